@@ -16,8 +16,8 @@ It writes into output_dir:
     vocab.txt, bert_config.json, flags.txt, run.json, checkpoint
 
 The folder is enough for later runs: --question answers one about --context, --input_file=questions.jsonl one a line.
-The first example reaches an exact match of 82 to 85 and an F1 of 85 to 88 with the built-in model. --score_only scores a file of
-predictions.
+The first example reaches an exact match of 82 to 85 and an F1 of 85 to 88 with the built-in model. --score_only scores a
+file of predictions.
 
 Examples:
 

@@ -58,7 +58,8 @@ class Classifier(loading.Trained):
         self.labels = data.labels
         self.problem_type = data.problem_type.name
         self.max_seq_length = data.settings.encoding.max_seq_length
-        self._session, self._data = session, data
+        self._session = session
+        self._data = data
 
     @classmethod
     @named_arguments(train_file="train", dev_file="dev")

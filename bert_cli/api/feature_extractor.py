@@ -41,7 +41,9 @@ class FeatureExtractor:
     """The encoder of any checkpoint. `width`: W, the numbers of a vector. Made by `load`."""
 
     def __init__(self, session: Extractor, settings: ExtractSettings, model: AnyModel):
-        self._session, self._settings, self._model = session, settings, model
+        self._session = session
+        self._settings = settings
+        self._model = model
         self.width = model.config.hidden_size * len(session.choice.places)
 
     @classmethod
@@ -69,10 +71,10 @@ class FeatureExtractor:
         128; longer texts are cut, or, with long_text, computed in windows that overlap by half.
         precision: auto, float32, bfloat16, float16 or int8. engine: auto, tensorflow or
         onnxruntime. hub_module: the handle of a module for tensorflow-hub: the encoder itself where
-        path is None, else the encoder that the model was trained on, where it is no BERT and does not
-        lie in the model's folder. hub_preprocess: the preprocessor that belongs to the module, for
-        vocabulary and casing. Raises InputError where something is missing, damaged, or does not
-        fit together.
+        path is None, else the encoder that the model was trained on, where it is no BERT and does
+        not lie in the model's folder. hub_preprocess: the preprocessor that belongs to the module,
+        for vocabulary and casing. Raises InputError where something is missing, damaged, or does
+        not fit together.
         """
         layers = ",".join(map(str, layers)) if isinstance(layers, list | tuple) else str(layers)
         given = loading.flags_of(locals())
@@ -85,7 +87,8 @@ class FeatureExtractor:
             checkpoint = loading.find(path)
         # What the training run had (layers, lengths) is about another use of the encoder.
         settings, model = load_with_settings(checkpoint, ExtractSettings, given, remembers=False)
-        length, config = settings.encoding.max_seq_length, model.config
+        length = settings.encoding.max_seq_length
+        config = model.config
         check_max_seq_length(length, pairs=long_text)
         places = [layer.place for layer in parse_layers(layers, config.num_hidden_layers)]
         choice = VectorChoice(pooling, places, length, settings.devices.batch_size)
@@ -114,7 +117,8 @@ class FeatureExtractor:
 
     def _rows(self, texts: Sequence) -> Iterator[FeatureRows]:
         """The vectors of one chunk of texts after the other."""
-        extraction, tokenizer = self._settings.extraction, self._model.tokenizer
+        extraction = self._settings.extraction
+        tokenizer = self._model.tokenizer
         convert = tokenizer.convert_ids_to_tokens
         choice = self._session.choice
         limits = chunk_limits(self._model.config, len(choice.places), choice.pooling != "none")

@@ -122,5 +122,6 @@ class Trained:
         if output_dir is None:
             # Not __del__: finalize also runs at the end of the process.
             weakref.finalize(model, shutil.rmtree, folder, ignore_errors=True)
-        model.report, model.output_dir = report, folder
+        model.report = report
+        model.output_dir = folder
         return model

@@ -29,7 +29,8 @@ class MaskFiller:
     """A pre-trained model with its heads for masked words and next sentences. Made by `load`."""
 
     def __init__(self, session: Any, model: AnyModel):
-        self._session, self._model = session, model
+        self._session = session
+        self._model = model
 
     @classmethod
     @named_arguments(init_checkpoint="path")
@@ -53,7 +54,8 @@ class MaskFiller:
         setup_tensorflow()
         from bert_cli.runs.tasks.fill_mask import FillMaskSession
 
-        devices, size = settings.devices, model.vocabulary.size
+        devices = settings.devices
+        size = model.vocabulary.size
         session = FillMaskSession(model.config, devices, devices.batch_size, min(_TOP_K, size), size)
         session.load(checkpoint, trained_without=model.saved_flags.get("no_nsp") == "true")
         return cls(session, model)
@@ -85,6 +87,7 @@ class MaskFiller:
 
         self._session.keep_best(min(top_k, self._model.vocabulary.size))
         named = ((f"texts[{number}]", text) for number, text in enumerate(texts))
-        tokenizer, positions = self._model.tokenizer, self._model.config.max_position_embeddings
+        tokenizer = self._model.tokenizer
+        positions = self._model.config.max_position_embeddings
         masked = masked_texts(self._session, named, tokenizer, positions)
         return [record for chunk in chunks_of(masked) for record in answers(self._session, tokenizer, chunk)]

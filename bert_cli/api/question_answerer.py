@@ -33,7 +33,9 @@ class QuestionAnswerer(loading.Trained):
     """
 
     def __init__(self, session: Predictor, task: SquadTask, tokenizer: FullTokenizer):
-        self._session, self._task, self._tokenizer = session, task, tokenizer
+        self._session = session
+        self._task = task
+        self._tokenizer = tokenizer
 
     @classmethod
     @named_arguments(predict_file="dev_file")

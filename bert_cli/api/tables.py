@@ -27,7 +27,8 @@ def read_table(name: str, data: Data) -> Table:
     """
     # Known by its methods, so that pandas need not be installed.
     if hasattr(data, "columns") and hasattr(data, "itertuples"):
-        names, rows = tuple(map(str, data.columns)), list(data.itertuples(index=False, name=None))
+        names = tuple(map(str, data.columns))
+        rows = list(data.itertuples(index=False, name=None))
         return _table(name, names, rows)
     rows = _listed(name, data)
     if all(isinstance(row, dict) for row in rows) and rows:

@@ -46,7 +46,9 @@ class Tagger(loading.Trained):
 
     def __init__(self, session: Predictor, data: TaggingDataset, settings: TagSettings):
         self.labels = data.labels
-        self._session, self._data, self._settings = session, data, settings
+        self._session = session
+        self._data = data
+        self._settings = settings
 
     @classmethod
     @named_arguments(train_file="train", dev_file="dev")
@@ -104,7 +106,8 @@ class Tagger(loading.Trained):
         settings, model = load_with_settings(checkpoint, TagSettings, given)
         task = TaggingTask(settings)
         layers = find_layers(settings.tagger.layers, False, model.config)
-        labels, scheme = trained_labels(checkpoint), scheme_of(settings.task.tag_scheme)
+        labels = trained_labels(checkpoint)
+        scheme = scheme_of(settings.task.tag_scheme)
         data = TaggingDataset(labels, scheme, layers, model.tokenizer, {})
         return cls(opening.open_trained(task, model, data, settings), data, settings)
 

@@ -23,7 +23,8 @@ class Tokenizer:
 
     def __init__(self, tokenizer: FullTokenizer):
         self._tokenizer = tokenizer
-        self.vocab_size, self.do_lower_case = max(tokenizer.ids.values()) + 1, tokenizer.do_lower_case
+        self.vocab_size = max(tokenizer.ids.values()) + 1
+        self.do_lower_case = tokenizer.do_lower_case
 
     @classmethod
     @named_arguments(init_checkpoint="path", vocab_file="path")

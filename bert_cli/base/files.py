@@ -102,11 +102,13 @@ def check_output_files(paths: Sequence[str | None], read: Sequence[str | None]) 
 
     None, "" and "-" name no file. A link, also a hard one, is the file that it leads to.
     """
-    inputs, advice = [path for path in read if path and path != STANDARD], "check --output_file"
+    inputs = [path for path in read if path and path != STANDARD]
+    advice = "check --output_file"
     for path in (path for path in paths if path and path != STANDARD):
         folder = os.path.dirname(path) or "."
         if not is_remote(path):
-            is_folder, is_device = os.path.isdir(path) or path.endswith(os.sep), not os.path.isfile(path)
+            is_folder = os.path.isdir(path) or path.endswith(os.sep)
+            is_device = not os.path.isfile(path)
             refuse_if(not os.path.isdir(folder), f"{folder}: no such folder; make it, or {advice}")
             refuse_if(is_folder, f"{path}: is a directory, a file is needed; {advice}")
             refuse_if(os.path.exists(path) and is_device, f"{path}: is a device, a file is needed; {advice}")

@@ -6,7 +6,10 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
-MASKED_LM, NEXT_SENTENCE, CLASSIFIER, SPANS = "masked_lm", "next_sentence", "classifier", "spans"
+MASKED_LM = "masked_lm"
+NEXT_SENTENCE = "next_sentence"
+CLASSIFIER = "classifier"
+SPANS = "spans"
 # What the checkpoint names of the variables of each head begin with.
 HEADS = {
     MASKED_LM: "cls/predictions/",

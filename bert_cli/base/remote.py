@@ -12,7 +12,8 @@ from typing import Any
 
 from bert_cli.base.errors import InputError, first_line
 
-_WEB, _HUB = ("http://", "https://", "ftp://"), "https://huggingface.co/"
+_WEB = ("http://", "https://", "ftp://")
+_HUB = "https://huggingface.co/"
 _BLOCK = 1 << 18  # bytes that are read at once
 
 
@@ -98,7 +99,8 @@ class _File(io.RawIOBase):
 
     def __init__(self, path: str):
         super().__init__()
-        self._path, self._file = path, gfile(path).GFile(path, "rb")
+        self._path = path
+        self._file = gfile(path).GFile(path, "rb")
 
     def readable(self) -> bool:
         return True

@@ -86,7 +86,9 @@ def mask_tokens(
         chosen = candidates[:count]
     positions = sorted(chosen)
     labels = [token_ids[position] for position in positions]
-    mask_id, random_ids, num_random = masking.mask_id, masking.random_ids, len(masking.random_ids)
+    mask_id = masking.mask_id
+    random_ids = masking.random_ids
+    num_random = len(masking.random_ids)
     for position in chosen:
         if uniform() < 0.8:
             token_ids[position] = mask_id
@@ -174,7 +176,8 @@ def document_instances(
     draw; where there is no other document, the random text comes from the same one.
     """
     getrandbits, uniform = rng.getrandbits, rng.random
-    offsets, masking = corpus.sentence_offsets, sampling.masking
+    offsets = corpus.sentence_offsets
+    masking = sampling.masking
     budget = target = sampling.max_seq_length - 3
     if uniform() < sampling.short_seq_prob:
         target = 2 + randbelow(getrandbits, budget - 1)
@@ -190,7 +193,8 @@ def document_instances(
             start_b, stop_b = _random_text(corpus, order, index, target - (stop_a - start_a), rng)
             sentence += size_a
         else:
-            start_b, stop_b = stop_a, bounds[size]
+            start_b = stop_a
+            stop_b = bounds[size]
             sentence += size
         num_dropped = (stop_a - start_a) + (stop_b - start_b) - budget
         if num_dropped > 0:
@@ -225,7 +229,8 @@ def document_sequences(corpus: Corpus, number: int, sampling: Sampling, rng: ran
         token_ids = [sampling.masking.cls_id, *corpus.token_ids[start:stop], sampling.masking.sep_id]
         positions, labels = mask_tokens(token_ids, len(token_ids) - 1, sampling.masking, rng)
         yield Instance(token_ids, len(token_ids), positions, labels, False, 0)
-        sentence, start = sentence + size, stop
+        sentence = sentence + size
+        start = stop
 
 
 def _random_text(corpus: Corpus, order: Sequence[int], index: int, target: int, rng: random.Random) -> tuple[int, int]:

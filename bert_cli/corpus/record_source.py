@@ -33,7 +33,8 @@ class RecordSource:
         not fit the sizes.
         """
         self._features = pretraining_features(max_seq_length, max_predictions_per_seq)
-        self._vocab_size, self._seed = vocab_size, seed
+        self._vocab_size = vocab_size
+        self._seed = seed
         with contextlib.ExitStack() as opened:
             self._index = opened.enter_context(RecordIndex(paths))
             if not len(self._index):
@@ -59,7 +60,8 @@ class RecordSource:
                     f"{self._index.place(0)} has no {feature.name}: it is not pre-training data; make it with "
                     "bert-create-pretraining-data"
                 )
-            flag, length = _SIZE_FLAGS.get(feature.name), len(found[feature.name])
+            flag = _SIZE_FLAGS.get(feature.name)
+            length = len(found[feature.name])
             # Google's script fails in the middle of its input pipeline here, without naming the
             # flag.
             if flag and length != feature.length:

@@ -169,7 +169,8 @@ def _documents_of_shard(job: Job, shard: InstanceShard, seed: str) -> Iterator[i
 
 def _write_rows(job: Job, instances: Iterable[Instance], path: str) -> int:
     """Write instances as rows; returns how many there are."""
-    row_format, num_rows = RowFormat.of(job.sampling), 0
+    row_format = RowFormat.of(job.sampling)
+    num_rows = 0
     with open(path, "wb", buffering=_BUFFER) as file:
         for instance in instances:
             file.write(row_format.pack(instance))

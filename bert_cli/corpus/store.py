@@ -142,7 +142,8 @@ class Corpus:
         self.num_documents = size.num_documents
         tokens, sentences, documents = corpus_files(size.folder)
         self.token_ids = StoredArray(tokens, size.typecode)
-        self.sentence_offsets, self.document_offsets = StoredArray(sentences, "q"), StoredArray(documents, "q")
+        self.sentence_offsets = StoredArray(sentences, "q")
+        self.document_offsets = StoredArray(documents, "q")
 
     def document(self, number: int) -> tuple[int, int]:
         """First sentence of a document, and the first sentence after the document."""

@@ -47,7 +47,10 @@ class CorpusSource:
         """documents: numbers of the documents, also those that random next texts come from. pairs:
         False for single sequences without next-sentence prediction.
         """
-        self._corpus, self._sampling, self._pairs, self._seed = corpus, sampling, pairs, seed
+        self._corpus = corpus
+        self._sampling = sampling
+        self._pairs = pairs
+        self._seed = seed
         self._documents = array("q", documents.astype(np.int64).tobytes())  # 8 bytes each, and quicker than NumPy's
         self.format = RowFormat.of(sampling)
         mean = size.num_tokens / size.num_documents
@@ -81,7 +84,8 @@ class CorpusSource:
         # A text holds both numbers; of their sum, two runs with neighbouring seeds would share
         # shards.
         rng = random.Random(f"{self._seed} shard {number}")
-        start, count = number * self._shard_documents, len(self._documents)
+        start = number * self._shard_documents
+        count = len(self._documents)
         stop = start + self._shard_documents
         while start < stop:
             done, place = divmod(start, count)
@@ -104,13 +108,16 @@ class CorpusSource:
             # One shard ahead and no more: each takes memory until it is used up.
             following = thread.submit(self.shard, number + 1)
             while True:
-                parts, wanted = [], batch_size
+                parts = []
+                wanted = batch_size
                 while wanted:
                     part = rows[taken : taken + wanted]
                     parts.append(part)
                     taken += len(part)
                     wanted -= len(part)
                     if wanted:
-                        number, taken, rows = number + 1, 0, following.result()
+                        number = number + 1
+                        taken = 0
+                        rows = following.result()
                         following = thread.submit(self.shard, number + 1)
                 yield np.concatenate(parts), (number, taken)

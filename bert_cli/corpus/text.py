@@ -1,5 +1,5 @@
-r"""Text for pre-training: one sentence per line, an empty line between documents; from files to blocks
-of token ids.
+r"""Text for pre-training: one sentence per line, an empty line between documents; from files to
+blocks of token ids.
 
     files -> read_blocks -> tokenize_block (in any process) -> store.store_corpus
 
@@ -108,7 +108,9 @@ def _opened(path: str) -> Iterator[tuple[BinaryIO, BinaryIO | gzip.GzipFile]]:
 
 def _blocks_of_file(path: str, block_size: int) -> Iterator[Block]:
     name = input_name(path)
-    first_line, pending, position = 1, [], 0
+    first_line = 1
+    pending = []
+    position = 0
     try:
         with _opened(path) as (raw, file):
             while data := file.read(block_size):

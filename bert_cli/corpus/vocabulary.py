@@ -139,10 +139,11 @@ def learn_vocabulary(
 
 
 def frequent_words(counts: WordCounts, first: Sequence[str], vocab_size: int, min_count: int) -> list[str]:
-    """Tokens of a vocabulary of whole words: `first`, then the words, most frequent first, equally frequent ones by code point.
+    """Tokens of a vocabulary of whole words: `first`, then the words, most frequent first, equally
+    frequent ones by code point.
 
-    There are at most vocab_size tokens. Words with fewer than min_count occurrences are left out, and words that are too long
-    to be looked up. InputError where no word is left.
+    There are at most vocab_size tokens. Words with fewer than min_count occurrences are left out,
+    and words that are too long to be looked up. InputError where no word is left.
     """
     taken = frozenset(first)
     words = [word for word, count in counts if count >= min_count and len(word) <= LONGEST_WORD and word not in taken]

@@ -1,1 +1,3 @@
-"""The inference engines, which compute trained networks on the CPU without TensorFlow: one module each, and their table."""
+"""The inference engines, which compute trained networks on the CPU without TensorFlow: one module
+each, and their table.
+"""

@@ -1,4 +1,6 @@
-"""The interface of an inference engine: what computes a trained BERT, in place of TensorFlow, on the CPU."""
+"""The interface of an inference engine: what computes a trained BERT, in place of TensorFlow, on
+the CPU.
+"""
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +12,8 @@ from bert_cli.base.head_types import HeadSpec
 from bert_cli.model.config import BertConfig
 
 FLOAT32, INT8 = "float32", "int8"
-# From a batch of spec.INPUTS, int32 [B, S], to outputs by name. All texts of it have S tokens, so its mask is not read.
+# From a batch of spec.INPUTS, int32 [B, S], to outputs by name. All texts of it have S tokens, so
+# its mask is not read.
 Network = Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]
 # Of encoder and head: Google's name -> float32.
 Tensors = Mapping[str, np.ndarray]
@@ -38,8 +41,8 @@ class InferenceEngine(abc.ABC):
 
     @abc.abstractmethod
     def encoder(self, precision: str, tensors: Tensors, config: BertConfig, layers: Sequence[int]) -> Network:
-        """Gives float32 `state_0`, … [B, S, H]: the outputs of these layers, 0 for the embedding, n for the n-th Transformer
-        layer. Without layers there is one output, `pooled_output` [B, H].
+        """Gives float32 `state_0`, … [B, S, H]: the outputs of these layers, 0 for the embedding, n
+        for the n-th Transformer layer. Without layers there is one output, `pooled_output` [B, H].
         """
 
     @abc.abstractmethod
@@ -48,7 +51,9 @@ class InferenceEngine(abc.ABC):
 
 
 class Inference(NamedTuple):
-    """What was asked for: an engine, one of its precisions, and the flag that asks for it, with its value."""
+    """What was asked for: an engine, one of its precisions, and the flag that asks for it, with its
+    value.
+    """
 
     engine: InferenceEngine
     precision: str

@@ -1,4 +1,6 @@
-"""onnxruntime: the network as an ONNX graph without padding, in float32 or int8 (see onnx.models and onnx.int8)."""
+"""onnxruntime: the network as an ONNX graph without padding, in float32 or int8 (see onnx.models
+and onnx.int8).
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,6 @@
-"""The table of the engines, which the flags --engine and --precision, their help and their checks are read from."""
+"""The table of the engines, which the flags --engine and --precision, their help and their checks
+are read from.
+"""
 
 from bert_cli.base.errors import InputError
 from bert_cli.engines.engine import FLOAT32, Inference
@@ -18,7 +20,9 @@ PRECISIONS = (*_OF_TENSORFLOW, *_FURTHER)
 
 
 def chosen_inference(engine: str, precision: str) -> Inference | None:
-    """What the values of --engine and --precision ask for; None for TensorFlow. InputError where they do not go together."""
+    """What the values of --engine and --precision ask for; None for TensorFlow. InputError where
+    they do not go together.
+    """
     further = _FURTHER.get(precision)
     if further and engine == TENSORFLOW:
         raise InputError(

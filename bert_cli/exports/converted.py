@@ -71,7 +71,8 @@ def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, ra
 
     InputError where it is not whole, or the target cannot hold it.
     """
-    config, reader = model.config, open_source(model.required_checkpoint, changes.average_last)
+    config = model.config
+    reader = open_source(model.required_checkpoint, changes.average_last)
     found = tuple(sorted({head for name in reader.shapes if (head := head_of(name))}))
     kind = choose_head_type(changes.head, found, model, target)
     heads = found if kind is None else HEAD_TYPES[kind].heads
@@ -82,7 +83,8 @@ def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, ra
             f"--head={kind}: the classifier has {shape[0]} outputs; a choice has one, for each of its endings"
         )
     labels = _labels(shape, model, target) if shape and kind != CHOICE else None
-    tensors, left_out = dict(loaded.tensors), []
+    tensors = dict(loaded.tensors)
+    left_out = []
     if target.format == "hf" and kind and not HEAD_TYPES[kind].needs_pooler:
         left_out = [name for name in tensors if name.startswith(POOLER)]
         tensors = {name: values for name, values in tensors.items() if name not in left_out}
@@ -154,7 +156,8 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
     if target.format == "hub":
         extras = [os.path.join("assets.extra", name) for name in (CONFIG, TOKENIZER_CONFIG)]
         return extras + ([os.path.join("assets", VOCABULARY)] if model.optional_vocabulary else [])
-    vocabulary, path = model.optional_vocabulary, functools.partial(os.path.join, staged)
+    vocabulary = model.optional_vocabulary
+    path = functools.partial(os.path.join, staged)
     if target.format == "hf":
         assert converted.kind is not None, "choose_head_type finds one for every Hugging Face folder"
         # transformers gives the row of this id no gradient, so it is the vocabulary's own [PAD]
@@ -190,7 +193,10 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
 
 def _write_weights(staged: str, converted: Converted) -> None:
     """Write the weights under the target's names; a module with the vocabulary of the source."""
-    target, tensors, config, source = converted.target, converted.tensors, converted.config, converted.source
+    target = converted.target
+    tensors = converted.tensors
+    config = converted.config
+    source = converted.source
     path = os.path.join(staged, target.name)
     if target.format == "hf":
         assert converted.kind is not None, "choose_head_type finds one for every Hugging Face folder"

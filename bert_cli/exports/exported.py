@@ -63,7 +63,9 @@ def find_exported(settings: ExportSettings) -> Exported:
     """Load a model and check it against the flags; InputError where something is missing or does
     not fit together.
     """
-    export, flags, labels = settings.export, settings.model, settings.data.labels
+    export = settings.export
+    flags = settings.model
+    labels = settings.data.labels
     checkpoint = find_checkpoint(flags.init_checkpoint, strict=flags.strict)
     saved = read_flags(os.path.join(checkpoint.folder, FLAGS))
     if flags.gelu == "auto":  # the config of a Google checkpoint does not say the form that the run computed
@@ -135,7 +137,9 @@ def read_dev(exported: Exported, data_dir: str) -> ClassificationFeatures | None
     None for a model that is not single-label, and where --data_dir is not given and the training
     run's is gone.
     """
-    model, saved, labels = exported.model, exported.model.saved_flags, exported.labels
+    model = exported.model
+    saved = exported.model.saved_flags
+    labels = exported.labels
     if model.classifier_type == TAGGER or not labels or not exported.problem_type.is_exclusive:
         return None
     # A model from elsewhere has no data that we know.

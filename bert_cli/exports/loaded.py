@@ -108,7 +108,8 @@ def largest_differences(source: Loaded, converted: Loaded, seed: int) -> dict[st
         for name in ("vocab_size", "max_position_embeddings", "type_vocab_size")
     )
     inputs = random_inputs(words, positions, types, seed)
-    one, other = source.model(inputs), converted.model(inputs)
+    one = source.model(inputs)
+    other = converted.model(inputs)
     compared = [name for name in one if name in other]
     if not (source.has_pooler and converted.has_pooler):
         # The model without a pooler in its file has one of random weights.

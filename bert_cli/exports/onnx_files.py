@@ -40,7 +40,9 @@ def write(folder: str, exported: Exported, quantize: bool, dev: ClassificationFe
     dev: rows to compare accuracies on, see exported.read_dev. InputError where the checkpoint is
     not whole, or the ONNX model gives other outputs than the original.
     """
-    source, config, problem_type = exported.model, exported.model.config, exported.problem_type
+    source = exported.model
+    config = exported.model.config
+    problem_type = exported.problem_type
     reader = open_checkpoint(source.required_checkpoint)
     spec = find_head(reader, source, problem_type)
     # Only a classifier of texts reads the pooler, which Hugging Face drops from other models.
@@ -93,7 +95,9 @@ def write(folder: str, exported: Exported, quantize: bool, dev: ClassificationFe
 
 def accuracy(path: str, dev: ClassificationFeatures) -> float:
     """Fraction of the examples to which the ONNX classifier gives their label."""
-    run, right, lengths = make_runner(path), 0, dev.sequences.lengths
+    run = make_runner(path)
+    right = 0
+    lengths = dev.sequences.lengths
     for rows in length_groups(lengths, _BATCH_TOKENS):
         best = run(dev.sequences.padded(rows, int(lengths[rows].max())))["probabilities"].argmax(axis=1)
         right += int((best == dev.label_ids[rows]).sum())

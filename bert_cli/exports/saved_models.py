@@ -43,7 +43,8 @@ def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer,
     module.variables = [variable.value for variable in named_weights(model).values()]
     # As an attribute, so that its table and the vocabulary are saved with the module.
     module.tokenizer = tokenizer
-    labels, ids = exported.labels, exported.model.vocabulary.ids
+    labels = exported.labels
+    ids = exported.model.vocabulary.ids
     module.label_names = names = tf.constant(list(labels or ()), tf.string)
 
     def classify(inputs: dict) -> dict:
@@ -162,9 +163,13 @@ def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> li
 
     InputError where the checkpoint is not whole, or the folder cannot be written.
     """
-    model, config = exported.model, exported.model.config
-    checkpoint, reader = model.required_checkpoint, open_checkpoint(model.required_checkpoint)
-    labels, vocabulary, lower = exported.labels, model.vocabulary, model.do_lower_case
+    model = exported.model
+    config = exported.model.config
+    checkpoint = model.required_checkpoint
+    reader = open_checkpoint(model.required_checkpoint)
+    labels = exported.labels
+    vocabulary = model.vocabulary
+    lower = model.do_lower_case
     if is_encoder:
         loaded = load_head_model(reader, config, HeadSpec(ENCODER)).model
     else:
@@ -187,7 +192,8 @@ def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> li
         else:
             save_classifier(new, loaded, tokenizer, exported)
     if not is_encoder:
-        texts, named = "text and text_b" if pairs else "text", ", ".join(labels or ()) or "none, a number"
+        texts = "text and text_b" if pairs else "text"
+        named = ", ".join(labels or ()) or "none, a number"
         LOG.info("%s; labels: %s; %s, cut to %d tokens", exported.problem_type.name, named, texts, length)
         LOG.info("wrote %s: serving_default takes %s, %s token ids", folder, texts, TOKENS_SIGNATURE)
         return [folder]

@@ -46,7 +46,8 @@ class ClassificationFeatures:
         """The examples of the given row numbers, in this order; int64 [n]. num_truncated and
         num_cut stay unchanged.
         """
-        starts, sequences = self.row_starts, rows
+        starts = self.row_starts
+        sequences = rows
         if starts is not None:
             # The windows of an example move with it.
             sequences, starts = take_ranges(starts, rows)
@@ -172,7 +173,9 @@ def _cut_tokens(ids_a: Sequence[int], ids_b: Sequence[int] | None, sequences: Se
 
 def format_cuts(features: ClassificationFeatures, max_seq_length: int) -> list[str]:
     """What the log says of examples that are longer than a sequence: nothing where there is none."""
-    lines, count, total = [], len(features), int(features.text_tokens.sum())
+    lines = []
+    count = len(features)
+    total = int(features.text_tokens.sum())
     # Both may be said: windows over the longer text of a pair, and a cut of the shorter one.
     if features.row_starts is not None and len(features.sequences) > count:
         several = int((np.diff(features.row_starts) > 1).sum())
@@ -180,7 +183,8 @@ def format_cuts(features: ClassificationFeatures, max_seq_length: int) -> list[s
             f"{several} of {count} examples are longer than {max_seq_length} tokens: {len(features.sequences)} windows in all"
         )
     if features.num_truncated:
-        cut, share = features.num_cut, features.num_cut / total
+        cut = features.num_cut
+        share = features.num_cut / total
         lines.append(
             f"{features.num_truncated} of {count} examples were cut to {max_seq_length} tokens: {cut} of {total} tokens "
             f"({share:.1%}) were left out"
@@ -189,7 +193,8 @@ def format_cuts(features: ClassificationFeatures, max_seq_length: int) -> list[s
 
 
 def sequence_lines(sequences: RaggedFeatures, number: int, tokenizer: FullTokenizer, has_ids: bool) -> list[str]:
-    """The tokens of one sequence as lines for the log, without padding, in the form of the original.
+    """The tokens of one sequence as lines for the log, without padding, in the form of the
+    original.
 
     has_ids: lines of the ids, the mask and the segments follow.
     """

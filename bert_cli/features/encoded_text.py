@@ -19,7 +19,8 @@ def encoded_text(tokenizer: FullTokenizer, text: str, text_b: str | None = None)
     """{"tokens": [t], "input_ids": [t], "segment_ids": [t]} of a text or a pair, of which nothing
     is cut.
     """
-    ids_a, ids_b = tokenizer.encode(text), None if text_b is None else tokenizer.encode(text_b)
+    ids_a = tokenizer.encode(text)
+    ids_b = None if text_b is None else tokenizer.encode(text_b)
     whole = len(ids_a) + len(ids_b or ()) + 3
     packed = pack(ids_a, ids_b, whole, tokenizer.ids[CLS], tokenizer.ids[SEP])
     tokens = tokenizer.convert_ids_to_tokens(packed.token_ids)

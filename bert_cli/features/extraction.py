@@ -101,10 +101,15 @@ class _Chunk:
     """Lines on their way to be ExtractionFeatures."""
 
     def __init__(self, first_line: int, tokenizer: FullTokenizer, max_seq_length: int, long_text: bool, words: bool):
-        self.first_line, self.tokenizer = first_line, tokenizer
-        self.max_seq_length, self.long_text = max_seq_length, long_text
+        self.first_line = first_line
+        self.tokenizer = tokenizer
+        self.max_seq_length = max_seq_length
+        self.long_text = long_text
         self.cls_id, self.sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
-        self.ids, self.segments, self.ends, self.positions = array("i"), array("b"), array("q", [0]), array("i")
+        self.ids = array("i")
+        self.segments = array("b")
+        self.ends = array("q", [0])
+        self.positions = array("i")
         self.window_lines, self.offsets, self.token_ids = array("q"), array("q", [0]), array("i")
         self.words: list | None = [] if words else None
         self.num_truncated = 0
@@ -190,7 +195,8 @@ class _Chunk:
 
 def _word_spans(words: Iterable[LineWord], offset: int, kept: int) -> list[WordSpan]:
     """Spans of the words that have a piece among the first `kept` ones, which start at `offset`."""
-    spans, first = [], 0
+    spans = []
+    first = 0
     for word in words:
         last = first + len(word.pieces)
         if first < min(last, kept):
@@ -215,13 +221,15 @@ def extraction_chunks(
     each, reaches `max_cost`. Without `long_text` each line is cut to `max_seq_length` tokens as the
     original does.
     """
-    chunk, spent = None, 0
+    chunk = None
+    spent = 0
     for line in lines:
         # Only now: the end of the lines must not leave a chunk without one.
         chunk = chunk or _Chunk(line.number, tokenizer, max_seq_length, long_text, words)
         spent += cost(chunk.add(line))
         if len(chunk) >= max_lines or spent >= max_cost:
             yield chunk.features()
-            chunk, spent = None, 0
+            chunk = None
+            spent = 0
     if chunk:
         yield chunk.features()

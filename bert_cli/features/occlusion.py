@@ -43,7 +43,8 @@ class WordTokens(NamedTuple):
 
 def word_tokens(text_a: str, text_b: str | None, tokenizer: FullTokenizer, max_seq_length: int) -> WordTokens:
     """Cut to max_seq_length as features.classification does."""
-    first, second = chunks(text_a), chunks(text_b) if text_b else []
+    first = chunks(text_a)
+    second = chunks(text_b) if text_b else []
     words = (*first, *second)
     pieces = [tokenizer.encode(word) for word in words]
     owners = [[number] * len(ids) for number, ids in enumerate(pieces)]
@@ -106,7 +107,8 @@ def word_shares(tokens: WordTokens, orders: Sequence[np.ndarray], scores: np.nda
     """
     shares = np.zeros(len(tokens.words))
     scores = np.asarray(scores, np.float64)
-    count, row = len(tokens.seen), 2
+    count = len(tokens.seen)
+    row = 2
     if not count:
         return shares
     for order in orders:

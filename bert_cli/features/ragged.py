@@ -111,7 +111,8 @@ def row_lengths(features: "Features") -> np.ndarray:
 
     Of rows of windows, which are as many as they are, the tokens of all of them.
     """
-    lengths, starts = features.sequences.lengths, getattr(features, "row_starts", None)
+    lengths = features.sequences.lengths
+    starts = getattr(features, "row_starts", None)
     if starts is not None and len(features):
         # Every example has a window, which reduceat needs: for an empty range it gives the next
         # value, not 0.
@@ -245,7 +246,8 @@ def length_groups(lengths: np.ndarray, max_tokens: int) -> list[np.ndarray]:
     """
     # Stable, so that rows of equal length stay in file order and two runs give the same bytes.
     order = np.argsort(-lengths, kind="stable")
-    groups, start = [], 0
+    groups = []
+    start = 0
     while start < len(order):
         size = max(1, max_tokens // max(1, int(lengths[order[start]])))
         groups.append(order[start : start + size])

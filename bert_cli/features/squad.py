@@ -156,7 +156,10 @@ def squad_features(
     """
     check_lengths(max_seq_length, doc_stride, max_query_length)
     cls_id, sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
-    token_ids, segment_ids, ends, word_indices = array("i"), array("b"), array("q", [0]), array("i")
+    token_ids = array("i")
+    segment_ids = array("b")
+    ends = array("q", [0])
+    word_indices = array("i")
     numbers, word_offsets = array("i"), array("q")
     # A context of SQuAD has about five questions, and is tokenized once.
     known: dict[int, _Pieces] = {}  # by identity of the paragraph, which the examples keep alive
@@ -241,7 +244,8 @@ def format_features(
     count: int,
     has_ids: bool,
 ) -> list[str]:
-    """All windows of the first `count` examples as lines for the log, without padding, in the form of the original.
+    """All windows of the first `count` examples as lines for the log, without padding, in the form
+    of the original.
 
     Without `has_ids` only the tokens and the answer, which windows to predict do not have.
     """

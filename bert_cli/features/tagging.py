@@ -125,7 +125,8 @@ class _Builder:
 
     def __init__(self, tokenizer: FullTokenizer, size: int, stride: int):
         self.cls_id, self.sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
-        self.size, self.stride = size, stride
+        self.size = size
+        self.stride = stride
         self.token_ids, self.label_ids, self.word_ids = array("i"), array("i"), array("i")
         self.ends, self.example_ids = array("q", [0]), array("i")
 

@@ -21,7 +21,9 @@ _FURTHER = (
 
 
 def help_text(settings_class: type, command: str, description: str) -> str:
-    """The text of --help, in lines of at most WIDTH: summary, usage, examples, and the essential flags by heading."""
+    """The text of --help, in lines of at most WIDTH: summary, usage, examples, and the essential
+    flags by heading.
+    """
     text, examples = split_examples(description)
     flags = every_flag(settings_class)
     words = "".join(f"{flag.name.upper()} " for flag in flags if flag.option.words)
@@ -34,7 +36,9 @@ def help_text(settings_class: type, command: str, description: str) -> str:
 
 
 def full_help_text(settings_class: type, command: str, description: str) -> str:
-    """The text of --helpfull, in lines of at most WIDTH: the whole description, all flags, and at the end the examples."""
+    """The text of --helpfull, in lines of at most WIDTH: the whole description, all flags, and at
+    the end the examples.
+    """
     text, examples = split_examples(description)
     lines = [f"{command} {__version__}", ""]
     for block in blocks(text):
@@ -81,7 +85,9 @@ def default_of(flag: Flag) -> str:
 
 
 def _flag_lines(found: dict[str, list[Flag]], described: Callable[[Flag], str], between: Sequence[str]) -> list[str]:
-    """Words of the command line first, then each heading with its flags as `described` has them; `between` follows each."""
+    """Words of the command line first, then each heading with its flags as `described` has them;
+    `between` follows each.
+    """
     lines = []
     for flag in words_of(found):
         lines += [*_wrapped(f"{flag.name.upper()}: {flag.option.help}"), *between]

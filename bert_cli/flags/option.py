@@ -159,7 +159,9 @@ def every_flag(settings_class: type) -> list[Flag]:
 
 
 def essential_flags(settings_class: type) -> list[Flag]:
-    """The flags that --help shows: those that `essential` of the Settings names, or all that have an effect without it."""
+    """The flags that --help shows: those that `essential` of the Settings names, or all that have
+    an effect without it.
+    """
     flags = every_flag(settings_class)
     essential: tuple[str, ...] = getattr(settings_class, "essential", ())
     if unknown := set(essential).difference(flag.name for flag in flags):

@@ -83,7 +83,8 @@ class BertClassifier(TaskModel):
         if known is None or (not known.has_named_outputs and label_count != 1):
             raise ValueError(f"{problem_type} with {label_count} labels")
         super().__init__("classifier_model", config, **options)
-        self.problem_type, self.text_input = known, text_input
+        self.problem_type = known
+        self.text_input = text_input
         self.formulas = FORMULAS[problem_type]
         self.columns = self.prediction_columns = known.batch_columns
         self.distillation = distillation
@@ -190,7 +191,8 @@ class BertWindowsClassifier(BertClassifier):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.columns, self.prediction_columns = spec.windowed(self.columns), spec.windowed(self.prediction_columns)
+        self.columns = spec.windowed(self.columns)
+        self.prediction_columns = spec.windowed(self.prediction_columns)
 
     def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
         mask = inputs["input_mask"]  # [B, K, S]

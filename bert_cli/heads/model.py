@@ -84,7 +84,8 @@ class TaskModel(keras.Model):
         weights.
         """
         super().__init__(name=name, autocast=False)
-        self.seed, self.loss_rule = seed, rule.loss
+        self.seed = seed
+        self.loss_rule = rule.loss
         # An attribute of the instance hides the attribute of the head type.
         if rule.head_dropout is not None:
             self.head_dropout = rule.head_dropout

@@ -87,7 +87,8 @@ class Encoder(keras.layers.Layer):
     def _check(self, inputs: object) -> None:
         if not isinstance(inputs, Mapping) or not set(INPUTS) <= set(inputs):
             raise InputError(f"inputs of an Encoder: a dict of {', '.join(INPUTS)} is needed, int [B, S] each")
-        length, most = inputs[INPUTS[0]].shape[1], self.config.max_position_embeddings
+        length = inputs[INPUTS[0]].shape[1]
+        most = self.config.max_position_embeddings
         if length is not None and length > most:
             raise InputError(f"inputs of an Encoder: {length} tokens a row, and the model has {most} positions")
 

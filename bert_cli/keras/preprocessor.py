@@ -35,7 +35,9 @@ class Preprocessor(keras.layers.Layer):
         """
         super().__init__(**options)
         check_max_seq_length(max_seq_length, pairs=False)
-        self.vocabulary, self.do_lower_case, self.max_seq_length = list(vocabulary), do_lower_case, max_seq_length
+        self.vocabulary = list(vocabulary)
+        self.do_lower_case = do_lower_case
+        self.max_seq_length = max_seq_length
         known = {token: number for number, token in enumerate(self.vocabulary)}
         missing = [token for token in LOOKED_UP if token not in known]
         if missing:

@@ -102,10 +102,13 @@ def multi_label_metrics(
     from sklearn.metrics import average_precision_score, roc_auc_score
 
     check_numbers(probabilities)
-    has, probabilities = np.asarray(label_ids) > 0, np.asarray(probabilities)
+    has = np.asarray(label_ids) > 0
+    probabilities = np.asarray(probabilities)
     columns = list(zip(has.T, probabilities.T, strict=True))
     predicted = over_thresholds(probabilities, thresholds)
-    hits, found, support = (has & predicted).sum(axis=0), predicted.sum(axis=0), has.sum(axis=0)
+    hits = (has & predicted).sum(axis=0)
+    found = predicted.sum(axis=0)
+    support = has.sum(axis=0)
     scores = {
         "threshold": [float(threshold) for threshold in thresholds],
         "precision": _ratio(hits, found).tolist(),

@@ -33,7 +33,8 @@ def f1(predicted: str, gold: str) -> float:
 
     Where an answer has no words it is 0, whatever the other is.
     """
-    predicted_words, gold_words = normalize_answer(predicted).split(), normalize_answer(gold).split()
+    predicted_words = normalize_answer(predicted).split()
+    gold_words = normalize_answer(gold).split()
     common = sum((Counter(predicted_words) & Counter(gold_words)).values())
     # Before the division: an answer without words has no precision.
     if not common:
@@ -129,7 +130,8 @@ def _best_threshold(
     for qas_id in sorted(answered, key=null_odds.__getitem__):
         current += scores[qas_id] if gold[qas_id] else -float(predictions[qas_id] != "")
         if current > best:
-            best, threshold = current, null_odds[qas_id]
+            best = current
+            threshold = null_odds[qas_id]
     return _percent(best, len(gold)), threshold
 
 

@@ -38,7 +38,8 @@ def join_heads(buckets: Sequence[tf.Tensor], heads: int, layout: Layout, head_ro
     @tf.custom_gradient
     def forward(*buckets):
         def gradient(dy):
-            rows, zero = tf.reshape(dy, [-1, width]), tf.zeros([], dy.dtype)
+            rows = tf.reshape(dy, [-1, width])
+            zero = tf.zeros([], dy.dtype)
             return [tf.where(bucket.real, tf.gather(rows, bucket.rows), zero) for bucket in head_rows.buckets]
 
         return tf.reshape(tf.gather(_flat(buckets), head_rows.to_rows), [-1, heads * width]), gradient

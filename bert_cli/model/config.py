@@ -75,7 +75,8 @@ def encoder_shapes(config: BertConfig) -> dict[str, tuple[int, ...]]:
         "bert/embeddings/token_type_embeddings": (config.type_vocab_size, hidden),
         "bert/embeddings/position_embeddings": (config.max_position_embeddings, hidden),
     }
-    dense, norms = {"bert/pooler/dense": (hidden, hidden)}, ["bert/embeddings/LayerNorm"]
+    dense = {"bert/pooler/dense": (hidden, hidden)}
+    norms = ["bert/embeddings/LayerNorm"]
     for number in range(config.num_hidden_layers):
         scope = f"bert/encoder/layer_{number}"
         dense |= {f"{scope}/attention/self/{part}": (hidden, hidden) for part in ("query", "key", "value")}
@@ -101,7 +102,8 @@ def _check_memory(config: BertConfig) -> None:
     # layer take some 50 kB.
     of_a_layer = 4 * (numbers["hidden_size"] + numbers["intermediate_size"]) + 50_000
     needed = 4 * sum(list(numbers.values())[:3]) + config.num_hidden_layers * of_a_layer
-    available, free = machine_memory(), free_memory()
+    available = machine_memory()
+    free = free_memory()
     if needed > free:
         key = max(numbers, key=numbers.__getitem__)
         key = "num_hidden_layers" if config.num_hidden_layers > 1000 else key

@@ -9,8 +9,8 @@ import keras
 
 
 class DeferredInitialization:
-    """Weights that stay zero until it is known which of them are loaded: drawing the weights of BERT-Base
-    takes seconds.
+    """Weights that stay zero until it is known which of them are loaded: drawing the weights of
+    BERT-Base takes seconds.
     """
 
     # Collects the new weights now; None where they are drawn at once. A context variable, not an

@@ -57,9 +57,11 @@ class FrozenLayer:
         self._scale = 2.0 ** round(math.log2(attention.scale))
         self._query = _Product(attention.query, attention.scale / self._scale)
         self._key, self._value = _Product(attention.key), _Product(attention.value)
-        self._attention_output, self._attention_norm = _Product(layer.attention_output), _Norm(layer.attention_norm)
+        self._attention_output = _Product(layer.attention_output)
+        self._attention_norm = _Norm(layer.attention_norm)
         self._widen, self._narrow = _Product(layer.widen), _Product(layer.narrow)
-        self._activation, self._output_norm = layer.activation, _Norm(layer.output_norm)
+        self._activation = layer.activation
+        self._output_norm = _Norm(layer.output_norm)
 
     def __call__(self, x: tf.Tensor, layout: Layout, first_only: bool) -> tuple[tf.Tensor, tf.Tensor | None]:
         """As TransformerLayer.call without dropout; the probabilities are bfloat16."""

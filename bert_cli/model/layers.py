@@ -188,7 +188,9 @@ class TransformerLayer(keras.layers.Layer):
         scope = f"bert/encoder/layer_{index}"
         super().__init__(name=scope.replace("/", "_"), autocast=False)
         mark_built(self)
-        hidden, wide, stddev = config.hidden_size, config.intermediate_size, config.initializer_range
+        hidden = config.hidden_size
+        wide = config.intermediate_size
+        stddev = config.initializer_range
         self.activation = config.activation
         self.rate = config.hidden_dropout_prob
         self.attention = SelfAttention(f"{scope}/attention/self", config, seed)

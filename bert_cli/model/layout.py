@@ -67,7 +67,8 @@ class Layout:
 
 
 def _sizes(mask: tf.Tensor) -> tuple:
-    static, dynamic = mask.shape, tf.shape(mask)
+    static = mask.shape
+    dynamic = tf.shape(mask)
     return tuple(static[i] if static[i] is not None else dynamic[i] for i in range(2))
 
 
@@ -110,7 +111,8 @@ def _packed_tables(
     widths = widths_of(mask)
     if bucketed:
         bound = short_width(widths) if shard is None else shard[2]
-        is_longer, short = widths > bound, _rounded(bound, WIDTHS)
+        is_longer = widths > bound
+        short = _rounded(bound, WIDTHS)
         bucket_widths = tf.where(is_longer, width, short)
     else:
         bucket_widths = tf.broadcast_to(width, [batch])
@@ -118,7 +120,8 @@ def _packed_tables(
     # The slot after the end of a sequence: attention reads nothing of it, and so it has no
     # gradient. Without one it is the slot of a token, whose row is made once more.
     spare = tf.argmax(bucket_widths - widths, output_type=tf.int32)
-    tokens, end = tf.size(sequence), widths[spare]
+    tokens = tf.size(sequence)
+    end = widths[spare]
     multiple = tf.bitwise.left_shift(ROWS, tf.reduce_sum(tf.cast(tokens >= tf.constant(_DOUBLINGS), tf.int32)))
     is_spare = bucket_widths[spare] > end
     lacking = -tokens % multiple

@@ -99,7 +99,8 @@ def biased_product(x: tf.Tensor, factor: tf.Tensor, bias: tf.Tensor) -> tf.Tenso
 @tf.custom_gradient
 def _gelu_tanh(x):
     # 0.5·x·(1 + tanh(u)) = x·sigmoid(2u), which takes fewer passes.
-    dtype, x = x.dtype, tf.cast(x, tf.float32)
+    dtype = x.dtype
+    x = tf.cast(x, tf.float32)
     square = tf.square(x)
     gate = tf.sigmoid(x * (2.0 * _GELU_SCALE + (2.0 * _GELU_SCALE * _GELU_CUBIC) * square))
 
@@ -113,7 +114,8 @@ def _gelu_tanh(x):
 
 @tf.custom_gradient
 def _gelu_erf(x):
-    dtype, x = x.dtype, tf.cast(x, tf.float32)
+    dtype = x.dtype
+    x = tf.cast(x, tf.float32)
     normal_cdf = 0.5 * (1.0 + tf.math.erf(x * math.sqrt(0.5)))
 
     def gradient(dy):
@@ -181,7 +183,8 @@ def _halves_from(seed: tf.Tensor, row: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
     """The random int16 numbers that dropout would draw for rows `row` and following of an x of more
     rows, [size of x].
     """
-    rows, count = tf.cast(tf.shape(x)[0], tf.int64), tf.size(x, out_type=tf.int64)
+    rows = tf.cast(tf.shape(x)[0], tf.int64)
+    count = tf.size(x, out_type=tf.int64)
     # A shard may have no rows; int64, as the numbers of all shards may be more than 2³¹.
     start = tf.cast(row, tf.int64) * (count // tf.maximum(rows, 1))
     # Each count of the generator, Philox, is good for four numbers of 32 bits, so for eight halves.

@@ -14,8 +14,8 @@ _WORD_BIAS = "cls/predictions/output_bias"
 def resize_embeddings(
     tensors: dict[str, np.ndarray], config: BertConfig, vocab_size: int | None, positions: int | None, seed: int
 ) -> tuple[dict[str, np.ndarray], BertConfig]:
-    """Weights (Google's name -> float32) and config with these numbers of words and positions; None leaves
-    them as they are.
+    """Weights (Google's name -> float32) and config with these numbers of words and positions; None
+    leaves them as they are.
 
     Rows are added and cut off at the end. New rows are drawn as the original draws new weights,
     from the normal distribution of deviation `initializer_range` cut at two deviations; the

@@ -20,7 +20,9 @@ class Bert:
     is_padded = True
 
     def __init__(self, graph: Graph, tensors: Mapping[str, np.ndarray], config: BertConfig):
-        self.graph, self.tensors, self.config = graph, tensors, config
+        self.graph = graph
+        self.tensors = tensors
+        self.config = config
 
     def weight(self, name: str) -> str:
         return self.graph.constant(name, self.tensors[name])
@@ -38,7 +40,8 @@ class Bert:
 
     def embedded(self) -> str:
         """The sum of the three embeddings, [B, S, H]; see also packed.embed."""
-        graph, scope = self.graph, "bert/embeddings"
+        graph = self.graph
+        scope = "bert/embeddings"
         words = self.word_embeddings()
         types = graph.add("Gather", self.weight(f"{scope}/token_type_embeddings"), INPUTS[2])
         length = graph.add("Shape", INPUTS[0], start=1, end=2)
@@ -99,7 +102,8 @@ class Bert:
         return graph.add("Reshape", context, graph.numbers(0, 0, config.hidden_size))
 
     def layer(self, x: str, number: int, key_bias: str) -> str:
-        graph, scope = self.graph, f"bert/encoder/layer_{number}"
+        graph = self.graph
+        scope = f"bert/encoder/layer_{number}"
         context = self.attention(x, number, key_bias)
         attended = self.dense(context, f"{scope}/attention/output/dense")
         x = self.norm(graph.add("Add", attended, x), f"{scope}/attention/output/LayerNorm")
@@ -108,7 +112,8 @@ class Bert:
 
     def states(self) -> list[str]:
         """What the embedding gives and each layer, [B, S, H] each."""
-        x, key_bias = self.embeddings(), self.key_bias()
+        x = self.embeddings()
+        key_bias = self.key_bias()
         states = [x]
         for number in range(self.config.num_hidden_layers):
             x = self.layer(x, number, key_bias)
@@ -141,7 +146,8 @@ class Bert:
         """Adds the encoder and the head x Wᵀ + b: [B, n] of a head of texts, [B, S, n] of a head of
         tokens.
         """
-        graph, states = self.graph, self.states()
+        graph = self.graph
+        states = self.states()
         if head.is_of_texts:
             x = self.text_row(states[-1], head.text_input)
         else:

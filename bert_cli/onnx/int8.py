@@ -81,7 +81,8 @@ class Int8Products(Bert):
 
     def __init__(self, graph: Graph, tensors: Mapping[str, np.ndarray], config: BertConfig):
         super().__init__(graph, tensors, config)
-        self.ranges, self.levels = channel_ranges(tensors, config), _levels()
+        self.ranges = channel_ranges(tensors, config)
+        self.levels = _levels()
 
     def product(self, x: str, kernel: np.ndarray, bias: np.ndarray | None, scope: str) -> str:
         """x · kernel + bias over the last axis, quantized."""
@@ -127,7 +128,8 @@ class Int8Products(Bert):
         return self.product(x, kernel, self.tensors[f"{scope}/bias"], scope)
 
     def states(self) -> list[str]:
-        add, key_bias = self.graph.add, self.key_bias()
+        add = self.graph.add
+        key_bias = self.key_bias()
         last = self.config.num_hidden_layers - 1
         smooth, kernel, x = self.smooth_norm(self.embedded(), "bert/embeddings/LayerNorm", self.projection(0, "kernel"))
         states = [x]
@@ -169,7 +171,8 @@ class PaddedInt8Bert(Int8Products):
         self.levels = _PORTABLE_LEVELS
 
     def word_embeddings(self) -> str:
-        graph, name = self.graph, "bert/embeddings/word_embeddings"
+        graph = self.graph
+        name = "bert/embeddings/word_embeddings"
         # 127 levels on any processor: rows are looked up, not multiplied in 16 bits.
         values, scales = quantized_columns(self.tensors[name].T, 127)
         rows = graph.add("Gather", graph.constant(f"{name}:int8", np.ascontiguousarray(values.T)), INPUTS[0])

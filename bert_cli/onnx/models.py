@@ -45,7 +45,8 @@ def build(
 
 def _add_outputs(bert: Bert, head: HeadSpec) -> dict[str, Sequence[str | int]]:
     """Adds the network and its outputs; returns the shape of each output."""
-    graph, hidden = bert.graph, bert.config.hidden_size
+    graph = bert.graph
+    hidden = bert.config.hidden_size
     if head.kind == ENCODER:
         last = bert.states()[-1]
         graph.add("Identity", last, name="sequence_output")
@@ -97,7 +98,8 @@ class UnpaddedBert(Bert):
         return self.graph.add("MultiHeadAttention", query, key, value, num_heads=heads, domain=ONNXRUNTIME_DOMAIN)
 
     def attention(self, x: str, number: int, key_bias: str) -> str:
-        graph, scope = self.graph, f"bert/encoder/layer_{number}/attention/self"
+        graph = self.graph
+        scope = f"bert/encoder/layer_{number}/attention/self"
         kernel, bias = (
             graph.constant(f"{scope}:{variable}", self.projection(number, variable)) for variable in ("kernel", "bias")
         )
@@ -143,7 +145,8 @@ def encoder_runner(
     indices there is one output, `pooled_output` [B, H]. See also embedded_runner.
     """
     bert = network(Graph(), tensors, config)
-    states, hidden = bert.states(), config.hidden_size
+    states = bert.states()
+    hidden = config.hidden_size
     if not indices:
         bert.graph.add("Identity", bert.pooled(states[-1]), name="pooled_output")
         return embedded_runner(bert, {"pooled_output": ("batch", hidden)})

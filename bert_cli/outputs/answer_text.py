@@ -103,7 +103,8 @@ def sentence_span(context: str, start: int, end: int) -> tuple[int, int]:
     A rule of thumb for showing an answer: full stops of abbreviations (Dr., U.S., J.) and marks
     before small letters end no sentence, an empty line does.
     """
-    first, last = 0, len(context)
+    first = 0
+    last = len(context)
     for match in _SENTENCE_END.finditer(context):
         if not _ends_sentence(context, match):
             continue

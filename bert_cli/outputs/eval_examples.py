@@ -104,7 +104,8 @@ def classification_examples(
     texts of a row, for JSON.
     """
     # Many labels make long rows: numbers, not rows, decide the size of the file.
-    predictions, count = found[problem_type.output_name], len(label_ids)
+    predictions = found[problem_type.output_name]
+    count = len(label_ids)
     kept = kept_rows(count, predictions.size // max(1, count))
     numbers, wrong = problem_type.eval_rows(label_ids[kept], {problem_type.output_name: predictions[kept]}, labels)
     # The order of the members stays as in earlier versions: files are compared byte by byte.
@@ -144,7 +145,8 @@ def _context(example: SquadExample, span: tuple[int, int] | None) -> dict[str, A
     """The context, or MOST_CHARACTERS of it with the answer in it; answer: its characters there, or
     null.
     """
-    context, first = example.paragraph.context, 0
+    context = example.paragraph.context
+    first = 0
     # Around the middle of the cut where there is room on both sides.
     if span and len(context) > MOST_CHARACTERS:
         first = max(0, min(span[0] - MOST_CHARACTERS // 2, len(context) - MOST_CHARACTERS))
@@ -162,7 +164,8 @@ def squad_examples(
     rows = []
     for number in kept_rows(len(scored)).tolist():
         example = scored[number]
-        answers, prediction = list(gold[example.qas_id]), by_id[example.qas_id]
+        answers = list(gold[example.qas_id])
+        prediction = by_id[example.qas_id]
         exact, f1 = raw_scores(answers, prediction.text)
         best = next((entry.text for entry in prediction.nbest if entry.text), "")
         best_exact, best_f1 = raw_scores(answers, best)
@@ -200,7 +203,8 @@ def masked_word_examples(
         names = [tokens[number] if number < len(tokens) else "?" for number in ids[mask > 0].tolist()]
         blanks = []
         for slot in np.flatnonzero(batch["masked_lm_weights"][row] > 0):
-            place, best = int(batch["masked_lm_positions"][row, slot]), int(shares[row, slot].argmax())
+            place = int(batch["masked_lm_positions"][row, slot])
+            best = int(shares[row, slot].argmax())
             names[place] = tokens[int(batch["masked_lm_ids"][row, slot])]
             blanks.append([place, tokens[best], float(f"{shares[row, slot, best]:.4g}")])
         found.append({"row": row, "tokens": names, "blanks": blanks})

@@ -55,7 +55,8 @@ def suspected_words(
 
     given: the tags of the data, in BIO; labels: the columns of log_probabilities.
     """
-    index, found = {label: column for column, label in enumerate(labels)}, []
+    index = {label: column for column, label in enumerate(labels)}
+    found = []
     for sentence, (tags, prediction) in enumerate(zip(given, predictions, strict=True)):
         is_seen = ~np.isnan(prediction.probabilities)
         for word, (tag, predicted) in enumerate(zip(tags, prediction.tags, strict=True)):

@@ -78,7 +78,8 @@ class History:
 
     def __init__(self, folder: str, start: int):
         """start: finished steps of the checkpoint that the run goes on from, 0 for a new run."""
-        self._folder, self._writes = folder, False
+        self._folder = folder
+        self._writes = False
         self.entries = [entry for entry in read_history(folder) if entry["step"] <= start] if start else []
         self._before = float(self.entries[-1].get("seconds", 0.0)) if self.entries else 0.0
         self._began = time.monotonic()
@@ -95,7 +96,9 @@ class History:
         writes files.
         """
         # The clock starts here: reading and compilation before it are no training.
-        self._writes, self._began, self.paused = writes, time.monotonic(), 0.0
+        self._writes = writes
+        self._began = time.monotonic()
+        self.paused = 0.0
         if writes:
             self._write_all()
 

@@ -50,7 +50,8 @@ def vocabulary_table(report: Mapping) -> list[str]:
 
 def format_instance(features: Mapping[str, np.ndarray], tokenizer: FullTokenizer) -> list[str]:
     """One record as lines for the log, in the form of the original, without padding."""
-    tokens, predictions = int(features["input_mask"].sum()), int(features["masked_lm_weights"].sum())
+    tokens = int(features["input_mask"].sum())
+    predictions = int(features["masked_lm_weights"].sum())
     lengths = dict.fromkeys(("input_ids", "input_mask", "segment_ids"), tokens)
     lengths |= dict.fromkeys(("masked_lm_positions", "masked_lm_ids", "masked_lm_weights"), predictions)
     real = {name: values[: lengths.get(name)].tolist() for name, values in features.items()}

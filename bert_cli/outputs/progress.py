@@ -50,11 +50,17 @@ class Progress:
         """unit_size: how many `unit`s (examples) one position is, for the rate. is_shown: False
         only counts.
         """
-        self.title, self.total, self.start, self.every = title, total, start, every
-        self.unit_size, self.unit = unit_size, unit
-        self.position, self._is_shown = start, is_shown
+        self.title = title
+        self.total = total
+        self.start = start
+        self.every = every
+        self.unit_size = unit_size
+        self.unit = unit
+        self.position = start
+        self._is_shown = is_shown
         self._counted = (start, time.monotonic())  # where the rate is counted from
-        self._updates, self._updated = 0, 0.0
+        self._updates = 0
+        self._updated = 0.0
         self._line = ""
         self._bar: Bar | None = None
 
@@ -97,7 +103,8 @@ class Progress:
 
     def update(self, position: int, values: dict[str, str] | None = None) -> None:
         """Say how far the work is, with what else to show, such as the loss."""
-        previous, self.position = self.position, position
+        previous = self.position
+        self.position = position
         self._updates += 1
         if self._updates == 2:
             self._counted = (previous, self._updated)

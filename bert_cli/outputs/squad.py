@@ -125,7 +125,8 @@ class Decoder:
         is_padding = np.arange(shape[1]) >= lengths
         # An answer starts at a token that no other window has more context for, and may end at any
         # token of the text.
-        starts, ends = features.owned[windows].T[:, :, None], (features.doc_starts[windows][:, None], lengths - 1)
+        starts = features.owned[windows].T[:, :, None]
+        ends = (features.doc_starts[windows][:, None], lengths - 1)
         for side, (given, (first, end)) in enumerate(((start_logits, starts), (end_logits, ends))):
             logits = given.astype(np.float32)
             # -inf is allowed at padding, which some models mask with it.
@@ -140,7 +141,8 @@ class Decoder:
             # Positions that can be no answer go to the end, so that fewer columns hold all that are
             # left.
             packed = np.argsort(~allowed, axis=1, kind="stable")[:, : self._positions.shape[2]]
-            order, allowed = np.take_along_axis(order, packed, 1), np.take_along_axis(allowed, packed, 1)
+            order = np.take_along_axis(order, packed, 1)
+            allowed = np.take_along_axis(allowed, packed, 1)
             cells = np.s_[side, windows, : order.shape[1]]
             self._positions[cells] = np.where(allowed, order, -1)
             self._logits[cells] = np.take_along_axis(logits, order, 1)

@@ -88,7 +88,8 @@ def write_runs_table(path: str, rows: Sequence[RunRow], has_mean: bool) -> None:
     lines are the mean and the standard deviation over the rows. One that diverged has empty cells,
     and is in neither.
     """
-    flags, names = list(rows[0].settings), _shared(rows)
+    flags = list(rows[0].settings)
+    names = _shared(rows)
     deviated = [name for name in names if any(name in row.deviations for row in rows)]
     columns = [(name, of) for name in names for of in ("metrics", "deviations") if of == "metrics" or name in deviated]
     lines = [["folder", *flags, *(name if of == "metrics" else f"{name}_{DEVIATION}" for name, of in columns)]]

@@ -214,7 +214,8 @@ def example_entities(example: TaggingExample, prediction: TagPrediction) -> dict
     found = []
     probabilities = prediction.probabilities.tolist()
     for entity in entities(prediction.tags):
-        start, last = starts[entity.start], entity.end - 1
+        start = starts[entity.start]
+        last = entity.end - 1
         end = starts[last] + len(example.words[last])
         # Words without pieces have no probability.
         known = [value for value in probabilities[entity.start : entity.end] if not math.isnan(value)]

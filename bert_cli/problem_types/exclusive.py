@@ -68,7 +68,8 @@ class Exclusive(ProblemType):
         }
 
     def eval_rows(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> EvalRows:
-        probabilities, wanted = np.asarray(found["probabilities"], np.float64), np.asarray(label_ids)
+        probabilities = np.asarray(found["probabilities"], np.float64)
+        wanted = np.asarray(label_ids)
         # The report sorts mistakes by confidence: the worst mistake has the highest.
         wrong = np.where(probabilities.argmax(axis=1) != wanted, probabilities.max(axis=1), 0.0)
         return probability_rows("label", wanted.tolist(), probabilities), wrong

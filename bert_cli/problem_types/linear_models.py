@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 def logistic_probabilities(
     features: "csr_matrix", label_ids: np.ndarray, count: int, others: "csr_matrix"
 ) -> np.ndarray:
-    """Logistic regression: float64 [m, count], the probability of each of `count` labels in m rows `others`.
+    """Logistic regression: float64 [m, count], the probability of each of `count` labels in m rows
+    `others`.
 
     features: [n, f] with int label_ids [n]; others: [m, f]. A label without a row has 0.
     """
@@ -34,7 +35,9 @@ def logistic_probabilities(
 
 
 def ridge_values(features: "csr_matrix", values: np.ndarray, others: "csr_matrix") -> np.ndarray:
-    """Ridge regression: float64 [m] for the rows `others` [m, f]; features [n, f] with values float [n]."""
+    """Ridge regression: float64 [m] for the rows `others` [m, f]; features [n, f] with values float
+    [n].
+    """
     from sklearn.linear_model import Ridge
 
     return Ridge().fit(features, values).predict(others)

@@ -158,7 +158,8 @@ class MultiLabel(ProblemType):
 
     def eval_rows(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> EvalRows:
         """Wrong by the distance of the worst decision from the label."""
-        probabilities, has = np.asarray(found["probabilities"], np.float64), np.asarray(label_ids) > 0
+        probabilities = np.asarray(found["probabilities"], np.float64)
+        has = np.asarray(label_ids) > 0
         missed = np.where((probabilities >= _thresholds(labels)) != has, np.abs(has - probabilities), 0.0)
         # A row is as wrong as its worst decision: a mean over many absent labels would hide one bad
         # miss.
@@ -185,7 +186,8 @@ class MultiLabel(ProblemType):
 
         Columns: label, given and predicted (yes or no), probability (of the given label).
         """
-        has, probabilities = label_ids > 0, found["probabilities"]
+        has = label_ids > 0
+        probabilities = found["probabilities"]
         rows, columns_of = np.nonzero(has != (probabilities >= _thresholds(labels)))
         probability = np.where(has, probabilities, 1.0 - probabilities)[rows, columns_of]
         # Each label of a row is a decision of its own, so a row may be listed more than once.

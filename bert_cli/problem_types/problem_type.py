@@ -192,12 +192,16 @@ class ProblemType(abc.ABC):
 
     @abc.abstractmethod
     def constant_prediction(self, label_ids: np.ndarray, rows: int, outputs: int) -> np.ndarray:
-        """`output_name` for `rows` rows, all alike: the most frequent label of the training rows, or their mean."""
+        """`output_name` for `rows` rows, all alike: the most frequent label of the training rows,
+        or their mean.
+        """
 
     def linear_prediction(
         self, features: "csr_matrix", label_ids: np.ndarray, others: "csr_matrix", outputs: int
     ) -> np.ndarray:
-        """`output_name` for the rows `others` [m, f], by a linear model of training features [n, f]."""
+        """`output_name` for the rows `others` [m, f], by a linear model of training features [n,
+        f].
+        """
         raise self._impossible("linear model")
 
     @abc.abstractmethod

@@ -102,9 +102,11 @@ def encode_examples(columns: dict[str, np.ndarray]) -> list[bytes]:
     features = []
     for name, values in columns.items():
         if values.dtype.kind == "f":
-            pieces, kind = _ByteRows(np.ascontiguousarray(values, "<f4").view(np.uint8)), _FLOAT_LIST
+            pieces = _ByteRows(np.ascontiguousarray(values, "<f4").view(np.uint8))
+            kind = _FLOAT_LIST
         else:
-            pieces, kind = _ByteRows(*_varints(values)), _INT64_LIST
+            pieces = _ByteRows(*_varints(values))
+            kind = _INT64_LIST
         # Names are shorter than 128 bytes, so that their length is one byte.
         key = name.encode("utf-8")
         pieces = pieces.after(_tag(1)).after(_tag(kind)).after(_tag(1) + bytes([len(key)]) + key + _tag(2))
@@ -121,10 +123,12 @@ def decode_example(data: bytes) -> dict[str, np.ndarray]:
     """
     features = {}
     for entry in _fields(next(_fields(data, 1), b""), 1):
-        name, value = next(_fields(entry, 1), b"").decode("utf-8"), next(_fields(entry, 2), b"")
+        name = next(_fields(entry, 1), b"").decode("utf-8")
+        value = next(_fields(entry, 2), b"")
         if not name:
             raise ValueError("a feature has no name")
-        floats, integers = next(_fields(value, _FLOAT_LIST), None), next(_fields(value, _INT64_LIST), None)
+        floats = next(_fields(value, _FLOAT_LIST), None)
+        integers = next(_fields(value, _INT64_LIST), None)
         if floats is not None:
             features[name] = np.frombuffer(b"".join(_fields(floats, 1)), "<f4")
         elif integers is not None:

@@ -52,7 +52,8 @@ def read_records(path: str) -> Iterator[bytes]:
         while head := file.read(_HEAD):
             check(head[:8], head[8:], len(head) == _HEAD)
             (length,) = struct.unpack("<Q", head[:8])
-            data, stored = _read_up_to(file, length), file.read(4)
+            data = _read_up_to(file, length)
+            stored = file.read(4)
             check(data, stored, len(data) == length)
             yield data
             number += 1
@@ -104,7 +105,9 @@ class RecordIndex:
         """InputError for a file that is damaged or cut short."""
         self.paths = list(paths)
         self._files = []
-        offsets, lengths, self._firsts = array("q"), array("q"), []
+        offsets = array("q")
+        lengths = array("q")
+        self._firsts = []
         digest = hashlib.sha256()
         with contextlib.ExitStack() as opened:
             for path in self.paths:
@@ -156,10 +159,14 @@ def _read_at(file: Any, offset: int, size: int) -> bytes:
 
 def _scan(path: str, file: IO[bytes], offsets: array, lengths: array, digest: "hashlib._Hash") -> None:
     """Append where the data of each record begins, and how long it is."""
-    position, start, block, number = 0, 0, b"", 0
+    position = 0
+    start = 0
+    block = b""
+    number = 0
     while True:
         if position + _HEAD > start + len(block):
-            start, block = position, _read_at(file, position, _BLOCK)
+            start = position
+            block = _read_at(file, position, _BLOCK)
             if not block:
                 return
         place = position - start

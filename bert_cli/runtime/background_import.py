@@ -26,7 +26,8 @@ class BackgroundImports:
         """
         # Emptied first: each first step of a model calls this, and the second one has nothing left
         # to import.
-        names, self._names = self._names, []
+        names = self._names
+        self._names = []
         if not names:
             return None
         thread = threading.Thread(target=_import, args=(names,), daemon=True)

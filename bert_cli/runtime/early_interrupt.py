@@ -1,4 +1,6 @@
-"""Ctrl-C in the first half second of a command, while its modules are imported: one line in place of a traceback."""
+"""Ctrl-C in the first half second of a command, while its modules are imported: one line in place
+of a traceback.
+"""
 
 import itertools
 import os
@@ -13,7 +15,8 @@ _PACKAGE = "bert_cli"
 def command_name(program: str, words: list[str]) -> str | None:
     """What messages call this process; None for somebody else's program that imports the package.
 
-    program: sys.argv[0]. words: sys.orig_argv, as sys.argv[0] is "-m" while `python -m` imports a package.
+    program: sys.argv[0]. words: sys.orig_argv, as sys.argv[0] is "-m" while `python -m` imports a
+    package.
     """
     name = os.path.splitext(os.path.basename(program))[0]
     if name == "bert" or name.startswith("bert-"):
@@ -23,7 +26,9 @@ def command_name(program: str, words: list[str]) -> str | None:
 
 
 def answer_early_interrupts() -> None:
-    """In a process of one of our commands, end on Ctrl-C with one line, until the command has its own handler."""
+    """In a process of one of our commands, end on Ctrl-C with one line, until the command has its
+    own handler.
+    """
     name = command_name(sys.argv[0] if hasattr(sys, "argv") and sys.argv else "", sys.orig_argv)
     is_main = threading.current_thread() is threading.main_thread()
     # A process in the background of a script ignores the signal, and goes on doing so.

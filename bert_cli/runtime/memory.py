@@ -20,7 +20,9 @@ def machine_memory() -> int:
 
 
 def free_memory() -> int:
-    """Bytes of memory that a new allocation can have; machine_memory() where the system does not report it."""
+    """Bytes of memory that a new allocation can have; machine_memory() where the system does not
+    report it.
+    """
     with contextlib.suppress(FileNotFoundError), open("/proc/meminfo", encoding="ascii") as file:
         for line in file:
             if line.startswith("MemAvailable:"):

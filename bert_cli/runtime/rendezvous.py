@@ -36,7 +36,8 @@ def wait_for_workers(timeout: int) -> None:
     with _listening(cluster, endpoints) as server:
         while missing := [name for name in others if not _is_listening(*endpoints[name])]:
             # monotonic: the clock of a machine may be set while it waits.
-            now, listed = time.monotonic(), ", ".join(f"{name} ({others[name]})" for name in missing)
+            now = time.monotonic()
+            listed = ", ".join(f"{name} ({others[name]})" for name in missing)
             if now - began >= timeout:
                 raise TemporaryError(
                     f"{listed} did not come within {timeout} seconds; start all processes of TF_CONFIG, and give a longer "

@@ -23,7 +23,8 @@ class Stopped(BaseException):
 
     def __init__(self, number: int, said: str = ""):
         super().__init__(said)
-        self.number, self.said = number, said
+        self.number = number
+        self.said = said
 
     @property
     def exit_code(self) -> int:

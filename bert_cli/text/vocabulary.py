@@ -69,9 +69,11 @@ def vocabulary_of(tokens: list[str], path: str) -> Vocabulary:
 
 
 def read_tokens(path: str) -> list[str]:
-    """The lines of a vocabulary file, stripped of Unicode white space; all blank lines are the token "".
+    """The lines of a vocabulary file, stripped of Unicode white space; all blank lines are the
+    token "".
 
-    A byte-order mark stays part of the first token. InputError for a file that cannot be read, is not UTF-8, or is empty.
+    A byte-order mark stays part of the first token. InputError for a file that cannot be read, is
+    not UTF-8, or is empty.
     """
     # Only \n ends a line: U+2028, U+0085 and a lone CR are ordinary characters of a token.
     lines = split_lines(decode(read_bytes(path), path, what="vocabulary"), path)

@@ -23,8 +23,12 @@ class AutoBatch:
         variables that a step changes, of which a copy in the memory of the host is kept while the
         first one runs.
         """
-        self.steps, self._rows, self._changed = steps, rows, changed
-        self._make_step, self._step, self._is_settled = make_step, make_step(steps), False
+        self.steps = steps
+        self._rows = rows
+        self._changed = changed
+        self._make_step = make_step
+        self._step = make_step(steps)
+        self._is_settled = False
 
     def __call__(self, batch: dict) -> tuple[tf.Tensor, tf.Tensor]:
         """Raises what the step raises, also a lack of memory where no more steps are possible."""

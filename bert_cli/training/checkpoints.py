@@ -120,7 +120,8 @@ def _restore_unrounded(reader: Reader, optimizer: AdamWeightDecay, compact: Comp
         if kept_shape == tuple(slot.shape):
             slot.assign(_unrounded(reader, key, slot.numpy()))
     if compact and LOG_DECAY_NAME in reader.shapes:
-        words, log_decay = compact.encoder.embeddings.words, reader.read(LOG_DECAY_NAME)
+        words = compact.encoder.embeddings.words
+        log_decay = reader.read(LOG_DECAY_NAME)
         words.assign(_unrounded(reader, WORDS, words.numpy() / np.exp(log_decay)))
         optimizer.log_decay.assign(tf.constant(log_decay))
 

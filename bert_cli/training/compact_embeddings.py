@@ -73,7 +73,8 @@ class CompactEmbeddings:
         training goes on unchanged.
         """
         words = self.encoder.embeddings.words
-        before, log_decay = words.numpy(), optimizer.log_decay.numpy()
+        before = words.numpy()
+        log_decay = optimizer.log_decay.numpy()
         self.full_table(optimizer)
         self.encoder.embeddings.training_table = None
         try:

@@ -27,7 +27,9 @@ class _Options:
     # under way changes them, the last one puts them back.
 
     def __init__(self):
-        self._lock, self._calls, self._changes = threading.Lock(), 0, contextlib.ExitStack()
+        self._lock = threading.Lock()
+        self._calls = 0
+        self._changes = contextlib.ExitStack()
 
     def __enter__(self) -> None:
         with self._lock:

@@ -73,7 +73,8 @@ def run_steps(
         # until the next step.
         pending.append(step_fn(batch))
         step += 1
-        is_last, stopping = step == num_train_steps, is_stopping()
+        is_last = step == num_train_steps
+        stopping = is_stopping()
         due = [each for each in stepped if is_last or each.is_due(step) or (stopping and each.saves)]
         logging = is_last or stopping or step % log_every == 0
         if due or logging or time.monotonic() - last_read > _READ_INTERVAL:

@@ -184,7 +184,8 @@ class StopFlag:
         if self._total is None:
             self.is_decided = asked
         else:
-            before, self._asked_before = self._asked_before, self._total(tf.constant(asked, tf.int32))
+            before = self._asked_before
+            self._asked_before = self._total(tf.constant(asked, tf.int32))
             self.is_decided = before is not None and int(before) > 0
         return self.is_decided
 

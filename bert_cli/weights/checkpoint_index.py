@@ -53,11 +53,13 @@ def read_index(prefix: str, checks_itself: bool = False) -> dict[str, Entry]:
     checks_itself: ValueError, too, where a checksum says that the index is not what was written.
     """
     sizes: dict[str, int] = {}
-    entries, shards = {}, 1
+    entries = {}
+    shards = 1
     # The first entry, a header without a key, has the number of data files; the others are
     # BundleEntryProtos.
     for key, value, is_sound in table_entries(read_bytes(f"{prefix}.index")):
-        name, fields = key.decode("utf-8", "replace"), dict(_fields(value))
+        name = key.decode("utf-8", "replace")
+        fields = dict(_fields(value))
         if checks_itself and not is_sound:
             raise ValueError(f"the checksum of the index is wrong near {name or 'its beginning'}")
         if key:
@@ -130,8 +132,10 @@ def _check_entry(name: str, entry: Entry, prefix: str, sizes: dict[str, int]) ->
     # A dimension of 0 is left aside here: it would make any product 0.
     if len(entry.shape) > _MOST_DIMENSIONS or math.prod(filter(None, entry.shape)) >= 1 << 63:
         raise ValueError(f"{name} has a shape that no variable can have")
-    dtype, size = _DTYPES.get(entry.dtype), _size_of_all(prefix) if entry.is_sliced else entry.size
-    count, width = math.prod(entry.shape), np.dtype(dtype).itemsize if dtype else 1
+    dtype = _DTYPES.get(entry.dtype)
+    size = _size_of_all(prefix) if entry.is_sliced else entry.size
+    count = math.prod(entry.shape)
+    width = np.dtype(dtype).itemsize if dtype else 1
     if count * width > size or (dtype and not entry.is_sliced and count * width < size):
         raise ValueError(f"{name} has the shape {list(entry.shape[:9])}, but {size} bytes")
     if entry.is_sliced:
@@ -195,7 +199,8 @@ def table_entries(data: bytes) -> Iterator[tuple[bytes, bytes, bool]]:
         if start < end:
             raise ValueError("two blocks of the index overlap")
         end = start + length
-        block, end_of_trailer = _block(data, start, length), start + length + _TRAILER
+        block = _block(data, start, length)
+        end_of_trailer = start + length + _TRAILER
         is_sound = masked_crc32c(data[start : end_of_trailer - 4]) == data[end_of_trailer - 4 : end_of_trailer]
         for key, value in _entries(block):
             yield key, value, is_sound
@@ -217,7 +222,8 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
     end = len(block) - 4 * (count + 1)
     if end < 0:
         raise ValueError("a block of the index is cut short")
-    position, key = 0, b""
+    position = 0
+    key = b""
     while position < end:
         shared, position = varint(block, position)
         rest, position = varint(block, position)

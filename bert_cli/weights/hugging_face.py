@@ -72,7 +72,8 @@ def hugging_face_name(name: str) -> tuple[str, bool] | None:
     """The inverse of google_name, with the leading "bert."; None for a name that no BERT of Hugging
     Face's has.
     """
-    renamed, transposed = _renamed(name), name.endswith("/kernel")
+    renamed = _renamed(name)
+    transposed = name.endswith("/kernel")
     return (renamed, transposed) if google_name(renamed) == (name, transposed) else None
 
 

@@ -46,7 +46,8 @@ def _datasets(file: h5py.File) -> dict[str, str | None]:
 
     def visit(path: str, item: h5py.Dataset | h5py.Group) -> None:
         if isinstance(item, h5py.Dataset):
-            layer, number = item.parent.attrs.get("name", ""), path.rpartition("/")[2]
+            layer = item.parent.attrs.get("name", "")
+            number = path.rpartition("/")[2]
             names[path] = of_any_layer(f"{layer}/{number}", _GOOGLE_NAMES)
 
     # By the names that the file notes, not by its groups: Keras numbers these by class, so they

@@ -22,7 +22,9 @@ class NpyFile:
     """
 
     def __init__(self, file: IO[bytes], dtype: str):
-        self._file, self._dtype, self._count = file, np.dtype(dtype), 0
+        self._file = file
+        self._dtype = np.dtype(dtype)
+        self._count = 0
         self._shape: tuple[int, ...] | None = None  # of a row
         # The shape is known at the end only; the header is written over these bytes then.
         self._file.write(b"\0" * _HEADER_SIZE)
@@ -45,7 +47,8 @@ class NpyWriter:
     """One vector a line as a .npy file, [n, width]."""
 
     def __init__(self, file: IO[bytes], form: VectorFormat):
-        self._array, self._width = NpyFile(file, form.dtype), form.width
+        self._array = NpyFile(file, form.dtype)
+        self._width = form.width
 
     def write(self, rows: FeatureRows) -> None:
         self._array.append(rows.values[:, 0])
@@ -66,7 +69,9 @@ class NpzWriter:
 
     def __init__(self, file: IO[bytes], form: VectorFormat, folder: str | None):
         """folder: None for the system's temporary directory."""
-        self._file, self._form, self._folder = file, form, folder
+        self._file = file
+        self._form = form
+        self._folder = folder
         self._members: dict[str, tuple[IO[bytes], NpyFile]] = {}
         self._rows = 0
 

@@ -1,4 +1,6 @@
-"""Attention probabilities of one text, for people: the strongest links, and the attention of a word."""
+"""Attention probabilities of one text, for people: the strongest links, and the attention of a
+word.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,7 +16,9 @@ _MOST_WORDS = 30  # words of the text that an error lists
 
 
 class Unit(NamedTuple):
-    """A word, or a token that belongs to no word, such as [CLS]; tokens `first` to `last` (exclusive)."""
+    """A word, or a token that belongs to no word, such as [CLS]; tokens `first` to `last`
+    (exclusive).
+    """
 
     name: str
     first: int
@@ -70,7 +74,8 @@ def find_word(word: str, units: Sequence[Unit]) -> list[int]:
 
 
 def word_table(attention: np.ndarray, units: Sequence[Unit], index: int, count: int) -> list[str]:
-    """Lines of a table: the `count` words that unit `index` attends to most, and their attention to it.
+    """Lines of a table: the `count` words that unit `index` attends to most, and their attention to
+    it.
 
     attention: float32 [units, units], see attention_of_words.
     """

@@ -40,16 +40,19 @@ class JsonLinesWriter(Writer):
     """JSON lines as the original's extract_features.py writes them."""
 
     def __init__(self, file: IO[str], form: VectorFormat):
-        self._file, self._indices = file, None if form.combined else form.layers
+        self._file = file
+        self._indices = None if form.combined else form.layers
 
     def write(self, rows: FeatureRows) -> None:
         offsets = rows.offsets.tolist()
         for line, (start, end) in enumerate(itertools.pairwise(offsets)):
-            heads, key = None, "features"
+            heads = None
+            key = "features"
             if rows.tokens is not None:
                 heads = token_heads(rows.tokens[start:end])
             elif rows.words is not None:
-                heads, key = word_heads(rows.words[start:end]), "words"
+                heads = word_heads(rows.words[start:end])
+                key = "words"
             text = format_line(rows.first_line + line, heads, key, rows.values[start:end], self._indices)
             self._file.write(text + "\n")
         self._file.flush()  # after a kill, whole lines are what --resume goes on from
@@ -61,7 +64,8 @@ class TfRecordWriter(Writer):
     """
 
     def __init__(self, file: IO[bytes], form: VectorFormat):
-        self._file, self._names = file, form.names
+        self._file = file
+        self._names = form.names
 
     def write(self, rows: FeatureRows) -> None:
         columns = {name: values[:, None] for name, values in rows.columns().items()}
@@ -83,7 +87,8 @@ class ParquetWriter(Writer):
         import pyarrow
         import pyarrow.parquet
 
-        self._arrow, self._form = pyarrow, form
+        self._arrow = pyarrow
+        self._form = form
         texts = {"line": [], "token": [("token_id", "int32"), ("token", "string")]}
         fields = texts.get(form.unit, [("start", "int64"), ("end", "int64"), ("word", "string")])
         vector = pyarrow.list_(pyarrow.from_numpy_dtype(np.dtype(form.dtype)), form.width)

@@ -28,7 +28,9 @@ def learning_rate(step: tf.Tensor, updates: TrainingHyperparameters) -> tf.Tenso
               restarts)
     constant  peak
     """
-    peak, steps, warmup_steps = updates.learning_rate, updates.steps - updates.first_step, updates.warmup_steps
+    peak = updates.learning_rate
+    steps = updates.steps - updates.first_step
+    warmup_steps = updates.warmup_steps
     done = tf.cast(step - updates.first_step, tf.float32)
     total = tf.constant(steps, tf.float32)
     if updates.lr_schedule == "linear":
@@ -107,7 +109,8 @@ class AdamWeightDecay:
         updates.weight_decay: the 0.01 above. factors: of the rates of some variables, see
         rate_factors. The attribute `weights` has those that are trained.
         """
-        self.updates, self.weight_decay = updates, updates.weight_decay
+        self.updates = updates
+        self.weight_decay = updates.weight_decay
         self.factors = {name: (factors or {}).get(name, 1.0) for name in weights}
         self.has_frozen = any(factor == 0 for factor in self.factors.values())
         weights = {name: weight for name, weight in weights.items() if self.factors[name] > 0}

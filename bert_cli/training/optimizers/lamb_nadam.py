@@ -72,7 +72,8 @@ class Nadam(AdamWeightDecay):
 
     def _common(self, step: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """μ_{t+1}/(1 − Π_{t+1}), (1 − μ_t)/(1 − Π_t) and 1 − 0.999^t of update t."""
-        count, products = tf.cast(step + 1, tf.float32), tf.constant(momentum_products())
+        count = tf.cast(step + 1, tf.float32)
+        products = tf.constant(momentum_products())
         index = tf.cast(tf.minimum(step, _LONGEST - 1), tf.int32)
         product, next_product = products[index + 1], products[tf.minimum(index + 2, _LONGEST)]
         of_first = _momentum(count + 1.0) / (1.0 - next_product)
