@@ -55,7 +55,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
     if values["text_b"] and not values["text"] and not values["explain"]:
         raise InputError("--text_b is the second text of a pair; give the first one with --text")
     for one, other in (("test_file", "predict_file"), ("dev_file", "dev_split")):
-        if {one, other} <= given:
+        if {one, other} <= given and values[one] and values[other]:
             raise InputError(f"--{one} and --{other}: give one of them")
     is_sharded = shards.check_shards(values, given, {"input_file": "output_file", "predict_file": "output_dir"})
     if is_sharded and (values["do_train"] or values["do_eval"]):

@@ -24,7 +24,7 @@ from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.settings.data import LITERAL, Columns
+from bert_cli.settings.data import LITERAL, NOT_TRAINED, Columns, TrainedColumns
 
 _MOST_DIGITS = 4300  # of a number that int() takes
 
@@ -55,6 +55,22 @@ class OwnFile:
     def has_labels(self) -> bool:
         return bool(self.columns.labels)
 
+    def written(self, columns: Sequence[int]) -> tuple[str, ...]:
+        """How flags name the columns."""
+        names = [self.columns.called(column) for column in columns]
+        # By number where the name cannot be given as a flag: flags split lists at commas and strip spaces.
+        is_plain = not any("," in name or name != name.strip() or names.count(name) > 1 for name in names)
+        return tuple(names if is_plain else map(str, columns))
+
+    def column_flags(self) -> dict[str, str]:
+        """Values of flags with which another file is read as this one was."""
+        text_b = self.columns.text_b
+        found = {
+            "text_column": self.written([self.columns.text_a])[0],
+            "label_column": ",".join(self.written(self.columns.labels)),
+        }
+        return found | ({} if text_b is None else {"text_b_column": self.written([text_b])[0]})
+
     def label_cells(self, separator: str | None) -> LabelCells:
         """What a problem type parses. separator: of several labels in one cell."""
         return LabelCells(
@@ -76,11 +92,12 @@ def read_own_file(
     needs_label: bool,
     choices: Sequence[str] = (),
     quoting: str = LITERAL,
+    trained: TrainedColumns = NOT_TRAINED,
 ) -> OwnFile:
     """The rows of one file, or of a table in memory.
 
     split: the beginning of the ids of a file without ids: `<split>-<row, from 0>`. flag: named where the file is missing.
-    needs_label, choices: see find_columns. quoting: see own_rows.read_rows. An empty text is told, with its line, and
+    needs_label, choices, trained: see find_columns. quoting: see own_rows.read_rows. An empty text is told, with its line, and
     kept: its answer is that of no text. InputError for a file without rows, a row that is not as wide as the first one, and
     what own_rows and own_columns refuse.
     """
@@ -92,7 +109,7 @@ def read_own_file(
     sample = list(itertools.islice(stream, SAMPLE))
     if not sample:
         raise InputError(f"{path}: is empty; rows of a text and a label are needed")
-    indices = find_columns(path, sample, columns, header, needs_label, choices)
+    indices = find_columns(path, sample, columns, header, needs_label, choices, trained)
     rows: list[OwnRow] = []
     empty: list[int] = []
     for row in itertools.chain(sample if indices.names is None else sample[1:], stream):

@@ -71,7 +71,7 @@ def find_exported(settings: ExportSettings) -> Exported:
     model = load_model(flags, checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
     if not model.optional_vocabulary:
         raise InputError(f"--vocab_file is needed ({checkpoint.name} has none): give the model's vocab.txt")
-    pairs = trained_on_pairs(saved) if export.pairs == "auto" else export.pairs == "yes"
+    pairs = trained_on_pairs(model.guesses | saved) if export.pairs == "auto" else export.pairs == "yes"
     # A module is for training on any length; a classifier is for texts as long as those it was
     # trained on.
     default = _LENGTH if export.format == "hub" else int(saved.get("max_seq_length", _LENGTH))

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 from bert_cli.base.errors import refuse_if
 from bert_cli.flags.option import FlagGroup, group, option, passing, remembered
@@ -62,6 +63,38 @@ class Columns(FlagGroup, heading="Your own files"):
     def label_columns(self) -> tuple[str, ...]:
         """The names or numbers in label_column; () where it is not given."""
         return tuple(part.strip() for part in self.label_column.split(",")) if self.label_column else ()
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainedColumns:
+    """What a training run left of its columns, for the files of later runs.
+
+    flags: names of the flags that it was given and that the later run has from it. guessed: the
+    columns that it found by itself, by name or number; None where a flag named the column.
+    """
+
+    flags: frozenset[str] = frozenset()
+    guessed: Columns = dataclasses.field(default_factory=Columns)
+
+    def by_name(self, columns: Columns, names: Sequence[str] | None) -> Columns:
+        """`columns` with the guesses that a header has; None: there is no header."""
+        guessed = self.guessed
+        found: dict[str, str] = {}
+        # The two texts of a pair belong together.
+        for fields in (("text_column", "text_b_column"), ("label_column",)):
+            wanted = {field: getattr(guessed, field) for field in fields if getattr(guessed, field) is not None}
+            are_free = all(getattr(columns, field) is None for field in wanted)
+            if are_free and all((names or ()).count(name) == 1 for name in wanted.values()):
+                found |= wanted
+        return dataclasses.replace(columns, **found)
+
+    def number(self, field: str, width: int) -> int | None:
+        """The guess of a column by its number, in a table of so many columns; None without one."""
+        number = getattr(self.guessed, field)
+        return int(number) if number and number.isdecimal() and int(number) < width else None
+
+
+NOT_TRAINED = TrainedColumns()
 
 
 class Endings(FlagGroup, heading="Your own files"):

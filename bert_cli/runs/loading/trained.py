@@ -1,5 +1,6 @@
 """A trained model: its command, its labels, and the flags that its training run left."""
 
+import dataclasses
 import os
 from collections.abc import Collection
 from typing import Any
@@ -17,6 +18,7 @@ from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir.manifest import COMMAND, check_labels, read_manifest
 from bert_cli.settings.checks import complete
+from bert_cli.settings.data import Columns, TrainedColumns
 from bert_cli.weights.path import HUGGING_FACE, CheckpointPath
 
 # Of each command: its head type, the class that loads its models from Python, and a flag that its flags.txt alone has.
@@ -104,6 +106,14 @@ def agreed_labels(given: tuple[str, ...] | None, saved: tuple[str, ...] | None, 
             "--labels out"
         )
     return given or saved
+
+
+def trained_columns(model: AnyModel, columns: Columns) -> TrainedColumns:
+    """What the training run of a model left of its columns; columns: those of this run's flags."""
+    names = [field.name for field in dataclasses.fields(columns)]
+    values = {name: getattr(columns, name) for name in names}
+    kept = frozenset(name for name in names if values[name] and values[name] == model.saved_flags.get(name))
+    return TrainedColumns(kept, Columns(**{name: model.guesses[name] for name in names if name in model.guesses}))
 
 
 def trained_labels(given: tuple[str, ...], checkpoint: CheckpointPath) -> tuple[str, ...]:

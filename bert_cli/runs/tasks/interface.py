@@ -1,7 +1,8 @@
 """The interface between the run driver and a task: datasets, plans, evaluations, and the methods of a task."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
@@ -80,7 +81,8 @@ class Plan(NamedTuple):
     """What a task says of its training, before TensorFlow is imported.
 
     decided: what decides the result beside the flags that do (see flags.option), for the manifest. found: values of
-    flags that the run found by itself, for flags.txt. labels: None for a task without. examples: rows in one pass over the
+    flags that the run found by itself, for flags.txt. guesses: values of flags that its data gave, and that a later run
+    finds again in other data. labels: None for a task without. examples: rows in one pass over the
     data, 0 where there are no passes. class_weights: see controls.
     """
 
@@ -91,6 +93,7 @@ class Plan(NamedTuple):
     labels: tuple[str, ...] | None = None
     examples: int = 0
     class_weights: tuple | None = None
+    guesses: Mapping[str, str] = MappingProxyType({})
 
 
 class Evaluation(NamedTuple):
