@@ -87,7 +87,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/tasks/classification/data.py": "commands/test_classify_own_files.py",
     "runs/tasks/classification/dataset.py": "commands/test_classify_own_files.py",
     "runs/tasks/classification/distillation.py": "commands/test_classify_distillation.py",
-    "runs/tasks/classification/explanation.py": "commands/test_report.py",
     "runs/tasks/classification/prediction.py": "commands/test_classify_texts.py",
     "runs/tasks/classification/answers.py": "commands/test_classify_run.py",
     "runs/tasks/classification/task.py": "commands/test_classify_run.py",
