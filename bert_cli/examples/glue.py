@@ -4,6 +4,7 @@ Columns, guids and header rules of cola, mrpc, mnli and xnli are those of Google
 are the usual ones, so that the outputs of a model mean the same elsewhere.
 """
 
+import difflib
 from dataclasses import dataclass, field, replace
 
 from bert_cli.base.errors import InputError
@@ -202,5 +203,7 @@ TASKS: dict[str, GlueTask] = {
 def find_task(name: str) -> GlueTask:
     """The task of that name, in any letter case. InputError for an unknown one."""
     if name.lower() not in TASKS:
-        raise InputError(f"--task_name: {name!r} is not a task; choose one of {', '.join(TASKS)}")
+        close = difflib.get_close_matches(name.lower(), TASKS, n=1)
+        hint = f"did you mean {close[0]}? The tasks are" if close else "choose one of"
+        raise InputError(f"--task_name: {name!r} is not a task; {hint} {', '.join(TASKS)}")
     return TASKS[name.lower()]
