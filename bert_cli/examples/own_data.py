@@ -108,7 +108,8 @@ def read_own_file(
     # The first rows decide about the columns and the header; they are examples as well.
     sample = list(itertools.islice(stream, SAMPLE))
     if not sample:
-        raise InputError(f"{path}: is empty; rows of a text and a label are needed")
+        wanted = "rows of a text and a label" if needs_label else "rows of texts"
+        raise InputError(f"{path}: is empty; {wanted} are needed")
     indices = find_columns(path, sample, columns, header, needs_label, choices, trained)
     rows: list[OwnRow] = []
     empty: list[int] = []

@@ -170,7 +170,8 @@ def test_rows_of_another_width(file):
 
 
 def test_nothing_to_read(file):
-    assert "is empty" in refused(file)
+    assert "is empty; rows of a text and a label are needed" in refused(file)
+    assert "is empty; rows of texts are needed" in refused(file, needs_label=False)
     assert "holds no row below its header" in refused(file, "text|label")
 
 
