@@ -9,7 +9,7 @@ import itertools
 import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,6 +26,8 @@ from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.settings.data import LITERAL, NOT_TRAINED, Columns, TrainedColumns
 
+# Of pandas, R and spreadsheets. "None" and "NA" are left out: they are names of classes as well.
+_MISSING = re.compile(r"nan|<na>|#?n/a|null", re.IGNORECASE)
 _MOST_DIGITS = 4300  # of a number that int() takes
 
 
@@ -208,7 +210,17 @@ def find_own_labels(file: OwnFile, problem_type: ProblemType, separator: str | N
             close = difflib.get_close_matches(name, [other for other in counts if other != name], n=1)
             hint = f"; the nearest other name is {quoted(close[0])}" if close else ""
             LOG.warning("%s:%d: warning: the label %s has this row alone%s", file.path, line, quoted(name), hint)
+    warn_of_missing(file.path, counts)
     return tuple(sorted(counts, key=natural_key))
+
+
+def warn_of_missing(path: str, counts: Mapping[str, int]) -> None:
+    """Log each label that other programs write for a missing value; counts: the rows of each label."""
+    for name in filter(_MISSING.fullmatch, counts):
+        LOG.warning(
+            "%s: warning: %d row(s) have the label %s, which other programs write for a missing value; remove them if they "
+            "have no label", path, counts[name], quoted(name),
+        )  # fmt: skip
 
 
 def own_examples(

@@ -20,7 +20,7 @@ from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import read_text
 from bert_cli.base.writing import atomic_paths, write_json
 from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, find_columns
-from bert_cli.examples.own_data import natural_key
+from bert_cli.examples.own_data import natural_key, warn_of_missing
 from bert_cli.examples.own_rows import read_rows
 from bert_cli.settings.data import LITERAL, Columns, RowSelection
 
@@ -90,6 +90,7 @@ def count_labels(source: Source) -> tuple[dict[str, int], Counter[str]]:
             raise InputError(f"{source.path}: more than {_MOST_LABELS} labels, nearly one a row; check --label_column")
     if not counts:
         raise InputError(f"{source.path}: holds no row with a text and a label; check --text_column and --label_column")
+    warn_of_missing(source.path, counts)
     return {label: counts[label] for label in sorted(counts, key=natural_key)}, dropped
 
 
