@@ -38,7 +38,8 @@ from bert_cli.runs.loading.trained import complete_values
 from bert_cli.runs.output_dir import shards
 from bert_cli.runs.tasks import interactive
 from bert_cli.runs.tasks.classification.data import has_own_test
-from bert_cli.runs.tasks.classification.prediction import answer_texts, predict_shards
+from bert_cli.runs.tasks.classification.new_texts import answer_texts
+from bert_cli.runs.tasks.classification.prediction import predict_shards
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import OF_TEXT

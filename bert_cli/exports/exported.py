@@ -16,7 +16,6 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import CONFIG, FLAGS, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import publish_folder, staging_folder
 from bert_cli.examples.classification import read_examples
-from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.saved import read_flags
@@ -26,7 +25,7 @@ from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import check_sizes
 from bert_cli.runs.loading.loader import load_model
-from bert_cli.runs.loading.trained import agreed_labels
+from bert_cli.runs.loading.trained import agreed_labels, trained_on_pairs
 from bert_cli.settings.data import LITERAL
 from bert_cli.settings.groups import TRUNCATE, Encoding
 from bert_cli.settings.tools import ExportSettings
@@ -92,11 +91,6 @@ def find_exported(settings: ExportSettings) -> Exported:
     else:
         names = _classifier_labels(labels, model)
     return Exported(model, names, length, pairs)
-
-
-def trained_on_pairs(saved: dict[str, str]) -> bool:
-    """What the flags.txt of a run says of its texts."""
-    return find_task(saved["task_name"]).pairs if saved.get("task_name") in TASKS else "text_b_column" in saved
 
 
 def _check_text_classifier(model: ModelBundle) -> None:

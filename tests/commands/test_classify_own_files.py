@@ -7,11 +7,11 @@ import json
 import pandas as pd
 import pytest
 
-from bert_cli.exports.exported import trained_on_pairs
 from bert_cli.flags.option import build
 from bert_cli.flags.parser import parse
 from bert_cli.flags.saved import flags_to_save, write_flags
 from bert_cli.run_classifier import check
+from bert_cli.runs.loading.trained import trained_on_pairs
 from bert_cli.settings.classification import ClassifySettings
 from tests.commands.conftest import SENTENCES
 from tests.commands.helpers import words
@@ -235,7 +235,7 @@ def test_a_label_that_training_has_not(refused, model_flags, reviews, tmp_path):
     refused([*model_flags[:3], *given], f"{dev}:{line}: label '5' is not among the labels of the training data, 2, 10")
 
 
-def test_what_bert_export_takes_for_pairs():
+def test_what_is_taken_for_a_model_of_pairs():
     assert [trained_on_pairs({"task_name": name}) for name in ("cola", "sst-2", "mrpc", "qnli")] == [
         False,
         False,

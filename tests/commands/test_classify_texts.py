@@ -96,6 +96,23 @@ def test_flags_that_do_not_go_together(flags, said, trained, classify):
     classify(f"--output_dir={trained}", *flags).assert_refused(said)
 
 
+def test_a_single_text_for_a_model_of_pairs(trained, classify, tmp_path):
+    flags = (trained / "flags.txt").read_text("utf-8").replace("--task_name=cola", "--task_name=mrpc")
+    (trained / "flags.txt").write_text(flags, encoding="utf-8")
+    for given in (["--text=a dog"], ["--text=a dog", "--explain"]):
+        classify(f"--output_dir={trained}", *given).assert_refused(
+            f"--text: the model in {trained} was trained on pairs of texts; give the second one with --text_b"
+        )
+    (tmp_path / "in.txt").write_text("a dog ||| a cat\n\na dog\na cat\n", encoding="utf-8")
+    outcome = classify(f"--output_dir={trained}", f"--input_file={tmp_path / 'in.txt'}", *FLAGS)
+    assert outcome.code == 0, outcome.err
+    assert outcome.err.count("the model was trained on pairs") == 1
+    said = (
+        f"{tmp_path / 'in.txt'}:3: warning: one text, and the model was trained on pairs; put ' ||| ' between the two"
+    )
+    assert said in outcome.err
+
+
 def test_an_empty_file(trained, classify, tmp_path):
     (tmp_path / "empty.txt").touch()
     flags = [f"--input_file={tmp_path / 'empty.txt'}", f"--output_file={tmp_path / 'out.jsonl'}"]

@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from bert_cli.base import files
@@ -10,6 +10,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, HEAD_TYPES, SPANS, TAGGER
 from bert_cli.base.json_files import read_json
 from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG
+from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.flags.option import build
 from bert_cli.flags.saved import read_flags, remembered
 from bert_cli.model.config import ModuleConfig
@@ -106,6 +107,11 @@ def agreed_labels(given: tuple[str, ...] | None, saved: tuple[str, ...] | None, 
             "--labels out"
         )
     return given or saved
+
+
+def trained_on_pairs(saved: Mapping[str, str]) -> bool:
+    """What the flags of a run, with its guesses, say of its texts."""
+    return find_task(saved["task_name"]).pairs if saved.get("task_name") in TASKS else "text_b_column" in saved
 
 
 def trained_columns(model: AnyModel, columns: Columns) -> TrainedColumns:
