@@ -24,6 +24,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.lines import input_name, open_lines
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
+from bert_cli.examples.own_rows import refuse_table
 from bert_cli.features.fill_mask import masked_text
 from bert_cli.flags.command import Command
 from bert_cli.outputs.fill_mask import format_record
@@ -42,6 +43,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
         raise InputError('give texts, such as "the man went to the [MASK] .", or --input_file=FILE')
     if "output_file" in given and not values["input_file"]:
         raise InputError("--output_file is for --input_file")
+    refuse_table(values["input_file"])
     return values
 
 

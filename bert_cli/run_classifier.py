@@ -20,8 +20,8 @@ The last line is what a later run needs, so that `bert-classify --do_predict --o
 With a downloaded model, add --init_checkpoint=MODEL/bert_model.ckpt; its vocab.txt and bert_config.json are found
 beside it. `bert-classify --output_dir=bert_output --text "a text"` prints the label and the probabilities of
 a new text as JSON, --explain which of its words mattered;
---input_file answers a text a line. Of several files of --input_file or --predict_file ('part-*.txt') each gets an
-output of its own; --shard divides them among processes.
+--input_file answers a text a line, or a table as --predict_file reads it. Of several files of --input_file or
+--predict_file ('part-*.txt') each gets an output of its own; --shard divides them among processes.
 
 Examples:
 
@@ -33,6 +33,7 @@ Examples:
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.examples.glue import TASKS, find_task
+from bert_cli.examples.own_rows import is_table
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.trained import complete_values
 from bert_cli.runs.output_dir import shards
@@ -68,7 +69,8 @@ def check(values: dict, given: frozenset[str]) -> dict:
     values["predict_header"] = values["predict_header"] or (values["header"] if "header" in given else "auto")
     if values["task_name"]:
         task = find_task(values["task_name"])
-        if not has_own_test(task, values["predict_file"], values["test_file"]):
+        has_own_input = is_table(values["input_file"])
+        if not has_own_input and not has_own_test(task, values["predict_file"], values["test_file"]):
             _check_task_columns(values["task_name"], given)
     elif not is_for_text and not any(values[name] for name in _OWN_FILES):
         raise InputError(

@@ -19,6 +19,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.lines import open_lines
 from bert_cli.base.names import STANDARD
+from bert_cli.examples.own_rows import refuse_table
 from bert_cli.features.encoded_text import divided, encoded_text, unknown_words
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.tokenizer import load_tokenizer
@@ -30,6 +31,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     """InputError unless there are texts, from one place."""
     if bool(values["texts"]) == bool(values["input_file"]):
         raise InputError('give texts, such as "the dog sees a cat .", or --input_file=FILE')
+    refuse_table(values["input_file"])
     return values
 
 

@@ -39,6 +39,20 @@ def format_of(path: str) -> str:
     return _FORMATS[ending]
 
 
+def is_table(path: str) -> bool:
+    """Whether the name of a file says that it holds a table: TSV, CSV or JSON lines."""
+    _, dot, ending = path.lower().removesuffix(".gz").rpartition(".")
+    return bool(dot) and _FORMATS.get(ending, TEXTS) != TEXTS
+
+
+def refuse_table(path: str, flag: str = "input_file") -> None:
+    """InputError for a file of texts whose name says that it holds a table."""
+    if is_table(path):
+        raise InputError(
+            f"--{flag}={path}: is a table by its name, and a text a line is needed; write the column of texts into a .txt file"
+        )
+
+
 def is_tab_separated(path: str) -> bool:
     """Whether a file can be in the layout of a task: its name does not say that it is CSV, JSON lines or a list of texts."""
     return _FORMATS.get(path.lower().removesuffix(".gz").rpartition(".")[2], TSV) == TSV

@@ -85,8 +85,9 @@ class ClassifySettings(TrainingSettings):
     files: Files = group(
         Files,
         {
-            "input_file": "classify a text a line, or a pair with ' ||| ' between, with a trained model; - for standard "
-            "input; the result is JSON; a pattern such as 'part-*.txt' for several files",
+            "input_file": "classify a text a line, or a pair with ' ||| ' between, with a trained model; a .tsv, .csv or "
+            ".jsonl is read as --predict_file is; - for standard input; the result is JSON; a pattern such as 'part-*.txt' "
+            "for several files",
             "output_file": "file for the JSON lines of --input_file, - for standard output; of several input files the "
             "beginning of the names, as in NAME-00000-of-00003",
         },

@@ -113,6 +113,38 @@ def test_a_single_text_for_a_model_of_pairs(trained, classify, tmp_path):
     assert said in outcome.err
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "flags"),
+    [
+        ("new.csv", 'id,text,label\n7,"a dog , a cat",1\n8,a horse,0\n', []),
+        ("new.TSV", "remark\tx\na dog , a cat\t1\na horse\t0\n", ["--text_column=remark"]),
+        ("new.tsv", "a dog , a cat\na horse\n", []),
+        ("new.jsonl", '{"text": "a dog , a cat"}\n{"text": "a horse"}\n', []),
+        ("part-*.csv", 'text\n"a dog , a cat"\na horse\n', []),
+    ],
+)
+def test_a_table_is_read_as_a_table(name, content, flags, trained, classify, tmp_path):
+    (tmp_path / "in.txt").write_text("a dog , a cat\na horse\n", encoding="utf-8")
+    wanted = classify(f"--output_dir={trained}", f"--input_file={tmp_path / 'in.txt'}", *FLAGS).out
+    (tmp_path / name.replace("*", "1")).write_text(content, encoding="utf-8")
+    given = [f"--output_dir={trained}", f"--input_file={tmp_path / name}", *FLAGS, *flags]
+    if "*" not in name:
+        assert classify(*given).out == wanted
+    outcome = classify(*given, f"--output_file={tmp_path / 'out'}")
+    assert outcome.code == 0, outcome.err
+    (written,) = [path for path in tmp_path.glob("out*") if path.suffix != ".json"]
+    assert written.read_text("utf-8") == wanted
+
+
+def test_a_table_in_doubt(trained, classify, tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text("remark,other\na dog,a cat\n", encoding="utf-8")
+    classify(f"--output_dir={trained}", f"--input_file={path}").assert_refused(f"{path}:1: no header of usual names")
+    path.touch()
+    path.write_text("", encoding="utf-8")
+    classify(f"--output_dir={trained}", f"--input_file={path}").assert_refused(f"{path}: is empty; rows of texts are")
+
+
 def test_an_empty_file(trained, classify, tmp_path):
     (tmp_path / "empty.txt").touch()
     flags = [f"--input_file={tmp_path / 'empty.txt'}", f"--output_file={tmp_path / 'out.jsonl'}"]

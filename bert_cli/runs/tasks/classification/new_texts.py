@@ -13,16 +13,19 @@ from bert_cli.base.lines import input_name
 from bert_cli.base.log import LOG
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import find_task
+from bert_cli.examples.own_rows import is_table
 from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.classification import ClassificationFeatures
+from bert_cli.flags.option import changed
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.loading.trained import trained_labels, trained_on_pairs
+from bert_cli.runs.loading.trained import trained_columns, trained_labels, trained_on_pairs
 from bert_cli.runs.tasks import interactive, opening
+from bert_cli.runs.tasks.classification.data import DataReader
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
 from bert_cli.runs.tasks.classification.explanation import METHOD, coloured, explain
-from bert_cli.runs.tasks.classification.prediction import OF_TEXTS, alone, shard_plan
+from bert_cli.runs.tasks.classification.prediction import OF_TABLES, OF_TEXTS, alone, shard_plan
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
 
@@ -40,19 +43,24 @@ def answer_texts(settings: ClassifySettings) -> dict:
     data = _dataset(settings, task, model)
     is_for_pairs = trained_on_pairs({"task_name": settings.task.task_name} | model.guesses | model.saved_flags)
     lines = [_given_text(settings, model, is_for_pairs)] if not source else []
+    if is_table(source) and not is_sharded:
+        lines = _read_table(settings, model, data, source)
     # Before TensorFlow is imported: another process may have done all shards already.
     plan = None
     if is_sharded:
-        plan = shard_plan(settings, model, data, ("input_file", "output_file"), [target], OF_TEXTS)
+        deciding = OF_TABLES if is_table(source) else OF_TEXTS
+        plan = shard_plan(settings, model, data, ("input_file", "output_file"), [target], deciding)
     todo = plan.todo() if plan else []
     if plan and not todo:
         return data.facts()
-    _features(lines, data)  # what cannot be packed is said before TensorFlow takes its seconds
+    _features(lines[: interactive.CHUNK], data)  # what cannot be packed is said before TensorFlow takes its seconds
     session = opening.open_trained(task, model, data, alone(settings) if plan else settings)
     answering = _Answering(settings, model, data, session, is_for_pairs)
     if plan:
         for shard in plan.each(todo):
             answering.answer_file(shard.source, shard.targets[0], may_be_empty=True)
+    elif is_table(source):
+        answering.answer_table(lines, source, target)
     elif source:
         answering.answer_file(source, target)
     elif settings.new.explain:
@@ -78,6 +86,15 @@ def _dataset(settings: ClassifySettings, task: ClassificationTask, model: AnyMod
     if not labels and problem_type.has_named_outputs:
         raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
     return task.for_new_texts(model, labels, run_folders(checkpoint))
+
+
+def _read_table(settings: ClassifySettings, model: AnyModel, data: ClassificationDataset, path: str) -> list[TextLine]:
+    """The texts of a table, in the columns that a --predict_file has."""
+    table = changed(settings, {"do_predict": True, "predict_file": path})
+    columns = trained_columns(model, settings.columns)
+    splits = DataReader(table, data.labels or None, data.problem_type, trained=columns).read_all().splits
+    texts = [each for each in splits["test"] if isinstance(each, ClassificationExample)]
+    return [TextLine(number, each.text_a, each.text_b) for number, each in enumerate(texts)]
 
 
 def _given_text(settings: ClassifySettings, model: AnyModel, is_for_pairs: bool) -> TextLine:
@@ -111,11 +128,19 @@ class _Answering:
             yield _texts(line) | problem_type.record(numbers, row, labels)
 
     def answer_file(self, source: str, target: str, may_be_empty: bool = False) -> None:
-        """Write the answers to the lines of a file; see interactive.answer_lines."""
+        """Write the answers to the lines of a file, or to the rows of a table; see interactive.answer_lines."""
+        if is_table(source):
+            self.answer_table(_read_table(self.settings, self.model, self.data, source), source, target)
+            return
         check = self._check(source)
         interactive.answer_lines(
             source, target, lambda chunk: self.answer([split_line(line) for line in chunk], check), may_be_empty
         )
+
+    def answer_table(self, lines: Sequence[TextLine], source: str, target: str) -> None:
+        """Write the answers to the rows of a table."""
+        check = self._check(source)
+        interactive.answer_items(iter(lines), target, lambda chunk: self.answer(chunk, check))
 
     def _check(self, source: str) -> _Check:
         """Warns once of unknown words, and once of a single text where the model was trained on pairs."""
