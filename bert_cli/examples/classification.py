@@ -47,12 +47,14 @@ def read_examples(
     path: str | None = None,
     id_column: str | None = None,
     quoting: str = LITERAL,
+    needs_label: bool = True,
 ) -> list[ClassificationExample]:
     """Read the examples of one split ("train", "dev" or "test", or the other half of one) in file order.
 
     `labels` None means the labels of the task; the training file of cola may then hold any labels (see `find_labels`).
     `path` is a file to read in place of the task's own. `id_column`: the column of the identifiers, by its name in the header
-    or its number from 0, instead of the task's own; a file with labels may lack it. `quoting`: see tables.read_rows.
+    or its number from 0, instead of the task's own; a file with labels may lack it. `quoting`: see tables.read_rows. Labels are
+    read where `needs_label`.
 
     `header` says whether the first row of a file holds the names of its columns:
       auto  the original's rule: train and dev of cola have none, all other files have one. But a first row whose label
@@ -94,6 +96,8 @@ def read_examples(
         raise InputError(
             f"{path}: holds no data row{wanted}{' below its header' if has_header else ''}; check the file"
         )
+    if not needs_label:
+        layout = replace(layout, label=None)
     if layout.label is not None and task.problem_type.is_numeric:
         _check_numbers(path, data, layout.label)
     elif layout.label is not None:

@@ -127,7 +127,7 @@ def _names(
     given = _given(columns, choices)
     by_number = [int(name) for name in given if name.isdecimal()]
     is_known = trained.guessed.text_column in cells and not str(trained.guessed.text_column).isdecimal()
-    if any(not name.isdecimal() for name in given) or is_known or _is_header(cells):
+    if any(not name.isdecimal() for name in given) or is_known or has_usual_names(cells):
         return cells
     if by_number and len(columns.label_columns) == 1 and columns.label_columns[0].isdecimal():
         texts = [int(columns.text_column)] if columns.text_column else []
@@ -140,7 +140,7 @@ def _names(
     return None
 
 
-def _is_header(cells: Sequence[str]) -> bool:
+def has_usual_names(cells: Sequence[str]) -> bool:
     """Whether the first row holds two usual names or more, and no number and nothing twice."""
     known = _TEXT_NAMES | {name for pair in _PAIRS for name in pair} | _LABEL_NAMES | _ID_NAMES
     # A header never repeats a name; two equal cells are data.

@@ -85,7 +85,7 @@ class _Guess:
             return [int(self.columns.text_column)]
         free = self.free()
         candidates = [column for column in free if not self._is_label(column)]
-        wordy = [column for column in candidates if _is_wordy(self.cells(column))]
+        wordy = [column for column in candidates if is_wordy(self.cells(column))]
         if len(free) == 2 and not wordy:  # single words, of which one column is labels
             return [column for column in candidates if not all(map(is_number, self.cells(column)))]
         return wordy
@@ -153,7 +153,7 @@ class _Guess:
         )
 
 
-def _is_wordy(cells: Sequence[str]) -> bool:
+def is_wordy(cells: Sequence[str]) -> bool:
     """Whether most cells have two words of letters or more, or are of a script that writes no spaces between words."""
     wordy = sum(map(_has_words, cells))
     return 2 * wordy > len(cells)

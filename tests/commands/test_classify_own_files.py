@@ -179,6 +179,27 @@ def test_predict_file_of_a_model_of_a_task(classify, trained, tmp_path):
     assert [(row["id"], row["text"]) for row in read_predictions(trained)] == [("7", "a dog , a cat")]
 
 
+def test_a_file_to_predict_in_a_layout_of_the_task(classify, trained, cola, mrpc):
+    def predicted(path, *flags):
+        done = classify("--do_predict", f"--predict_file={path}", f"--output_dir={trained}", *flags)
+        assert done.code == 0, done.err
+        return [(row["id"], row["text"], row.get("text_b")) for row in read_predictions(trained)]
+
+    dev = cola / "dev.tsv"
+    # Labels are not looked at, so one that is unknown below the first rows does no harm.
+    dev.write_text(dev.read_text("utf-8") * 100 + "s99\t7\t\ta cat .\n", encoding="utf-8")
+    found = predicted(dev)
+    assert len(found) == 1101
+    assert (found[0][0], found[-1][:2]) == ("s05", ("s99", "a cat ."))
+    # A flag of a column comes first.
+    assert predicted(dev, "--text_column=3", "--predict_header=no")[0][0] == "test-0"
+    flags = (trained / "flags.txt").read_text("utf-8").replace("--task_name=cola", "--task_name=mrpc")
+    (trained / "flags.txt").write_text(flags, encoding="utf-8")
+    rows = [line.split("\t") for line in (mrpc / "dev.tsv").read_text("utf-8").splitlines()[1:]]
+    assert predicted(mrpc / "dev.tsv") == [(row[1], row[3], row[4]) for row in rows]
+    assert [row[0] for row in predicted(mrpc / "test.tsv")] == [str(number) for number in range(9)]
+
+
 def test_the_ids_of_a_file_of_a_task_are_repeated(classify, trained, tmp_path):
     test = tmp_path / "test.tsv"
     test.write_text("id\tsentence\tkey\nx7\ta dog .\tk7\nx8\ta cat .\tk8\n", encoding="utf-8")

@@ -1,6 +1,7 @@
 """The data of a bert-classify run: the files of a task, or a user's own, and the problem type that they decide."""
 
 import dataclasses
+import itertools
 import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -20,6 +21,7 @@ from bert_cli.examples.choice import (
 )
 from bert_cli.examples.classification import ClassificationExample, find_labels, read_examples
 from bert_cli.examples.glue import TASKS, GlueTask, find_task
+from bert_cli.examples.own_columns import SAMPLE, has_usual_names
 from bert_cli.examples.own_data import (
     OwnFile,
     find_own_labels,
@@ -27,7 +29,7 @@ from bert_cli.examples.own_data import (
     own_examples,
     read_own_file,
 )
-from bert_cli.examples.own_rows import is_tab_separated
+from bert_cli.examples.own_rows import CSV, JSONL, format_of, is_tab_separated, read_rows
 from bert_cli.examples.splitting import split_dev
 from bert_cli.examples.tables import Table
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
@@ -191,23 +193,35 @@ class DataReader:
         """is_plain: the file is a user's own even where there is a task, and its labels are not looked at."""
         if self.problem_type and self.problem_type.has_endings:
             return self._read_choices(split, path, is_plain)
-        if not self.task_name or is_plain:
+        layout_of = self._task_split(path) if is_plain else split
+        if not self.task_name or layout_of is None:
             return self._read_own(split, path, is_plain)
         data, language = self.settings.data, self.settings.task.language
         examples = read_examples(
             self.task_name,
-            split,
+            layout_of,
             data.data_dir,
-            data.header,
+            data.predict_header or "auto" if is_plain else data.header,
             self.labels,
             language,
             path,
             self.settings.columns.id_column,
             data.quoting,
+            needs_label=not is_plain,
         )
         # The labels of the first split are those of all others: a dev file may lack a rare one.
         self.labels = self.labels or find_labels(self.task_name, examples)
         return examples
+
+    def _task_split(self, path: str | None) -> str | None:
+        """The split of the task in whose layout a file to predict is; None where it is a table of the user's own."""
+        if not (self.task and path) or self.settings.columns.text_column or format_of(path) in (CSV, JSONL):
+            return None
+        sample = list(itertools.islice(read_rows(path, "predict_file", self.settings.data.quoting), SAMPLE))
+        # Names that leave no doubt say more than the form of the rows.
+        if not sample or has_usual_names(sample[0].cells):
+            return None
+        return self.task.split_of(sample, self.labels or self.task.labels)
 
     def _own_file(self, split: str, path: str | None, is_plain: bool, choices: Sequence[str] = ()) -> OwnFile:
         flag = "predict_file" if split == "test" and self.settings.data.predict_file else f"{split}_file"
