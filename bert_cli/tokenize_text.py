@@ -35,11 +35,11 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     return values
 
 
-def read_texts(texts: tuple[str, ...], input_file: str) -> Iterator[str]:
+def read_texts(texts: tuple[str, ...], input_file: str, encoding: str) -> Iterator[str]:
     """The texts of the command line, else the lines of the file that are not blank."""
     yield from texts
     if input_file:
-        with open_lines(input_file) as lines:
+        with open_lines(input_file, encoding) as lines:
             yield from (text for line in lines if (text := line.strip()))
 
 
@@ -59,7 +59,7 @@ def run(settings: TokenizeSettings) -> list[dict[str, Any]]:
         files.check_readable(source, "input_file")
     tokenizer = load_tokenizer(settings.model)
     records = []
-    for text in read_texts(settings.texts.texts, source):
+    for text in read_texts(settings.texts.texts, source, settings.text_files.encoding):
         parts = divided(text)
         records.append(record := encoded_text(tokenizer, *parts))
         unknown = [word for part in parts if part for word in unknown_words(tokenizer, part)]

@@ -24,7 +24,7 @@ from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.settings.data import LITERAL, NOT_TRAINED, Columns, TrainedColumns
+from bert_cli.settings.data import NOT_TRAINED, PLAIN, Columns, TextForm, TrainedColumns
 
 # Of pandas, R and spreadsheets. "None" and "NA" are left out: they are names of classes as well.
 _MISSING = re.compile(r"nan|<na>|#?n/a|null", re.IGNORECASE)
@@ -93,18 +93,18 @@ def read_own_file(
     flag: str,
     needs_label: bool,
     choices: Sequence[str] = (),
-    quoting: str = LITERAL,
+    form: TextForm = PLAIN,
     trained: TrainedColumns = NOT_TRAINED,
 ) -> OwnFile:
     """The rows of one file, or of a table in memory.
 
     split: the beginning of the ids of a file without ids: `<split>-<row, from 0>`. flag: named where the file is missing.
-    needs_label, choices, trained: see find_columns. quoting: see own_rows.read_rows. An empty text is told, with its line, and
+    needs_label, choices, trained: see find_columns. form: see own_rows.read_rows. An empty text is told, with its line, and
     kept: its answer is that of no text. InputError for a file without rows, a row that is not as wide as the first one, and
     what own_rows and own_columns refuse.
     """
     if isinstance(source, str):
-        path, stream = source, read_rows(source, flag, quoting)
+        path, stream = source, read_rows(source, flag, form)
     else:
         path, stream = source.name, source.with_names()
     # The first rows decide about the columns and the header; they are examples as well.
@@ -116,7 +116,7 @@ def read_own_file(
     rows: list[OwnRow] = []
     empty: list[int] = []
     for row in itertools.chain(sample if indices.names is None else sample[1:], stream):
-        check_width(path, row, indices.width)
+        check_width(path, row, indices.width, form.encoding)
         rows.append(_own_row(row, indices, f"{split}-{len(rows)}"))
         # Kept: predictions have a row for each row of the file.
         if not rows[-1].text_a.strip():

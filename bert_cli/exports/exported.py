@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CHOICE, TAGGER
+from bert_cli.base.lines import UTF_8
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CONFIG, FLAGS, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import publish_folder, staging_folder
@@ -26,7 +27,7 @@ from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import check_sizes
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.loading.trained import agreed_labels, trained_on_pairs
-from bert_cli.settings.data import LITERAL
+from bert_cli.settings.data import LITERAL, TextForm
 from bert_cli.settings.groups import TRUNCATE, Encoding
 from bert_cli.settings.tools import ExportSettings
 from bert_cli.weights.path import find_checkpoint
@@ -149,7 +150,7 @@ def read_dev(exported: Exported, data_dir: str) -> ClassificationFeatures | None
         saved.get("header", "auto"),
         labels,
         saved.get("language", "zh"),
-        quoting=saved.get("quoting", LITERAL),
+        form=TextForm(saved.get("encoding", UTF_8), saved.get("quoting", LITERAL)),
     )
     return classification_features(examples, labels, model.tokenizer, exported.max_seq_length)
 

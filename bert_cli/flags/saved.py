@@ -9,7 +9,7 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import open_lines, without_nul
+from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.names import FLAGS
 from bert_cli.base.writing import atomic_write
 from bert_cli.flags.option import every_flag, values_of
@@ -61,8 +61,7 @@ def read_guesses(path: str) -> dict[str, str]:
 def _lines(path: str) -> list[str]:
     if not files.exists(path):
         return []
-    with open_lines(path) as lines:
-        return [line.removesuffix("\n") for line in without_nul(lines, path)]
+    return split_lines(read_text(path), path)
 
 
 def _pairs(lines: list[str]) -> dict[str, str]:

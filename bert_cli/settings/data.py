@@ -3,11 +3,13 @@
 import dataclasses
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from bert_cli.base.errors import refuse_if
+from bert_cli.base.lines import UTF_8
 from bert_cli.flags.option import FlagGroup, group, option, passing, remembered
 from bert_cli.problem_types.registry import PROBLEM_TYPES
-from bert_cli.settings.groups import Log, names_of
+from bert_cli.settings.groups import Log, TextFiles, names_of
 from bert_cli.settings.training import Seed
 
 LITERAL, CSV_QUOTES = "none", "csv"  # of --quoting
@@ -38,6 +40,16 @@ class DataFiles(FlagGroup, heading="Data"):
         "may hold tabs, line ends and doubled quotes, as pandas writes it",
         choices=(LITERAL, CSV_QUOTES),
     )
+
+
+class TextForm(NamedTuple):
+    """How the text of a file is written: the values of --encoding and --quoting."""
+
+    encoding: str = UTF_8
+    quoting: str = LITERAL
+
+
+PLAIN = TextForm()
 
 
 class Columns(FlagGroup, heading="Your own files"):
@@ -207,6 +219,7 @@ class PrepareSettings:
     data: DataFiles = group(
         DataFiles, {"header": "whether the first row is a header; auto: what it looks like"}, only=("header", "quoting")
     )
+    text_files: TextFiles = group(TextFiles)
     selection: RowSelection = group(RowSelection)
     seed: Seed = group(Seed, {"random_seed": "seed of the choice of rows"})
     log: Log = group(Log)

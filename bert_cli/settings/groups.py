@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.lines import UTF_8, read_encoding
 from bert_cli.base.names import RANDOM
 from bert_cli.flags.option import FlagGroup, deciding, option, passing, remembered
 
@@ -61,6 +62,17 @@ class Files(FlagGroup, heading="Files"):
         "computed again",
         read=read_shard,
         usual=(ALL,),
+    )
+
+
+class TextFiles(FlagGroup, heading="Data"):
+    """How the text files are written that a user gives."""
+
+    encoding: str = option(
+        UTF_8,
+        "encoding of the text files that are read, such as latin-1, cp1252 or utf-16",
+        read=read_encoding,
+        usual=(UTF_8, "latin-1", "cp1252", "utf-16"),
     )
 
 

@@ -152,6 +152,16 @@ def test_an_empty_file(trained, classify, tmp_path):
     assert not (tmp_path / "out.jsonl").exists()
 
 
+@pytest.mark.parametrize(("name", "encoding"), [("in.txt", "latin-1"), ("in.csv", "utf-16"), ("in.tsv", "cp1252")])
+def test_an_encoding_of_the_file(name, encoding, trained, classify, tmp_path):
+    (tmp_path / "wanted.txt").write_text("a café\n", encoding="utf-8")
+    wanted = classify(f"--output_dir={trained}", f"--input_file={tmp_path / 'wanted.txt'}", *FLAGS).out
+    (tmp_path / name).write_bytes("a café\n".encode(encoding))
+    given = [f"--output_dir={trained}", f"--input_file={tmp_path / name}", *FLAGS]
+    assert classify(*given, f"--encoding={encoding}").out == wanted
+    classify(*given).assert_refused(f"{name}:1: is ", "--encoding=")
+
+
 @pytest.mark.parametrize(
     ("line", "said"), [(b"caf\xe9", "in.txt:2: is not UTF-8"), (b"a\0b", "in.txt:2: holds a NUL character")]
 )

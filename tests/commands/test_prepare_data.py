@@ -47,6 +47,15 @@ def test_a_label_that_is_written_for_a_missing_value(prepare, tmp_path):
     )
 
 
+def test_an_encoding(prepare, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(("text,label\n" + "ein größerer Text,x\nein Café,y\n" * 10).encode("utf-16"))
+    prepare(path, tmp_path / "data").assert_refused(f"{path}:1: is UTF-16; give --encoding=utf-16")
+    done = prepare(path, tmp_path / "data", "--encoding=utf-16")
+    assert done.code == 0, done.err
+    assert {row[-1] for row in rows(tmp_path / "data" / "train.tsv")} == {"ein größerer Text", "ein Café"}
+
+
 def test_files_and_figures(prepare, table, tmp_path):
     folder = tmp_path / "data"
     done = prepare(table, folder, "--dev_split=0.1", "--test_split=0.2")

@@ -89,7 +89,11 @@ def write_answers(
 
 
 def answer_lines(
-    source: str, target: str, answer: Callable[[list[str]], Iterable[dict]], may_be_empty: bool = False
+    source: str,
+    target: str,
+    answer: Callable[[list[str]], Iterable[dict]],
+    encoding: str,
+    may_be_empty: bool = False,
 ) -> int:
     """Write what `answer` says of each line as JSON, with its `index`, from 0; returns how many lines there were.
 
@@ -97,7 +101,7 @@ def answer_lines(
     At a terminal each line is answered at once. InputError for a source without a line, unless it may be empty.
     """
     name = input_name(source)
-    with open_lines(source) as lines:
+    with open_lines(source, encoding) as lines:
         texts = (line.rstrip("\r\n") for line in without_nul(lines, name))
         empty = None if may_be_empty else f"{name}: is empty; a text a line is needed"
         return answer_items(texts, target, answer, 1 if is_terminal(source) else CHUNK, empty)

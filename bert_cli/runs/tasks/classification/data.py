@@ -206,7 +206,7 @@ class DataReader:
             language,
             path,
             self.settings.columns.id_column,
-            data.quoting,
+            self.settings.text_form,
             needs_label=not is_plain,
         )
         # The labels of the first split are those of all others: a dev file may lack a rare one.
@@ -217,7 +217,7 @@ class DataReader:
         """The split of the task in whose layout a file to predict is; None where it is a table of the user's own."""
         if not (self.task and path) or self.settings.columns.text_column or format_of(path) in (CSV, JSONL):
             return None
-        sample = list(itertools.islice(read_rows(path, "predict_file", self.settings.data.quoting), SAMPLE))
+        sample = list(itertools.islice(read_rows(path, "predict_file", self.settings.text_form, warns=False), SAMPLE))
         # Names that leave no doubt say more than the form of the rows.
         if not sample or has_usual_names(sample[0].cells):
             return None
@@ -236,7 +236,7 @@ class DataReader:
         if is_plain:
             header = settings.data.predict_header or header
         return read_own_file(
-            path, split, settings.columns, header, flag, needs_label, choices, settings.data.quoting, self.trained
+            path, split, settings.columns, header, flag, needs_label, choices, settings.text_form, self.trained
         )
 
     def _read_choices(self, split: str, path: str | None, is_plain: bool) -> Examples:
@@ -246,7 +246,7 @@ class DataReader:
             layout = self.task.splits[split][0]
             path = path or os.path.join(settings.data.data_dir, layout.file)
             return choice_examples(
-                read_choice_file(path, split, layout, "data_dir", settings.columns.id_column, settings.data.quoting),
+                read_choice_file(path, split, layout, "data_dir", settings.columns.id_column, settings.text_form),
                 FROM_0,
                 not is_plain,
             )

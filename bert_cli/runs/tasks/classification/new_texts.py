@@ -133,9 +133,12 @@ class _Answering:
             self.answer_table(_read_table(self.settings, self.model, self.data, source), source, target)
             return
         check = self._check(source)
-        interactive.answer_lines(
-            source, target, lambda chunk: self.answer([split_line(line) for line in chunk], check), may_be_empty
-        )
+        encoding = self.settings.text_files.encoding
+
+        def answer(chunk: Sequence[str]) -> Iterator[dict[str, Any]]:
+            return self.answer([split_line(line) for line in chunk], check)
+
+        interactive.answer_lines(source, target, answer, encoding, may_be_empty)
 
     def answer_table(self, lines: Sequence[TextLine], source: str, target: str) -> None:
         """Write the answers to the rows of a table."""
