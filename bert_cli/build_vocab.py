@@ -97,7 +97,7 @@ def run(settings: BuildVocabSettings) -> dict:
         LOG.info("Wrote %s: %d tokens", output_file, old.size)
         return {"vocab_size": old.size}
     tokenizer = BasicTokenizer(size.do_lower_case, _CACHE_SIZE)
-    counts = count_words(inputs, tokenizer, settings.workers.num_workers)
+    counts = count_words(inputs, tokenizer, settings.workers.num_workers, settings.text_files.encoding)
     reading_seconds = time.monotonic() - began
     if old:
         tokens = extend_vocabulary(counts, old, size.vocab_size, size.min_count)

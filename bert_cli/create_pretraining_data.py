@@ -64,7 +64,7 @@ def run(settings: CreateDataSettings) -> dict:
     """Do what the settings say; returns the figures of the table."""
     began = time.monotonic()
     inputs, outputs = find_inputs(settings.files.input_file), expand_outputs(settings.files.output_file)
-    num_workers, num_shards = settings.workers.num_workers, settings.instances.num_shards
+    num_shards = settings.instances.num_shards
     if num_shards and num_shards < len(outputs):
         raise InputError(f"--num_shards={num_shards} is too few for {len(outputs)} output files")
     files.check_output_files(outputs, [*inputs, settings.vocabulary.vocab_file])
@@ -75,7 +75,7 @@ def run(settings: CreateDataSettings) -> dict:
         report = make_with_beam(job, inputs, outputs, num_shards, settings.beam)
         log_first(outputs, job.tokenizer, examples)
     else:
-        report = _make_here(job, inputs, outputs, num_workers, num_shards, examples)
+        report = _make_here(job, inputs, outputs, settings, examples)
     LOG.info("*** Writing to output files ***")
     for path in outputs[:LOGGED]:
         LOG.info("  %s", path)
@@ -95,7 +95,7 @@ def run(settings: CreateDataSettings) -> dict:
 
 
 def _make_here(
-    job: Job, inputs: list[str], outputs: list[str], num_workers: int, num_shards: int, examples: int
+    job: Job, inputs: list[str], outputs: list[str], settings: CreateDataSettings, examples: int
 ) -> dict[str, Any]:
     """Write the files with processes of this machine, and log so many instances; returns counts, and reading_seconds."""
     began = time.monotonic()
@@ -104,11 +104,11 @@ def _make_here(
     with (
         atomic_paths(outputs) as paths,
         tempfile.TemporaryDirectory(prefix=".writing-", dir=beside) as folder,
-        Workers(num_workers, job) as workers,
+        Workers(settings.workers.num_workers, job) as workers,
     ):
-        corpus = read_corpus(inputs, workers, folder)
+        corpus = read_corpus(inputs, workers, folder, settings.text_files.encoding)
         report: dict[str, Any] = {**corpus.counts, "reading_seconds": time.monotonic() - began}
-        report |= write_instances(job, workers, corpus, folder, paths, num_shards)
+        report |= write_instances(job, workers, corpus, folder, paths, settings.instances.num_shards)
         log_first(paths, job.tokenizer, examples)
     return report
 

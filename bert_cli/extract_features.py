@@ -23,6 +23,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
+from bert_cli.examples.own_rows import refuse_table
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
@@ -51,6 +52,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     for name in ("input_file", "output_file"):
         if not values[name]:
             raise InputError(f"--{name} is needed; - is for the standard {name.removesuffix('_file')}")
+    refuse_table(values["input_file"])
     shards.check_shards(values, given, {"input_file": "output_file"})
     output_format, output_file, resume = values["output_format"], values["output_file"], values["resume"]
     jsonl, pooled, to_standard = output_format == "jsonl", values["pooling"] != "none", output_file == STANDARD

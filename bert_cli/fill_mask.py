@@ -21,9 +21,10 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import input_name, open_lines
+from bert_cli.base.lines import UTF_8, input_name, open_lines
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
+from bert_cli.examples.own_rows import refuse_table
 from bert_cli.features.fill_mask import masked_text
 from bert_cli.flags.command import Command
 from bert_cli.outputs.fill_mask import format_record
@@ -42,16 +43,17 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
         raise InputError('give texts, such as "the man went to the [MASK] .", or --input_file=FILE')
     if "output_file" in given and not values["input_file"]:
         raise InputError("--output_file is for --input_file")
+    refuse_table(values["input_file"])
     return values
 
 
-def read_texts(texts: Sequence[str], input_file: str) -> Iterator[tuple[str, str]]:
+def read_texts(texts: Sequence[str], input_file: str, encoding: str) -> Iterator[tuple[str, str]]:
     """(place for error messages, text) of each text, else of each line of the file; its blank lines are passed over."""
     if texts:
         yield from ((f"text {number}", text) for number, text in enumerate(texts, start=1))
         return
     name = input_name(input_file)
-    with open_lines(input_file) as lines:
+    with open_lines(input_file, encoding) as lines:
         for number, line in enumerate(lines, start=1):
             if text := line.strip():
                 yield f"{name}:{number}", text
@@ -71,7 +73,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
     if line := builtin_message(checkpoint, config):
         LOG.info(line)
     positions = config.max_position_embeddings
-    for place, text in read_texts(words, "") if words else ():  # told before TensorFlow takes its seconds
+    for place, text in read_texts(words, "", UTF_8) if words else ():  # told before TensorFlow takes its seconds
         masked_text(text, tokenizer, positions, place)
 
     setup_tensorflow()
@@ -80,7 +82,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
     best = min(top_k, vocab_size)
     session = FillMaskSession(config, settings.devices, settings.devices.batch_size, best, vocab_size)
     session.load(checkpoint, trained_without=model.saved_flags.get("no_nsp") == "true")
-    texts = masked_texts(session, read_texts(words, input_file), tokenizer, positions)
+    texts = masked_texts(session, read_texts(words, input_file, settings.text_files.encoding), tokenizer, positions)
     answer = functools.partial(answers, session, tokenizer)
     if words:
         records = [record for chunk in chunks_of(texts) for record in answer(chunk)]

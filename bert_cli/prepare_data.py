@@ -31,7 +31,7 @@ from bert_cli.base.log import LOG
 from bert_cli.flags.command import Command
 from bert_cli.outputs.preparation import preparation_table
 from bert_cli.runs.preparation.prepare_data import Source, check_folder, count_labels, plan, write_splits
-from bert_cli.settings.data import PrepareSettings
+from bert_cli.settings.data import PrepareSettings, TextForm
 
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
@@ -54,7 +54,8 @@ def run(settings: PrepareSettings) -> dict:
     if not files.exists(path):
         raise InputError(f"{path}: no such file")
     files.check_can_write(folder, "help")
-    source = Source.open(path, settings.columns, settings.data.header, settings.data.quoting)
+    form = TextForm(settings.text_files.encoding, settings.data.quoting)
+    source = Source.open(path, settings.columns, settings.data.header, form)
     ours = check_folder(folder, path)
     counts, dropped = count_labels(source)
     planned = plan(counts, settings.selection)

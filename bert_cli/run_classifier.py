@@ -20,8 +20,8 @@ The last line is what a later run needs, so that `bert-classify --do_predict --o
 With a downloaded model, add --init_checkpoint=MODEL/bert_model.ckpt; its vocab.txt and bert_config.json are found
 beside it. `bert-classify --output_dir=bert_output --text "a text"` prints the label and the probabilities of
 a new text as JSON, --explain which of its words mattered;
---input_file answers a text a line. Of several files of --input_file or --predict_file ('part-*.txt') each gets an
-output of its own; --shard divides them among processes.
+--input_file answers a text a line, or a table as --predict_file reads it. Of several files of --input_file or
+--predict_file ('part-*.txt') each gets an output of its own; --shard divides them among processes.
 
 Examples:
 
@@ -33,26 +33,32 @@ Examples:
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.examples.glue import TASKS, find_task
+from bert_cli.examples.own_rows import is_table
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.trained import complete_values
 from bert_cli.runs.output_dir import shards
 from bert_cli.runs.output_dir.resuming import resume_advice
 from bert_cli.runs.tasks import interactive
 from bert_cli.runs.tasks.classification.data import has_own_test
-from bert_cli.runs.tasks.classification.prediction import answer_texts, predict_shards
+from bert_cli.runs.tasks.classification.new_texts import answer_texts
+from bert_cli.runs.tasks.classification.prediction import predict_shards
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.groups import OF_TEXT
 
 _OWN_FILES = ("train_file", "dev_file", "test_file", "predict_file")
 
 
 def check(values: dict, given: frozenset[str]) -> dict:
     """The values of all flags, with what a training run left in flags.txt; InputError for what does not go together."""
+    if values["explain"] == OF_TEXT:
+        refuse_if(not values["text"], "--explain: there is no text to explain; give it with --text")
+        values |= {"explain": values["text"], "text": ""}
     is_for_text = interactive.check_interactive_flags(values, given, ("do_train", "do_eval", "do_predict"))
     if values["text_b"] and not values["text"] and not values["explain"]:
         raise InputError("--text_b is the second text of a pair; give the first one with --text")
     for one, other in (("test_file", "predict_file"), ("dev_file", "dev_split")):
-        if {one, other} <= given:
+        if {one, other} <= given and values[one] and values[other]:
             raise InputError(f"--{one} and --{other}: give one of them")
     is_sharded = shards.check_shards(values, given, {"input_file": "output_file", "predict_file": "output_dir"})
     if is_sharded and (values["do_train"] or values["do_eval"]):
@@ -64,7 +70,8 @@ def check(values: dict, given: frozenset[str]) -> dict:
     values["predict_header"] = values["predict_header"] or (values["header"] if "header" in given else "auto")
     if values["task_name"]:
         task = find_task(values["task_name"])
-        if not has_own_test(task, values["predict_file"], values["test_file"]):
+        has_own_input = is_table(values["input_file"])
+        if not has_own_input and not has_own_test(task, values["predict_file"], values["test_file"]):
             _check_task_columns(values["task_name"], given)
     elif not is_for_text and not any(values[name] for name in _OWN_FILES):
         raise InputError(

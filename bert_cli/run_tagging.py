@@ -24,6 +24,7 @@ Examples:
     bert-tag --output_dir=bert_output/tag --text "Anna left Lund on Monday."
 """
 
+from bert_cli.examples.own_rows import refuse_table
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.trained import complete_values
 from bert_cli.runs.output_dir.resuming import resume_advice
@@ -38,6 +39,7 @@ _FILES = ("data_dir", "dev_file", "test_file")
 def check(values: dict, given: frozenset[str]) -> dict:
     """The values of all flags, with what a training run left in flags.txt; InputError for what does not go together."""
     interactive.check_interactive_flags(values, given, ("do_train", "do_eval", "do_predict"))
+    refuse_table(values["input_file"])
     values = complete_values(TagSettings, values, given, _FILES if "data_dir" in given else ())
     values["doc_stride"] = window_stride(values["doc_stride"], values["max_seq_length"])
     return values

@@ -1,19 +1,92 @@
 """Bytes -> text: the only place where the lines of a file or of a stream are decoded. All text is
-UTF-8.
+UTF-8; texts that users give in other encodings are recoded before, see `as_utf8`.
 """
 
+import codecs
 import contextlib
 import io
 import sys
 from collections.abc import Iterable, Iterator
+from typing import BinaryIO
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import open_binary, read_bytes
 from bert_cli.base.names import STANDARD
 
 LONGEST_LINE = 10_000_000  # bytes; a longer line is no text that people or programs wrote as lines
+UTF_8 = "utf-8"
+TEXT = "text"  # of `decode`
+_PIECE = 1 << 16  # bytes that are recoded at a time
 _MARK = "\ufeff"  # a byte-order mark, decoded
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def read_encoding(text: str) -> str:
+    """The value of --encoding. InputError for a name that Python does not know as an encoding of
+    text.
+    """
+    try:
+        # An encoder of bytes, such as base64, fails with a text.
+        "".encode(text)
+        codecs.getincrementaldecoder(text)
+    except (LookupError, ValueError):
+        raise InputError(
+            f"--encoding={text}: is no encoding that Python knows; utf-8, latin-1, cp1252 and utf-16 are some"
+        ) from None
+    return text
+
+
+def as_utf8(file: BinaryIO, encoding: str, name: str) -> BinaryIO:
+    """The bytes of a text file as UTF-8, read piece by piece: the file itself where it is UTF-8.
+
+    name: of the file, for messages. Reading raises InputError, with the line, for bytes that are
+    not of this encoding.
+    """
+    if codecs.lookup(encoding).name == UTF_8:
+        return file
+    return io.BufferedReader(_Recoded(file, encoding, name), _PIECE)
+
+
+class _Recoded(io.RawIOBase):
+    """The text of a file as UTF-8."""
+
+    def __init__(self, file: BinaryIO, encoding: str, name: str):
+        self._file, self._encoding, self._name = file, encoding, name
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._pending = b""
+        self._line = 1
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        is_over = False
+        while not self._pending and not is_over:
+            # One read of what is there: at a terminal, each line is answered when it is typed.
+            data = self._file.read1(_PIECE) if isinstance(self._file, io.BufferedReader) else self._file.read(_PIECE)
+            is_over = not data
+            self._pending = self._decoded(data).encode(UTF_8)
+        count = min(len(buffer), len(self._pending))
+        buffer[:count] = self._pending[:count]
+        self._pending = self._pending[count:]
+        return count
+
+    def _decoded(self, data: bytes) -> str:
+        try:
+            text = self._decoder.decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            sound = error.object[: error.start].decode(self._encoding, "ignore")
+            line = self._line + sound.count("\n")
+            raise InputError(
+                f"{self._name}:{line}: is not {self._encoding} (byte 0x{error.object[error.start]:02x}); give another "
+                "--encoding, or save the file as UTF-8"
+            ) from None
+        except UnicodeError as error:  # such as UTF-16 without its mark
+            raise InputError(
+                f"{self._name}:1: is not {self._encoding} ({error}); give another --encoding, or save the file as UTF-8"
+            ) from None
+        self._line += text.count("\n")
+        return text
 
 
 def input_name(path: str) -> str:
@@ -25,17 +98,21 @@ def decode(data: bytes, name: str, first_line: int = 1, what: str = "file") -> s
     """Strict UTF-8, nothing dropped; `first_line` is the number of the first line of `data` in the
     file `name`.
 
-    Raises InputError with the number of the line of the first byte that is not UTF-8. A "file"
-    (`what`) that begins with a mark of UTF-16 gets an error that says so.
+    what: "text" is a file that --encoding is about. Raises InputError with the number of the line
+    of the first byte that is not UTF-8. A "file" or "text" that begins with a mark of UTF-16 gets
+    an error that says so.
     """
-    if first_line == 1 and what == "file" and data.startswith(_UTF_16_MARKS):
-        raise InputError(f"{name}:1: is UTF-16, UTF-8 is needed; save it as UTF-8")
+    if first_line == 1 and what in ("file", TEXT) and data.startswith(_UTF_16_MARKS):
+        advice = "; give --encoding=utf-16, or" if what == TEXT else ", UTF-8 is needed;"
+        raise InputError(f"{name}:1: is UTF-16{advice} save it as UTF-8")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = first_line + data.count(b"\n", 0, error.start)
+        flag = "give its encoding, as in --encoding=latin-1, or " if what == TEXT else ""
+        saved = "file" if what == TEXT else what
         raise InputError(
-            f"{name}:{line}: is not UTF-8 (byte 0x{data[error.start]:02x}); save the {what} as UTF-8"
+            f"{name}:{line}: is not UTF-8 (byte 0x{data[error.start]:02x}); {flag}save the {saved} as UTF-8"
         ) from None
 
 
@@ -71,14 +148,15 @@ def split_lines(text: str, name: str) -> list[str]:
     return lines
 
 
-def decode_lines(lines: Iterable[bytes], name: str, first_line: int = 1) -> Iterator[str]:
-    """Each line, with its end, as it comes; a byte-order mark before line 1 is dropped.
+def decode_lines(lines: Iterable[bytes], name: str, first_line: int = 1, what: str = TEXT) -> Iterator[str]:
+    """Each line, with its end, as it comes; a byte-order mark before line 1 is dropped. what: see
+    `decode`.
 
     InputError as in `decode` and, where `lines` is a file from its line 1 on, in `bounded_lines`.
     """
     lines = bounded_lines(lines, name) if first_line == 1 else lines
     for number, line in enumerate(lines, start=first_line):
-        text = decode(line, name, number)
+        text = decode(line, name, number, what)
         yield text.removeprefix(_MARK) if number == 1 else text
 
 
@@ -88,33 +166,38 @@ def without_nul(lines: Iterable[str], name: str) -> Iterator[str]:
     """
     for number, line in enumerate(lines, start=1):
         if "\0" in line:
-            raise _nul(name, number)
+            raise _nul(name, number, TEXT)
         yield line
 
 
-def _nul(name: str, number: int) -> InputError:
-    return InputError(f"{name}:{number}: holds a NUL character; remove it, or save the file as UTF-8 if it is UTF-16")
+def _nul(name: str, number: int, what: str) -> InputError:
+    advice = "give --encoding=utf-16-le" if what == TEXT else "save the file as UTF-8"
+    return InputError(f"{name}:{number}: holds a NUL character; remove it, or {advice} if it is UTF-16")
 
 
-def read_text(path: str) -> str:
-    """The whole file as text: strict UTF-8, a byte-order mark dropped, newlines left as they are.
+def read_text(path: str, encoding: str | None = None) -> str:
+    """The whole file as text, a byte-order mark dropped, newlines left as they are.
+
+    encoding: of a text, see `as_utf8`; None: the file is UTF-8, and no flag is about it.
 
     Raises InputError with the line number of the first byte that is not UTF-8, or that is NUL (a
     sign of UTF-16).
     """
-    text = decode(read_bytes(path), path)
+    data, what = read_bytes(path), TEXT if encoding else "file"
+    if encoding:
+        data = as_utf8(io.BytesIO(data), encoding, path).read()
+    text = decode(data, path, what=what)
     if "\0" in text:
-        raise _nul(path, text.count("\n", 0, text.index("\0")) + 1)
+        raise _nul(path, text.count("\n", 0, text.index("\0")) + 1, what)
     return text.removeprefix(_MARK)
 
 
 @contextlib.contextmanager
-def open_lines(path: str) -> Iterator[Iterator[str]]:
-    """The lines of a file, or of standard input for "-", as they come. InputError for bytes that
-    are not UTF-8.
+def open_lines(path: str, encoding: str | None = None) -> Iterator[Iterator[str]]:
+    """The lines of a file, or of standard input for "-", as they come. encoding: see read_text.
+    InputError for bytes that are not of this encoding.
     """
-    if path == STANDARD:
-        yield decode_lines(sys.stdin.buffer, input_name(path))
-        return
-    with open_binary(path) as file:
-        yield decode_lines(file, path)
+    name, what = input_name(path), TEXT if encoding else "file"
+    with contextlib.ExitStack() as stack:
+        file = sys.stdin.buffer if path == STANDARD else stack.enter_context(open_binary(path))
+        yield decode_lines(as_utf8(file, encoding, name) if encoding else file, name, what=what)

@@ -15,13 +15,13 @@ import sys
 import zlib
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO, Literal, NamedTuple
+from typing import BinaryIO, Literal, NamedTuple, cast
 
 import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import LONGEST_LINE, decode, input_name, too_long
+from bert_cli.base.lines import LONGEST_LINE, TEXT, UTF_8, as_utf8, decode, input_name, too_long
 from bert_cli.base.names import STANDARD
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import UNK
@@ -65,7 +65,7 @@ class Block(NamedTuple):
     position: int
 
 
-def read_blocks(paths: Sequence[str], block_size: int = BLOCK_SIZE) -> Iterator[Block]:
+def read_blocks(paths: Sequence[str], block_size: int = BLOCK_SIZE, encoding: str = UTF_8) -> Iterator[Block]:
     """The files in order, in blocks of about `block_size` bytes of text (more where a line is
     longer).
 
@@ -75,7 +75,7 @@ def read_blocks(paths: Sequence[str], block_size: int = BLOCK_SIZE) -> Iterator[
     done = 0
     for path in paths:
         position = 0
-        for block in _blocks_of_file(path, block_size):
+        for block in _blocks_of_file(path, encoding, block_size):
             position = block.position
             yield block._replace(position=done + position)
         done += position
@@ -106,14 +106,15 @@ def _opened(path: str) -> Iterator[tuple[BinaryIO, BinaryIO | gzip.GzipFile]]:
         yield raw, stack.enter_context(gzip.GzipFile(fileobj=raw)) if is_packed else raw
 
 
-def _blocks_of_file(path: str, block_size: int) -> Iterator[Block]:
+def _blocks_of_file(path: str, encoding: str, block_size: int) -> Iterator[Block]:
     name = input_name(path)
     first_line = 1
     pending = []
     position = 0
     try:
         with _opened(path) as (raw, file):
-            while data := file.read(block_size):
+            recoded = as_utf8(cast(BinaryIO, file), encoding, name)
+            while data := recoded.read(block_size):
                 position = raw.tell() if raw.seekable() else position + len(data)
                 head, newline, tail = data.rpartition(b"\n")
                 if not newline:
@@ -184,4 +185,4 @@ def tokenize_block(block: Block, tokenizer: FullTokenizer, typecode: str, files_
 
 
 def decode_block(block: Block) -> str:
-    return decode(block.data, block.path, block.first_line)
+    return decode(block.data, block.path, block.first_line, TEXT)

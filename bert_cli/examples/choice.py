@@ -11,7 +11,7 @@ from bert_cli.examples.glue import FileLayout
 from bert_cli.examples.own_data import OwnFile, OwnRow, read_own_file
 from bert_cli.examples.own_rows import read_rows
 from bert_cli.examples.tables import refuse_rows
-from bert_cli.settings.data import LITERAL
+from bert_cli.settings.data import PLAIN, TextForm
 
 AUTO, FROM_0, FROM_1, LETTER, NAME = "auto", "0", "1", "letter", "name"
 # How a file says which ending is right, in words.
@@ -119,13 +119,13 @@ def _label_indices(file: OwnFile, spellings: dict[str, int]) -> list[int]:
 
 
 def read_choice_file(
-    path: str, split: str, layout: FileLayout, flag: str, id_column: str | None = None, quoting: str = LITERAL
+    path: str, split: str, layout: FileLayout, flag: str, id_column: str | None = None, form: TextForm = PLAIN
 ) -> OwnFile:
     """The rows of a file in the layout of a task; see read_own_file. InputError for one without its columns."""
     assert layout.named is not None, "the layouts of a choice have names"
     # The file is opened twice: the message about a missing column names all columns of the task, which read_own_file
     # does not know.
-    first = next(iter(read_rows(path, flag, quoting)), None)
+    first = next(iter(read_rows(path, flag, form)), None)
     there = {str(cell).strip() for cell in first.cells} if first else set()
     named = replace(layout.named, id_column=id_column)
     wanted = [named.text_column, named.text_b_column, *layout.endings, named.label_column]
@@ -135,7 +135,7 @@ def read_choice_file(
             f"{path}:1: has no column {', '.join(lacking)}; the header of this file is {layout.columns}; other columns are "
             "named with --choice_columns, --text_column and --label_column, without --task_name"
         )
-    return read_own_file(path, split, named, "yes", flag, named.label_column is not None, layout.endings, quoting)
+    return read_own_file(path, split, named, "yes", flag, named.label_column is not None, layout.endings, form)
 
 
 def describe_choices(examples: Sequence[ChoiceExample]) -> str:

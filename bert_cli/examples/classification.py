@@ -19,7 +19,7 @@ from bert_cli.base.messages import listed, more, quoted
 from bert_cli.examples import tables
 from bert_cli.examples.glue import FileLayout, find_task
 from bert_cli.examples.tables import Row
-from bert_cli.settings.data import LITERAL
+from bert_cli.settings.data import PLAIN, TextForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +46,15 @@ def read_examples(
     language: str = "zh",
     path: str | None = None,
     id_column: str | None = None,
-    quoting: str = LITERAL,
+    form: TextForm = PLAIN,
+    needs_label: bool = True,
 ) -> list[ClassificationExample]:
     """Read the examples of one split ("train", "dev" or "test", or the other half of one) in file order.
 
     `labels` None means the labels of the task; the training file of cola may then hold any labels (see `find_labels`).
     `path` is a file to read in place of the task's own. `id_column`: the column of the identifiers, by its name in the header
-    or its number from 0, instead of the task's own; a file with labels may lack it. `quoting`: see tables.read_rows.
+    or its number from 0, instead of the task's own; a file with labels may lack it. `form`: see tables.read_rows. Labels are
+    read where `needs_label`.
 
     `header` says whether the first row of a file holds the names of its columns:
       auto  the original's rule: train and dev of cola have none, all other files have one. But a first row whose label
@@ -73,7 +75,7 @@ def read_examples(
         flag = {"train": "do_train", "dev": "do_eval"}.get(split, "do_predict")
         other = "--do_eval" if split == "test" else "--do_predict"
         raise InputError(f"--{flag}: the task {task_name.lower()} has no {split} file; leave it out, or use {other}")
-    layout, path, rows = _open_split(task.splits[split], data_dir, language, path, quoting)
+    layout, path, rows = _open_split(task.splits[split], data_dir, language, path, form)
     known = tuple(labels) if labels is not None else task.labels
     has_header = layout.has_header if header == "auto" else header == "yes"
     if header == "auto" and has_header and tables.is_data_by_label(rows[0], rows[1:], known, layout.label):
@@ -85,7 +87,7 @@ def read_examples(
     is_open = task.open_labels and split == "train" and labels is None
     numbers, data = _rows_of_split(path, rows, has_header, layout, language)
     # Before anything looks at cells: a cell that a row does not have counts as empty there.
-    tables.check_columns(path, data, layout.minimum, layout.columns)
+    tables.check_columns(path, data, layout.minimum, layout.columns, form.encoding)
     if layout.label is None and layout.text_b is None:
         _check_text_column(path, rows, layout, known)
     _check_first_row(path, rows, layout, header, has_header, None if is_open else known)
@@ -94,6 +96,8 @@ def read_examples(
         raise InputError(
             f"{path}: holds no data row{wanted}{' below its header' if has_header else ''}; check the file"
         )
+    if not needs_label:
+        layout = replace(layout, label=None)
     if layout.label is not None and task.problem_type.is_numeric:
         _check_numbers(path, data, layout.label)
     elif layout.label is not None:
@@ -105,13 +109,13 @@ def read_examples(
 
 
 def _open_split(
-    layouts: Sequence[FileLayout], data_dir: str, language: str, given: str | None, quoting: str
+    layouts: Sequence[FileLayout], data_dir: str, language: str, given: str | None, form: TextForm
 ) -> tuple[FileLayout, str, list[Row]]:
     """The layout that fits the file that is there (see Task.splits), the file's path, and its rows."""
     paths = [os.path.join(data_dir, layout.file.format(language=language)) for layout in layouts]
     path = given or next((path for path in paths if exists(path)), paths[0])
     check_readable(path, "data_dir")
-    rows = tables.read_rows(path, quoting)
+    rows = tables.read_rows(path, form)
     fitting = [layout for layout, own in zip(layouts, paths, strict=True) if given or own == path]
     width = len(rows[0].cells)
     # Where no layout has this width, the first one gives the error about the columns.

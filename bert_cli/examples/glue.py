@@ -4,10 +4,13 @@ Columns, guids and header rules of cola, mrpc, mnli and xnli are those of Google
 are the usual ones, so that the outputs of a model mean the same elsewhere.
 """
 
+import difflib
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.tables import KeyColumns
+from bert_cli.examples.tables import KeyColumns, Row, is_number
+from bert_cli.examples.unnamed_columns import is_wordy
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.regression import REGRESSION
@@ -67,6 +70,33 @@ class GlueTask:
     def submission_of(self, half: str) -> str:
         """The name of the file of one half ("" or other_half): MNLI-m and MNLI-mm."""
         return f"{self.submission}m" if half else self.submission
+
+    def split_of(self, sample: Sequence[Row], labels: Collection[str]) -> str | None:
+        """The split, dev or test, in whose layout a file with these first rows is; None where it is in neither.
+
+        labels: names that the column of labels may hold. Each row has as many columns as the layout, a label where the
+        layout has one, else a number for its id, and most texts have several words.
+        """
+        for split in ("dev", "test"):
+            for layout in self.splits.get(split, ()):
+                if layout.named is None and self._is_in(layout, sample, labels):
+                    return split
+        return None
+
+    def _is_in(self, layout: FileLayout, sample: Sequence[Row], labels: Collection[str]) -> bool:
+        # The first row may be a header also where the layout has none, and the other way round.
+        width, body = len(sample[0].cells), sample[1:]
+        has_width = width == layout.minimum or (layout.label == -1 and width > layout.minimum)
+        if not (body and has_width and all(len(row.cells) == width for row in body)):
+            return False
+        if layout.label is None:
+            are_right = all(is_number(row.cell(layout.identifier)) for row in body)
+        elif self.problem_type.is_numeric:
+            are_right = all(is_number(row.cell(layout.label)) for row in body)
+        else:
+            are_right = {row.cell(layout.label) for row in body} <= {*labels, *layout.aliases}
+        texts = layout.key_columns.texts
+        return are_right and all(is_wordy([row.cell(column) for row in body]) for column in texts)
 
     @property
     def pairs(self) -> bool:
@@ -202,5 +232,7 @@ TASKS: dict[str, GlueTask] = {
 def find_task(name: str) -> GlueTask:
     """The task of that name, in any letter case. InputError for an unknown one."""
     if name.lower() not in TASKS:
-        raise InputError(f"--task_name: {name!r} is not a task; choose one of {', '.join(TASKS)}")
+        close = difflib.get_close_matches(name.lower(), TASKS, n=1)
+        hint = f"did you mean {close[0]}? The tasks are" if close else "choose one of"
+        raise InputError(f"--task_name: {name!r} is not a task; {hint} {', '.join(TASKS)}")
     return TASKS[name.lower()]

@@ -10,7 +10,7 @@ from bert_cli.base.messages import quoted
 from bert_cli.examples.own_rows import JSONL, TEXTS, format_of
 from bert_cli.examples.tables import LABEL_COLUMN_NAMES, KeyColumns, Row, header_reason, is_number
 from bert_cli.examples.unnamed_columns import with_guesses
-from bert_cli.settings.data import Columns
+from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
 
 # Names that leave no doubt, as `_plain` writes them.
 _TEXT_NAMES = frozenset((
@@ -48,13 +48,21 @@ class ColumnIndices:
 
 
 def find_columns(
-    path: str, sample: Sequence[Row], columns: Columns, header: str, needs_label: bool, choices: Sequence[str] = ()
+    path: str,
+    sample: Sequence[Row],
+    columns: Columns,
+    header: str,
+    needs_label: bool,
+    choices: Sequence[str] = (),
+    trained: TrainedColumns = NOT_TRAINED,
 ) -> ColumnIndices:
     """Where the parts of an example stand in a table whose first rows are `sample`.
 
     columns: what the flags say. header: yes, no or auto. needs_label: the file is for training or evaluation; without, a
-    label column that the flags name may be missing. choices: columns of endings, as the flags name them. InputError where a
-    column is missing or in doubt, and where the header is.
+    label column that the flags name may be missing. choices: columns of endings, as the flags name them. trained: of the
+    training run; its guesses hold for a table that has these columns, other tables get their own. InputError where a column
+    is missing or in doubt, where the header is, and where there is one text and the model was trained on pairs or the other
+    way round.
     """
     # The first row decides the width; own_rows.check_width holds the others to it.
     width = len(sample[0].cells)
@@ -62,12 +70,13 @@ def find_columns(
     if width == 1 and format_of(path) != JSONL:
         if choices:
             raise InputError(f"{path}: has one column; a text and its endings, {', '.join(choices)}, are needed")
-        return _list_of_texts(path, sample[0], columns, header, needs_label)
-    names = _names(path, sample, columns, header, choices)
+        return _list_of_texts(path, sample[0], columns, header, needs_label, trained)
+    names = _names(path, sample, columns, header, choices, trained)
+    columns = trained.by_name(columns, names)
     is_complete = columns.text_column and (columns.label_column or not needs_label)
     if names is None and not is_complete and not choices:
-        columns = with_guesses(path, sample, columns, header, needs_label)
-    table = _Table(path, sample, names, columns, needs_label)
+        columns = with_guesses(path, sample, columns, header, needs_label, trained)
+    table = _Table(path, sample, names, columns, needs_label, trained)
     endings = tuple(table.column(name, "choice_columns") for name in choices)
     # What is taken for one thing is never guessed for another, so texts come before labels and labels before ids.
     text_a, text_b = table.texts(choices)
@@ -81,11 +90,15 @@ def find_columns(
     return ColumnIndices(width, table.names, text_a, text_b, labels, identifier, endings)
 
 
-def _list_of_texts(path: str, first: Row, columns: Columns, header: str, needs_label: bool) -> ColumnIndices:
+def _list_of_texts(
+    path: str, first: Row, columns: Columns, header: str, needs_label: bool, trained: TrainedColumns
+) -> ColumnIndices:
     if needs_label:
         raise InputError(f"{path}: has one column, and one of labels is needed too; put a tab between them")
+    if columns.text_b_column or trained.guessed.text_b_column:
+        raise InputError(f"{path}: has one column, and two of texts are needed, as the model was trained on pairs")
     cell = first.cells[0]
-    known = _plain(cell) in _TEXT_NAMES or cell == columns.text_column
+    known = _plain(cell) in _TEXT_NAMES or cell in (columns.text_column, trained.guessed.text_column)
     has_header = header == "yes" or (header == "auto" and format_of(path) != TEXTS and known)
     LOG.info("%s: a list of texts%s", path, f" under the header {quoted(cell)}" if has_header else "")
     return ColumnIndices(1, (cell,) if has_header else None, 0, None, (), None)
@@ -101,7 +114,7 @@ def _given(columns: Columns, choices: Sequence[str]) -> list[str]:
 
 
 def _names(
-    path: str, sample: Sequence[Row], columns: Columns, header: str, choices: Sequence[str]
+    path: str, sample: Sequence[Row], columns: Columns, header: str, choices: Sequence[str], trained: TrainedColumns
 ) -> tuple[str, ...] | None:
     """The cells of the header; None where the first row is data."""
     first = sample[0]
@@ -113,7 +126,8 @@ def _names(
         return None
     given = _given(columns, choices)
     by_number = [int(name) for name in given if name.isdecimal()]
-    if any(not name.isdecimal() for name in given) or _is_header(cells):
+    is_known = trained.guessed.text_column in cells and not str(trained.guessed.text_column).isdecimal()
+    if any(not name.isdecimal() for name in given) or is_known or has_usual_names(cells):
         return cells
     if by_number and len(columns.label_columns) == 1 and columns.label_columns[0].isdecimal():
         texts = [int(columns.text_column)] if columns.text_column else []
@@ -126,7 +140,7 @@ def _names(
     return None
 
 
-def _is_header(cells: Sequence[str]) -> bool:
+def has_usual_names(cells: Sequence[str]) -> bool:
     """Whether the first row holds two usual names or more, and no number and nothing twice."""
     known = _TEXT_NAMES | {name for pair in _PAIRS for name in pair} | _LABEL_NAMES | _ID_NAMES
     # A header never repeats a name; two equal cells are data.
@@ -146,6 +160,7 @@ class _Table:
     names: tuple[str, ...] | None
     columns: Columns
     needs_label: bool
+    trained: TrainedColumns
 
     def find(self, name: str) -> int | None:
         """The column of a name or number, None where there is none."""
@@ -163,7 +178,12 @@ class _Table:
         there = f"{last + 1} columns without names, 0 to {last}"
         if self.names:
             there = f"columns {', '.join(map(quoted, self.names[:20]))}"
-        raise InputError(f"{self.path}:1: --{flag}={name}: there is no such column; the file has {there}")
+        source, advice = "", ""
+        if flag in self.trained.flags:
+            source, advice = " (from the training run)", f"; give this file's --{flag}"
+        raise InputError(
+            f"{self.path}:1: --{flag}={name}{source}: there is no such column; the file has {there}{advice}"
+        )
 
     def usual(self, known: Collection[str], used: Collection[int | None] = ()) -> list[int]:
         """The columns with one of the known names, without the used ones."""
@@ -209,11 +229,26 @@ class _Table:
         elif len(alone) == 1 and not pairs:
             text_a = plain.index(alone[0])
             text_b = None if second is None else self.column(second, "text_b_column")
+        elif (number := self.trained.number("text_column", len(self.sample[0].cells))) is not None and not choices:
+            text_a, text_b = number, None
         else:
             raise self.doubt("text", "text_column")
+        self._check_pair(text_b is not None)
         taken = " and ".join(quoted(names[column]) for column in (text_a, text_b) if column is not None)
         LOG.info("%s: took %s for the text", self.path, taken)
         return text_a, text_b
+
+    def _check_pair(self, is_pair: bool) -> None:
+        """InputError where the table has pairs of texts and the training file had none, or the other way round."""
+        guessed = self.trained.guessed
+        if guessed.text_column is None or is_pair == (guessed.text_b_column is not None):
+            return
+        found = "two columns of texts, and the model was trained on one; give --text_column"
+        if not is_pair:
+            found = (
+                "one column that is a text, and the model was trained on pairs; give --text_column and --text_b_column"
+            )
+        raise InputError(f"{self.path}:1: has {found}")
 
     def labels(self, used: Collection[int | None]) -> tuple[int, ...]:
         """The columns of the label; () for a file to predict without any."""
@@ -228,6 +263,9 @@ class _Table:
             return (found[0],)
         if not self.needs_label:
             return ()
+        number = self.trained.number("label_column", len(self.sample[0].cells))
+        if number is not None and number not in used:
+            return (number,)
         error = self.doubt("label", "label_column")
         # A hint for the data of Kaggle, which has a column of 0 and 1 for each label.
         body = self.sample[1:]

@@ -9,7 +9,7 @@ import itertools
 import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,8 +24,10 @@ from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.settings.data import LITERAL, Columns
+from bert_cli.settings.data import NOT_TRAINED, PLAIN, Columns, TextForm, TrainedColumns
 
+# Of pandas, R and spreadsheets. "None" and "NA" are left out: they are names of classes as well.
+_MISSING = re.compile(r"nan|<na>|#?n/a|null", re.IGNORECASE)
 _MOST_DIGITS = 4300  # of a number that int() takes
 
 
@@ -55,6 +57,22 @@ class OwnFile:
     def has_labels(self) -> bool:
         return bool(self.columns.labels)
 
+    def written(self, columns: Sequence[int]) -> tuple[str, ...]:
+        """How flags name the columns."""
+        names = [self.columns.called(column) for column in columns]
+        # By number where the name cannot be given as a flag: flags split lists at commas and strip spaces.
+        is_plain = not any("," in name or name != name.strip() or names.count(name) > 1 for name in names)
+        return tuple(names if is_plain else map(str, columns))
+
+    def column_flags(self) -> dict[str, str]:
+        """Values of flags with which another file is read as this one was."""
+        text_b = self.columns.text_b
+        found = {
+            "text_column": self.written([self.columns.text_a])[0],
+            "label_column": ",".join(self.written(self.columns.labels)),
+        }
+        return found | ({} if text_b is None else {"text_b_column": self.written([text_b])[0]})
+
     def label_cells(self, separator: str | None) -> LabelCells:
         """What a problem type parses. separator: of several labels in one cell."""
         return LabelCells(
@@ -75,28 +93,30 @@ def read_own_file(
     flag: str,
     needs_label: bool,
     choices: Sequence[str] = (),
-    quoting: str = LITERAL,
+    form: TextForm = PLAIN,
+    trained: TrainedColumns = NOT_TRAINED,
 ) -> OwnFile:
     """The rows of one file, or of a table in memory.
 
     split: the beginning of the ids of a file without ids: `<split>-<row, from 0>`. flag: named where the file is missing.
-    needs_label, choices: see find_columns. quoting: see own_rows.read_rows. An empty text is told, with its line, and
+    needs_label, choices, trained: see find_columns. form: see own_rows.read_rows. An empty text is told, with its line, and
     kept: its answer is that of no text. InputError for a file without rows, a row that is not as wide as the first one, and
     what own_rows and own_columns refuse.
     """
     if isinstance(source, str):
-        path, stream = source, read_rows(source, flag, quoting)
+        path, stream = source, read_rows(source, flag, form)
     else:
         path, stream = source.name, source.with_names()
     # The first rows decide about the columns and the header; they are examples as well.
     sample = list(itertools.islice(stream, SAMPLE))
     if not sample:
-        raise InputError(f"{path}: is empty; rows of a text and a label are needed")
-    indices = find_columns(path, sample, columns, header, needs_label, choices)
+        wanted = "rows of a text and a label" if needs_label else "rows of texts"
+        raise InputError(f"{path}: is empty; {wanted} are needed")
+    indices = find_columns(path, sample, columns, header, needs_label, choices, trained)
     rows: list[OwnRow] = []
     empty: list[int] = []
     for row in itertools.chain(sample if indices.names is None else sample[1:], stream):
-        check_width(path, row, indices.width)
+        check_width(path, row, indices.width, form.encoding)
         rows.append(_own_row(row, indices, f"{split}-{len(rows)}"))
         # Kept: predictions have a row for each row of the file.
         if not rows[-1].text_a.strip():
@@ -190,7 +210,17 @@ def find_own_labels(file: OwnFile, problem_type: ProblemType, separator: str | N
             close = difflib.get_close_matches(name, [other for other in counts if other != name], n=1)
             hint = f"; the nearest other name is {quoted(close[0])}" if close else ""
             LOG.warning("%s:%d: warning: the label %s has this row alone%s", file.path, line, quoted(name), hint)
+    warn_of_missing(file.path, counts)
     return tuple(sorted(counts, key=natural_key))
+
+
+def warn_of_missing(path: str, counts: Mapping[str, int]) -> None:
+    """Log each label that other programs write for a missing value; counts: the rows of each label."""
+    for name in filter(_MISSING.fullmatch, counts):
+        LOG.warning(
+            "%s: warning: %d row(s) have the label %s, which other programs write for a missing value; remove them if they "
+            "have no label", path, counts[name], quoted(name),
+        )  # fmt: skip
 
 
 def own_examples(

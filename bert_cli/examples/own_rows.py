@@ -18,12 +18,12 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import check_readable, open_binary
-from bert_cli.base.lines import decode_lines, without_nul
+from bert_cli.base.lines import UTF_8, as_utf8, decode_lines, without_nul
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
 from bert_cli.examples.quoting import ADVICE, TAB, LiteralRows, quoted_rows, would_mend
 from bert_cli.examples.tables import Row
-from bert_cli.settings.data import CSV_QUOTES, LITERAL
+from bert_cli.settings.data import CSV_QUOTES, PLAIN, TextForm
 
 TSV, CSV, JSONL, TEXTS = "tsv", "csv", "jsonl", "txt"
 _FORMATS = {"tsv": TSV, "tab": TSV, "csv": CSV, "jsonl": JSONL, "ndjson": JSONL, "json": JSONL, "txt": TEXTS}
@@ -39,15 +39,29 @@ def format_of(path: str) -> str:
     return _FORMATS[ending]
 
 
+def is_table(path: str) -> bool:
+    """Whether the name of a file says that it holds a table: TSV, CSV or JSON lines."""
+    _, dot, ending = path.lower().removesuffix(".gz").rpartition(".")
+    return bool(dot) and _FORMATS.get(ending, TEXTS) != TEXTS
+
+
+def refuse_table(path: str, flag: str = "input_file") -> None:
+    """InputError for a file of texts whose name says that it holds a table."""
+    if is_table(path):
+        raise InputError(
+            f"--{flag}={path}: is a table by its name, and a text a line is needed; write the column of texts into a .txt file"
+        )
+
+
 def is_tab_separated(path: str) -> bool:
     """Whether a file can be in the layout of a task: its name does not say that it is CSV, JSON lines or a list of texts."""
     return _FORMATS.get(path.lower().removesuffix(".gz").rpartition(".")[2], TSV) == TSV
 
 
-def read_rows(path: str, flag: str, quoting: str = LITERAL, warns: bool = True) -> Iterator[Row]:
+def read_rows(path: str, flag: str, form: TextForm = PLAIN, warns: bool = True) -> Iterator[Row]:
     """All rows of a file in their order, in bounded memory; `flag` is named where the file is not there.
 
-    quoting: CSV_QUOTES or LITERAL, of a file with tabs. If it is LITERAL, rows with cells in CSV quotes
+    form: its quoting is CSV_QUOTES or LITERAL, of a file with tabs. If it is LITERAL, rows with cells in CSV quotes
     are counted in a warning. warns: False for a file that is read again.
 
     The first row of JSON lines is that of their names, with line 0. Blank lines are left out and, but for those at the end,
@@ -55,12 +69,12 @@ def read_rows(path: str, flag: str, quoting: str = LITERAL, warns: bool = True) 
     quote that is not closed, and for what is no JSON object. A row with more or fewer cells than the others is the caller's.
     """
     literal = LiteralRows()
-    tab_rows = _quoted_tab_rows if quoting == CSV_QUOTES else functools.partial(_tab_rows, literal)
+    tab_rows = _quoted_tab_rows if form.quoting == CSV_QUOTES else functools.partial(_tab_rows, literal)
     rows_of = {CSV: _csv_rows, JSONL: _json_rows}.get(format_of(path), tab_rows)
     check_readable(path, flag)
     blank: list[int] = []
     skipped = count = 0
-    with _open(path) as lines:
+    with _open(path, form.encoding) as lines:
         for row in rows_of(path, lines):
             if isinstance(row, Row):
                 # Blank lines after the last row are no mistake: many editors end a file with one.
@@ -76,10 +90,10 @@ def read_rows(path: str, flag: str, quoting: str = LITERAL, warns: bool = True) 
         LOG.warning("%s: skipped %d blank line(s), the first is line %d", path, skipped, blank[0])
 
 
-def check_width(path: str, row: Row, width: int) -> None:
+def check_width(path: str, row: Row, width: int, encoding: str = UTF_8) -> None:
     """InputError for a row with more or fewer cells than the first one has."""
     found = len(row.cells)
-    if found != width and _would_mend(path, row.line, width):
+    if found != width and _would_mend(path, row.line, width, encoding):
         raise InputError(f"{path}:{row.line}: {found} columns where the first row has {width}; {ADVICE}")
     if found > width:
         what = "comma" if format_of(path) == CSV else "tab"
@@ -93,24 +107,25 @@ def check_width(path: str, row: Row, width: int) -> None:
         raise InputError(f"{path}:{row.line}: {found} columns where the first row has {width}; complete the row")
 
 
-def _would_mend(path: str, line: int, width: int) -> bool:
+def _would_mend(path: str, line: int, width: int, encoding: str) -> bool:
     """Whether the rows of a file up to `line`, read with CSV quotes, have `width` cells each."""
     if format_of(path) not in (TSV, TEXTS):
         return False
-    with _open(path) as lines:
+    with _open(path, encoding) as lines:
         return would_mend(lines, line, lambda found: found == width)
 
 
 @contextlib.contextmanager
-def _open(path: str) -> Iterator[Iterator[str]]:
+def _open(path: str, encoding: str) -> Iterator[Iterator[str]]:
     """The lines of a file, decoded; InputError for a .gz that is none, or is cut short."""
     with open_binary(path) as file:
         if not path.lower().endswith(".gz"):
-            yield without_nul(decode_lines(file, path), path)
+            yield without_nul(decode_lines(as_utf8(file, encoding, path), path), path)
             return
         try:
             with gzip.GzipFile(fileobj=file) as unpacked:
-                yield without_nul(decode_lines(io.BufferedReader(unpacked), path), path)
+                recoded = as_utf8(io.BufferedReader(unpacked), encoding, path)
+                yield without_nul(decode_lines(recoded, path), path)
         # Another format, a file that is cut short, and damaged data, in this order.
         except (gzip.BadGzipFile, EOFError, zlib.error):
             raise InputError(f"{path}: is no whole gzip file; fetch or compress it again") from None

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import open_binary
-from bert_cli.base.lines import decode_lines, without_nul
+from bert_cli.base.lines import UTF_8, as_utf8, decode_lines, without_nul
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import more, quoted
 from bert_cli.examples.quoting import ADVICE, TAB, LiteralRows, quoted_rows, would_mend
-from bert_cli.settings.data import CSV_QUOTES, LITERAL
+from bert_cli.settings.data import CSV_QUOTES, PLAIN, TextForm
 
 # Names that people give to a label column. Only used where the labels of a file are not known beforehand.
 LABEL_COLUMN_NAMES = frozenset(
@@ -63,18 +63,18 @@ def refuse_rows(path: str, wrong: Sequence[tuple[int, Any]], problem: Callable[[
         raise InputError(f"{path}:{line}: {problem(value)}{more(wrong)}; {advice}")
 
 
-def read_rows(path: str, quoting: str = LITERAL) -> list[Row]:
+def read_rows(path: str, form: TextForm = PLAIN) -> list[Row]:
     r"""The rows of a tab-separated UTF-8 file; blank lines are left out, and counted in the log.
 
-    quoting: CSV_QUOTES, or LITERAL, where rows with cells in CSV quotes are counted in the log.
+    form: its quoting is CSV_QUOTES, or LITERAL, where rows with cells in CSV quotes are counted in the log.
 
     Lines end at `\n` only, so U+2028, U+0085, `\x0b` and `\x0c` are ordinary characters; carriage returns at the end of
     a line are dropped. Raises InputError for a file without any row, and for a carriage return inside a line: the
     original refuses it too, and it mostly means that two rows are glued together.
     """
     with open_binary(path) as file:
-        lines = without_nul(decode_lines(file, path), path)
-        rows, blank = _quoted_rows(path, lines) if quoting == CSV_QUOTES else _literal_rows(path, lines)
+        lines = without_nul(decode_lines(as_utf8(file, form.encoding, path), path), path)
+        rows, blank = _quoted_rows(path, lines) if form.quoting == CSV_QUOTES else _literal_rows(path, lines)
     if not rows:
         raise InputError(f"{path}: is empty; a file of tab-separated rows is needed")
     blank = [number for number in blank if number < rows[-1].line]
@@ -119,7 +119,7 @@ def _literal_rows(path: str, lines: Iterable[str]) -> tuple[list[Row], list[int]
     return rows, blank
 
 
-def check_columns(path: str, rows: Sequence[Row], minimum: int, columns: str) -> None:
+def check_columns(path: str, rows: Sequence[Row], minimum: int, columns: str, encoding: str = UTF_8) -> None:
     """Raise InputError at the first row with fewer than `minimum` cells; `columns` describes the wanted ones."""
     short = [(row.line, len(row.cells)) for row in rows if len(row.cells) < minimum]
     if not short:
@@ -130,16 +130,16 @@ def check_columns(path: str, rows: Sequence[Row], minimum: int, columns: str) ->
             if all(separator in row.cells[0] for row in rows):
                 advice = f"this is a {name}-separated file, save it with tabs"
                 break
-    elif any('"' in cell for row in rows for cell in row.cells) and _would_mend(path, short[0][0], minimum):
+    elif any('"' in cell for row in rows for cell in row.cells) and _would_mend(path, short[0][0], minimum, encoding):
         advice = ADVICE
     expected = f"expected at least {minimum} tab-separated columns ({columns})"
     refuse_rows(path, short, lambda count: f"{expected}, found {count}", advice)
 
 
-def _would_mend(path: str, line: int, minimum: int) -> bool:
+def _would_mend(path: str, line: int, minimum: int, encoding: str) -> bool:
     """Whether the rows of a file up to `line`, read with CSV quotes, have `minimum` cells each."""
     with open_binary(path) as file:
-        return would_mend(decode_lines(file, path), line, lambda width: width >= minimum)
+        return would_mend(decode_lines(as_utf8(file, encoding, path), path), line, lambda width: width >= minimum)
 
 
 def is_number(cell: str) -> bool:

@@ -15,7 +15,7 @@ from typing import TypeGuard
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json
-from bert_cli.base.lines import read_text, split_lines
+from bert_cli.base.lines import UTF_8, read_text, split_lines
 from bert_cli.base.messages import listed, more, quoted
 from bert_cli.examples.tables import Row, refuse_rows
 from bert_cli.examples.tag_schemes import detect_scheme, tag_problem, to_bio
@@ -62,16 +62,18 @@ class TaggingFile:
         return example.line if self.is_json else example.line + word
 
 
-def read_tagging_file(path: str, word_column: int = 0, tag_column: int | None = -1) -> TaggingFile:
+def read_tagging_file(
+    path: str, word_column: int = 0, tag_column: int | None = -1, encoding: str = UTF_8
+) -> TaggingFile:
     """Read `.jsonl` and `.json` files as JSON lines, all others as columns. `tag_column` None: leave the tags alone."""
     if path.lower().endswith((".jsonl", ".json")):
-        return read_json_lines(path, with_tags=tag_column is not None)
-    return read_columns(path, word_column, tag_column)
+        return read_json_lines(path, tag_column is not None, encoding)
+    return read_columns(path, word_column, tag_column, encoding)
 
 
-def _lines(path: str) -> list[str]:
+def _lines(path: str, encoding: str) -> list[str]:
     """Lines as they are. InputError for a carriage return inside one: the lines of old files would be glued together."""
-    lines = split_lines(read_text(path), path)
+    lines = split_lines(read_text(path, encoding), path)
     glued = [(number, None) for number, line in enumerate(lines, 1) if "\r" in line.rstrip("\r")]
     refuse_rows(path, glued, lambda _: "a carriage return inside the line", "save the file with \\n line ends")
     return lines
@@ -83,7 +85,7 @@ def split_columns(line: str) -> list[str]:
     return line.split("\t") if "\t" in line else re.split(" +", line.strip(" "))
 
 
-def read_columns(path: str, word_column: int = 0, tag_column: int | None = -1) -> TaggingFile:
+def read_columns(path: str, word_column: int = 0, tag_column: int | None = -1, encoding: str = UTF_8) -> TaggingFile:
     """The sentences of a file in columns. Columns are 0-based, -1 is the last; `tag_column` None: no tags are read.
 
     InputError for a row without these columns or with an empty word or tag; where a column is counted from the end, also
@@ -92,7 +94,7 @@ def read_columns(path: str, word_column: int = 0, tag_column: int | None = -1) -
     if word_column == tag_column:
         raise InputError(f"--tag_column: {tag_column} is the column of the words; give another")
     # All lines are kept: the predictions are written next to the lines as they are.
-    lines = _lines(path)
+    lines = _lines(path, encoding)
     sentences: list[list[Row]] = [[]]
     for number, line in enumerate(lines, 1):
         line = line.rstrip("\r")
@@ -149,12 +151,12 @@ def _check_cells(path: str, rows: Sequence[Row], column: int, what: str) -> None
     refuse_rows(path, empty, lambda number: f"the {what} in column {number} is empty", "every row needs one")
 
 
-def read_json_lines(path: str, with_tags: bool = True) -> TaggingFile:
+def read_json_lines(path: str, with_tags: bool = True, encoding: str = UTF_8) -> TaggingFile:
     """The sentences of a file of JSON lines; blank lines are skipped, a sentence may be without words.
 
     `with_tags` False: tags are not read. InputError for a line that is not JSON or has not this form.
     """
-    lines = _lines(path)
+    lines = _lines(path, encoding)
     examples = [_json_example(path, number, line, with_tags) for number, line in enumerate(lines, 1) if line.strip()]
     if not examples:
         raise InputError(f'{path}: is empty; lines such as {{"words": ["Anna"], "tags": ["B-PER"]}} are needed')

@@ -9,24 +9,34 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
 from bert_cli.examples.tables import KeyColumns, Row, header_reason, is_number
-from bert_cli.settings.data import Columns
+from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
 
 _MOST_LABELS = 20
 _LONGEST_LABEL = 40  # characters
 _MOST_CHOICES = 3  # combinations of flags that a message lists
 
 
-def with_guesses(path: str, sample: Sequence[Row], columns: Columns, header: str, needs_label: bool) -> Columns:
+def with_guesses(
+    path: str,
+    sample: Sequence[Row],
+    columns: Columns,
+    header: str,
+    needs_label: bool,
+    trained: TrainedColumns = NOT_TRAINED,
+) -> Columns:
     """`columns` with the numbers of the text and of the label where the flags do not name them.
 
     A label column has at most 20 different short values, and at least two rows for each of them. A text column is the
     other one of two; of several, the only one in which most cells have several words. The taken columns are logged.
-    InputError, with the flags to add, where the values leave a doubt, and where the first row may be a header after all.
+    Where the values leave a doubt, the columns that the training run found by number decide. InputError, with the flags to
+    add, where there are none, and where the first row may be a header after all.
     """
     guess = _Guess(path, sample, columns, needs_label)
     texts = guess.texts()
     labels = guess.labels(texts)
     if len(texts) != 1 or len(labels) != 1:
+        if (known := guess.as_trained(trained)) is not None:
+            return known
         guess.refuse("no header of usual names, and the values leave a doubt about the columns")
     found = guess.choice(texts[0], labels[0])
     reason = ""
@@ -75,7 +85,7 @@ class _Guess:
             return [int(self.columns.text_column)]
         free = self.free()
         candidates = [column for column in free if not self._is_label(column)]
-        wordy = [column for column in candidates if _is_wordy(self.cells(column))]
+        wordy = [column for column in candidates if is_wordy(self.cells(column))]
         if len(free) == 2 and not wordy:  # single words, of which one column is labels
             return [column for column in candidates if not all(map(is_number, self.cells(column)))]
         return wordy
@@ -88,6 +98,17 @@ class _Guess:
         if not self.needs_label:
             return [None]
         return [column for column in self.free() if column not in texts and self._is_label(column)]
+
+    def as_trained(self, trained: TrainedColumns) -> Columns | None:
+        """The columns with the numbers that the training run found; None where one is missing."""
+        found = self.columns
+        for field in ("text_column", *["label_column"] * self.needs_label):
+            if getattr(found, field) is None:
+                number = trained.number(field, len(self.sample[0].cells))
+                if number is None:
+                    return None
+                found = replace(found, **{field: str(number)})
+        return found
 
     def _is_label(self, column: int) -> bool:
         cells = self.cells(column)
@@ -132,7 +153,7 @@ class _Guess:
         )
 
 
-def _is_wordy(cells: Sequence[str]) -> bool:
+def is_wordy(cells: Sequence[str]) -> bool:
     """Whether most cells have two words of letters or more, or are of a script that writes no spaces between words."""
     wordy = sum(map(_has_words, cells))
     return 2 * wordy > len(cells)

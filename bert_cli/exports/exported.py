@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CHOICE, TAGGER
+from bert_cli.base.lines import UTF_8
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CONFIG, FLAGS, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import publish_folder, staging_folder
 from bert_cli.examples.classification import read_examples
-from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.saved import read_flags
@@ -26,8 +26,8 @@ from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import check_sizes
 from bert_cli.runs.loading.loader import load_model
-from bert_cli.runs.loading.trained import agreed_labels
-from bert_cli.settings.data import LITERAL
+from bert_cli.runs.loading.trained import agreed_labels, trained_on_pairs
+from bert_cli.settings.data import LITERAL, TextForm
 from bert_cli.settings.groups import TRUNCATE, Encoding
 from bert_cli.settings.tools import ExportSettings
 from bert_cli.weights.path import find_checkpoint
@@ -73,7 +73,7 @@ def find_exported(settings: ExportSettings) -> Exported:
     model = load_model(flags, checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
     if not model.optional_vocabulary:
         raise InputError(f"--vocab_file is needed ({checkpoint.name} has none): give the model's vocab.txt")
-    pairs = trained_on_pairs(saved) if export.pairs == "auto" else export.pairs == "yes"
+    pairs = trained_on_pairs(model.guesses | saved) if export.pairs == "auto" else export.pairs == "yes"
     # A module is for training on any length; a classifier is for texts as long as those it was
     # trained on.
     default = _LENGTH if export.format == "hub" else int(saved.get("max_seq_length", _LENGTH))
@@ -94,11 +94,6 @@ def find_exported(settings: ExportSettings) -> Exported:
     else:
         names = _classifier_labels(labels, model)
     return Exported(model, names, length, pairs)
-
-
-def trained_on_pairs(saved: dict[str, str]) -> bool:
-    """What the flags.txt of a run says of its texts."""
-    return find_task(saved["task_name"]).pairs if saved.get("task_name") in TASKS else "text_b_column" in saved
 
 
 def _check_text_classifier(model: ModelBundle) -> None:
@@ -159,7 +154,7 @@ def read_dev(exported: Exported, data_dir: str) -> ClassificationFeatures | None
         saved.get("header", "auto"),
         labels,
         saved.get("language", "zh"),
-        quoting=saved.get("quoting", LITERAL),
+        form=TextForm(saved.get("encoding", UTF_8), saved.get("quoting", LITERAL)),
     )
     return classification_features(examples, labels, model.tokenizer, exported.max_seq_length)
 

@@ -39,7 +39,9 @@ class Option:
     are no flags. file: it is the name of a file or a folder, as is each that is a path or ends in
     _file or _dir. usual: values that completion offers, where others are right as well; of a path,
     words that are none. grid: a number of which a list may be given, with commas between; the field
-    is then a tuple of them until runs.sweep.sweep has made a run of each.
+    is then a tuple of them until runs.sweep.sweep has made a run of each. alone: the value of a
+    text flag that the command line gives without one. once: the flag cannot be given twice, and
+    what to do instead; "": the last value counts.
     """
 
     help: str
@@ -59,6 +61,8 @@ class Option:
     file: bool = False
     usual: tuple[str, ...] = ()
     grid: bool = False
+    alone: str | None = None
+    once: str = ""
 
 
 def option(default: Any, help: str, **facts: Any) -> Any:

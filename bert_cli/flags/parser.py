@@ -1,6 +1,7 @@
 """Command lines: absl flags from the groups of a command, and errors in one line."""
 
 import difflib
+import itertools
 import math
 import re
 from typing import Any
@@ -47,7 +48,7 @@ def parse(settings_class: type, arguments: list[str]) -> tuple[dict[str, Any], f
     # absl stops at the first word otherwise, and would take all flags after a text for texts.
     values.set_gnu_getopt(words is not None)
     try:
-        rest = values(["command", *arguments])[1:]
+        rest = values(["command", *_with_values(arguments, known)])[1:]
     except absl_flags.UnrecognizedFlagError as error:
         raise InputError(unknown(error.flagname, list(known))) from None
     except UnicodeDecodeError:
@@ -56,11 +57,34 @@ def parse(settings_class: type, arguments: list[str]) -> tuple[dict[str, Any], f
         raise InputError(_plain(str(error))) from None
     if rest and not words:
         raise InputError(_stray(rest[0], arguments, known))
+    for name, flag in known.items():
+        if flag.option.once and (times := values[name].present) > 1:
+            raise InputError(f"--{name} is given {times} times; {flag.option.once}")
     given = frozenset(name for name in known if name in values and values[name].present)
     found = {name: _checked(known[name], values[name].value, name in given) for name in known if name in values}
     if words:
         found[words.name] = tuple(rest)
     return found, given
+
+
+def _with_values(arguments: list[str], known: dict[str, Flag]) -> list[str]:
+    """The command line, in which a flag that stands alone has its value; see Option.alone."""
+    completed = []
+    # absl would take the next flag for the value.
+    for argument, following in itertools.pairwise([*arguments, "--"]):
+        flag = known.get(argument.lstrip("-")) if argument.startswith("-") else None
+        is_alone = flag is not None and flag.option.alone is not None and _is_flag(following, known)
+        completed.append(f"{argument}={flag.option.alone}" if flag and is_alone else argument)
+    return completed
+
+
+def _is_flag(argument: str, known: dict[str, Flag]) -> bool:
+    """Whether an argument is a flag or the end of the flags, and not a text that begins with a
+    hyphen.
+    """
+    name = argument.lstrip("-").partition("=")[0]
+    is_known = name in known or name.removeprefix("no") in known or name == "flagfile"
+    return argument == "--" or (argument.startswith("-") and is_known)
 
 
 class _NumberOrList(absl_flags.ArgumentParser):

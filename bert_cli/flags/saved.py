@@ -3,16 +3,20 @@ same folder.
 """
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import open_lines, without_nul
+from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.names import FLAGS
 from bert_cli.base.writing import atomic_write
 from bert_cli.flags.option import every_flag, values_of
 from bert_cli.flags.parser import parse, written
+
+# A comment for --flagfile: the same data gives the same values, and other data may need others.
+_FOUND = "# found in the data: --"
 
 
 def flags_to_save(settings: Any, found: dict[str, Any]) -> dict[str, str]:
@@ -33,20 +37,35 @@ def flags_to_save(settings: Any, found: dict[str, Any]) -> dict[str, str]:
     return saved
 
 
-def write_flags(path: str, flags: dict[str, str]) -> None:
-    """Write what flags_to_save gives."""
+def write_flags(path: str, flags: Mapping[str, str], guesses: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Write what flags_to_save gives. guesses: values of flags that the run found in its data, as
+    text; they are comments in the file.
+    """
     with atomic_write(path) as file:
         file.writelines(f"--{name}={value}\n" for name, value in flags.items())
+        file.writelines(f"{_FOUND}{name}={value}\n" for name, value in guesses.items())
 
 
 def read_flags(path: str) -> dict[str, str]:
     """The flags of a flags.txt, as text; an empty dict where there is none."""
+    return _pairs([line.removeprefix("--") for line in _lines(path) if not line.startswith("#")])
+
+
+def read_guesses(path: str) -> dict[str, str]:
+    """The values of flags that the run of a flags.txt found in its data; an empty dict where there
+    is none.
+    """
+    return _pairs([line.removeprefix(_FOUND) for line in _lines(path) if line.startswith(_FOUND)])
+
+
+def _lines(path: str) -> list[str]:
     if not files.exists(path):
-        return {}
-    with open_lines(path) as lines:
-        found = [line.removesuffix("\n") for line in without_nul(lines, path)]
-    pairs = (line.removeprefix("--").partition("=") for line in found if line)
-    return {name: value for name, _, value in pairs}
+        return []
+    return split_lines(read_text(path), path)
+
+
+def _pairs(lines: list[str]) -> dict[str, str]:
+    return {name: value for name, _, value in (line.partition("=") for line in lines if line)}
 
 
 def remembered(settings_class: type, folder: str, given: Collection[str]) -> dict[str, Any]:

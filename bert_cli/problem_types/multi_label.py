@@ -143,11 +143,17 @@ class MultiLabel(ProblemType):
         return {"labels": [*map(list, self.decisions(found, labels))], **named_probabilities(found, labels)}
 
     def explained_score(self, found: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
-        """The log-odds of the most probable label, its logit."""
+        """The labels at or above their thresholds; the score is the log-odds of the most probable
+        label, its logit.
+        """
         label = int(found["probabilities"][0].argmax())
         own = np.asarray(found["probabilities"], np.float64)[:, label]
         own = np.clip(own, 1e-7, 1 - 6e-8)  # next to 1, float32 has no more values
-        said = {"label": labels.names[label], "probability": significant(found["probabilities"][0, label])}
+        said = {
+            "labels": list(self.decisions({"probabilities": found["probabilities"][:1]}, labels)[0]),
+            "explained_label": labels.names[label],
+            "probability": significant(found["probabilities"][0, label]),
+        }
         return said, np.log(own) - np.log1p(-own)
 
     def evaluate(self, label_ids: np.ndarray, found: Found, labels: LabelSet, batch_size: int) -> Scores:

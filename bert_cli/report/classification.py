@@ -181,8 +181,10 @@ def _explained(rows: list[dict]) -> list[Card]:
             for index, word in enumerate(explanation["words"])
         ]
         answer = number(explanation.get("value"))
-        if "label" in explanation:
-            answer = f"{explanation['label']} {percent(explanation['probability'])}"
+        # Of several labels, the most probable one is explained, whether the text has it or not.
+        label = explanation.get("label", explanation.get("explained_label"))
+        if label is not None:
+            answer = f"{label} {percent(explanation['probability'])}"
         shown.append({"answer": answer, "id": row.get("id", ""), "words": words})
     if not shown:
         return []

@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bert_cli.base.errors import InputError
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class TrainingPlan:
-    """manifest: for run.json; flags: for flags.txt. state: prefix of the checkpoint that the run goes on from, or None.
+    """manifest: for run.json; flags, guesses: for flags.txt. state: prefix of the checkpoint that the run goes on from.
 
     history: of the steps up to there. metric: by which the run is compared with others. best: how evaluations during training
     are compared, None where there are none. files: names of what the run writes besides the files of every run.
@@ -60,6 +60,7 @@ class TrainingPlan:
     updates: TrainingHyperparameters
     manifest: dict[str, Any]
     flags: dict[str, str]
+    guesses: Mapping[str, str]
     labels: tuple[str, ...] | None
     class_weights: tuple | None
     state: str | None
@@ -130,6 +131,7 @@ def plan_training(task: Task[Model, Data], model: Model, data: Data, settings: T
         updates=updates,
         manifest=manifest | {PLAN_FROM: first},
         flags=flags_to_save(settings, plan.found),
+        guesses=plan.guesses,
         labels=plan.labels,
         class_weights=plan.class_weights,
         state=state,
@@ -237,7 +239,9 @@ def _train(
             best.settle()
     elif is_chief:
         vocab_file = model.vocab_file
-        run_folder.begin(folder, plan.manifest, plan.labels, model.config, vocab_file, plan.flags, plan.files)
+        run_folder.begin(
+            folder, plan.manifest, plan.labels, model.config, vocab_file, plan.flags, plan.files, plan.guesses
+        )
     PROCESS.training_folder = folder
     # Which variables are trained, and how fast, is one table for all tasks.
     factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)
@@ -259,5 +263,5 @@ def _train(
         same_command(settings.phases.overwrite_output_dir),
     )
     if is_chief and plan.state:
-        write_flags(os.path.join(folder, FLAGS), plan.flags)  # a finished run may have been extended
+        write_flags(os.path.join(folder, FLAGS), plan.flags, plan.guesses)  # a finished run may have been extended
     return figures

@@ -4,8 +4,8 @@ import dataclasses
 from typing import ClassVar
 
 from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
-from bert_cli.settings.data import Columns, DataFiles, DevSplit, Endings, LabelKind
-from bert_cli.settings.groups import Encoding, Files, Hub, Inference, ModelFiles, NewText, Phases
+from bert_cli.settings.data import Columns, DataFiles, DevSplit, Endings, LabelKind, TextForm
+from bert_cli.settings.groups import Encoding, Files, Hub, Inference, ModelFiles, NewText, Phases, TextFiles
 from bert_cli.settings.training import FineTuning, Training, TrainingSettings
 
 # In any case of letters.
@@ -81,12 +81,14 @@ class ClassifySettings(TrainingSettings):
     hub: Hub = group(Hub)
     phases: Phases = group(Phases, {"do_train": "train on the train file", "do_eval": "evaluate on the dev file"})
     inference: Inference = group(Inference, without=("decoding",))
+    text_files: TextFiles = group(TextFiles)
     new: NewText = group(NewText, {"text": "classify this text with a trained model and print the result as JSON"})
     files: Files = group(
         Files,
         {
-            "input_file": "classify a text a line, or a pair with ' ||| ' between, with a trained model; - for standard "
-            "input; the result is JSON; a pattern such as 'part-*.txt' for several files",
+            "input_file": "classify a text a line, or a pair with ' ||| ' between, with a trained model; a .tsv, .csv or "
+            ".jsonl is read as --predict_file is; - for standard input; the result is JSON; a pattern such as 'part-*.txt' "
+            "for several files",
             "output_file": "file for the JSON lines of --input_file, - for standard output; of several input files the "
             "beginning of the names, as in NAME-00000-of-00003",
         },
@@ -95,3 +97,8 @@ class ClassifySettings(TrainingSettings):
     training: Training = group(Training)
     fine_tuning: FineTuning = group(FineTuning)
     distillation: Distillation = group(Distillation)
+
+    @property
+    def text_form(self) -> TextForm:
+        """How the files of examples are written."""
+        return TextForm(self.text_files.encoding, self.data.quoting)

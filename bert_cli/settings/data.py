@@ -2,11 +2,14 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from bert_cli.base.errors import refuse_if
+from bert_cli.base.lines import UTF_8
 from bert_cli.flags.option import FlagGroup, group, option, passing, remembered
 from bert_cli.problem_types.registry import PROBLEM_TYPES
-from bert_cli.settings.groups import Log, names_of
+from bert_cli.settings.groups import Log, TextFiles, names_of
 from bert_cli.settings.training import Seed
 
 LITERAL, CSV_QUOTES = "none", "csv"  # of --quoting
@@ -39,6 +42,16 @@ class DataFiles(FlagGroup, heading="Data"):
     )
 
 
+class TextForm(NamedTuple):
+    """How the text of a file is written: the values of --encoding and --quoting."""
+
+    encoding: str = UTF_8
+    quoting: str = LITERAL
+
+
+PLAIN = TextForm()
+
+
 class Columns(FlagGroup, heading="Your own files"):
     """Where the parts of an example stand in a table: the name of a column in the header, or its number from 0. None: the
     column whose name leaves no doubt, or without a header the column whose values leave no doubt.
@@ -62,6 +75,38 @@ class Columns(FlagGroup, heading="Your own files"):
     def label_columns(self) -> tuple[str, ...]:
         """The names or numbers in label_column; () where it is not given."""
         return tuple(part.strip() for part in self.label_column.split(",")) if self.label_column else ()
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainedColumns:
+    """What a training run left of its columns, for the files of later runs.
+
+    flags: names of the flags that it was given and that the later run has from it. guessed: the
+    columns that it found by itself, by name or number; None where a flag named the column.
+    """
+
+    flags: frozenset[str] = frozenset()
+    guessed: Columns = dataclasses.field(default_factory=Columns)
+
+    def by_name(self, columns: Columns, names: Sequence[str] | None) -> Columns:
+        """`columns` with the guesses that a header has; None: there is no header."""
+        guessed = self.guessed
+        found: dict[str, str] = {}
+        # The two texts of a pair belong together.
+        for fields in (("text_column", "text_b_column"), ("label_column",)):
+            wanted = {field: getattr(guessed, field) for field in fields if getattr(guessed, field) is not None}
+            are_free = all(getattr(columns, field) is None for field in wanted)
+            if are_free and all((names or ()).count(name) == 1 for name in wanted.values()):
+                found |= wanted
+        return dataclasses.replace(columns, **found)
+
+    def number(self, field: str, width: int) -> int | None:
+        """The guess of a column by its number, in a table of so many columns; None without one."""
+        number = getattr(self.guessed, field)
+        return int(number) if number and number.isdecimal() and int(number) < width else None
+
+
+NOT_TRAINED = TrainedColumns()
 
 
 class Endings(FlagGroup, heading="Your own files"):
@@ -174,6 +219,7 @@ class PrepareSettings:
     data: DataFiles = group(
         DataFiles, {"header": "whether the first row is a header; auto: what it looks like"}, only=("header", "quoting")
     )
+    text_files: TextFiles = group(TextFiles)
     selection: RowSelection = group(RowSelection)
     seed: Seed = group(Seed, {"random_seed": "seed of the choice of rows"})
     log: Log = group(Log)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.lines import UTF_8, read_encoding
 from bert_cli.base.names import RANDOM
 from bert_cli.flags.option import FlagGroup, deciding, option, passing, remembered
 
@@ -15,6 +16,8 @@ TUNED = "tuned"
 # Of --layers: its grammar for --help, and what commands read by themselves.
 LAYERS = "numbers from 0 or from -1 back, ranges with both ends such as -4:-1 or 1-3, 'embedding', 'all'"
 LAST_LAYER, LAST_LAYERS = "-1", "-1,-2,-3,-4"
+OF_TEXT = "--text"  # of --explain: the text is that of --text
+_ONCE = "give it once; of several texts each is a line of --input_file"
 DECODINGS = ("argmax", "viterbi")
 
 
@@ -62,15 +65,29 @@ class Files(FlagGroup, heading="Files"):
     )
 
 
+class TextFiles(FlagGroup, heading="Data"):
+    """How the text files are written that a user gives."""
+
+    encoding: str = option(
+        UTF_8,
+        "encoding of the text files that are read, such as latin-1, cp1252 or utf-16",
+        read=read_encoding,
+        usual=(UTF_8, "latin-1", "cp1252", "utf-16"),
+    )
+
+
 class NewText(FlagGroup, heading="What to do"):
     """One text to answer with a trained model."""
 
-    text: str = passing("", "answer this text with a trained model and print the result")
+    text: str = passing("", "answer this text with a trained model and print the result", once=_ONCE)
     explain: str = passing(
         "",
-        "classify this text with a trained model, and show which of its words mattered: colours on a terminal, else JSON",
+        "classify this text, or alone the one of --text, and show which of its words mattered; colours on a terminal, "
+        "else JSON",
+        alone=OF_TEXT,
+        once=_ONCE,
     )
-    text_b: str = passing("", "the second text of a pair whose first is --text")
+    text_b: str = passing("", "the second text of a pair whose first is --text", once=_ONCE)
 
 
 class Encoding(FlagGroup, heading="Data"):

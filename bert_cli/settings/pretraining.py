@@ -9,7 +9,7 @@ from bert_cli.base.names import RANDOM
 from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.controls import Head, Loss
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.groups import Encoding, Files, Hub, Inference, Log, ModelFiles, Phases, Processes
+from bert_cli.settings.groups import Encoding, Files, Hub, Inference, Log, ModelFiles, Phases, Processes, TextFiles
 from bert_cli.settings.training import Seed, Sweep, Training, TrainingSettings
 
 WORDPIECE, WORDS = "wordpiece", "words"  # of --algorithm
@@ -78,6 +78,7 @@ class Beam(FlagGroup, heading="Apache Beam"):
 class CreateDataSettings:
     """The flags of bert-create-pretraining-data."""
 
+    text_files: TextFiles = group(TextFiles)
     files: Files = group(
         Files,
         {
@@ -138,6 +139,7 @@ class PretrainSettings(TrainingSettings):
         "eval_every",
     )  # fmt: skip
 
+    text_files: TextFiles = group(TextFiles)
     files: Files = group(
         Files,
         {
@@ -224,6 +226,7 @@ class VocabularySize(FlagGroup, heading="Vocabulary"):
 class BuildVocabSettings:
     """The flags of bert-build-vocab."""
 
+    text_files: TextFiles = group(TextFiles)
     files: Files = group(
         Files,
         {
@@ -260,6 +263,7 @@ class FillMaskSettings:
     candidates: Candidates = group(
         Candidates, {"texts": "texts with [MASK] in them, or two texts with ' ||| ' between, each in quotes"}
     )
+    text_files: TextFiles = group(TextFiles)
     files: Files = group(
         Files,
         {

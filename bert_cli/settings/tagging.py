@@ -18,6 +18,7 @@ from bert_cli.settings.groups import (
     ModelFiles,
     NewText,
     Phases,
+    TextFiles,
 )
 from bert_cli.settings.training import FineTuning, Sweep, Training, TrainingSettings
 
@@ -100,6 +101,7 @@ class TagSettings(TrainingSettings):
         only=("do_predict", "predict_batch_size", "eval_batch_size", "decoding"),
     )
     new: NewText = group(NewText, {"text": "tag this text with a trained model and print the result"}, only=("text",))
+    text_files: TextFiles = group(TextFiles)
     files: Files = group(
         Files,
         {

@@ -6,7 +6,18 @@ from typing import ClassVar
 from bert_cli.base.head_types import HEAD_TYPES
 from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.groups import LAST_LAYER, LAST_LAYERS, LAYERS, Encoding, Files, Hub, Log, ModelFiles, names_of
+from bert_cli.settings.groups import (
+    LAST_LAYER,
+    LAST_LAYERS,
+    LAYERS,
+    Encoding,
+    Files,
+    Hub,
+    Log,
+    ModelFiles,
+    TextFiles,
+    names_of,
+)
 from bert_cli.settings.pretraining import Candidates
 from bert_cli.settings.training import Seed
 
@@ -79,6 +90,7 @@ class ExtractSettings:
         "show_attention", "init_checkpoint", "hub_module", "do_lower_case", "quiet",
     )  # fmt: skip
 
+    text_files: TextFiles = group(TextFiles)
     files: Files = group(
         Files,
         {
@@ -233,6 +245,7 @@ class TokenizeSettings:
     """The flags of bert-tokenize."""
 
     texts: Candidates = group(Candidates, only=("texts",))
+    text_files: TextFiles = group(TextFiles)
     files: Files = group(
         Files, {"input_file": "a file with a text, or a pair, a line; - for standard input"}, only=("input_file",)
     )

@@ -1,16 +1,18 @@
 """Bytes to text in one place: the same messages for whole files, streams and blocks of a file."""
 
+import gzip
 import io
 
 import pytest
 
 from bert_cli.base import lines
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import decode, decode_lines, open_lines, read_text
+from bert_cli.base.lines import as_utf8, decode, decode_lines, open_lines, read_encoding, read_text
 from bert_cli.corpus import text
 from bert_cli.examples import own_rows, tables
 from bert_cli.examples.tagging import read_tagging_file
 from bert_cli.examples.text_lines import read_text_lines
+from bert_cli.settings.data import TextForm
 from bert_cli.text.vocabulary import read_vocabulary
 
 
@@ -27,14 +29,20 @@ def test_decode_drops_nothing():
 
 
 @pytest.mark.parametrize(
-    ("data", "message"),
+    ("data", "what", "message"),
     [
-        (b"a\nb\xe9\n", "f:2: is not UTF-8 (byte 0xe9); save the file as UTF-8"),
-        ("a\n".encode("utf-16"), "f:1: is UTF-16, UTF-8 is needed; save it as UTF-8"),
+        (b"a\nb\xe9\n", "file", "f:2: is not UTF-8 (byte 0xe9); save the file as UTF-8"),
+        ("a\n".encode("utf-16"), "file", "f:1: is UTF-16, UTF-8 is needed; save it as UTF-8"),
+        (
+            b"a\nb\xe9\n",
+            "text",
+            "f:2: is not UTF-8 (byte 0xe9); give its encoding, as in --encoding=latin-1, or save the file as UTF-8",
+        ),
+        ("a\n".encode("utf-16"), "text", "f:1: is UTF-16; give --encoding=utf-16, or save it as UTF-8"),
     ],
 )
-def test_whole_texts_and_single_lines_are_refused_with_one_message(data, message):
-    for read in (lambda: decode(data, "f"), lambda: list(decode_lines(io.BytesIO(data), "f"))):
+def test_whole_texts_and_single_lines_are_refused_with_one_message(data, what, message):
+    for read in (lambda: decode(data, "f", what=what), lambda: list(decode_lines(io.BytesIO(data), "f", what=what))):
         with pytest.raises(InputError) as caught:
             read()
         assert str(caught.value) == message
@@ -112,3 +120,59 @@ def test_of_a_line_without_end_no_more_is_read_than_is_needed():
     with pytest.raises(InputError, match=r"^f:1: is a line of more than 10 MB"):
         list(decode_lines(io.BufferedReader(source), "f"))
     assert source.given < 1.1 * lines.LONGEST_LINE
+
+
+TEXT = "größer, naïve\r\nzwei\n\nEnde"
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-32", "utf-8", "UTF8"])
+@pytest.mark.parametrize("piece", [1, 2, 3, 1 << 16])
+def test_as_utf8(encoding, piece, monkeypatch):
+    monkeypatch.setattr(lines, "_PIECE", piece)
+    assert as_utf8(io.BytesIO(TEXT.encode(encoding)), encoding, "f").read().decode("utf-8") == TEXT
+    recoded = as_utf8(io.BytesIO(TEXT.encode(encoding)), encoding, "f")
+    assert [line.decode("utf-8") for line in recoded] == TEXT.splitlines(keepends=True)
+
+
+def test_utf8_is_read_as_it_is():
+    file = io.BytesIO(b"a")
+    assert as_utf8(file, "UTF-8", "f") is file
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding", "message"),
+    [
+        (b"a\nb\x81\n", "cp1252", "f:2: is not cp1252 (byte 0x81); give another --encoding"),
+        (b"a\nb\n\xff", "ascii", "f:3: is not ascii (byte 0xff); give another --encoding"),
+        (b"a\nb\n", "utf-32", "f:1: is not utf-32 ("),
+        (b"a\nb\n", "utf-16", "f:1: is not utf-16 (UTF-16 stream does not start with BOM); give another --encoding"),
+        ("a\nb".encode("utf-16-le") + b"c", "utf-16-le", "f:2: is not utf-16-le (byte 0x63); give another --encoding"),
+    ],
+)
+def test_bytes_of_another_encoding(data, encoding, message):
+    with pytest.raises(InputError) as caught:
+        as_utf8(io.BytesIO(data), encoding, "f").read()
+    assert str(caught.value).startswith(message)
+
+
+def test_names_of_encodings():
+    assert [read_encoding(name) for name in ("latin-1", "UTF-16")] == ["latin-1", "UTF-16"]
+    for name in ("latin-99", "base64", "rot13", "a\0b"):
+        with pytest.raises(InputError, match="is no encoding that Python knows; utf-8, latin-1, cp1252 and utf-16 are"):
+            read_encoding(name)
+
+
+def test_every_reader_of_texts_takes_an_encoding(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_bytes("größer\tO\n".encode("utf-16"))
+    form = TextForm("utf-16")
+    assert [row.cells for row in own_rows.read_rows(str(path), "train_file", form)] == [["größer", "O"]]
+    assert [row.cells for row in tables.read_rows(str(path), form)] == [("größer", "O")]
+    assert read_tagging_file(str(path), encoding="utf-16").examples[0].words == ("größer",)
+    assert b"".join(block.data for block in text.read_blocks([str(path)], encoding="utf-16")) == "größer\tO\n".encode()
+    assert read_text(str(path), "utf-16") == "größer\tO\n"
+    with open_lines(str(path), "utf-16") as opened:
+        assert list(opened) == ["größer\tO\n"]
+    (tmp_path / "a.tsv.gz").write_bytes(gzip.compress(path.read_bytes()))
+    assert len(list(own_rows.read_rows(f"{path}.gz", "train_file", form))) == 1
+    assert b"".join(block.data for block in text.read_blocks([f"{path}.gz"], 4, "utf-16")).endswith(b"O\n")

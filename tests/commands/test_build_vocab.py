@@ -187,7 +187,10 @@ def test_extend_adds_at_the_end(build):
         ({"input_file": None}, "--input_file is needed; --help describes it"),
         ({"input_file": "none*.txt"}, "'none*.txt': no file matches; check --input_file"),
         ({"input_file": "blank.txt"}, "nothing to learn from: the input has no word; check --input_file"),
-        ({"input_file": "latin1.txt"}, "latin1.txt:2: is not UTF-8 (byte 0xe9); save the file as UTF-8"),
+        (
+            {"input_file": "latin1.txt"},
+            "latin1.txt:2: is not UTF-8 (byte 0xe9); give its encoding, as in --encoding=latin-1, or save the file as UTF-8",
+        ),
         ({"output_file": "none/vocab.txt"}, "none: no such folder; make it, or check --output_file"),
         ({"output_file": "text.txt"}, "text.txt: would be written over, but it is read; check --output_file"),
         (

@@ -54,7 +54,7 @@ def test_an_own_file(chosen, classify, tmp_path, capfd):
     out = chosen
     flags = (out.path / "flags.txt").read_text("utf-8").splitlines()
     told = {"--choice_columns=first,second,third", "--choice_labels=1", "--problem_type=multiple_choice"}
-    assert told | {"--text_column=sentence", "--label_column=answer"} <= set(flags)
+    assert told | {"# found in the data: --text_column=sentence", "--label_column=answer"} <= set(flags)
     assert out.eval_results().keys() == {"eval_accuracy", "eval_examples", "eval_loss", "global_step", "loss"}
     assert not (out.path / "labels.txt").exists()
     found = out.probabilities()

@@ -83,6 +83,10 @@ BAD_FLAGS = {
     "nothing to do": ([], ["nothing to do", "--do_train", "--do_eval", "--do_predict"]),
     "nothing to do, in words": (["--do_train=false"], ["nothing to do"]),
     "unknown task": (["--do_train", "--task_name=colla"], ["--task_name", "'colla'", "cola, sst-2, mrpc, "]),
+    "task of another spelling": (
+        ["--do_train", "--task_name=SST2"],
+        ["'sst2' is not a task; did you mean sst-2? The tasks are"],
+    ),
     "no task": (["--do_train", "--task_name="], ["--task_name"]),
     "unknown flag": (["--do_train", "--max_seq_lenght=9"], ["--max_seq_lenght", "did you mean --max_seq_length?"]),
     "hyphens": (["--do-train"], ["--do-train", "did you mean --do_train?"]),

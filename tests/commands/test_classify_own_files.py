@@ -7,9 +7,11 @@ import json
 import pandas as pd
 import pytest
 
-from bert_cli.exports.exported import trained_on_pairs
+from bert_cli.flags.option import build
 from bert_cli.flags.parser import parse
+from bert_cli.flags.saved import flags_to_save, write_flags
 from bert_cli.run_classifier import check
+from bert_cli.runs.loading.trained import trained_on_pairs
 from bert_cli.settings.classification import ClassifySettings
 from tests.commands.conftest import SENTENCES
 from tests.commands.helpers import words
@@ -27,7 +29,9 @@ def write_reviews(path, rows=SENTENCES, names=("review_id", "stars", "text", "us
 
 def saved_flags(folder):
     return dict(
-        line.removeprefix("--").split("=", 1) for line in (folder / "flags.txt").read_text("utf-8").splitlines()
+        line.removeprefix("--").split("=", 1)
+        for line in (folder / "flags.txt").read_text("utf-8").splitlines()
+        if line.startswith("--")
     )
 
 
@@ -54,10 +58,12 @@ def test_a_csv_is_trained_evaluated_and_predicted(classify, model_flags, reviews
     rows = read_predictions(out)
     assert [row["id"] for row in rows] == [f"r-{number}" for number in range(24)]
     assert rows[0]["text"] == SENTENCES[0][0]
-    found = {"text_column": "text", "label_column": "stars", "problem_type": "single_label", "dev_split": "0.25"}
+    found = {"problem_type": "single_label", "dev_split": "0.25"}
     saved = saved_flags(out)
     assert found.items() <= saved.items()
-    assert "task_name" not in saved
+    assert not {"task_name", "text_column", "label_column"} & saved.keys()
+    lines = (out / "flags.txt").read_text("utf-8").splitlines()
+    assert lines[-2:] == ["# found in the data: --text_column=text", "# found in the data: --label_column=stars"]
 
     # The folder alone: the same rows are held out, and a list of texts is predicted.
     first = (out / "eval_results.txt").read_text("utf-8")
@@ -72,6 +78,12 @@ def test_a_csv_is_trained_evaluated_and_predicted(classify, model_flags, reviews
         ("test-0", "a dog sees a cat ."),
         ("test-1", "the farmer buys bread ."),
     ]
+
+    # The columns of the training file were found, not given: a file with others gets its own.
+    (tmp_path / "new.csv").write_text('id,review\n7,"a dog , a cat"\n', encoding="utf-8")
+    done = classify("--do_predict", f"--predict_file={tmp_path / 'new.csv'}", f"--output_dir={out}")
+    assert done.code == 0, done.err
+    assert [(row["id"], row["text"]) for row in read_predictions(out)] == [("7", "a dog , a cat")]
 
     # Whether the training file has a header says nothing of another file.
     flags = (out / "flags.txt").read_text("utf-8")
@@ -114,6 +126,27 @@ def test_the_header_of_a_file_to_predict(given, expected):
     assert check(values, named)["predict_header"] == expected
 
 
+def test_a_column_of_the_training_run_is_named_as_such(classify, trained, tmp_path):
+    flags = (trained / "flags.txt").read_text("utf-8").replace("--task_name=cola\n", "--text_column=body\n")
+    (trained / "flags.txt").write_text(flags, encoding="utf-8")
+    (tmp_path / "new.csv").write_text("id,text\n7,a dog\n", encoding="utf-8")
+    given = ["--do_predict", f"--predict_file={tmp_path / 'new.csv'}", f"--output_dir={trained}"]
+    classify(*given).assert_refused(
+        f"{tmp_path / 'new.csv'}:1: --text_column=body (from the training run): there is no such column; the file has "
+        "columns 'id', 'text'; give this file's --text_column"
+    )
+
+
+def test_the_flags_of_a_run_with_a_dev_file_repeat_it(tmp_path):
+    given = ["--do_train", "--do_eval", "--train_file=a.csv", "--dev_file=b.csv"]
+    values, named = parse(ClassifySettings, given)
+    flags = flags_to_save(build(ClassifySettings, check(values, named)), {})
+    assert flags["dev_split"] == "0.0"
+    write_flags(str(tmp_path / "flags.txt"), flags)
+    values, named = parse(ClassifySettings, [f"--flagfile={tmp_path / 'flags.txt'}", "--output_dir=another"])
+    assert check(values, named)["dev_file"].endswith("b.csv")
+
+
 @pytest.mark.slow
 def test_json_lines_and_gzip(classify, model_flags, tmp_path):
     def lines(rows, **more):
@@ -129,7 +162,7 @@ def test_json_lines_and_gzip(classify, model_flags, tmp_path):
     given = {"train_file": tmp_path / "train.jsonl.gz", "dev_file": tmp_path / "dev.jsonl", "output_dir": out}
     done = classify(*model_flags, *words(given), "--num_train_epochs=1", "--do_train", "--do_eval")
     assert done.code == 0, done.err
-    assert saved_flags(out)["text_b_column"] == "sentence2"
+    assert "# found in the data: --text_b_column=sentence2\n" in (out / "flags.txt").read_text("utf-8")
     assert "dev: 4 examples; labels: other 2 (50.0%), same 2 (50.0%)" in done.err
 
 
@@ -144,6 +177,27 @@ def test_predict_file_of_a_model_of_a_task(classify, trained, tmp_path):
     )
     assert done.code == 0, done.err
     assert [(row["id"], row["text"]) for row in read_predictions(trained)] == [("7", "a dog , a cat")]
+
+
+def test_a_file_to_predict_in_a_layout_of_the_task(classify, trained, cola, mrpc):
+    def predicted(path, *flags):
+        done = classify("--do_predict", f"--predict_file={path}", f"--output_dir={trained}", *flags)
+        assert done.code == 0, done.err
+        return [(row["id"], row["text"], row.get("text_b")) for row in read_predictions(trained)]
+
+    dev = cola / "dev.tsv"
+    # Labels are not looked at, so one that is unknown below the first rows does no harm.
+    dev.write_text(dev.read_text("utf-8") * 100 + "s99\t7\t\ta cat .\n", encoding="utf-8")
+    found = predicted(dev)
+    assert len(found) == 1101
+    assert (found[0][0], found[-1][:2]) == ("s05", ("s99", "a cat ."))
+    # A flag of a column comes first.
+    assert predicted(dev, "--text_column=3", "--predict_header=no")[0][0] == "test-0"
+    flags = (trained / "flags.txt").read_text("utf-8").replace("--task_name=cola", "--task_name=mrpc")
+    (trained / "flags.txt").write_text(flags, encoding="utf-8")
+    rows = [line.split("\t") for line in (mrpc / "dev.tsv").read_text("utf-8").splitlines()[1:]]
+    assert predicted(mrpc / "dev.tsv") == [(row[1], row[3], row[4]) for row in rows]
+    assert [row[0] for row in predicted(mrpc / "test.tsv")] == [str(number) for number in range(9)]
 
 
 def test_the_ids_of_a_file_of_a_task_are_repeated(classify, trained, tmp_path):
@@ -202,7 +256,7 @@ def test_a_label_that_training_has_not(refused, model_flags, reviews, tmp_path):
     refused([*model_flags[:3], *given], f"{dev}:{line}: label '5' is not among the labels of the training data, 2, 10")
 
 
-def test_what_bert_export_takes_for_pairs():
+def test_what_is_taken_for_a_model_of_pairs():
     assert [trained_on_pairs({"task_name": name}) for name in ("cola", "sst-2", "mrpc", "qnli")] == [
         False,
         False,

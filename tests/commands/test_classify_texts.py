@@ -82,6 +82,10 @@ def test_standard_input(trained, classify, texts, monkeypatch):
     [
         (["--text=a", "--do_eval"], "--text goes with no --do_eval"),
         (["--text=a", "--input_file=-"], "--input_file goes with no --text"),
+        (
+            ["--text=a", "--text=b"],
+            "--text is given 2 times; give it once; of several texts each is a line of --input_file",
+        ),
         (["--text_b=a", "--do_eval"], "--text_b is the second text of a pair"),
         (["--text=a", "--output_file=x"], "--output_file is for --input_file"),
         (["--input_file=none.txt"], "none.txt: no such file; check --input_file"),
@@ -92,11 +96,70 @@ def test_flags_that_do_not_go_together(flags, said, trained, classify):
     classify(f"--output_dir={trained}", *flags).assert_refused(said)
 
 
+def test_a_single_text_for_a_model_of_pairs(trained, classify, tmp_path):
+    flags = (trained / "flags.txt").read_text("utf-8").replace("--task_name=cola", "--task_name=mrpc")
+    (trained / "flags.txt").write_text(flags, encoding="utf-8")
+    for given in (["--text=a dog"], ["--text=a dog", "--explain"]):
+        classify(f"--output_dir={trained}", *given).assert_refused(
+            f"--text: the model in {trained} was trained on pairs of texts; give the second one with --text_b"
+        )
+    (tmp_path / "in.txt").write_text("a dog ||| a cat\n\na dog\na cat\n", encoding="utf-8")
+    outcome = classify(f"--output_dir={trained}", f"--input_file={tmp_path / 'in.txt'}", *FLAGS)
+    assert outcome.code == 0, outcome.err
+    assert outcome.err.count("the model was trained on pairs") == 1
+    said = (
+        f"{tmp_path / 'in.txt'}:3: warning: one text, and the model was trained on pairs; put ' ||| ' between the two"
+    )
+    assert said in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "flags"),
+    [
+        ("new.csv", 'id,text,label\n7,"a dog , a cat",1\n8,a horse,0\n', []),
+        ("new.TSV", "remark\tx\na dog , a cat\t1\na horse\t0\n", ["--text_column=remark"]),
+        ("new.tsv", "a dog , a cat\na horse\n", []),
+        ("new.jsonl", '{"text": "a dog , a cat"}\n{"text": "a horse"}\n', []),
+        ("part-*.csv", 'text\n"a dog , a cat"\na horse\n', []),
+    ],
+)
+def test_a_table_is_read_as_a_table(name, content, flags, trained, classify, tmp_path):
+    (tmp_path / "in.txt").write_text("a dog , a cat\na horse\n", encoding="utf-8")
+    wanted = classify(f"--output_dir={trained}", f"--input_file={tmp_path / 'in.txt'}", *FLAGS).out
+    (tmp_path / name.replace("*", "1")).write_text(content, encoding="utf-8")
+    given = [f"--output_dir={trained}", f"--input_file={tmp_path / name}", *FLAGS, *flags]
+    if "*" not in name:
+        assert classify(*given).out == wanted
+    outcome = classify(*given, f"--output_file={tmp_path / 'out'}")
+    assert outcome.code == 0, outcome.err
+    (written,) = [path for path in tmp_path.glob("out*") if path.suffix != ".json"]
+    assert written.read_text("utf-8") == wanted
+
+
+def test_a_table_in_doubt(trained, classify, tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text("remark,other\na dog,a cat\n", encoding="utf-8")
+    classify(f"--output_dir={trained}", f"--input_file={path}").assert_refused(f"{path}:1: no header of usual names")
+    path.touch()
+    path.write_text("", encoding="utf-8")
+    classify(f"--output_dir={trained}", f"--input_file={path}").assert_refused(f"{path}: is empty; rows of texts are")
+
+
 def test_an_empty_file(trained, classify, tmp_path):
     (tmp_path / "empty.txt").touch()
     flags = [f"--input_file={tmp_path / 'empty.txt'}", f"--output_file={tmp_path / 'out.jsonl'}"]
     classify(f"--output_dir={trained}", *flags).assert_refused("empty.txt: is empty; a text a line is needed")
     assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize(("name", "encoding"), [("in.txt", "latin-1"), ("in.csv", "utf-16"), ("in.tsv", "cp1252")])
+def test_an_encoding_of_the_file(name, encoding, trained, classify, tmp_path):
+    (tmp_path / "wanted.txt").write_text("a café\n", encoding="utf-8")
+    wanted = classify(f"--output_dir={trained}", f"--input_file={tmp_path / 'wanted.txt'}", *FLAGS).out
+    (tmp_path / name).write_bytes("a café\n".encode(encoding))
+    given = [f"--output_dir={trained}", f"--input_file={tmp_path / name}", *FLAGS]
+    assert classify(*given, f"--encoding={encoding}").out == wanted
+    classify(*given).assert_refused(f"{name}:1: is ", "--encoding=")
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,10 @@ def test_too_few_predictions_are_warned_of(create):
         ({"input_file": None}, "--input_file is needed; --help describes it"),
         ({"input_file": "missing/*.txt"}, "'missing/*.txt': no file matches; check --input_file"),
         ({"input_file": "blank.txt"}, "nothing to write: the input has no sentence; check --input_file"),
-        ({"input_file": "latin.txt"}, "latin.txt:2: is not UTF-8 (byte 0xe9); save the file as UTF-8"),
+        (
+            {"input_file": "latin.txt"},
+            "latin.txt:2: is not UTF-8 (byte 0xe9); give its encoding, as in --encoding=latin-1, or save the file as UTF-8",
+        ),
         (
             {"vocab_file": "text.txt"},
             "text.txt: has no line [UNK] and no line [CLS] and no line [SEP] and no line [MASK]",
@@ -234,7 +237,8 @@ def test_an_error_in_a_worker_leaves_the_earlier_file(create, tmp_path):
     outcome = create(input_file="text.txt,latin.txt", num_workers=2)
     assert (outcome.code, outcome.lines[-1]) == (
         1,
-        "bert-create-pretraining-data: error: latin.txt:2: is not UTF-8 (byte 0xe9); save the file as UTF-8",
+        "bert-create-pretraining-data: error: latin.txt:2: is not UTF-8 (byte 0xe9); give its encoding, as in "
+        "--encoding=latin-1, or save the file as UTF-8",
     )
     assert sorted(os.listdir(tmp_path)) == before
     assert (tmp_path / "out").read_text() == "precious"

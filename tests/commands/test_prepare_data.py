@@ -37,6 +37,25 @@ def rows(path):
     return [line.split("\t") for line in path.read_text("utf-8").splitlines()]
 
 
+def test_a_label_that_is_written_for_a_missing_value(prepare, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("text,label\n" + "one text,NaN\nanother text,x\n" * 10, encoding="utf-8")
+    done = prepare(path, tmp_path / "data")
+    assert done.code == 0, done.err
+    assert (
+        f"{path}: warning: 10 row(s) have the label 'NaN', which other programs write for a missing value" in done.err
+    )
+
+
+def test_an_encoding(prepare, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(("text,label\n" + "ein größerer Text,x\nein Café,y\n" * 10).encode("utf-16"))
+    prepare(path, tmp_path / "data").assert_refused(f"{path}:1: is UTF-16; give --encoding=utf-16")
+    done = prepare(path, tmp_path / "data", "--encoding=utf-16")
+    assert done.code == 0, done.err
+    assert {row[-1] for row in rows(tmp_path / "data" / "train.tsv")} == {"ein größerer Text", "ein Café"}
+
+
 def test_files_and_figures(prepare, table, tmp_path):
     folder = tmp_path / "data"
     done = prepare(table, folder, "--dev_split=0.1", "--test_split=0.2")

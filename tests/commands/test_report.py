@@ -173,6 +173,17 @@ def test_the_shares_of_the_words_are_the_difference_of_the_logits(trained, class
 def test_what_goes_with_explain(trained, classify):
     classify(f"--output_dir={trained}", "--explain=a", "--text=b").assert_refused("--explain goes with no --text")
     classify(f"--output_dir={trained}", "--explain=a", "--do_eval").assert_refused("--explain goes with no --do_eval")
+    said = "--explain: there is no text to explain; give it with --text"
+    classify(f"--output_dir={trained}", "--explain").assert_refused(said)
+
+
+def test_explain_takes_the_text_of_text(trained, classify):
+    given = [f"--output_dir={trained}", *FLAGS]
+    whole = classify(*given, "--explain=a dog")
+    assert whole.code == 0, whole.err
+    assert json.loads(whole.out)["text"] == "a dog"
+    for flags in (["--text", "a dog", "--explain"], ["--explain", "--text=a dog"]):
+        assert classify(*given, *flags).out == whole.out
 
 
 def test_a_run_without_a_page(trained, trained_flags, classify, run_folder):

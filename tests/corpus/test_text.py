@@ -114,12 +114,14 @@ def test_standard_input(tmp_path, monkeypatch, packed):
 @pytest.mark.parametrize("block_size", [3, 9, 1 << 19])
 def test_not_utf_8(tmp_path, block_size):
     path = write(tmp_path, b"one\ntwo\nthr\xe9e\nfour\n")
-    with pytest.raises(InputError, match=r"text\.txt:3: is not UTF-8 \(byte 0xe9\); save the file as UTF-8$"):
+    with pytest.raises(
+        InputError, match=r"text\.txt:3: is not UTF-8 \(byte 0xe9\); give its encoding, as in --encoding=latin-1"
+    ):
         documents(tmp_path, [path], block_size=block_size)
 
 
 def test_utf_16_is_called_what_it_is(tmp_path):
-    with pytest.raises(InputError, match=r"text\.txt:1: is UTF-16, UTF-8 is needed; save it as UTF-8$"):
+    with pytest.raises(InputError, match=r"text\.txt:1: is UTF-16; give --encoding=utf-16, or save it as UTF-8$"):
         documents(tmp_path, [write(tmp_path, "one\n".encode("utf-16"))])
 
 

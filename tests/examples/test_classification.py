@@ -149,8 +149,8 @@ def test_label_orders():
 
 def test_unknown_task():
     expected = (
-        "--task_name: 'sst' is not a task; choose one of cola, sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, ax, xnli, "
-        "swag"
+        "--task_name: 'sst' is not a task; did you mean sst-2? The tasks are cola, sst-2, mrpc, sts-b, qqp, mnli, qnli, "
+        "rte, wnli, ax, xnli, swag"
     )
     assert message(find_task, "sst") == expected
 

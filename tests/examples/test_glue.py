@@ -7,6 +7,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample, describe_examples, find_labels, read_examples
 from bert_cli.examples.glue import TASKS
+from bert_cli.examples.tables import Row
 
 
 def write(folder, name: str, *lines: str) -> str:
@@ -194,3 +195,30 @@ def test_real_files(shared):
         ("rte", "dev"): 277,
         ("sts-b", "dev"): 1500,
     }
+
+
+def split_of(task: str, *lines: str, labels: tuple[str, ...] = ("0", "1")) -> str | None:
+    return TASKS[task].split_of([Row(number, line.split("|")) for number, line in enumerate(lines, 1)], labels)
+
+
+def test_split_of_rows():
+    cola = ("gj04|1||The cat sat.", "gj04|0|*|Cat the sat.")
+    assert split_of("cola", *cola) == "dev"
+    assert split_of("cola", "id|label|mark|words", *cola) == "dev"
+    assert split_of("cola", *cola, labels=("yes", "no")) is None
+    assert split_of("cola", "r1|1|A good film.|web", "r2|0|A bad film.|web") is None  # own columns: the last is no text
+    assert split_of("cola", *cola, "gj04|1|a row that is short") is None
+    assert split_of("cola", "gj04|1||The cat sat.") is None  # which may be a header
+    names = "Quality|#1 ID|#2 ID|#1 String|#2 String"
+    assert split_of("mrpc", names, "1|70|90|a cat sat|the cat sat") == "dev"
+    assert (
+        split_of(
+            "mrpc", names.replace("Quality", "index"), "0|70|90|a cat sat|the cat sat", "1|7|9|a b|c d", "2|7|9|a b|c d"
+        )
+        == "test"
+    )
+    assert split_of("mrpc", names, "x|70|90|a cat sat|the cat sat") is None
+    long = "|".join(["0", *["-"] * 7, "a cat sat", "the cat sat", "neutral", "neutral", "neutral"])
+    assert split_of("mnli", "x|" * 12 + "x", long, labels=("neutral",)) == "dev"
+    numbers = "0|main|a|b|2012|7|a cat sat|the cat sat|2.5"
+    assert split_of("sts-b", "x|" * 9 + "x", f"0|{numbers}", labels=()) == "dev"

@@ -7,12 +7,12 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples.own_columns import ColumnIndices, find_columns
 from bert_cli.examples.tables import Row
-from bert_cli.settings.data import Columns
+from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
 
 
-def place(*lines: str, name="a.csv", header="auto", needs_label=True, **columns) -> ColumnIndices:
+def place(*lines: str, name="a.csv", header="auto", needs_label=True, trained=NOT_TRAINED, **columns) -> ColumnIndices:
     rows = [Row(number, line.split("|")) for number, line in enumerate(lines, start=1)]
-    return find_columns(name, rows, Columns(**columns), header, needs_label)
+    return find_columns(name, rows, Columns(**columns), header, needs_label, trained=trained)
 
 
 def refused(*arguments, **options) -> str:
@@ -132,3 +132,63 @@ def test_a_list_of_texts_has_no_labels():
 def test_a_number_that_is_of_another_file(caplog):
     assert place("id|text", "7|a", needs_label=False, text_column="0").text_a == 0
     assert "a.csv:1: warning: --text_column=0 is 'id', beside a column 'text'; is it the text?" in caplog.text
+
+
+def guessed(text: str, label: str | None = None, second: str | None = None) -> TrainedColumns:
+    return TrainedColumns(guessed=Columns(text_column=text, text_b_column=second, label_column=label))
+
+
+def test_guesses_of_the_training_run_hold_where_the_file_has_the_columns():
+    trained = guessed("comment_text", "stars")
+    two_texts = ("comment_text|review|stars|class", "a|b|1|2")
+    assert "no column that is the text without doubt" in refused(*two_texts)
+    found = place(*two_texts, trained=trained)
+    assert (found.text_a, found.labels) == (0, (2,))
+    # One known name makes a header; a flag of this run comes first.
+    assert place("comment_text|x", "a|b", needs_label=False, trained=trained).names == ("comment_text", "x")
+    assert place(*two_texts, trained=trained, text_column="review").text_a == 1
+    pair = guessed("text", "label", "text_b")
+    assert place("text|text_b|sentence|label", "a|b|c|1", trained=pair).text_b == 1
+
+
+def test_a_file_without_the_columns_of_the_training_run_gets_its_own():
+    found = place("review|class", "a|1", trained=guessed("comment_text", "stars"))
+    assert (found.text_a, found.labels) == (0, (1,))
+    found = place("sentence1|sentence2|x", "a|b|c", needs_label=False, trained=guessed("text1", "label", "text2"))
+    assert (found.text_a, found.text_b) == (0, 1)
+
+
+def test_numbers_of_the_training_run_decide_where_the_values_leave_a_doubt():
+    lines = ["ham|hello", "spam|win"]
+    assert "the values leave a doubt" in refused(*lines, header="no")
+    found = place(*lines, header="no", trained=guessed("1", "0"))
+    assert (found.text_a, found.labels) == (1, (0,))
+    assert place(*lines, header="no", trained=guessed("1", "0"), needs_label=False).labels == ()
+    found = place("Verdict|Remark", "a|b", header="yes", trained=guessed("1", "0"))
+    assert (found.text_a, found.labels) == (1, (0,))
+    assert "the values leave a doubt" in refused(*lines, header="no", trained=guessed("2", "0"))
+    # Values that leave no doubt, and names, are of the file itself.
+    values = ["It was good.|x1", "It was bad.|x2"]
+    assert place(*values, header="no", needs_label=False, trained=guessed("1", "0")).text_a == 0
+    assert place("text|id", "a|7", needs_label=False, trained=guessed("1", "0")).text_a == 0
+
+
+def test_pairs_and_single_texts():
+    pair, single = guessed("text1", "label", "text2"), guessed("comment_text", "label")
+    assert refused("review|id", "a|7", needs_label=False, trained=pair) == (
+        "a.csv:1: has one column that is a text, and the model was trained on pairs; give --text_column and --text_b_column"
+    )
+    assert "has two columns of texts, and the model was trained on one; give --text_column" in refused(
+        "text1|text2", "a|b", needs_label=False, trained=single
+    )
+    assert "a.csv: has one column, and two of texts are needed, as the model was trained on pairs" in refused(
+        "text", "a", needs_label=False, trained=pair
+    )
+
+
+def test_a_missing_column_of_a_flag_of_the_training_run():
+    trained = TrainedColumns(frozenset({"text_column"}))
+    assert refused("text|label", "a|b", text_column="txt", trained=trained) == (
+        "a.csv:1: --text_column=txt (from the training run): there is no such column; the file has columns 'text', "
+        "'label'; give this file's --text_column"
+    )

@@ -169,8 +169,18 @@ def test_rows_of_another_width(file):
     assert ":3: 1 columns where the first row has 2" in refused(file, "text,label", "a,x", '"b\nc"', name="a.csv")
 
 
+def test_labels_that_are_written_for_a_missing_value(file, caplog):
+    made = file("text|label", "a|nan", "b|x", "c|nan", "d|x", "e|none", "f|none", "g|NA", "h|NA")
+    examples(made)
+    assert [record.getMessage() for record in caplog.records if "missing" in record.getMessage()] == [
+        f"{made.path}: warning: 2 row(s) have the label 'nan', which other programs write for a missing value; remove them "
+        "if they have no label"
+    ]
+
+
 def test_nothing_to_read(file):
-    assert "is empty" in refused(file)
+    assert "is empty; rows of a text and a label are needed" in refused(file)
+    assert "is empty; rows of texts are needed" in refused(file, needs_label=False)
     assert "holds no row below its header" in refused(file, "text|label")
 
 

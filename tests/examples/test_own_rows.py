@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.own_rows import check_width, read_rows
+from bert_cli.examples.own_rows import check_width, read_rows, refuse_table
 from bert_cli.examples.tables import Row
 
 
@@ -98,6 +98,17 @@ def test_which_files(tmp_path):
         list(read_rows("a.xlsx", "train_file"))
     with pytest.raises(InputError, match="no such file; check --dev_file"):
         list(read_rows(str(tmp_path / "a.csv"), "dev_file"))
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.TSV", "a.tab", "a.jsonl.gz", "part-*.csv"])
+def test_refuse_table(name):
+    with pytest.raises(InputError, match=r"is a table by its name, and a text a line is needed; write the column"):
+        refuse_table(name)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "-", "", "csv", "/dev/stdin", "a.text"])
+def test_texts_are_no_table(name):
+    refuse_table(name)
 
 
 def test_width(tmp_path, monkeypatch):

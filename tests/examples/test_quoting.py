@@ -13,7 +13,7 @@ from bert_cli.examples.classification import read_examples
 from bert_cli.examples.glue import find_task
 from bert_cli.examples.own_data import read_own_file
 from bert_cli.examples.tables import Row
-from bert_cli.settings.data import CSV_QUOTES, LITERAL, Columns
+from bert_cli.settings.data import CSV_QUOTES, LITERAL, Columns, TextForm
 
 WARNING = (
     "{path}: warning: {rows} cells in CSV quotes, such as line {line}; they are read literally, as run_classifier.py "
@@ -45,11 +45,11 @@ QUOTATIONS = [
 
 
 def own(path, quoting=LITERAL):
-    return list(own_rows.read_rows(str(path), "train_file", quoting))
+    return list(own_rows.read_rows(str(path), "train_file", TextForm(quoting=quoting)))
 
 
 def of_task(path, quoting=LITERAL):
-    return tables.read_rows(str(path), quoting)
+    return tables.read_rows(str(path), TextForm(quoting=quoting))
 
 
 READERS = pytest.mark.parametrize("read", [own, of_task])
@@ -199,7 +199,7 @@ def test_a_wrong_number_of_columns_hints_at_quoting(text, problem, tmp_path):
     with pytest.raises(InputError) as caught:
         read_own_file(str(path), "train", Columns(), "auto", "train_file", True)
     assert str(caught.value) == f"{path}:{problem}; cells in CSV quotes are read with --quoting=csv"
-    file = read_own_file(str(path), "train", Columns(), "auto", "train_file", True, quoting=CSV_QUOTES)
+    file = read_own_file(str(path), "train", Columns(), "auto", "train_file", True, form=TextForm(quoting=CSV_QUOTES))
     assert [row.text_a for row in file.rows] == ["plain", text, "end"]
 
 
@@ -219,7 +219,7 @@ def test_a_task_hints_at_quoting_and_takes_it(tmp_path):
         f"{tmp_path}/train.tsv:3: expected at least 4 tab-separated columns (id, label, mark, text), found 1 "
         "(and 1 more such row); cells in CSV quotes are read with --quoting=csv"
     )
-    examples = read_examples("cola", "train", str(tmp_path), quoting=CSV_QUOTES)
+    examples = read_examples("cola", "train", str(tmp_path), form=TextForm(quoting=CSV_QUOTES))
     assert [(each.guid, each.text_a, each.label) for each in examples] == [
         (f"train-{number}", text, str(number % 2)) for number, text in enumerate(texts)
     ]
@@ -229,7 +229,7 @@ def test_a_pair_of_a_task_with_quoting(tmp_path):
     table = pd.DataFrame({"Quality": [1, 0], "#1 ID": [1, 2], "#2 ID": [3, 4], "#1 String": ['"I am here."', "x\ty"]})
     table["#2 String"] = ["He said he was.", 'z "z"']
     table.to_csv(tmp_path / "train.tsv", sep="\t", index=False)
-    examples = read_examples("mrpc", "train", str(tmp_path), quoting=CSV_QUOTES)
+    examples = read_examples("mrpc", "train", str(tmp_path), form=TextForm(quoting=CSV_QUOTES))
     assert [(each.text_a, each.text_b, each.label) for each in examples] == [
         ('"I am here."', "He said he was.", "1"),
         ("x\ty", 'z "z"', "0"),
@@ -242,5 +242,5 @@ def test_swag_with_quoting(tmp_path):
     table = pd.DataFrame({name: ["x"] for name in ("sent1", "sent2", *layout.endings)} | {"label": [2]})
     table["sent1"] = 'He said "yes".'
     table.to_csv(tmp_path / "dev.tsv", sep="\t", index=False)
-    file = read_choice_file(str(tmp_path / "dev.tsv"), "dev", layout, "data_dir", quoting=CSV_QUOTES)
+    file = read_choice_file(str(tmp_path / "dev.tsv"), "dev", layout, "data_dir", form=TextForm(quoting=CSV_QUOTES))
     assert [row.text_a for row in file.rows] == ['He said "yes".']

@@ -93,7 +93,11 @@ def test_a_record_is_frozen(tmp_path):
         ("a O\n", (0, -3), ":1: expected at least 3 columns, found 2; "),
         ("\tO\na\tO\n\tO\n", (0, -1), ":1: the word in column 1 is empty (and 1 more such row); every row needs one"),
         ("a\t\n", (0, -1), ":1: the tag in column 2 is empty; every row needs one"),
-        (b"a O\n\xff O\n", (0, -1), ":2: is not UTF-8 (byte 0xff); save the file as UTF-8"),
+        (
+            b"a O\n\xff O\n",
+            (0, -1),
+            ":2: is not UTF-8 (byte 0xff); give its encoding, as in --encoding=latin-1",
+        ),
         ("a O\rb O\n", (0, -1), ":1: a carriage return inside the line; save the file with \\n line ends"),
     ],
 )

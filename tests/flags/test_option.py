@@ -120,6 +120,7 @@ def test_groups_hold_more_than_one_flag():
         "Processes",
         "Runs",
         "Seed",
+        "TextFiles",
         "Shown",
         "TaggerModel",
     }

@@ -20,6 +20,17 @@ class WordSettings:
     words: Words = group(Words)
 
 
+class Questions(FlagGroup, heading="Questions"):
+    text: str = option("", "a text", once="several texts are lines of a file")
+    explain: str = option("", "a text to explain", alone="all")
+    fast: bool = option(False, "hurry")
+
+
+@dataclasses.dataclass(frozen=True)
+class QuestionSettings:
+    questions: Questions = group(Questions)
+
+
 DEFAULTS = {
     "input_file": "",
     "tpu_name": None,
@@ -101,6 +112,31 @@ def test_words_stand_anywhere():
     for argument in (" ", " --top_k=2"):
         with pytest.raises(InputError, match="begins with a space"):
             parse(WordSettings, ["the [MASK]", argument])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "explain", "fast"),
+    [
+        (["--text", "a dog", "--explain"], "a dog", "all", False),
+        (["--explain", "--text", "a dog"], "a dog", "all", False),
+        (["--explain", "--text=a dog"], "a dog", "all", False),
+        (["-explain", "--nofast"], "", "all", False),
+        (["--explain", "--fast"], "", "all", True),
+        (["--explain", "a dog"], "", "a dog", False),
+        (["--explain=a dog", "--fast"], "", "a dog", True),
+        (["--explain", "-5 degrees"], "", "-5 degrees", False),
+        (["--explain", "- a dog"], "", "- a dog", False),
+    ],
+)
+def test_a_text_flag_may_stand_alone(arguments, text, explain, fast):
+    assert parse(QuestionSettings, arguments)[0] == {"text": text, "explain": explain, "fast": fast}
+
+
+def test_a_flag_that_is_given_once():
+    with pytest.raises(InputError, match=r"^--text is given 2 times; several texts are lines of a file$"):
+        parse(QuestionSettings, ["--text", "a", "--text=b"])
+    # Of other flags the last one counts, as in Google's scripts.
+    assert parse(QuestionSettings, ["--fast", "--nofast"])[0]["fast"] is False
 
 
 def test_shown():

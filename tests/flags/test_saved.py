@@ -7,7 +7,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import FlagGroup, build, group, option
 from bert_cli.flags.parser import parse
-from bert_cli.flags.saved import flags_to_save, read_flags, remembered, write_flags
+from bert_cli.flags.saved import flags_to_save, read_flags, read_guesses, remembered, write_flags
 
 
 class Run(FlagGroup, heading="Run"):
@@ -70,6 +70,17 @@ def test_the_file_is_one_for_flagfile(tmp_path):
     assert given == set(saved)
     assert flags_to_save(build(Settings, values), {}) == saved
     assert read_flags(str(tmp_path / "none.txt")) == {}
+
+
+def test_guesses_are_comments(tmp_path):
+    path = str(tmp_path / "flags.txt")
+    write_flags(path, {"length": "64"}, {"labels": "a,b=c"})
+    assert (tmp_path / "flags.txt").read_text("utf-8") == "--length=64\n# found in the data: --labels=a,b=c\n"
+    assert read_flags(path) == {"length": "64"}
+    assert read_guesses(path) == {"labels": "a,b=c"}
+    assert parse(Settings, [f"--flagfile={path}"])[1] == {"length"}
+    assert remembered(Settings, str(tmp_path), frozenset()) == {"length": 64}
+    assert read_guesses(str(tmp_path / "none.txt")) == {}
 
 
 def test_later_runs_remember(tmp_path):

@@ -72,3 +72,12 @@ def test_class_weights_are_pairs():
     label_ids = np.array([[1, 0], [1, 0], [1, 1], [0, 0]], np.float32)
     assert MULTI_LABEL.label_counts(label_ids, 2).tolist() == [[1, 3], [3, 1]]
     assert MULTI_LABEL.label_weights(np.array([2.0, 5.0])).tolist() == [[1, 2], [1, 5]]
+
+
+def test_explained_score_names_the_labels_over_their_thresholds():
+    said, scores = MULTI_LABEL.explained_score({"probabilities": PROBABILITIES[3:]}, LABELS)
+    assert said == {"labels": ["q"], "explained_label": "q", "probability": 0.75}
+    np.testing.assert_allclose(scores, [np.log(3)], rtol=1e-5)
+    none = LabelSet(("p", "q"), np.array([0.9, 0.9]))
+    said, _ = MULTI_LABEL.explained_score(FOUND, none)
+    assert said == {"labels": [], "explained_label": "p", "probability": 0.75}

@@ -50,7 +50,7 @@ def write_features(
     tokenizer, combine = model.tokenizer, plan.combination(extraction)
     convert, lines, cut = tokenizer.convert_ids_to_tokens, 0, 0
     with contextlib.ExitStack() as stack:
-        texts, total = stack.enter_context(plan.open_texts(source, target, done))
+        texts, total = stack.enter_context(plan.open_texts(source, target, done, settings.text_files.encoding))
         if done:
             LOG.info("going on behind line %d of %s.partial", done, target)
         chunks = extraction_chunks(texts, tokenizer, length, extraction.long_text, extraction.words, **limits)

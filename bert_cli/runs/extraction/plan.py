@@ -12,7 +12,7 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import input_name
+from bert_cli.base.lines import as_utf8, input_name
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.examples.text_lines import TextLine, read_text_lines
@@ -133,24 +133,28 @@ def plan_shards(settings: ExtractSettings, model: AnyModel) -> ShardPlan:
 
 
 @contextlib.contextmanager
-def open_texts(input_file: str, output_file: str, done: int) -> Iterator[tuple[Iterator[TextLine], int | None]]:
+def open_texts(
+    input_file: str, output_file: str, done: int, encoding: str
+) -> Iterator[tuple[Iterator[TextLine], int | None]]:
     """The texts from line `done` on, and the number of all lines where it can be known.
 
     InputError, naming the partial output, where it has more lines than there are.
     """
     if input_file == STANDARD:
-        yield read_text_lines(sys.stdin.buffer, input_name(input_file), done), None
+        name = input_name(input_file)
+        yield read_text_lines(as_utf8(sys.stdin.buffer, encoding, name), name, done), None
         return
     total, last = 0, b"\n"
     with files.open_binary(input_file) as file:
-        while block := file.read(1 << 20):
+        recoded = as_utf8(file, encoding, input_file)
+        while block := recoded.read(1 << 20):
             total, last = total + block.count(b"\n"), block[-1:]
     # A last line without its end is a line.
     total += last != b"\n"
     if done > total:
         raise InputError(f"{partial_name(output_file)}: has more lines than --input_file; leave --resume out")
     with files.open_binary(input_file) as file:
-        yield read_text_lines(file, input_file, done), total
+        yield read_text_lines(as_utf8(file, encoding, input_file), input_file, done), total
 
 
 def checked_first(

@@ -14,7 +14,7 @@ from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG, LABELS, OUTSIDE
 from bert_cli.examples.glue import TASKS
 from bert_cli.features.layer_choice import parse_layers
-from bert_cli.flags.saved import read_flags
+from bert_cli.flags.saved import read_flags, read_guesses
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
@@ -54,6 +54,11 @@ class ModelPaths:
     def saved_flags(self) -> dict[str, str]:
         """Flags of the bert_cli run that made the checkpoint; empty for a checkpoint from elsewhere."""
         return read_flags(os.path.join(self.checkpoint.folder, FLAGS)) if self.checkpoint else {}
+
+    @functools.cached_property
+    def guesses(self) -> dict[str, str]:
+        """Values of flags that this run found in its data; see flags.saved."""
+        return read_guesses(os.path.join(self.checkpoint.folder, FLAGS)) if self.checkpoint else {}
 
 
 Config = TypeVar("Config", bound=BertConfig | ModuleConfig, covariant=True)

@@ -1,7 +1,8 @@
 """A trained model: its command, its labels, and the flags that its training run left."""
 
+import dataclasses
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from bert_cli.base import files
@@ -9,6 +10,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, HEAD_TYPES, SPANS, TAGGER
 from bert_cli.base.json_files import read_json
 from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG
+from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.flags.option import build
 from bert_cli.flags.saved import read_flags, remembered
 from bert_cli.model.config import ModuleConfig
@@ -17,6 +19,7 @@ from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir.manifest import COMMAND, check_labels, read_manifest
 from bert_cli.settings.checks import complete
+from bert_cli.settings.data import Columns, TrainedColumns
 from bert_cli.weights.path import HUGGING_FACE, CheckpointPath
 
 # Of each command: its head type, the class that loads its models from Python, and a flag that its flags.txt alone has.
@@ -104,6 +107,19 @@ def agreed_labels(given: tuple[str, ...] | None, saved: tuple[str, ...] | None, 
             "--labels out"
         )
     return given or saved
+
+
+def trained_on_pairs(saved: Mapping[str, str]) -> bool:
+    """What the flags of a run, with its guesses, say of its texts."""
+    return find_task(saved["task_name"]).pairs if saved.get("task_name") in TASKS else "text_b_column" in saved
+
+
+def trained_columns(model: AnyModel, columns: Columns) -> TrainedColumns:
+    """What the training run of a model left of its columns; columns: those of this run's flags."""
+    names = [field.name for field in dataclasses.fields(columns)]
+    values = {name: getattr(columns, name) for name in names}
+    kept = frozenset(name for name in names if values[name] and values[name] == model.saved_flags.get(name))
+    return TrainedColumns(kept, Columns(**{name: model.guesses[name] for name in names if name in model.guesses}))
 
 
 def trained_labels(given: tuple[str, ...], checkpoint: CheckpointPath) -> tuple[str, ...]:

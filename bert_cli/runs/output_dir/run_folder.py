@@ -141,11 +141,12 @@ def begin(
     vocab_file: str | None,
     flags: dict,
     names: tuple[str, ...] = (),
+    guesses: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Start a new run: remove what an earlier run of ours left, write what later runs need; other files are left alone.
 
     A task without labels has None; so has a run that knows no vocabulary. names: as in find_state, which has refused a
-    folder where any of the files to be written is somebody else's.
+    folder where any of the files to be written is somebody else's. guesses: as in flags.saved.write_flags.
     """
     vocabulary = files.read_bytes(vocab_file) if vocab_file else None
     clear(folder)
@@ -156,7 +157,7 @@ def begin(
         with atomic_write(os.path.join(folder, VOCABULARY), "wb") as file:
             file.write(vocabulary)
     write_config(os.path.join(folder, CONFIG), config)
-    write_flags(os.path.join(folder, FLAGS), flags)
+    write_flags(os.path.join(folder, FLAGS), flags, guesses)
 
 
 def clear(folder: str) -> None:

@@ -1,5 +1,6 @@
 """bert-create-pretraining-data --runner: a pipeline of Apache Beam from beginning to end."""
 
+import codecs
 import importlib.util
 import os
 import time
@@ -10,6 +11,7 @@ from typing import Any
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import read_json_object
+from bert_cli.base.lines import UTF_8
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import move_file, staging_folder
@@ -36,6 +38,11 @@ def check_beam(values: dict[str, Any]) -> None:
     refuse_if(
         values["num_workers"],
         "--num_workers: --runner has workers of its own; leave it out, or give Beam's in --beam_options",
+    )
+    encoding = values["encoding"]
+    is_utf8 = codecs.lookup(encoding).name == UTF_8
+    refuse_if(
+        not is_utf8, f"--encoding={encoding}: --runner reads UTF-8; leave --runner out, or save the files as UTF-8"
     )
     source = values["input_file"]
     refuse_if(STANDARD in source.split(","), f"--input_file={source}: --runner reads files, not standard input")

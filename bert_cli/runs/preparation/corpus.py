@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from bert_cli.base.lines import UTF_8
 from bert_cli.base.log import LOG
 from bert_cli.corpus import text
 from bert_cli.corpus.store import CorpusSize, check_has_sentences, corpus_files, store_corpus
@@ -46,14 +47,16 @@ def choose_num_workers(paths: list[str]) -> int:
     return 1 if size is not None and size < _WORTH_PROCESSES else os.cpu_count() or 1
 
 
-def read_corpus(paths: list[str], workers: Workers, folder: str) -> CorpusSize:
+def read_corpus(paths: list[str], workers: Workers, folder: str, encoding: str = UTF_8) -> CorpusSize:
     """Tokenize all files into `folder`. InputError where there is no sentence.
 
     The context of the workers is a Reading, or has its three attributes.
     """
     typecode = workers.context.typecode
     with reading(paths) as show:
-        corpus = store_corpus(workers.map(_tokenize, text.read_blocks(paths)), folder, typecode, show)
+        corpus = store_corpus(
+            workers.map(_tokenize, text.read_blocks(paths, encoding=encoding)), folder, typecode, show
+        )
     check_has_sentences(corpus.num_documents)
     return corpus
 

@@ -20,9 +20,9 @@ from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import read_text
 from bert_cli.base.writing import atomic_paths, write_json
 from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, find_columns
-from bert_cli.examples.own_data import natural_key
+from bert_cli.examples.own_data import natural_key, warn_of_missing
 from bert_cli.examples.own_rows import read_rows
-from bert_cli.settings.data import LITERAL, Columns, RowSelection
+from bert_cli.settings.data import PLAIN, Columns, RowSelection, TextForm
 
 LISTING = "prepared.json"  # which files of a folder are bert-prepare's, with their digests
 SPLITS = ("train", "dev", "test")
@@ -37,15 +37,15 @@ class Source:
 
     path: str
     indices: ColumnIndices
-    quoting: str
+    form: TextForm
 
     @staticmethod
-    def open(path: str, columns: Columns, header: str, quoting: str = LITERAL) -> "Source":
-        """The source for a file. quoting: see own_rows.read_rows.
+    def open(path: str, columns: Columns, header: str, form: TextForm = PLAIN) -> "Source":
+        """The source for a file. form: see own_rows.read_rows.
 
         InputError for a file that the four columns cannot hold: of pairs, or of several labels a row.
         """
-        stream = read_rows(path, "help", quoting, warns=False)
+        stream = read_rows(path, "help", form, warns=False)
         sample = list(itertools.islice(stream, SAMPLE))
         refuse_if(not sample, f"{path}: is empty; rows of a text and a label are needed")
         indices = find_columns(path, sample, columns, header, needs_label=True)
@@ -58,11 +58,11 @@ class Source:
             len(indices.labels) > 1,
             "--label_column: the four-column format has one label; give the file to bert-classify as it is",
         )
-        return Source(path, indices, quoting)
+        return Source(path, indices, form)
 
     def rows(self, warns: bool = False) -> Iterator[tuple[str, str, str, str]]:
         """(why it is left out or "", id, label, text) of each row, the text on one line. warns: of the file, once."""
-        indices, rows = self.indices, read_rows(self.path, "help", self.quoting, warns)
+        indices, rows = self.indices, read_rows(self.path, "help", self.form, warns)
         for number, row in enumerate(itertools.islice(rows, int(indices.names is not None), None)):
             if len(row.cells) != indices.width:
                 yield "another number of columns", "", "", ""
@@ -90,6 +90,7 @@ def count_labels(source: Source) -> tuple[dict[str, int], Counter[str]]:
             raise InputError(f"{source.path}: more than {_MOST_LABELS} labels, nearly one a row; check --label_column")
     if not counts:
         raise InputError(f"{source.path}: holds no row with a text and a label; check --text_column and --label_column")
+    warn_of_missing(source.path, counts)
     return {label: counts[label] for label in sorted(counts, key=natural_key)}, dropped
 
 

@@ -24,10 +24,10 @@ _MAX_WORDS = 200_000
 _LOGGED = 20  # words in the log
 
 
-def count_words(paths: list[str], tokenizer: BasicTokenizer, num_workers: int) -> list[tuple[str, int]]:
+def count_words(paths: list[str], tokenizer: BasicTokenizer, num_workers: int, encoding: str) -> list[tuple[str, int]]:
     """(word, occurrences), the most frequent first. InputError where there is no word."""
     with Workers(num_workers, tokenizer) as workers, reading(paths) as show:
-        counts = merge_counts(workers.map(count_block, read_blocks(paths)), show)
+        counts = merge_counts(workers.map(count_block, read_blocks(paths, encoding=encoding)), show)
     refuse_if(not counts, "nothing to learn from: the input has no word; check --input_file")
     return counts
 

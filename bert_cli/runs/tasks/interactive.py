@@ -90,22 +90,38 @@ def write_answers(
 
 
 def answer_lines(
-    source: str, target: str, answer: Callable[[list[str]], Iterable[dict]], may_be_empty: bool = False
+    source: str,
+    target: str,
+    answer: Callable[[list[str]], Iterable[dict]],
+    encoding: str,
+    may_be_empty: bool = False,
 ) -> int:
     """Write what `answer` says of each line as JSON, with its `index`, from 0; returns how many lines there were.
 
     source, target: paths, or - for standard input and output. Lines are without their ends; blank ones are answered too.
     At a terminal each line is answered at once. InputError for a source without a line, unless it may be empty.
     """
-    name, indices = input_name(source), itertools.count()
-
-    def records(chunk: list[str]) -> Iterator[dict]:
-        return ({"index": next(indices)} | record for record in answer(chunk))
-
-    with open_lines(source) as lines:
+    name = input_name(source)
+    with open_lines(source, encoding) as lines:
         texts = (line.rstrip("\r\n") for line in without_nul(lines, name))
         empty = None if may_be_empty else f"{name}: is empty; a text a line is needed"
-        count = write_answers(texts, target, records, 1 if is_terminal(source) else CHUNK, empty)
+        return answer_items(texts, target, answer, 1 if is_terminal(source) else CHUNK, empty)
+
+
+def answer_items(
+    items: Iterator[Item],
+    target: str,
+    answer: Callable[[list[Item]], Iterable[dict]],
+    size: int = CHUNK,
+    empty: str | None = None,
+) -> int:
+    """As write_answers, with the `index` of each item, from 0; the log has how many there were."""
+    indices = itertools.count()
+
+    def records(chunk: list[Item]) -> Iterator[dict]:
+        return ({"index": next(indices)} | record for record in answer(chunk))
+
+    count = write_answers(items, target, records, size, empty)
     if target != STANDARD:
         LOG.info("wrote %s: %d texts", target, count)
     return count

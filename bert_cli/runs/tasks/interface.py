@@ -1,7 +1,8 @@
 """The interface between the run driver and a task: datasets, plans, evaluations, and the methods of a task."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
@@ -83,9 +84,10 @@ class Plan(NamedTuple):
     """What a task says of its training, before TensorFlow is imported.
 
     decided: what decides the result beside the flags that do (see flags.option), for the manifest. found: values of
-    flags that the run found by itself, for flags.txt. labels: None for a task without. examples: rows in one pass over the
-    data, 0 where there are no passes. class_weights: see controls. batch_size: of a training that has less than one batch, None
-    for --train_batch_size.
+    flags that the run found by itself, for flags.txt. guesses: values of flags that its data gave, and that a later run
+    finds again in other data. labels: None for a task without. examples: rows in one pass over the data, 0 where there are
+    no passes. class_weights: see controls. batch_size: of a training that has less than one batch, None for
+    --train_batch_size.
     """
 
     steps: int
@@ -96,6 +98,7 @@ class Plan(NamedTuple):
     examples: int = 0
     class_weights: tuple | None = None
     batch_size: int | None = None
+    guesses: Mapping[str, str] = MappingProxyType({})
 
 
 class Evaluation(NamedTuple):

@@ -108,7 +108,8 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
             LOG.info("%d instances in %d files", len(source), len(paths))
             return source
         sampling = Sampling.of(model.tokenizer.ids, length, masking)
-        return PretrainingText(paths, model.tokenizer, sampling, share, pairs=not settings.task.no_nsp, seed=seed)
+        pairs, encoding = not settings.task.no_nsp, settings.text_files.encoding
+        return PretrainingText(paths, model.tokenizer, sampling, share, pairs=pairs, seed=seed, encoding=encoding)
 
     def plan(self, model: ModelBundle[BertConfig], data: PretrainingDataset) -> Plan:
         settings, steps = self.settings, self.settings.steps

@@ -34,14 +34,21 @@ class PretrainingText:
     """Instances drawn from plain text, to train on and, from other documents, to evaluate on; a context."""
 
     def __init__(
-        self, paths: list[str], tokenizer: FullTokenizer, sampling: Sampling, share: float, pairs: bool, seed: int
+        self,
+        paths: list[str],
+        tokenizer: FullTokenizer,
+        sampling: Sampling,
+        share: float,
+        pairs: bool,
+        seed: int,
+        encoding: str,
     ):
         """share: of the documents, held out for evaluation; with 0 all are for both. pairs: of texts, else single texts."""
         with contextlib.ExitStack() as opened:
             folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="bert_cli-"))
             reading = Reading(tokenizer, files_end_documents=True)
             with Workers(choose_num_workers(paths), reading) as workers:
-                size = read_corpus(paths, workers, folder)
+                size = read_corpus(paths, workers, folder, encoding)
             self.digest = corpus_digest(size)
             corpus = opened.enter_context(Corpus(size))
             self._stack = opened.pop_all()  # all is well: __exit__ closes what is open

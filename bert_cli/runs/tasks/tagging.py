@@ -201,7 +201,10 @@ def tag_text(settings: TagSettings) -> dict:
         yield from zip(examples, tag_examples(session, data, settings, examples, check=check), strict=True)
 
     if source:
-        interactive.answer_lines(source, target, lambda texts: itertools.starmap(example_entities, tagged(texts)))
+        encoding = settings.text_files.encoding
+        interactive.answer_lines(
+            source, target, lambda texts: itertools.starmap(example_entities, tagged(texts)), encoding
+        )
     elif session.is_chief:
         example, prediction = next(tagged([text]))
         for word, tag in zip(example.words, from_bio(prediction.tags, scheme), strict=True):

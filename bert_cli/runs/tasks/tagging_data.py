@@ -119,19 +119,19 @@ def find_file(given: str | None, data_dir: str, split: str) -> str:
     return found[0]
 
 
-def _has_tags(path: str, word_column: int) -> bool:
+def _has_tags(path: str, word_column: int, encoding: str) -> bool:
     """False for a file of one column, and for JSON lines none of which has "tags"."""
-    file = read_tagging_file(path, word_column, tag_column=None)
+    file = read_tagging_file(path, word_column, None, encoding)
     if file.is_json:
         return any("tags" in parse_json(file.lines[example.line - 1], path, example.line) for example in file.examples)
     return len(split_columns(file.lines[file.examples[0].line - 1].rstrip("\r"))) > 1
 
 
-def _read_test(path: str, task: Tagging, scheme: str | None) -> tuple[TaggingFile, str | None, bool]:
-    has_tags = task.test_tags == "yes" or (task.test_tags == "auto" and _has_tags(path, task.word_column))
+def _read_test(path: str, task: Tagging, scheme: str | None, encoding: str) -> tuple[TaggingFile, str | None, bool]:
+    has_tags = task.test_tags == "yes" or (task.test_tags == "auto" and _has_tags(path, task.word_column, encoding))
     if not has_tags:
-        return read_tagging_file(path, task.word_column, tag_column=None), scheme, False
-    return *with_bio_tags(read_tagging_file(path, task.word_column, task.tag_column), scheme), True
+        return read_tagging_file(path, task.word_column, None, encoding), scheme, False
+    return *with_bio_tags(read_tagging_file(path, task.word_column, task.tag_column, encoding), scheme), True
 
 
 def trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
@@ -154,6 +154,7 @@ def read_data(
     tables: sentences in memory, by the names of the splits that they are instead of files.
     """
     task, phases, folder = settings.task, settings.phases, settings.data.data_dir
+    encoding = settings.text_files.encoding
     wanted = (
         ("train", phases.do_train, settings.data.train_file),
         ("dev", phases.do_eval, settings.data.dev_file),
@@ -170,9 +171,9 @@ def read_data(
     for split, path in paths.items():
         has_tags = True
         if split == "test":
-            file, scheme, has_tags = _read_test(path, task, scheme)
+            file, scheme, has_tags = _read_test(path, task, scheme, encoding)
         else:
-            file = tables.get(split) or read_tagging_file(path, task.word_column, task.tag_column)
+            file = tables.get(split) or read_tagging_file(path, task.word_column, task.tag_column, encoding)
             file, scheme = with_bio_tags(file, scheme)
         if not labels:
             labels = label_list(file.tags)

@@ -1,6 +1,7 @@
 """The data of a bert-classify run: the files of a task, or a user's own, and the problem type that they decide."""
 
 import dataclasses
+import itertools
 import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -20,6 +21,7 @@ from bert_cli.examples.choice import (
 )
 from bert_cli.examples.classification import ClassificationExample, find_labels, read_examples
 from bert_cli.examples.glue import TASKS, GlueTask, find_task
+from bert_cli.examples.own_columns import SAMPLE, has_usual_names
 from bert_cli.examples.own_data import (
     OwnFile,
     find_own_labels,
@@ -27,13 +29,14 @@ from bert_cli.examples.own_data import (
     own_examples,
     read_own_file,
 )
-from bert_cli.examples.own_rows import is_tab_separated
+from bert_cli.examples.own_rows import CSV, JSONL, format_of, is_tab_separated, read_rows
 from bert_cli.examples.splitting import split_dev
 from bert_cli.examples.tables import Table
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.data import NOT_TRAINED, TrainedColumns
 
 Examples = Sequence[ClassificationExample | ChoiceExample]
 
@@ -42,7 +45,8 @@ Examples = Sequence[ClassificationExample | ChoiceExample]
 class ClassificationData:
     """labels: in the order of the output columns, () for a regression and a choice.
     splits: of train, unlabeled, dev and test those that the phases need, and the other halves of the task that are there.
-    task: None for own files. found: values of flags that the data gave.
+    task: None for own files. found: values of flags that the data gave. guesses: columns of the training file that no flag
+    names.
     """
 
     problem_type: ProblemType
@@ -50,6 +54,7 @@ class ClassificationData:
     splits: dict[str, Examples]
     task: GlueTask | None
     found: dict[str, Any]
+    guesses: dict[str, str]
 
 
 def known_problem_type(settings: ClassifySettings) -> ProblemType | None:
@@ -119,19 +124,23 @@ class DataReader:
         labels: tuple[str, ...] | None,
         problem_type: ProblemType | None,
         tables: Mapping[str, Table] = MappingProxyType({}),
+        trained: TrainedColumns = NOT_TRAINED,
     ):
         """labels: of the flag or of the model that is evaluated, None where neither has any. problem_type: None where the data
-        decides it. tables: splits in memory, by their names, which are read instead of files.
+        decides it. tables: splits in memory, by their names, which are read instead of files. trained: the columns of a
+        training run that is over.
         """
         # One label is a question only where a text may also have none.
         if labels and len(labels) == 1 and not (problem_type and problem_type.has_thresholds):
             raise InputError(f"--labels={labels[0]}: two labels are needed, or --problem_type=multi_label")
         self.settings, self.labels, self.tables = settings, labels, tables
+        self.trained = trained
         self.task_name = settings.task.task_name
         self.task = find_task(self.task_name) if self.task_name else None
         self.problem_type = problem_type
         self.splits: dict[str, Examples] = {}
         self.found: dict[str, Any] = {}
+        self.guesses: dict[str, str] = {}
         self.choice_labels = settings.endings.choice_labels
         if problem_type and problem_type.has_endings:
             self.labels = ()
@@ -168,7 +177,7 @@ class DataReader:
                 is_plain=has_own_test(self.task, data.predict_file, data.test_file),
             )
         labels, problem_type = self.labels or (), self.problem_type or SINGLE_LABEL
-        return ClassificationData(problem_type, labels, self.splits, self.task, self.found)
+        return ClassificationData(problem_type, labels, self.splits, self.task, self.found, self.guesses)
 
     def _read_held_out(self, split: str, path: str | None, is_plain: bool = False) -> None:
         """Read a split, and its other half where the task has one whose file is there; see `_read`."""
@@ -184,35 +193,51 @@ class DataReader:
         """is_plain: the file is a user's own even where there is a task, and its labels are not looked at."""
         if self.problem_type and self.problem_type.has_endings:
             return self._read_choices(split, path, is_plain)
-        if not self.task_name or is_plain:
+        layout_of = self._task_split(path) if is_plain else split
+        if not self.task_name or layout_of is None:
             return self._read_own(split, path, is_plain)
         data, language = self.settings.data, self.settings.task.language
         examples = read_examples(
             self.task_name,
-            split,
+            layout_of,
             data.data_dir,
-            data.header,
+            data.predict_header or "auto" if is_plain else data.header,
             self.labels,
             language,
             path,
             self.settings.columns.id_column,
-            data.quoting,
+            self.settings.text_form,
+            needs_label=not is_plain,
         )
         # The labels of the first split are those of all others: a dev file may lack a rare one.
         self.labels = self.labels or find_labels(self.task_name, examples)
         return examples
 
+    def _task_split(self, path: str | None) -> str | None:
+        """The split of the task in whose layout a file to predict is; None where it is a table of the user's own."""
+        if not (self.task and path) or self.settings.columns.text_column or format_of(path) in (CSV, JSONL):
+            return None
+        sample = list(itertools.islice(read_rows(path, "predict_file", self.settings.text_form, warns=False), SAMPLE))
+        # Names that leave no doubt say more than the form of the rows.
+        if not sample or has_usual_names(sample[0].cells):
+            return None
+        return self.task.split_of(sample, self.labels or self.task.labels)
+
     def _own_file(self, split: str, path: str | None, is_plain: bool, choices: Sequence[str] = ()) -> OwnFile:
         flag = "predict_file" if split == "test" and self.settings.data.predict_file else f"{split}_file"
         settings, header, needs_label = self.settings, self.settings.data.header, split not in ("test", "unlabeled")
         if split in self.tables:
-            return read_own_file(self.tables[split], split, settings.columns, "yes", flag, needs_label)
+            return read_own_file(
+                self.tables[split], split, settings.columns, "yes", flag, needs_label, trained=self.trained
+            )
         if not path:
             raise InputError(f"--{flag} is needed{_OTHERS[split]}, or --task_name for the files of a task")
         # A file to predict comes from elsewhere than the training files, and may have a header where they have none.
         if is_plain:
             header = settings.data.predict_header or header
-        return read_own_file(path, split, settings.columns, header, flag, needs_label, choices, settings.data.quoting)
+        return read_own_file(
+            path, split, settings.columns, header, flag, needs_label, choices, settings.text_form, self.trained
+        )
 
     def _read_choices(self, split: str, path: str | None, is_plain: bool) -> Examples:
         """As `_read`, of multiple choice. A file to predict has the columns of the flags, else those of the task."""
@@ -221,7 +246,7 @@ class DataReader:
             layout = self.task.splits[split][0]
             path = path or os.path.join(settings.data.data_dir, layout.file)
             return choice_examples(
-                read_choice_file(path, split, layout, "data_dir", settings.columns.id_column, settings.data.quoting),
+                read_choice_file(path, split, layout, "data_dir", settings.columns.id_column, settings.text_form),
                 FROM_0,
                 not is_plain,
             )
@@ -232,7 +257,8 @@ class DataReader:
             self.choice_labels = find_choice_labels(file)
             LOG.info("%s: took %s for the right ending", path, CHOICE_LABELS[self.choice_labels])
         if split == "train":
-            self.found = _found(file, MULTIPLE_CHOICE) | {"choice_labels": self.choice_labels}
+            self._keep_columns(file, MULTIPLE_CHOICE)
+            self.found["choice_labels"] = self.choice_labels
         return choice_examples(file, self.choice_labels, not is_plain)
 
     def _read_own(self, split: str, path: str | None, is_plain: bool) -> list[ClassificationExample]:
@@ -249,31 +275,17 @@ class DataReader:
             self.labels = problem_type.stated_labels(file.label_cells(separator))
             if self.labels is None:
                 raise InputError(f"{file.path}: the model has no labels.txt; give --labels in the order of its outputs")
-        # flags.txt remembers the columns of the training file, by which later runs read theirs.
         if split == "train":
-            self.found = _found(file, problem_type)
+            self._keep_columns(file, problem_type)
         return own_examples(file, problem_type, self.labels or (), separator, not is_plain)
+
+    def _keep_columns(self, file: OwnFile, problem_type: ProblemType) -> None:
+        """Note the columns of the training file for flags.txt: those that flags name, and those that were guessed."""
+        found = file.column_flags()
+        self.guesses = {name: found.pop(name) for name in list(found) if getattr(self.settings.columns, name) is None}
+        self.found = {**found, "problem_type": problem_type.name}
+        if file.columns.choices:
+            self.found["choice_columns"] = file.written(file.columns.choices)
 
 
 _OTHERS = {"train": "", "dev": ", or --dev_split", "test": " or --predict_file"}
-
-
-def _found(file: OwnFile, problem_type: ProblemType) -> dict[str, Any]:
-    """Values of flags with which another file is read as this one was."""
-    places = file.columns
-
-    def written(columns: Sequence[int]) -> tuple[str, ...]:
-        names = [places.called(column) for column in columns]
-        # By number where the name cannot be given as a flag: flags split lists at commas and strip spaces.
-        is_plain = not any("," in name or name != name.strip() or names.count(name) > 1 for name in names)
-        return tuple(names if is_plain else map(str, columns))
-
-    found: dict[str, Any] = {
-        "text_column": written([places.text_a])[0],
-        "label_column": ",".join(written(places.labels)),
-    }
-    if places.text_b is not None:
-        found["text_b_column"] = written([places.text_b])[0]
-    if places.choices:
-        found["choice_columns"] = written(places.choices)
-    return found | {"problem_type": problem_type.name}

@@ -130,8 +130,8 @@ class ClassificationDataset(DivisibleDataset):
     """What is classified, and how.
 
     answers: the problem type, its labels and their thresholds. splits: those that are needed, dev_mismatched and
-    test_mismatched of mnli among them where their files are there; none for new texts. glue_task: None for own files. found:
-    values of flags that the data gave.
+    test_mismatched of mnli among them where their files are there; none for new texts. glue_task: None for own files. found,
+    guesses: see data.ClassificationData.
     """
 
     settings: ClassifySettings
@@ -140,6 +140,7 @@ class ClassificationDataset(DivisibleDataset):
     splits: Mapping[str, Split] = dataclasses.field(default_factory=dict)
     glue_task: GlueTask | None = None
     found: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    guesses: Mapping[str, str] = dataclasses.field(default_factory=dict)
     teacher: Teacher | None = None
 
     @property

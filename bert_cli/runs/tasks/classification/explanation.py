@@ -29,7 +29,8 @@ def explain(
 ) -> dict[str, Any]:
     """The most probable label of a text, or the number, and the share of each word in its score, ready for JSON.
 
-    {"label", "probability"} or {"value"}; "score" of the text, "masked_score" of the text with all words masked, and
+    {"label", "probability"}, for multi-label classification {"labels", "explained_label", "probability"}, or {"value"};
+    "score" of the text, "masked_score" of the text with all words masked, and
     "words", [{"word", "share"}] in the order of the text, "text_b" at those of the second one. The shares add up to
     score − masked_score. budget: about how many rows are computed.
     """
@@ -80,13 +81,21 @@ def explained_examples(
     return examples
 
 
+def _answer(record: Mapping[str, Any]) -> str:
+    if "value" in record:
+        return f"{record['value']:.4f}"
+    if "labels" not in record:
+        return f"{record['label']}  {record['probability']:.4f}"
+    labels = ", ".join(record["labels"]) or "none"
+    return f"labels: {labels}; explained: {record['explained_label']}  {record['probability']:.4f}"
+
+
 def coloured(record: Mapping[str, Any]) -> Any:
     """A text for a rich console: the words, green where they speak for the answer and red where against it."""
     from rich.text import Text
 
     text = Text()
-    answer = f"{record['label']}  {record['probability']:.4f}" if "label" in record else f"{record['value']:.4f}"
-    text.append(f"{answer}\n", style="bold")
+    text.append(f"{_answer(record)}\n", style="bold")
     # Relative to the largest share, which is 0 where no word mattered.
     most = max((abs(word["share"]) for word in record["words"]), default=0.0) or 1.0
     for word in record["words"]:

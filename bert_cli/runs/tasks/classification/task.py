@@ -24,7 +24,7 @@ from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.loading.trained import check_command, load_with_settings, trained_labels
+from bert_cli.runs.loading.trained import check_command, load_with_settings, trained_columns, trained_labels
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, opening
 from bert_cli.runs.tasks.classification.answers import make_answers
@@ -35,6 +35,7 @@ from bert_cli.runs.tasks.classification.distillation import Teacher
 from bert_cli.runs.tasks.classification.explanation import explained_examples
 from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Task
 from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.data import TrainedColumns
 from bert_cli.settings.groups import WINDOWS, Inference
 from bert_cli.weights.path import find_checkpoint
 
@@ -74,14 +75,15 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         known = self._known
         # Before any file is read: a wrong combination of flags is reported at once.
         check_submission(settings)
-        labels, folders = settings.encoding.labels or (), []
+        labels, folders, columns = settings.encoding.labels or (), [], TrainedColumns()
         # A training takes its labels from the data; a trained model has the order of its outputs.
         if not phases.do_train:
             known = known or model.problem_type
             checkpoint = model.required_checkpoint
             labels = trained_labels(labels, checkpoint)
             folders = [phases.output_dir, *run_folders(checkpoint)]
-        data = DataReader(settings, labels or None, known, self.tables).read_all()
+            columns = trained_columns(model, settings.columns)
+        data = DataReader(settings, labels or None, known, self.tables, columns).read_all()
         if not data.labels and data.problem_type.has_named_outputs:
             raise InputError("the model has no labels.txt; give --labels in the order of its outputs")
         # A run that does neither leaves it to a later one to find thresholds.
@@ -97,7 +99,9 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         teacher = None
         if settings.distillation.distill_from:
             teacher = load_teacher(settings, data.labels, data.problem_type)
-        return ClassificationDataset(settings, answers, model.tokenizer, splits, data.task, data.found, teacher)
+        return ClassificationDataset(
+            settings, answers, model.tokenizer, splits, data.task, data.found, data.guesses, teacher
+        )
 
     def plan(self, model: AnyModel, data: ClassificationDataset) -> Plan:
         features, lower = data.training_features(), model.tokenizer.do_lower_case
@@ -118,7 +122,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         found["labels"] = None if has_comma else labels
         weights = controls.class_weights(self.settings.loss, problem_type, data.labels, features.label_ids)
         values = {"decided": decided, "found": found, "labels": labels, "class_weights": weights}
-        return self.fine_tuning_plan(len(features), len(features), **values)
+        return self.fine_tuning_plan(len(features), len(features), guesses=data.guesses, **values)
 
     def make_model(
         self, model: AnyModel, data: ClassificationDataset, compute_dtype: str, rule: "TrainingRule"

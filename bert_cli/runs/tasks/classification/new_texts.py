@@ -1,0 +1,188 @@
+"""New texts for a trained classifier: --text, --explain, and the files of --input_file."""
+
+import itertools
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.lines import input_name
+from bert_cli.base.log import LOG
+from bert_cli.examples.classification import ClassificationExample
+from bert_cli.examples.glue import find_task
+from bert_cli.examples.own_rows import is_table
+from bert_cli.examples.text_lines import TextLine, split_line
+from bert_cli.features.classification import ClassificationFeatures
+from bert_cli.flags.option import changed
+from bert_cli.runs.engine.predictor import Predictor
+from bert_cli.runs.loading.bundle import AnyModel
+from bert_cli.runs.loading.checkpoints import run_folders
+from bert_cli.runs.loading.trained import trained_columns, trained_labels, trained_on_pairs
+from bert_cli.runs.tasks import interactive, opening
+from bert_cli.runs.tasks.classification.data import DataReader
+from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
+from bert_cli.runs.tasks.classification.explanation import METHOD, coloured, explain
+from bert_cli.runs.tasks.classification.prediction import OF_TABLES, OF_TEXTS, alone, shard_plan
+from bert_cli.runs.tasks.classification.task import ClassificationTask
+from bert_cli.settings.classification import ClassifySettings
+
+_Check = Callable[[Sequence[TextLine], ClassificationFeatures], None]
+
+
+def answer_texts(settings: ClassifySettings) -> dict:
+    """Classify --text, --explain or the lines of --input_file with a trained model; returns what the report would say."""
+    source, target = settings.files.input_file, settings.files.output_file
+    is_sharded = files.is_pattern(source)
+    if not is_sharded:
+        interactive.check_files(source, target)
+    task = ClassificationTask(settings)
+    model = opening.load_task_model(task, settings)
+    data = _dataset(settings, task, model)
+    is_for_pairs = trained_on_pairs({"task_name": settings.task.task_name} | model.guesses | model.saved_flags)
+    lines = [_given_text(settings, model, is_for_pairs)] if not source else []
+    if is_table(source) and not is_sharded:
+        lines = _read_table(settings, model, data, source)
+    # Before TensorFlow is imported: another process may have done all shards already.
+    plan = None
+    if is_sharded:
+        deciding = OF_TABLES if is_table(source) else OF_TEXTS
+        plan = shard_plan(settings, model, data, ("input_file", "output_file"), [target], deciding)
+    todo = plan.todo() if plan else []
+    if plan and not todo:
+        return data.facts()
+    _features(lines[: interactive.CHUNK], data)  # what cannot be packed is said before TensorFlow takes its seconds
+    session = opening.open_trained(task, model, data, alone(settings) if plan else settings)
+    answering = _Answering(settings, model, data, session, is_for_pairs)
+    if plan:
+        for shard in plan.each(todo):
+            answering.answer_file(shard.source, shard.targets[0], may_be_empty=True)
+    elif is_table(source):
+        answering.answer_table(lines, source, target)
+    elif source:
+        answering.answer_file(source, target)
+    elif settings.new.explain:
+        answering.explain(lines[0])
+    elif session.is_chief:
+        # What is typed is not checked for unknown words, see interactive.unknown_check.
+        record = next(answering.answer(lines, lambda lines, features: None))
+        print(json.dumps({"index": 0} | record, ensure_ascii=False), flush=True)
+    return data.facts()
+
+
+def _dataset(settings: ClassifySettings, task: ClassificationTask, model: AnyModel) -> ClassificationDataset:
+    """The labels of a trained model, without rows. InputError for a model that texts alone are not enough for."""
+    checkpoint, problem_type = model.required_checkpoint, task.trained_problem_type(model)
+    if problem_type.has_endings:
+        raise InputError(
+            f"--{'input_file' if settings.files.input_file else 'text'}: the model in {checkpoint.folder} chooses one of "
+            "several endings; give the texts with their endings as a --predict_file, with --do_predict"
+        )
+    labels = trained_labels(settings.encoding.labels or (), checkpoint)
+    if not labels and settings.task.task_name:
+        labels = find_task(settings.task.task_name).labels
+    if not labels and problem_type.has_named_outputs:
+        raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
+    return task.for_new_texts(model, labels, run_folders(checkpoint))
+
+
+def _read_table(settings: ClassifySettings, model: AnyModel, data: ClassificationDataset, path: str) -> list[TextLine]:
+    """The texts of a table, in the columns that a --predict_file has."""
+    table = changed(settings, {"do_predict": True, "predict_file": path})
+    columns = trained_columns(model, settings.columns)
+    splits = DataReader(table, data.labels or None, data.problem_type, trained=columns).read_all().splits
+    texts = [each for each in splits["test"] if isinstance(each, ClassificationExample)]
+    return [TextLine(number, each.text_a, each.text_b) for number, each in enumerate(texts)]
+
+
+def _given_text(settings: ClassifySettings, model: AnyModel, is_for_pairs: bool) -> TextLine:
+    """The text or pair of the flags. InputError for a single text where the model was trained on pairs."""
+    new = settings.new
+    if is_for_pairs and not new.text_b:
+        raise InputError(
+            f"--text: the model in {model.required_checkpoint.folder} was trained on pairs of texts; give the second one "
+            "with --text_b"
+        )
+    return TextLine(0, new.text or new.explain, new.text_b or None)
+
+
+@dataclass(frozen=True)
+class _Answering:
+    """A trained classifier that is open, and what its answers are made of."""
+
+    settings: ClassifySettings
+    model: AnyModel
+    data: ClassificationDataset
+    session: Predictor
+    is_for_pairs: bool
+
+    def answer(self, lines: Sequence[TextLine], check: _Check) -> Iterator[dict[str, Any]]:
+        """The answer to each text, ready for JSON; check sees the texts and their features first."""
+        features = _features(lines, self.data)
+        check(lines, features)
+        numbers = self.session.infer(features, self.settings.inference.predict_batch_size, None)
+        problem_type, labels = self.data.problem_type, self.data.answers.labels
+        for row, line in enumerate(lines):
+            yield _texts(line) | problem_type.record(numbers, row, labels)
+
+    def answer_file(self, source: str, target: str, may_be_empty: bool = False) -> None:
+        """Write the answers to the lines of a file, or to the rows of a table; see interactive.answer_lines."""
+        if is_table(source):
+            self.answer_table(_read_table(self.settings, self.model, self.data, source), source, target)
+            return
+        check = self._check(source)
+        encoding = self.settings.text_files.encoding
+
+        def answer(chunk: Sequence[str]) -> Iterator[dict[str, Any]]:
+            return self.answer([split_line(line) for line in chunk], check)
+
+        interactive.answer_lines(source, target, answer, encoding, may_be_empty)
+
+    def answer_table(self, lines: Sequence[TextLine], source: str, target: str) -> None:
+        """Write the answers to the rows of a table."""
+        check = self._check(source)
+        interactive.answer_items(iter(lines), target, lambda chunk: self.answer(chunk, check))
+
+    def _check(self, source: str) -> _Check:
+        """Warns once of unknown words, and once of a single text where the model was trained on pairs."""
+        check_unknown = interactive.unknown_check(source, self.model.vocabulary, self.settings.model)
+        numbers = itertools.count(1)
+        single: list[int] = []
+
+        def check(lines: Sequence[TextLine], features: ClassificationFeatures) -> None:
+            check_unknown(features.sequences)
+            for line, number in zip(lines, numbers, strict=False):
+                if self.is_for_pairs and line.text_b is None and line.text_a and not single:
+                    single.append(number)
+                    LOG.warning(
+                        "%s:%d: warning: one text, and the model was trained on pairs; put ' ||| ' between the two",
+                        input_name(source), number,
+                    )  # fmt: skip
+
+        return check
+
+    def explain(self, line: TextLine) -> None:
+        """Print which words mattered: in colours where somebody looks, else as JSON."""
+        record = explain(
+            self.session, self.data, (line.text_a, line.text_b), self.settings.inference.predict_batch_size
+        )
+        if not self.session.is_chief:
+            return
+        record = _texts(line) | record
+        if sys.stdout.isatty():
+            from rich.console import Console
+
+            Console().print(coloured(record))
+        else:
+            print(json.dumps(record | {"method": METHOD}, ensure_ascii=False), flush=True)
+
+
+def _texts(line: TextLine) -> dict[str, str]:
+    return {"text": line.text_a} | ({} if line.text_b is None else {"text_b": line.text_b})
+
+
+def _features(lines: Sequence[TextLine], data: ClassificationDataset) -> ClassificationFeatures:
+    examples = [ClassificationExample(str(number), line.text_a, line.text_b, None) for number, line in enumerate(lines)]
+    return data.features(examples)

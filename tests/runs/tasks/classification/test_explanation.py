@@ -1,0 +1,22 @@
+"""What bert-classify --explain shows on a terminal."""
+
+import pytest
+
+pytest.importorskip("rich")
+
+from bert_cli.runs.tasks.classification.explanation import coloured
+
+REST = {"score": 1.0, "masked_score": 0.5, "words": [{"word": "dog", "share": 0.5}]}
+
+
+@pytest.mark.parametrize(
+    ("said", "first"),
+    [
+        ({"label": "ham", "probability": 0.75}, "ham  0.7500"),
+        ({"value": 2.5}, "2.5000"),
+        ({"labels": [], "explained_label": "rude", "probability": 0.25}, "labels: none; explained: rude  0.2500"),
+        ({"labels": ["a", "b"], "explained_label": "a", "probability": 1.0}, "labels: a, b; explained: a  1.0000"),
+    ],
+)
+def test_coloured_begins_with_the_answer(said, first):
+    assert coloured(said | REST).plain.split("\n")[0] == first
