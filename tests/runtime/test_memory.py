@@ -11,6 +11,6 @@ def test_free_memory_is_a_part_of_the_machines():
 
 def test_a_large_array_is_seen():
     before = memory_now()
-    array = np.ones(50_000_000, np.uint8)
-    assert memory_now() - before > 40_000_000
+    array = np.ones(400_000_000, np.uint8)
+    assert memory_now() - before > 200_000_000  # the process may have had free pages
     assert peak_memory() >= memory_now() - array.nbytes // 10
