@@ -1,7 +1,7 @@
-"""Make a vocabulary of word pieces or of whole words from plain text, or put words into an existing one.
+"""Build a vocabulary of word pieces or of whole words from plain text, or extend an existing one.
 
-It writes vocab.txt, one token a line: [PAD] [UNK] [CLS] [SEP] [MASK], all characters of the text, and its most
-frequent words and pieces of words. It ends with a table, for the first example this one:
+It writes vocab.txt, one token per line: [PAD] [UNK] [CLS] [SEP] [MASK], all characters of the text, and its most frequent
+words and word pieces. It ends with a table, for the first example this one:
 
     words             245,949
     distinct words        904
@@ -10,17 +10,15 @@ frequent words and pieces of words. It ends with a table, for the first example 
     unknown words      0.000%
     seconds               4.0    0.1 of them for reading
 
-With --algorithm=words the vocabulary is the special tokens and the most frequent words, none of which is cut: a word
-that is not among them is [UNK], as the log counts. --vocab_size and --min_count bound the list.
+With --algorithm=words the vocabulary has the special tokens and the most frequent whole words. Any other word becomes
+[UNK]; the log counts these words. --vocab_size and --min_count limit the vocabulary.
 
-With --extend, words that the vocabulary cuts into pieces, or cannot write, are put into the places of [unused0],
-[unused1] …, those first that save the most pieces. All other ids stay, so that the model goes on with it. With a
---vocab_size above the size of the file, more words follow at the end, and the model needs as many more rows of word
-embeddings.
+With --extend, words that the vocabulary splits into pieces or does not know replace [unused0], [unused1], …, beginning
+with the words that save the most pieces. All other ids stay, so that the model can use the new vocabulary. With a
+--vocab_size above the size of the file, more words are appended, and the model needs as many more rows of word embeddings.
 
-With --extend=OWN_LIST --add_special_tokens, the special tokens that a list of your own lacks, such as [UNK], are put at
-its end, so that its ids stay; words of --input_file, if it is given, come after that. Padding has id 0 in any case, as in
-Google's scripts.
+With --extend=OWN_LIST --add_special_tokens, special tokens that your list lacks, such as [UNK], are appended, so that its
+ids stay; words of --input_file, if given, follow. Padding always has id 0, as in Google's scripts.
 
 Examples:
 
@@ -56,7 +54,9 @@ _CACHE_SIZE = 1 << 16  # chunks of text that each process remembers
 
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
-    """The checks of the flags that need no file; a new vocabulary gets its size where none was given."""
+    """The checks of the flags that need no file; a new vocabulary gets its size where none was
+    given.
+    """
     adds_special = values["add_special_tokens"]
     refuse_if(adds_special and not values["extend"], "--add_special_tokens is about --extend, which is missing")
     if not values["input_file"]:
@@ -78,7 +78,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     vocab_size, first = values["vocab_size"] or VOCAB_SIZE, first_tokens(reserved)
     if vocab_size <= len(first):
         raise InputError(
-            f"--vocab_size={vocab_size} is too small: {len(first)} special and reserved tokens come before those of the "
+            f"--vocab_size={vocab_size} is too small: {len(first)} special and reserved tokens come before the tokens of the "
             "text"
         )
     return values | {"vocab_size": vocab_size}

@@ -1,9 +1,9 @@
 """Convert a BERT with its heads between Google's TF1 checkpoints, Hugging Face folders, Keras .weights.h5 files, and modules
-for tensorflow-hub, which hold the encoder alone.
+for tensorflow-hub, which hold only the encoder.
 
-A Hugging Face folder gets model.safetensors, config.json, vocab.txt and the tokenizer's files, which transformers
-loads without a missing or unexpected key. With --check both models are run, and have to agree. The same weights come
-back, bit for bit, in the second example. Optimizer state is left behind.
+A Hugging Face directory gets model.safetensors, config.json, vocab.txt and the tokenizer's files; transformers loads it
+without a missing or unexpected key. --check runs both models, which must agree. The second example converts back, to the
+same weights bit for bit. Optimizer state is dropped.
 
 Examples:
 
@@ -39,7 +39,9 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 
 
 def run(settings: ConvertSettings) -> dict:
-    """Do what the settings say; returns what was done: `converted`, `left_out`, `unused` names, `files`, `differences`."""
+    """Do what the settings say; returns what was done: `converted`, `left_out`, `unused` names,
+    `files`, `differences`.
+    """
     changes, random_seed = settings.changes, settings.seed.random_seed
     overwrite = settings.paths.overwrite
     checkpoint = find_source(settings.paths.source, settings.model.strict)
@@ -59,7 +61,8 @@ def run(settings: ConvertSettings) -> dict:
     with staging_folder(target.folder) as staged:
         names = write(staged, converted)
         differences = compare(staged, converted, random_seed) if changes.check else None
-        # A checkpoint may be converted in its own folder, whose files then belong to the new one, too.
+        # A checkpoint may be converted in its own folder, whose files then belong to the new one,
+        # too.
         at_home = files.real(target.folder) == files.real(checkpoint.folder)
         written = publish(staged, target, names, overwrite, at_home)
     LOG.info("wrote into %s: %s", target.folder, ", ".join(written))

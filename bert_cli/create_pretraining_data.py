@@ -1,14 +1,15 @@
 """Make masked-LM and next-sentence instances from plain text, as Google's create_pretraining_data.py does.
 
-It reads one sentence a line, with a blank line between documents, and writes TFRecord files for bert-pretrain, or for
-Google's run_pretraining.py: for the same seed, Google's records. It shows the first of them and ends with a table:
-documents, sentences, instances, share of random next sentences, of masked and of cut-off tokens, tokens per second.
+It reads text with one sentence per line and empty lines between documents, and writes TFRecord files for bert-pretrain or
+for Google's run_pretraining.py: for the same seed, Google's records. It shows the first records and ends with a table:
+documents, sentences, instances, fractions of random next sentences, masked tokens and truncated tokens, tokens per second.
 
-For a large corpus, --num_workers=8 --output_file=data.tfrecord@16 uses eight processes, in little memory, and writes
-data.tfrecord-00000-of-00016 and so on. The instances are then other ones, though of the same kind; they depend on
---random_seed and --num_shards, not on --num_workers. Room on the disk is needed for twice the output.
---runner=dataflow makes the same records on many machines, with Apache Beam (the extra `beam`): from as many files as
-machines are to read at once, all on a filesystem that they see.
+For a large corpus, --num_workers=8 --output_file=data.tfrecord@16 uses eight processes, in little
+memory, and writes data.tfrecord-00000-of-00016 and so on. The instances then differ from Google's,
+with the same statistics; they depend on --random_seed and --num_shards, not on --num_workers. The
+disk needs room for twice the output. --runner=dataflow makes the same records on many machines,
+with Apache Beam (the extra `beam`): with one input file or more for each machine, on a filesystem
+that all of them see.
 
 Examples:
 
@@ -97,13 +98,15 @@ def run(settings: CreateDataSettings) -> dict:
 def _make_here(
     job: Job, inputs: list[str], outputs: list[str], settings: CreateDataSettings, examples: int
 ) -> dict[str, Any]:
-    """Write the files with processes of this machine, and log so many instances; returns counts, and reading_seconds."""
+    """Write the files with processes of this machine and log the first instances; returns counts
+    and reading_seconds.
+    """
     began = time.monotonic()
     # On the disk of the output, which must have the room anyway.
-    beside = None if files.is_remote(outputs[0]) else os.path.dirname(outputs[0]) or "."
+    parent = None if files.is_remote(outputs[0]) else os.path.dirname(outputs[0]) or "."
     with (
         atomic_paths(outputs) as paths,
-        tempfile.TemporaryDirectory(prefix=".writing-", dir=beside) as folder,
+        tempfile.TemporaryDirectory(prefix=".writing-", dir=parent) as folder,
         Workers(settings.workers.num_workers, job) as workers,
     ):
         corpus = read_corpus(inputs, workers, folder, settings.text_files.encoding)

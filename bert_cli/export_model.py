@@ -1,10 +1,10 @@
 """Export a model for use without this package: a classifier for TensorFlow Serving, modules for tensorflow-hub, or ONNX.
 
---format=saved_model writes a SavedModel that takes raw text and gives label names and probabilities; the vocabulary
-is an asset of it. --format=hub writes EXPORT_DIR/encoder and EXPORT_DIR/preprocess, with the interfaces of the
-published BERT modules. Who loads a model that takes text must have imported tensorflow_text before; TensorFlow
-Serving has its operations built in. --format=onnx writes EXPORT_DIR/model.onnx, which takes token ids: a classifier,
-a tagger, a model of answers, or an encoder.
+--format=saved_model writes a SavedModel that takes raw text and returns label names and probabilities; the
+vocabulary is one of its assets. --format=hub writes EXPORT_DIR/encoder and EXPORT_DIR/preprocess, with the interfaces of the
+published BERT modules. Import tensorflow_text before you load a model that takes text; TensorFlow Serving has its operations
+built in. --format=onnx writes EXPORT_DIR/model.onnx, which takes token ids: a classifier,
+a tagger, a question-answering model, or an encoder.
 
 Examples:
 

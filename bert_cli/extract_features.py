@@ -1,11 +1,12 @@
-"""Vectors of texts from a pre-trained BERT: of each token, as Google's extract_features.py writes them, of each word, or one
-for each text.
+"""Extract vectors from a pre-trained BERT: of tokens, as Google's extract_features.py writes them,
+of words, or one for each text.
 
-A line of the input is a text, or two with ' ||| ' between; blank lines count, so that line i of the output is that of
-line i. --show_attention="the cat sees a dog" prints the strongest attention links of a text, and does nothing else; with
---attention_of=cat the words that "cat" attends to, and with --attention_map=map.html heat maps of all layers and heads.
-Of several input files (--input_file='part-*.txt') each gets an output of its own; --shard divides them among processes.
-Without --init_checkpoint the built-in model computes, as in the examples.
+A line of the input is a text, or a pair separated by ' ||| '; empty lines count, so that line i of
+the output belongs to line i of the input. --show_attention="the cat sees a dog" prints the
+strongest attention links of a text, and does nothing else; with --attention_of=cat the words that
+"cat" attends to, and with --attention_map=map.html heat maps of all layers and heads. Several input
+files (--input_file='part-*.txt') get one output each; --shard divides them among processes. Without
+--init_checkpoint the built-in model is used, as in the examples.
 
 Examples:
 

@@ -1,13 +1,13 @@
-"""Fill the blanks of a text with a pre-trained BERT, and tell whether one sentence follows another.
+"""Predict masked words with a pre-trained BERT, and whether one sentence follows another.
 
-It prints the most probable words for each [MASK] with their probabilities. "FIRST ||| SECOND" also gets the
-probability that the second text follows the first. With --input_file=texts.txt, a text a line, the answers are JSON,
-one object a line:
+It prints the most probable words for each [MASK] with their probabilities. "FIRST ||| SECOND" also
+gets the probability that the second text follows the first. With --input_file=texts.txt, one text
+per line, the answers are JSON, one object per line:
 
     {"text": …, "masks": [[{"token": …, "probability": …}, …], …],
      "next_sentence_probability": …}
 
-Without --init_checkpoint the built-in model answers. It was trained without next sentences.
+Without --init_checkpoint the built-in model is used. It was trained without next sentences.
 
 Examples:
 
@@ -48,7 +48,9 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 
 
 def read_texts(texts: Sequence[str], input_file: str, encoding: str) -> Iterator[tuple[str, str]]:
-    """(place for error messages, text) of each text, else of each line of the file; its blank lines are passed over."""
+    """(place for error messages, text) of each text, else of each line of the file; its blank lines
+    are passed over.
+    """
     if texts:
         yield from ((f"text {number}", text) for number, text in enumerate(texts, start=1))
         return
@@ -60,7 +62,9 @@ def read_texts(texts: Sequence[str], input_file: str, encoding: str) -> Iterator
 
 
 def run(settings: FillMaskSettings) -> list[dict]:
-    """Do what the settings say; returns the records of texts that were given as words, else an empty list."""
+    """Do what the settings say; returns the records of texts that were given as words, else an
+    empty list.
+    """
     words, top_k = settings.candidates.texts, settings.candidates.top_k
     input_file, output_file = settings.files.input_file, settings.files.output_file
     if input_file and input_file != STANDARD:

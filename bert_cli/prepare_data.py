@@ -1,8 +1,8 @@
-"""Make train.tsv, dev.tsv and test.tsv, as bert-classify --task_name=cola reads them, of a table or of JSON lines.
+"""Split a table or JSON lines into train.tsv, dev.tsv and test.tsv for bert-classify --task_name=cola.
 
-It reads a .tsv, .csv or .jsonl file, also as .gz, row by row, however large, and writes into the folder train.tsv and
-dev.tsv (id, label, an empty column, text) and test.tsv (id, text, under a header). Tabs and line ends in a text
-become blanks, labels stay as they are, and of each label the same share lands in each file. It ends with a table:
+It reads a .tsv, .csv or .jsonl file, also as .gz, row by row, and writes train.tsv and dev.tsv (id, label, an empty
+column, text) and test.tsv (id, text, with a header). Tabs and line ends in a text become spaces, labels stay unchanged,
+and the split is stratified by label. It ends with a table:
 
     rows read    64
     train.tsv    42    a 28, b 14
@@ -12,8 +12,8 @@ become blanks, labels stay as they are, and of each label the same share lands i
     left out      1    no label
     left out      1    another number of columns
 
-Without --text_column and --label_column it takes the columns whose names leave no doubt, and says which.
-bert-classify also reads such files as they are: see its --train_file.
+Without --text_column and --label_column the columns are detected and logged. bert-classify also reads such files
+directly: see its --train_file.
 
 Examples:
 

@@ -1,8 +1,8 @@
-"""Make the page of a training run, or one page that compares several.
+"""Write the report of a training run, or a comparison of several runs.
 
-Of one output_dir it writes the report.html, as each training run does at its end: curves, scores, mistakes, the settings
-and the commands to repeat it, in one file that needs no network. Of several of one command (bert-report bert_output my_second)
-it writes a page on which the runs stand side by side: their results, their curves, and the settings that differ.
+For one output_dir it writes report.html, as each training run does at its end: curves, scores, mistakes, settings and the
+commands to repeat the run, in one file that needs no network. For several runs of one command (bert-report bert_output
+my_second) it writes a page that compares their results, their curves and the settings that differ.
 
 Examples:
 

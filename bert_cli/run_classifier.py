@@ -16,12 +16,12 @@ also .gz), and writes into output_dir:
     eval_examples.jsonl  rows of the evaluation, for that page
     labels.txt, vocab.txt, bert_config.json, flags.txt, run.json, checkpoint
 
-The last line is what a later run needs, so that `bert-classify --do_predict --output_dir=bert_output` is enough then.
-With a downloaded model, add --init_checkpoint=MODEL/bert_model.ckpt; its vocab.txt and bert_config.json are found
-beside it. `bert-classify --output_dir=bert_output --text "a text"` prints the label and the probabilities of
-a new text as JSON, --explain which of its words mattered;
---input_file answers a text a line, or a table as --predict_file reads it. Of several files of --input_file or
---predict_file ('part-*.txt') each gets an output of its own; --shard divides them among processes.
+Later runs need only the directory: `bert-classify --do_predict --output_dir=bert_output`. With a downloaded model, add
+--init_checkpoint=MODEL/bert_model.ckpt; vocab.txt and bert_config.json are found next to it.
+`bert-classify --output_dir=bert_output --text "a text"` prints the label and the probabilities of a new text as JSON,
+and --explain shows the contribution of each word. --input_file classifies one text per line, or a table as
+--predict_file does. Several files of --input_file or --predict_file ('part-*.txt') get one output each; --shard
+divides them among processes.
 
 Examples:
 
@@ -82,7 +82,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
 
 
 def _check_task_columns(task_name: str, given: frozenset[str]) -> None:
-    """InputError for a flag about the columns of own files where all files are those of a task, which it would not change."""
+    """InputError for a flag about the columns of own files if all files belong to a task: it would have no effect."""
     for name in ("text_column", "label_column", "predict_header"):
         refuse_if(
             name in given,

@@ -1,8 +1,7 @@
-"""Pre-train a BERT with masked words and next sentences, and evaluate it, as Google's run_pretraining.py does.
+"""Pre-train a BERT by masked-LM and next-sentence prediction, and evaluate it, as Google's run_pretraining.py does.
 
-It trains on plain text (a sentence a line, a blank line between documents) with masks and pairs drawn anew in each
-pass, or on TFRecord files of bert-create-pretraining-data; which of both it is, the files tell. It writes into
-output_dir:
+It trains on plain text (one sentence per line, empty lines between documents) with new masks and pairs in each pass, or
+on TFRecord files of bert-create-pretraining-data; the kind of file is detected. It writes into output_dir:
 
     model.ckpt-N      the weights after N steps, in Google's format
     eval_results.txt  accuracy and loss of masked words and next sentences
@@ -14,7 +13,7 @@ output_dir:
     vocab.txt, bert_config.json, flags.txt, run.json, checkpoint
 
 so that `bert-classify --init_checkpoint=pretrained` and `bert-fill-mask --init_checkpoint=pretrained` need nothing
-else. bert-build-vocab makes a vocabulary of other text than that of the examples.
+else. bert-build-vocab makes a vocabulary from your own text.
 
 Examples:
 

@@ -1,4 +1,4 @@
-"""Fine-tune a BERT to find answers in texts, evaluate it, and answer questions, as Google's run_squad.py does.
+"""Fine-tune a BERT for extractive question answering, evaluate it, and answer questions, as Google's run_squad.py does.
 
 It writes into output_dir:
 
@@ -15,7 +15,7 @@ It writes into output_dir:
     eval_examples.jsonl     rows of the evaluation, for that page
     vocab.txt, bert_config.json, flags.txt, run.json, checkpoint
 
-The folder is enough for later runs: --question answers one about --context, --input_file=questions.jsonl one a line.
+Later runs need only the directory: --question answers a question about --context, --input_file=questions.jsonl one per line.
 The first example reaches an exact match of 82 to 85 and an F1 of 85 to 88 with the built-in model. --score_only scores a
 file of predictions.
 
@@ -43,7 +43,9 @@ _ALONE = ("question", "input_file", "score_only")
 
 
 def check(values: dict, given: frozenset[str]) -> dict:
-    """The values of all flags, with what a training run left in flags.txt; InputError for what does not go together."""
+    """The values of all flags, with what a training run left in flags.txt; InputError for what does
+    not go together.
+    """
     _check_task(values)
     complete(values)
     if not values["do_train"] and not values["score_only"]:
@@ -88,10 +90,11 @@ def _check_task(values: dict) -> None:
 
 
 def run(settings: SquadSettings) -> dict:
-    """Do what the settings say; returns the report that is also written to run_report.json, or scores, or an answer.
+    """Do what the settings say; returns the report that is also written to run_report.json, or
+    scores, or an answer.
 
-    A training run goes through driver.run, as in every command that trains: SquadTask.open, .read, .plan, .make_model
-    (names the head, whose file has the loss), .train, .evaluate, .predict.
+    A training run goes through driver.run, as in every command that trains: SquadTask.open, .read,
+    .plan, .make_model (names the head, whose file has the loss), .train, .evaluate, .predict.
     """
     if settings.scoring.score_only:
         return score_file(settings)

@@ -1,7 +1,7 @@
-"""Tag words, such as those of names, with a BERT: fine-tune it, evaluate it, and predict.
+"""Fine-tune a BERT for named-entity recognition or another token classification, evaluate it, and predict.
 
-It trains on train.txt (a word and its tag a line, a blank line between sentences; B-/I-, IOB1, BIOES or bare types)
-or train.jsonl of data_dir, scores dev.txt by entities as conlleval does, tags test.txt, and writes into output_dir:
+It trains on train.txt (one word and its tag per line, empty lines between sentences; B-/I-, IOB1, BIOES or bare types)
+or train.jsonl of data_dir, scores the entities of dev.txt as conlleval does, tags test.txt, and writes into output_dir:
 
     model.ckpt-N            the weights after N steps, in Google's format
     eval_results.txt        the scores of the dev file
@@ -14,8 +14,8 @@ or train.jsonl of data_dir, scores dev.txt by entities as conlleval does, tags t
     eval_examples.jsonl     rows of the evaluation, for that page
     labels.txt, vocab.txt, bert_config.json, flags.txt, run.json, checkpoint
 
-The last line is what a later run needs. --text prints each word of a new text with its tag, and the entities with
-their places in the text as JSON; --input_file does it line by line.
+Later runs need only the directory. --text prints each word of a new text with its tag, and the entities with their
+character offsets as JSON; --input_file does so line by line.
 
 Examples:
 
@@ -37,7 +37,9 @@ _FILES = ("data_dir", "dev_file", "test_file")
 
 
 def check(values: dict, given: frozenset[str]) -> dict:
-    """The values of all flags, with what a training run left in flags.txt; InputError for what does not go together."""
+    """The values of all flags, with what a training run left in flags.txt; InputError for what does
+    not go together.
+    """
     interactive.check_interactive_flags(values, given, ("do_train", "do_eval", "do_predict"))
     refuse_table(values["input_file"])
     values = complete_values(TagSettings, values, given, _FILES if "data_dir" in given else ())
@@ -46,10 +48,12 @@ def check(values: dict, given: frozenset[str]) -> dict:
 
 
 def run(settings: TagSettings) -> dict:
-    """Do what the settings say; returns the report, which is also written to run_report.json unless text is tagged.
+    """Do what the settings say; returns the report, which is also written to run_report.json unless
+    text is tagged.
 
-    A training run goes through driver.run, as in every command that trains: TaggingTask.open, .read, .plan, .make_model
-    (names the head, whose file has the loss), .train, .evaluate, .predict.
+    A training run goes through driver.run, as in every command that trains: TaggingTask.open,
+    .read, .plan, .make_model (names the head, whose file has the loss), .train, .evaluate,
+    .predict.
     """
     if settings.new.text or settings.files.input_file:
         return tag_text(settings)

@@ -1,9 +1,8 @@
-"""Show the tokens, ids and segments of a text, as a model reads them.
+"""Show the tokens, ids and segments of a text, the input of a model.
 
-Texts are words of the command line, in quotes, or lines of --input_file; two texts with ` ||| ` between are a pair. The
-vocabulary is that of the model that --init_checkpoint names, of --vocab_file, or of the built-in model. A word that the
-vocabulary does not have is [UNK]; the table shows which one it was. With --format=jsonl each text is an object with the
-keys tokens, input_ids and segment_ids.
+Texts are arguments of the command, in quotes, or lines of --input_file; ` ||| ` separates the texts of a pair. The
+vocabulary is the one of --init_checkpoint, --vocab_file or the built-in model. An unknown word becomes [UNK], and the
+table shows the word. With --format=jsonl each text is an object with the keys tokens, input_ids and segment_ids.
 
 Examples:
 

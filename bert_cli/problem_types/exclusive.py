@@ -90,7 +90,7 @@ class SingleLabel(Exclusive):
     """Labels are names; label_ids int32 [n], the index of the name."""
 
     name = "single_label"
-    summary = "one label of several"
+    summary = "one label per text"
     metrics = ("eval_accuracy", "eval_mcc", "eval_f1", *classification.LOSSES)
     hugging_face = "single_label_classification"
 
@@ -183,7 +183,7 @@ class MultipleChoice(Exclusive):
     """
 
     name = "multiple_choice"
-    summary = "the right one of --choice_columns"
+    summary = "multiple choice, one of --choice_columns"
     metrics = ("eval_accuracy", *classification.LOSSES)
     head_type = CHOICE
     has_endings = True

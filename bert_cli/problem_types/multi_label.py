@@ -40,7 +40,7 @@ class MultiLabel(ProblemType):
     """Labels are a tuple of 0 and 1 for each of L names; label_ids float32 [n, L]."""
 
     name = "multi_label"
-    summary = "each label is there or not"
+    summary = "any number of labels per text"
     metrics = (
         "eval_micro_f1", "eval_macro_f1", "eval_subset_accuracy", "eval_roc_auc", "eval_roc_auc_micro",
         "eval_average_precision", *LOSSES,

@@ -21,7 +21,7 @@ class Regression(ProblemType):
     """Labels are decimals as text; label_ids float32 [n]."""
 
     name = "regression"
-    summary = "a number"
+    summary = "a number to predict"
     metrics: tuple[str, ...] = ("eval_pearson", "eval_spearman", "eval_rmse", "eval_mae", *LOSSES)
     label_dtype = "float32"
     activation = "identity"

@@ -109,8 +109,8 @@ def check_sweep(settings: TrainingSettings, does_train: bool, does_eval: bool, d
     refuse_if(settings.sweep.num_runs > 1, f"{both % 'num_runs'}; give one of them")
     refuse_if(
         does_predict,
-        "--cross_validation leaves no model that predicts the test file; leave --do_predict out, and train on all rows for "
-        "it without --cross_validation",
+        "--cross_validation leaves no model that predicts the test file; leave --do_predict out, and train on all "
+        "rows for it without --cross_validation",
     )
     refuse_if(
         settings.early_stopping.eval_every,

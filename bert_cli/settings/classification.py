@@ -18,8 +18,8 @@ class Classification(FlagGroup, heading="Data"):
 
     task_name: str = deciding(
         "",
-        "cola (four columns, any labels), sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, ax, xnli or swag; none for your own "
-        "files",
+        "task of GLUE, or another: cola (four columns, any labels), sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, "
+        "ax, xnli or swag; not given for your own files",
         remembered=True,
         read=str.lower,
         usual=TASK_NAMES,
@@ -31,16 +31,16 @@ class Distillation(FlagGroup, heading="Training"):
     """Training a classifier on the probabilities of another one (Hinton et al., 2015)."""
 
     distill_from: str = option(
-        "", "folder of a trained classifier of the same labels, whose probabilities are learnt too", path=True
+        "", "distillation: directory of a trained classifier with the same labels, the teacher", path=True
     )
     unlabeled_file: str = option(
         "",
-        "with --distill_from: texts without labels to learn its probabilities on, a text a line or a table",
+        "distillation: unlabelled texts for --distill_from, one per line or a table",
         path=True,
     )
-    distill_temperature: float = deciding(2.0, "what the logits of both are divided by for --distill_from", lower=0.0)
+    distill_temperature: float = deciding(2.0, "distillation temperature of --distill_from", lower=0.0)
     distill_share: float = deciding(
-        0.5, "share of --distill_from in the loss; the rest is that of the labels", lower=0.0, upper=1.0
+        0.5, "weight of the distillation loss; the rest is the loss of the labels", lower=0.0, upper=1.0
     )
 
 
@@ -59,16 +59,16 @@ class ClassifySettings(TrainingSettings):
     data: DataFiles = group(
         DataFiles,
         {
-            "data_dir": "folder with train.tsv, dev.tsv and test.tsv (names as the task has them)",
+            "data_dir": "directory with train.tsv, dev.tsv and test.tsv, or the task's own file names",
             "train_file": {
-                "help": "the file to train on: .tsv, .csv, .jsonl, each also .gz; instead of --task_name and --data_dir, or "
-                "with --task_name in place of its file",
+                "help": "training file (.tsv, .csv or .jsonl, also .gz) instead of --task_name and --data_dir, or "
+                "with --task_name instead of its training file",
                 "remembered": True,
             },
-            "dev_file": "the file to evaluate",
-            "test_file": "the file to predict, with or without labels",
-            "predict_file": "texts to predict, whose labels are not looked at; .txt: a text a line; with --do_predict alone "
-            "also a pattern such as 'part-*.tsv' for several files",
+            "dev_file": "dev file to evaluate",
+            "test_file": "test file to predict, with or without labels",
+            "predict_file": "file to predict; its labels are ignored; .txt: one text per line; with --do_predict "
+            "alone also a pattern such as 'part-*.tsv' for several files",
         },
         data_dir="data",
     )
@@ -79,18 +79,18 @@ class ClassifySettings(TrainingSettings):
     encoding: Encoding = group(Encoding)
     model: ModelFiles = group(ModelFiles)
     hub: Hub = group(Hub)
-    phases: Phases = group(Phases, {"do_train": "train on the train file", "do_eval": "evaluate on the dev file"})
+    phases: Phases = group(Phases, {"do_train": "train on the training file", "do_eval": "evaluate on the dev file"})
     inference: Inference = group(Inference, without=("decoding",))
     text_files: TextFiles = group(TextFiles)
     new: NewText = group(NewText, {"text": "classify this text with a trained model and print the result as JSON"})
     files: Files = group(
         Files,
         {
-            "input_file": "classify a text a line, or a pair with ' ||| ' between, with a trained model; a .tsv, .csv or "
-            ".jsonl is read as --predict_file is; - for standard input; the result is JSON; a pattern such as 'part-*.txt' "
-            "for several files",
-            "output_file": "file for the JSON lines of --input_file, - for standard output; of several input files the "
-            "beginning of the names, as in NAME-00000-of-00003",
+            "input_file": "classify this file with a trained model: one text per line, or a pair separated by ' ||| "
+            "'; tables (.tsv, .csv, .jsonl) as for --predict_file; - for standard input; a pattern such as "
+            "'part-*.txt' for several files; the result is JSON lines",
+            "output_file": "file for the JSON lines of --input_file, - for standard output; for several input files "
+            "the prefix of the names, as in NAME-00000-of-00003",
         },
         output_file="-",
     )

@@ -1,4 +1,4 @@
-"""What is trained, how, and on which loss: the groups of controls that the commands that train share."""
+"""Training hyperparameters that all commands that train share: frozen layers, optimizer, dropout, head input, loss."""
 
 import dataclasses
 from typing import Any
@@ -16,23 +16,21 @@ _MOST_DROPOUT = 0.99
 class LayerRates(FlagGroup, heading="Controls"):
     """Which layers are trained, and how fast."""
 
-    freeze_encoder: bool = deciding(
-        False, "train nothing but what stands on top of the encoder, which is left as it is"
-    )
+    freeze_encoder: bool = deciding(False, "train only the head; the encoder is frozen")
     freeze_layers: int | None = deciding(
-        None, "leave the embeddings and so many of the lowest layers as they are; 0: the embeddings alone", lower=0,
+        None, "freeze the embeddings and the lowest N layers; 0: only the embeddings", lower=0,
     )  # fmt: skip
     layerwise_lr_decay: float = deciding(
         1.0,
-        "d: of L layers the top one has d times the learning rate, each layer d times that of the one above, the embeddings "
-        "d^(L+1); the head and the pooler have all of it",
+        "layer-wise learning-rate decay d; of L layers, layer i from 0 has d^(L-i) times the learning rate, the "
+        "embeddings d^(L+1), pooler and head 1",
         lower=0.0,
         upper=1.0,
     )
 
     @property
     def is_default(self) -> bool:
-        """Whether all layers are trained alike, as far as freeze_layers and layerwise_lr_decay say."""
+        """Whether freeze_layers and layerwise_lr_decay treat all layers in the same way."""
         return self.freeze_layers is None and self.layerwise_lr_decay == 1.0
 
 
@@ -41,27 +39,24 @@ class Optimization(FlagGroup, heading="Controls"):
 
     optimizer: str = deciding(
         "adamw",
-        "adamw: Google's; adam: with bias correction and without weight decay, as in Keras; lamb: for large batches; nadam: "
-        "Adam with Nesterov's momentum",
+        "optimizer; adamw: Google's; adam: with bias correction and without weight decay, as in Keras; lamb: for "
+        "large batches; nadam: Adam with Nesterov momentum",
         choices=("adamw", ADAM, "lamb", "nadam"),
     )
-    bias_correction: bool = deciding(
-        False, "of adamw: divide its moments by 1 - beta^t, as other libraries do; Google's scripts do not"
-    )
+    bias_correction: bool = deciding(False, "Adam's bias correction in adamw; Google's scripts have none")
     weight_decay: float = deciding(
-        0.01, "what each weight but biases and normalisation shrinks by, times the learning rate", lower=0.0
+        0.01, "decoupled weight decay; biases and LayerNorm weights are not decayed", lower=0.0
     )
     lr_schedule: str = deciding(
-        "linear", "how the learning rate goes on after its rise: linear (Google's) or cosine to 0, or constant",
+        "linear", "learning-rate schedule after the warm-up: linear (Google's) or cosine decay to 0, or constant",
         choices=("linear", "cosine", "constant"),
     )  # fmt: skip
     gradient_accumulation_steps: int = deciding(
-        1, "compute each update's --train_batch_size in so many parts, one after the other, which takes less memory",
+        1, "micro-batches per update (gradient accumulation); --train_batch_size stays the batch of an update",
         lower=1,
     )  # fmt: skip
     auto_batch: bool = option(
-        False, "where memory does not suffice for the first update, compute it and all others in twice as many parts, as "
-        "often as it takes",
+        False, "on out-of-memory in the first step, double the accumulation steps and retry",
     )  # fmt: skip
 
 
@@ -69,23 +64,23 @@ class Dropout(FlagGroup, heading="Controls"):
     """Dropout of the encoder."""
 
     hidden_dropout_prob: float | None = deciding(
-        None, "dropout of the encoder's layers; default: as bert_config.json says", lower=0.0, upper=_MOST_DROPOUT
+        None, "dropout of the encoder's layers; default: from bert_config.json", lower=0.0, upper=_MOST_DROPOUT
     )
     attention_dropout_prob: float | None = deciding(
         None,
-        "dropout of the attention probabilities; default: as bert_config.json says",
+        "dropout of the attention probabilities; default: from bert_config.json",
         lower=0.0,
         upper=_MOST_DROPOUT,
     )
 
 
 class Head(FlagGroup, heading="Controls"):
-    """What the classifier reads, and its dropout."""
+    """Input and dropout of the classifier."""
 
-    classifier_dropout: float = deciding(0.1, "dropout of what the classifier reads", lower=0.0, upper=_MOST_DROPOUT)
+    classifier_dropout: float = deciding(0.1, "dropout before the classifier", lower=0.0, upper=_MOST_DROPOUT)
     head_input: str = deciding(
         POOLED.name,
-        f"what the classifier reads: {'; '.join(f'{each.name}: {each.description}' for each in HEAD_INPUTS.values())}",
+        f"input of the classifier; {'; '.join(f'{each.name}: {each.description}' for each in HEAD_INPUTS.values())}",
         choices=tuple(HEAD_INPUTS),
         remembered=True,
     )
@@ -112,23 +107,28 @@ def check_class_weights(text: str) -> str:
             given_weights(text)
         except ValueError:
             raise InputError(
-                f"--class_weights={text}: {BALANCED}, or a number from 0 on for each label, such as 0=1,1=2.5, is needed"
+                f"--class_weights={text}: {BALANCED}, or a number from 0 on for each label, such as 0=1,1=2.5, is "
+                f"needed"
             ) from None
     return text
 
 
 class Loss(FlagGroup, heading="Controls"):
-    """The loss, and what its examples count."""
+    """The loss, and the weights of its examples."""
 
-    loss: str = deciding("cross_entropy", "focal: what is predicted well already counts less", choices=LOSSES)
-    focal_gamma: float = deciding(2.0, "how much less, with --loss=focal: the power of 1 - p", lower=0.0)
+    loss: str = deciding(
+        "cross_entropy",
+        "loss function; focal: focal loss, examples that are predicted well count less",
+        choices=LOSSES,
+    )
+    focal_gamma: float = deciding(2.0, "focusing parameter γ of --loss=focal; 0: cross-entropy", lower=0.0)
     label_smoothing: float = deciding(
-        0.0, "share of each label that is spread evenly over all labels", lower=0.0, upper=0.99
+        0.0, "label smoothing: fraction of the target spread evenly over all labels", lower=0.0, upper=0.99
     )
     class_weights: str = deciding(
         NO_WEIGHTS,
-        "what the examples of a label count in the loss: balanced: each label as much as any other; or label=weight,… "
-        "(1 for those not named)",
+        "class weights of the loss; balanced: inversely proportional to the frequency of the label; or "
+        "label=weight,… (1 for other labels)",
         read=check_class_weights,
     )
 

@@ -18,32 +18,31 @@ LITERAL, CSV_QUOTES = "none", "csv"  # of --quoting
 class DataFiles(FlagGroup, heading="Data"):
     """Files of examples: a directory with all of them, or each by its name."""
 
-    data_dir: str = remembered("", "folder with the data", path=True)
-    train_file: str = option("", "the file to train on", path=True)
-    dev_file: str | None = remembered(None, "the file to evaluate, instead of that of data_dir", path=True)
-    test_file: str | None = remembered(None, "the file to predict, instead of that of data_dir", path=True)
-    predict_file: str = option("", "the file to predict", path=True)
+    data_dir: str = remembered("", "directory with the data files", path=True)
+    train_file: str = option("", "training file", path=True)
+    dev_file: str | None = remembered(None, "dev file, instead of data_dir's", path=True)
+    test_file: str | None = remembered(None, "test file to predict, instead of data_dir's", path=True)
+    predict_file: str = option("", "file to predict", path=True)
     header: str = remembered(
         "auto",
-        "whether the first row of a file is a header; auto: Google's rule for a task, what it looks like for your own file",
+        "whether the first row of a file is a header; auto: Google's rule for a task, detected for your own file",
         choices=("auto", "yes", "no"),
     )
     predict_header: str | None = passing(
         None,
-        "whether the first row of --predict_file is a header; default: what --header says in the same command, else what "
-        "it looks like",
+        "whether the first row of --predict_file is a header; default: --header of the same command, else detected",
         choices=("auto", "yes", "no"),
     )
     quoting: str = remembered(
         LITERAL,
-        f"quotes in .tsv and .txt files; {LITERAL}: ordinary characters, as in Google's files; {CSV_QUOTES}: a cell in quotes "
-        "may hold tabs, line ends and doubled quotes, as pandas writes it",
+        f"quotes in .tsv and .txt files; {LITERAL}: ordinary characters, as in Google's files; {CSV_QUOTES}: a cell "
+        "in quotes may hold tabs, line ends and doubled quotes, as pandas writes it",
         choices=(LITERAL, CSV_QUOTES),
     )
 
 
 class TextForm(NamedTuple):
-    """How the text of a file is written: the values of --encoding and --quoting."""
+    """The form of a text file: the values of --encoding and --quoting."""
 
     encoding: str = UTF_8
     quoting: str = LITERAL
@@ -53,23 +52,24 @@ PLAIN = TextForm()
 
 
 class Columns(FlagGroup, heading="Your own files"):
-    """Where the parts of an example stand in a table: the name of a column in the header, or its number from 0. None: the
-    column whose name leaves no doubt, or without a header the column whose values leave no doubt.
+    """The columns of the parts of an example: the name of a column in the header, or its number from 0. None: the column is
+    detected by its name, or without a header by its values.
     """
 
     text_column: str | None = remembered(
         None,
-        "column of the text, by name or by number from 0; default: the column whose name (text, sentence, review, "
-        "comment_text, …), or without a header whose values, leave no doubt",
+        "column of the text, by name or by number from 0; default: detected by its name (text, sentence, review, "
+        "comment_text, …), or without a header by its values",
     )
     text_b_column: str | None = remembered(None, "column of the second text of a pair")
     label_column: str | None = remembered(
         None,
-        "column of the label; default: the column whose name (label, class, stars, category, …), or without a header "
-        "whose values, leave no doubt; several columns of 0 and 1, with commas between, are labels that do not exclude "
-        "each other",
+        "column of the label; several columns of 0 and 1, separated by commas, are multi-label; default: detected by "
+        "its name (label, class, stars, category, …), or without a header by its values",
     )
-    id_column: str | None = remembered(None, "column of an id, which the predictions repeat; default: id, or none")
+    id_column: str | None = remembered(
+        None, "column of the id, which is copied to the predictions; default: id, or none"
+    )
 
     @property
     def label_columns(self) -> tuple[str, ...]:
@@ -101,7 +101,7 @@ class TrainedColumns:
         return dataclasses.replace(columns, **found)
 
     def number(self, field: str, width: int) -> int | None:
-        """The guess of a column by its number, in a table of so many columns; None without one."""
+        """The guess of a column by its number, in a table of `width` columns; None without one."""
         number = getattr(self.guessed, field)
         return int(number) if number and number.isdecimal() and int(number) < width else None
 
@@ -110,17 +110,17 @@ NOT_TRAINED = TrainedColumns()
 
 
 class Endings(FlagGroup, heading="Your own files"):
-    """The endings of multiple choice."""
+    """The endings in multiple-choice files."""
 
     choice_columns: tuple[str, ...] | None = remembered(
         None,
-        "columns of two or more endings of the text in --text_column, one of them the right one (multiple choice)",
+        "multiple choice: columns of the endings, two or more, separated by commas",
         **names_of("choice_columns", 2),
     )
     choice_labels: str = remembered(
         "auto",
-        "what the label column says of the right ending: its place, counted from 0 or from 1, its letter from A on, or the "
-        "name of its column; auto: what the first file with labels leaves no doubt of",
+        "multiple choice: meaning of the label column; 0 or 1: index of the correct ending, counted from 0 or from "
+        "1; letter: A, B, …; name: the name of its column; auto: detected in the first file with labels",
         choices=("auto", "0", "1", "letter", "name"),
     )
 
@@ -129,20 +129,20 @@ class LabelKind(FlagGroup, heading="Your own files"):
     """What the labels of a file are."""
 
     label_separator: str | None = remembered(
-        None, "what stands between several labels in one cell, such as ','; an empty cell has none"
+        None, "separator of several labels in one cell, such as ','; an empty cell has no label"
     )
     problem_type: str | None = remembered(
         None,
-        "what the labels are; "
+        "problem type of the labels; "
         + "; ".join(f"{each.name}: {each.summary}" for each in PROBLEM_TYPES.values())
-        + "; default: what the data is",
+        + "; default: detected in the data",
         choices=tuple(PROBLEM_TYPES),
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class HeldOut:
-    """The training rows that are held out for evaluation: a share of them, or a count; the first ones, or of each label alike.
+    """The training rows that are held out for evaluation: a fraction or a number, the first rows or stratified by label.
 
     False where none are.
     """
@@ -185,29 +185,29 @@ class DevSplit(FlagGroup, heading="Your own files"):
 
     dev_split: HeldOut = remembered(
         HeldOut(),
-        f"training rows to evaluate on: a share such as 0.1 or a count such as 200, of each label alike; {_FIRST}200: the "
-        "first 200 rows",
+        f"hold out training rows as dev data: a fraction such as 0.1 or a number such as 200, stratified by label; "
+        f"{_FIRST}200: the first 200 rows",
         read=read_held_out,
         write=str,
     )
-    dev_split_seed: int | None = remembered(None, "seed of the choice of --dev_split; default: random_seed", lower=0)
+    dev_split_seed: int | None = remembered(None, "seed of --dev_split; default: random_seed", lower=0)
 
 
-class Paths(FlagGroup, heading="From and to"):
-    """What is no flag on the command line of bert-prepare."""
+class Paths(FlagGroup, heading="Input and output"):
+    """The arguments of bert-prepare without a flag."""
 
     paths: tuple[str, ...] = option(
         (), "the file to read (.tsv, .csv, .jsonl, each also .gz) and the folder to write to", words=True, file=True
     )
 
 
-class RowSelection(FlagGroup, heading="Which rows go where"):
-    """Which rows of the file bert-prepare takes, and which of them go where."""
+class RowSelection(FlagGroup, heading="Splits"):
+    """The rows that bert-prepare takes, and how they are split."""
 
-    dev_split: float = option(0.1, "share of the rows, of each label alike, for dev.tsv", lower=0.0, upper=_MOST)
-    test_split: float = option(0.0, "share of the rows for test.tsv", lower=0.0, upper=_MOST)
-    max_rows: int | None = option(None, "at most so many rows, of each label in proportion", lower=1)
-    balance: bool = option(False, "as many rows of each label, namely those of the rarest")
+    dev_split: float = option(0.1, "fraction of the rows for dev.tsv, stratified by label", lower=0.0, upper=_MOST)
+    test_split: float = option(0.0, "fraction of the rows for test.tsv, stratified by label", lower=0.0, upper=_MOST)
+    max_rows: int | None = option(None, "maximum number of rows, stratified by label", lower=1)
+    balance: bool = option(False, "balance the labels: keep as many rows of each label as the rarest label has")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -217,7 +217,7 @@ class PrepareSettings:
     paths: Paths = group(Paths)
     columns: Columns = group(Columns)
     data: DataFiles = group(
-        DataFiles, {"header": "whether the first row is a header; auto: what it looks like"}, only=("header", "quoting")
+        DataFiles, {"header": "whether the first row is a header; auto: detected"}, only=("header", "quoting")
     )
     text_files: TextFiles = group(TextFiles)
     selection: RowSelection = group(RowSelection)

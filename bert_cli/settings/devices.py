@@ -12,28 +12,28 @@ from bert_cli.runtime.cluster import is_multi_worker
 class Devices(FlagGroup, heading="Devices"):
     """What computes, and in which precision."""
 
-    batch_size: int = option(32, "texts that are computed at once", lower=1)
+    batch_size: int = option(32, "batch size", lower=1)
     distribution_strategy: str = option(
         "auto",
-        "where to compute; auto takes a TPU with --use_tpu, all GPUs where there are several, several machines where "
+        "distribution strategy; auto: a TPU with --use_tpu, all GPUs if there are several, several machines if "
         "TF_CONFIG names them, else one device",
         choices=("auto", "one_device", "mirrored", "multi_worker", "tpu"),
     )
     num_virtual_devices: int = option(
         0,
-        "with --distribution_strategy=mirrored: so many logical devices on the CPU, to try several without GPUs",
+        "number of logical CPU devices for --distribution_strategy=mirrored, to try several devices without GPUs",
         lower=0,
     )
-    worker_timeout: int = option(600, "seconds to wait for the other processes that TF_CONFIG names", lower=1)
+    worker_timeout: int = option(600, "seconds to wait for the other processes of TF_CONFIG", lower=1)
     precision: str = option(
         "auto",
-        "dtype of matrix products; auto is bfloat16 where the hardware has it fast, else float32; int8 is for predictions and "
-        "features, on the CPU",
+        "dtype of matrix products; auto: bfloat16 if the hardware is fast in it, else float32; int8: for predictions "
+        "and features on the CPU",
         choices=(AUTO, *PRECISIONS),
     )
     engine: str = option(
         "auto",
-        "what computes predictions and features; auto is onnxruntime for int8, else TensorFlow; "
+        "inference engine of predictions and features; auto: onnxruntime for int8, else TensorFlow; "
         + "; ".join(engine.description for engine in ENGINES.values()),
         choices=(AUTO, TENSORFLOW, *ENGINES),
     )

@@ -7,7 +7,8 @@ from bert_cli.base.lines import UTF_8, read_encoding
 from bert_cli.base.names import RANDOM
 from bert_cli.flags.option import FlagGroup, deciding, option, passing, remembered
 
-# Tokens that predictions compute at once: with fewer, products are slower by a third, and so many take little memory.
+# Tokens that predictions compute at once: with fewer, matrix products are slower by a third (measured), and this number takes
+# little memory.
 LEAST_TOKENS = 4096
 AT_LEAST = f"at least {LEAST_TOKENS:,} tokens are computed at once"
 ALL = "all"  # of --shard
@@ -16,8 +17,8 @@ TUNED = "tuned"
 # Of --layers: its grammar for --help, and what commands read by themselves.
 LAYERS = "numbers from 0 or from -1 back, ranges with both ends such as -4:-1 or 1-3, 'embedding', 'all'"
 LAST_LAYER, LAST_LAYERS = "-1", "-1,-2,-3,-4"
-OF_TEXT = "--text"  # of --explain: the text is that of --text
-_ONCE = "give it once; of several texts each is a line of --input_file"
+OF_TEXT = "--text"  # of --explain: it takes the text of --text
+_ONCE = "give it once; several texts are lines of --input_file"
 DECODINGS = ("argmax", "viterbi")
 
 
@@ -57,37 +58,37 @@ class Files(FlagGroup, heading="Files"):
     output_file: str = passing("", "the file to write, - for standard output")
     shard: tuple[int, int] | None = passing(
         None,
-        "which of several input files, sorted by name, this process takes: i/n those at i, i + n, i + 2n and so on, from 0; "
-        f"{ALL}, the default: all of them, or where TF_CONFIG names several processes its own share. What is finished is not "
-        "computed again",
+        "share of the input files for this process, as i/n; files are sorted by name, and i/n takes the files i, i "
+        f"+ n, i + 2n, … from 0; {ALL} (the default) takes all files, or with TF_CONFIG this process's share; "
+        "finished files are not computed again",
         read=read_shard,
         usual=(ALL,),
     )
 
 
 class TextFiles(FlagGroup, heading="Data"):
-    """How the text files are written that a user gives."""
+    """The form of the user's text files."""
 
     encoding: str = option(
         UTF_8,
-        "encoding of the text files that are read, such as latin-1, cp1252 or utf-16",
+        "encoding of the input text files, such as latin-1, cp1252 or utf-16",
         read=read_encoding,
         usual=(UTF_8, "latin-1", "cp1252", "utf-16"),
     )
 
 
-class NewText(FlagGroup, heading="What to do"):
+class NewText(FlagGroup, heading="Mode"):
     """One text to answer with a trained model."""
 
-    text: str = passing("", "answer this text with a trained model and print the result", once=_ONCE)
+    text: str = passing("", "classify, tag or answer this text with a trained model and print the result", once=_ONCE)
     explain: str = passing(
         "",
-        "classify this text, or alone the one of --text, and show which of its words mattered; colours on a terminal, "
-        "else JSON",
+        "classify this text and show the contribution of each word; without a value: the text of --text; colours on "
+        "a terminal, else JSON",
         alone=OF_TEXT,
         once=_ONCE,
     )
-    text_b: str = passing("", "the second text of a pair whose first is --text", once=_ONCE)
+    text_b: str = passing("", "second text of a pair, with --text as the first", once=_ONCE)
 
 
 class Encoding(FlagGroup, heading="Data"):
@@ -95,15 +96,18 @@ class Encoding(FlagGroup, heading="Data"):
 
     labels: tuple[str, ...] | None = option(
         None,
-        "labels in the order of the output columns, such as 0,1,2; default: those of train.tsv",
+        "labels in the order of the output columns, such as 0,1,2; default: the labels of the training data",
         # A name with a comma cannot be given as a flag; such labels come from the data and are found there again.
         **names_of("labels", 1),
     )
-    max_seq_length: int = deciding(128, "longest input in tokens; what is longer is cut", lower=1, remembered=True)
+    max_seq_length: int = deciding(
+        128, "maximum sequence length in tokens; longer texts are truncated", lower=1, remembered=True
+    )
     long_text: str = deciding(
         TRUNCATE,
-        "of texts longer than max_seq_length: truncate cuts their ends off; head_tail keeps the first quarter and the last "
-        "three (Sun et al., 2019); windows cuts nothing: windows that overlap by half, whose logits are averaged",
+        "treatment of texts longer than max_seq_length; truncate: drop the end; head_tail: keep the first quarter "
+        "and the last three quarters of max_seq_length (Sun et al., 2019); windows: average the logits of windows "
+        "that overlap by half",
         choices=(TRUNCATE, HEAD_TAIL, WINDOWS),
         remembered=True,
     )
@@ -114,29 +118,34 @@ class ModelFiles(FlagGroup, heading="Model"):
 
     init_checkpoint: str = option(
         "",
-        "a TF1 checkpoint (prefix, file or folder), a Hugging Face folder, or an output_dir; random: train from random "
-        "weights; default: the built-in model",
+        "model to start from: a TF1 checkpoint (prefix, file or directory), a Hugging Face directory, or an "
+        "output_dir; random: random weights; default: the built-in model",
         path=True,
         usual=(RANDOM,),
     )
-    vocab_file: str | None = option(None, "vocab.txt; default: beside the checkpoint, or the built-in one", path=True)
+    vocab_file: str | None = option(
+        None, "vocabulary, vocab.txt; default: next to the checkpoint, or the built-in model's", path=True
+    )
     bert_config_file: str | None = option(
-        None, "bert_config.json; default: beside the checkpoint, or the built-in one", path=True
+        None, "model config, bert_config.json; default: next to the checkpoint, or the built-in model's", path=True
     )
     do_lower_case: bool | None = option(
         None,
-        "lower-case the text and strip accents; false for a cased model; default: as the model was trained, else true",
+        "lower-case the text and strip accents; false for a cased model; default: as in the training of the model, "
+        "else true",
     )
     strict: bool = passing(
         False,
-        "what speaks against the model's files (casing, size of the vocabulary, many unknown words) is an error, not a "
-        "warning",
+        "make doubts about the model's files (casing, size of the vocabulary, many unknown words) errors instead of "
+        "warnings",
     )
     allow_unknown: bool = passing(
-        False, "go on where the vocabulary lacks more than half of the words of a file, which is an error otherwise"
+        False, "accept a file with more than half of its words unknown to the vocabulary; an error otherwise"
     )
     gelu: str = remembered(
-        "auto", "form of gelu; auto: tanh for Google's config, erf for Hugging Face's", choices=("auto", "erf", "tanh")
+        "auto",
+        "form of GELU; auto: tanh with Google's config, erf with Hugging Face's",
+        choices=("auto", "erf", "tanh"),
     )
 
 
@@ -145,30 +154,32 @@ class Hub(FlagGroup, heading="Model"):
 
     hub_module: str | None = option(
         None,
-        "instead of --init_checkpoint an encoder for tensorflow-hub: a folder, a .tar.gz, or a URL, which tensorflow-hub "
-        "downloads and keeps; one that is no BERT is run as it is",
+        "tensorflow-hub encoder instead of --init_checkpoint: a directory, a .tar.gz, or a URL that tensorflow-hub "
+        "downloads and caches; an encoder other than BERT is used unchanged",
         path=True,
     )
     hub_preprocess: str | None = option(
-        None, "the preprocessor that belongs to it, for vocabulary and casing; default: as --hub_module says", path=True
+        None,
+        "tensorflow-hub preprocessor for vocabulary and casing; default: the preprocessor that --hub_module names",
+        path=True,
     )
-    hub_trainable: bool = deciding(True, "train the module too; false trains only what stands on top of it")
+    hub_trainable: bool = deciding(True, "train the module too; false: train only the head")
 
 
-class Phases(FlagGroup, heading="What to do"):
+class Phases(FlagGroup, heading="Mode"):
     """What a run does, and the directory that it writes to."""
 
     dry_run: bool = passing(
         False,
-        "with --do_train: read everything, train a few steps in memory, say how much time and memory the run will take, and "
-        "write nothing; it also says what is in the data: lengths, unknown words, duplicates, leaks, conflicting labels",
+        "estimate time and memory of --do_train from a few steps, and write nothing; also reports statistics of the "
+        "data: lengths, unknown words, duplicates, leaks, conflicting labels",
     )
     do_train: bool = option(False, "train on the training data")
-    do_eval: bool = option(False, "evaluate on the data held out for it")
-    output_dir: str = option("bert_output", "folder for checkpoints and results", path=True)
+    do_eval: bool = option(False, "evaluate on the dev data")
+    output_dir: str = option("bert_output", "directory for checkpoints and results", path=True)
     overwrite_output_dir: bool = passing(
         False,
-        "start over where output_dir holds another run; an interrupted run that this flag began goes on instead",
+        "start over if output_dir holds another run; an interrupted run that began with this flag is resumed instead",
     )
 
 
@@ -182,31 +193,31 @@ def read_threshold(text: str) -> str:
     return text
 
 
-class Inference(FlagGroup, heading="What to do"):
-    """How a run evaluates and predicts, and what it writes of it."""
+class Inference(FlagGroup, heading="Mode"):
+    """Evaluation and prediction, and the files that they write."""
 
     do_predict: bool = option(False, "predict the test file")
-    predict_batch_size: int = option(8, f"examples in a batch of the prediction; {AT_LEAST}", lower=1)
+    predict_batch_size: int = option(8, f"batch size of the prediction; {AT_LEAST}", lower=1)
     threshold: str = remembered(
         "0.5",
-        "of labels that do not exclude each other: the probability from which on a text has one; tuned: for each label the "
-        "one with the best F1 on the dev file, which --do_eval writes to thresholds.json",
+        "multi-label: predict a label if its probability is at least this; tuned: pick the threshold of each label "
+        "by its F1 on the dev set, with --do_eval, which writes thresholds.json",
         read=read_threshold,
     )
     output_format: str = option(
         "tsv",
-        "predictions.tsv, predictions.csv, or predictions.jsonl with an object a line",
+        "format of the predictions: predictions.tsv, predictions.csv or predictions.jsonl",
         choices=("tsv", "csv", "jsonl"),
     )
     glue_submission: bool = option(
-        False, "write the predictions also as gluebenchmark.com takes them: CoLA.tsv, MNLI-m.tsv, …"
+        False, "also write the predictions in the format of gluebenchmark.com: CoLA.tsv, MNLI-m.tsv, …"
     )
 
-    eval_batch_size: int = option(8, f"examples in a batch of the evaluation; {AT_LEAST}", lower=1)
+    eval_batch_size: int = option(8, f"batch size of the evaluation; {AT_LEAST}", lower=1)
     decoding: str = option(
         "argmax",
-        "argmax: the most probable tag of each word; viterbi: the most probable sequence in which no I- follows another "
-        "type",
+        "decoding of the tags; argmax: the most probable tag of each word; viterbi: the most probable sequence in "
+        "which I- never follows another type",
         choices=DECODINGS,
     )
 
@@ -215,14 +226,14 @@ class Inference(FlagGroup, heading="What to do"):
         return self.threshold == Inference.threshold
 
 
-class Processes(FlagGroup, heading="Work"):
+class Processes(FlagGroup, heading="Processes"):
     """Processes of one command."""
 
     num_workers: int = option(0, "processes that share the work", lower=0)
 
 
 class Log(FlagGroup, heading="Log"):
-    """What a command says while it works."""
+    """The log."""
 
-    quiet: bool = passing(False, "log warnings and results only, and show no progress")
-    verbose: bool = passing(False, "log five examples of each file, with their ids, mask and segments")
+    quiet: bool = passing(False, "log only warnings and results, without progress")
+    verbose: bool = passing(False, "also log five examples of each file, with ids, mask and segments")

@@ -20,10 +20,14 @@ _CASING = "lower-case the text and strip accents; false for a cased model"
 class MaskedLM(FlagGroup, heading="Masked words"):
     """The masked-LM objective."""
 
-    max_predictions_per_seq: int = deciding(20, "most masked tokens in a sequence", lower=1, remembered=True)
-    masked_lm_prob: float = remembered(0.15, "share of the tokens that is masked")
-    do_whole_word_mask: bool = remembered(False, "mask all pieces of a word or none")
-    short_seq_prob: float = remembered(0.1, "share of the documents made into shorter sequences", lower=0.0, upper=1.0)
+    max_predictions_per_seq: int = deciding(
+        20, "maximum number of masked tokens in a sequence", lower=1, remembered=True
+    )
+    masked_lm_prob: float = remembered(0.15, "fraction of the tokens that are masked")
+    do_whole_word_mask: bool = remembered(False, "whole-word masking: mask all pieces of a word or none")
+    short_seq_prob: float = remembered(
+        0.1, "fraction of the documents that become shorter sequences", lower=0.0, upper=1.0
+    )
 
 
 class TextVocabulary(FlagGroup, heading="Files"):
@@ -36,11 +40,11 @@ class TextVocabulary(FlagGroup, heading="Files"):
 class Instances(FlagGroup, heading="Instances"):
     """How many pre-training instances a text gives."""
 
-    dupe_factor: int = option(10, "passes over the text, each with other pairs and masks", lower=1)
+    dupe_factor: int = option(10, "passes over the text, with new pairs and masks in each", lower=1)
     num_shards: int = option(
         0,
-        "with --num_workers or --runner: into how many pieces the work is divided, each with a seed of its own; 0: 16, or "
-        "more for a large corpus. Shard s goes to output file s modulo their number",
+        "number of shards of the work with --num_workers or --runner, each with its own seed; 0: 16, or more for a "
+        "large corpus; shard s goes to output file s modulo their number",
         lower=0,
     )
 
@@ -62,13 +66,14 @@ class Beam(FlagGroup, heading="Apache Beam"):
 
     runner: str | None = option(
         None,
-        "make the instances with Apache Beam (pip install 'bert_cli[beam]'): direct in this process, dataflow, flink or spark "
-        "on many machines. For the same --random_seed and --num_shards the records are those of --num_workers",
+        "Apache Beam runner that makes the instances (pip install 'bert_cli[beam]'); direct: in this process; "
+        "dataflow, flink or spark: on many machines; for the same --random_seed and --num_shards the records equal "
+        "the records of --num_workers",
         choices=("direct", "dataflow", "flink", "spark"),
     )
     beam_options: tuple[str, ...] = option(
         (),
-        "Beam's own options, in quotes, such as '--project=P --region=R --temp_location=gs://B/tmp'",
+        "options of Beam, in quotes, such as '--project=P --region=R --temp_location=gs://B/tmp'",
         read=read_options,
         write=shlex.join,
     )
@@ -82,25 +87,27 @@ class CreateDataSettings:
     files: Files = group(
         Files,
         {
-            "input_file": "text files, one sentence a line, blank lines between documents: names or patterns such as "
-            "'text/*.txt' with commas between, - for standard input; gzip is recognized",
-            "output_file": "TFRecord files with commas between; name@8 stands for name-00000-of-00008 to "
+            "input_file": "text files with one sentence per line and empty lines between documents; names or "
+            "patterns such as 'text/*.txt', separated by commas; - for standard input; gzip is recognized",
+            "output_file": "TFRecord files to write, separated by commas; name@8 means name-00000-of-00008 to "
             "name-00007-of-00008",
         },
         without=("shard",),
     )
     vocabulary: TextVocabulary = group(TextVocabulary)
     encoding: Encoding = group(
-        Encoding, {"max_seq_length": {"help": "longest sequence in tokens", "lower": None}}, only=("max_seq_length",)
+        Encoding,
+        {"max_seq_length": {"help": "maximum sequence length in tokens", "lower": None}},
+        only=("max_seq_length",),
     )
     masking: MaskedLM = group(MaskedLM)
     instances: Instances = group(Instances)
-    seed: Seed = group(Seed, {"random_seed": {"help": "seed of all that is drawn", "lower": None}})
+    seed: Seed = group(Seed, {"random_seed": {"help": "seed of all random draws", "lower": None}})
     workers: Processes = group(
         Processes,
         {
-            "num_workers": "processes that share the work; 0: Google's records, made one after the other, and a document "
-            "goes on from one file into the next; 1 or more: a document ends with its file"
+            "num_workers": "number of processes; 0: Google's records, in one process, where a document continues "
+            "from one file into the next; 1 or more: a document ends with its file"
         },
     )
     beam: Beam = group(Beam)
@@ -110,12 +117,10 @@ class CreateDataSettings:
 class Pretraining(FlagGroup, heading="Data"):
     """The objective of pre-training, and what is held out."""
 
-    eval_file: str | None = option(
-        None, "the same for --do_eval; default: held-out documents of the text, or --input_file"
-    )
-    eval_share: float = remembered(0.05, "share of a text's documents held out for evaluation", lower=0.0, upper=0.9)
+    eval_file: str | None = option(None, "input of --do_eval; default: held-out documents of the text, or --input_file")
+    eval_share: float = remembered(0.05, "fraction of the documents held out for evaluation", lower=0.0, upper=0.9)
     no_nsp: bool = deciding(
-        False, "leave next-sentence prediction out; from text, sequences are then single texts", remembered=True
+        False, "train without next-sentence prediction; sequences made from text are then single texts", remembered=True
     )
 
 
@@ -123,8 +128,8 @@ class Steps(FlagGroup, heading="Training"):
     """How long a model is pre-trained."""
 
     num_train_steps: int = option(100000, "training steps", lower=1)
-    num_warmup_steps: int = deciding(10000, "steps in which the learning rate rises", lower=0)
-    max_eval_steps: int = option(100, "most batches that are evaluated; 0 for all, each sequence once", lower=0)
+    num_warmup_steps: int = deciding(10000, "warm-up steps", lower=0)
+    max_eval_steps: int = option(100, "maximum number of evaluation batches; 0: all, each sequence once", lower=0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,23 +148,26 @@ class PretrainSettings(TrainingSettings):
     files: Files = group(
         Files,
         {
-            "input_file": "TFRecord files, or text, a sentence a line: names or patterns with commas between, - for stdin"
+            "input_file": "TFRecord files, or text with one sentence per line: names or patterns, separated by "
+            "commas; - for standard input"
         },
         only=("input_file",),
     )
     task: Pretraining = group(Pretraining)
     encoding: Encoding = group(
         Encoding,
-        {"max_seq_length": "longest sequence in tokens; for TFRecords, what they were made with"},
+        {"max_seq_length": "maximum sequence length in tokens; for TFRecords the length that they were made with"},
         only=("max_seq_length",),
     )
     masking: MaskedLM = group(
-        MaskedLM, {"max_predictions_per_seq": "most masked tokens in a sequence; for TFRecords, as made"}
+        MaskedLM,
+        {"max_predictions_per_seq": "maximum number of masked tokens in a sequence; for TFRecords as they were made"},
     )
     model: ModelFiles = group(
         ModelFiles,
         {
-            "init_checkpoint": "a checkpoint to go on from: of TF1, of Hugging Face, or an output_dir; random: random weights"
+            "init_checkpoint": "checkpoint to start from: of TF1, of Hugging Face, or an output_dir; random: random "
+            "weights"
         },
         # The vocabulary is often one of the user's own words, of which a text may have few.
         without=("allow_unknown",),
@@ -170,18 +178,22 @@ class PretrainSettings(TrainingSettings):
     phases: Phases = group(Phases, {"do_train": "train", "do_eval": "evaluate"}, output_dir="")
     # It predicts nothing.
     inference: Inference = group(
-        Inference, {"eval_batch_size": "sequences in a batch of the evaluation"}, only=("eval_batch_size",)
+        Inference, {"eval_batch_size": "batch size of the evaluation"}, only=("eval_batch_size",)
     )
     training: Training = group(
         Training,
-        {"train_batch_size": "sequences in a training batch, over all devices", "learning_rate": "peak learning rate"},
+        {
+            "train_batch_size": "training batch size in sequences, over all devices",
+            "learning_rate": "peak learning rate",
+        },
         learning_rate=5e-5,
     )
     steps: Steps = group(Steps)
     loss: Loss = group(
         Loss,
         {
-            "label_smoothing": "share of each masked word that is spread evenly over the vocabulary; next sentences alike"
+            "label_smoothing": "label smoothing: fraction of the target spread evenly over the vocabulary, and over "
+            "both classes of next sentences"
         },
         without=("class_weights",),
     )
@@ -190,36 +202,36 @@ class PretrainSettings(TrainingSettings):
 
 
 class VocabularySize(FlagGroup, heading="Vocabulary"):
-    """What a new vocabulary holds."""
+    """Size and content of a new vocabulary."""
 
     algorithm: str = option(
         WORDPIECE,
-        f"{WORDPIECE}: characters, words and pieces of words, so that any word of these characters can be written; "
-        f"{WORDS}: the most frequent words as they are, and every other word is [UNK]",
+        f"algorithm; {WORDPIECE}: characters, words and pieces of words, so that any word of these characters can be "
+        f"written; {WORDS}: the most frequent words as they are, and every other word is [UNK]",
         choices=(WORDPIECE, WORDS),
     )
     extend: str | None = option(
-        None, "an existing vocabulary: words go into its [unusedN] places instead of into a new vocabulary", file=True
+        None, "existing vocabulary to extend: new words replace its [unusedN] entries", file=True
     )
     add_special_tokens: bool = option(
         False,
-        "with --extend: add the special tokens that the vocabulary lacks, such as [UNK], at its end, so that its ids stay; "
+        "add missing special tokens such as [UNK] at the end of the vocabulary of --extend, so that its ids stay; "
         "without --input_file nothing else is added",
     )
     vocab_size: int | None = option(
         None,
-        f"most tokens of the vocabulary; there are fewer where the text is small; default: {VOCAB_SIZE}. With --extend: "
-        "words are added at the end up to this size, and none without this flag",
+        f"maximum size of the vocabulary; smaller for a small text; default: {VOCAB_SIZE}. With "
+        "--extend: words are appended up to this size; without this flag none are appended",
         lower=1,
     )
     do_lower_case: bool = option(True, _CASING)
     reserved_tokens: tuple[str, ...] = option(
         (),
-        "further tokens, with commas between, that follow [PAD] [UNK] [CLS] [SEP] [MASK], such as [unused0],[unused1]",
+        "further tokens, separated by commas, after [PAD] [UNK] [CLS] [SEP] [MASK], such as [unused0],[unused1]",
         read=lambda text: tuple(text.split(",")),
         write=",".join,
     )
-    min_count: int = option(2, "fewest occurrences in the text of a word or piece that gets a token", lower=1)
+    min_count: int = option(2, "minimum number of occurrences of a word or word piece", lower=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -230,25 +242,25 @@ class BuildVocabSettings:
     files: Files = group(
         Files,
         {
-            "input_file": "text files: names or patterns such as 'text/*.txt' with commas between, - for standard input; "
-            "gzip is recognized",
-            "output_file": "the vocabulary to write",
+            "input_file": "text files: names or patterns such as 'text/*.txt', separated by commas; - for standard "
+            "input; gzip is recognized",
+            "output_file": "vocabulary file to write",
         },
         without=("shard",),
         output_file="vocab.txt",
     )
     size: VocabularySize = group(VocabularySize)
     workers: Processes = group(
-        Processes, {"num_workers": {"help": "processes that count words", "lower": 1}}, num_workers=1
+        Processes, {"num_workers": {"help": "number of processes that count words", "lower": 1}}, num_workers=1
     )
     log: Log = group(Log)
 
 
 class Candidates(FlagGroup, heading="Texts"):
-    """Texts with masked words, and how many candidates each word gets."""
+    """Texts with masked words, and the number of candidates for each mask."""
 
-    texts: tuple[str, ...] = option((), "texts, or two with ' ||| ' between, each in quotes", words=True)
-    top_k: int = option(5, "candidates for each [MASK]", lower=1)
+    texts: tuple[str, ...] = option((), "texts, or pairs separated by ' ||| ', each in quotes", words=True)
+    top_k: int = option(5, "number of candidates for each [MASK]", lower=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -261,13 +273,13 @@ class FillMaskSettings:
     )  # fmt: skip
 
     candidates: Candidates = group(
-        Candidates, {"texts": "texts with [MASK] in them, or two texts with ' ||| ' between, each in quotes"}
+        Candidates, {"texts": "texts with [MASK], or pairs separated by ' ||| ', each in quotes"}
     )
     text_files: TextFiles = group(TextFiles)
     files: Files = group(
         Files,
         {
-            "input_file": "a file with a text a line, - for standard input; the answers are JSON lines",
+            "input_file": "file with one text per line, - for standard input; the answers are JSON lines",
             "output_file": "file for the JSON lines, - for standard output",
         },
         without=("shard",),
@@ -276,10 +288,10 @@ class FillMaskSettings:
     model: ModelFiles = group(
         ModelFiles,
         {
-            "init_checkpoint": "a pre-trained model: output_dir of bert-pretrain, a TF1 checkpoint, or a Hugging Face folder "
-            "with masked-LM head; default: the built-in model, or bert_output where the package holds none",
-            "vocab_file": "vocab.txt; default: beside the checkpoint",
-            "bert_config_file": "bert_config.json; default: beside the checkpoint",
+            "init_checkpoint": "pre-trained model: output_dir of bert-pretrain, a TF1 checkpoint, or a Hugging Face "
+            "directory with a masked-LM head; default: the built-in model, or bert_output if the package has none",
+            "vocab_file": "vocabulary, vocab.txt; default: next to the checkpoint",
+            "bert_config_file": "model config, bert_config.json; default: next to the checkpoint",
         },
         without=("allow_unknown",),
     )

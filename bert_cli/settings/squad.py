@@ -15,53 +15,55 @@ MULTIPLE_ANSWERS = ("first", "all")
 class Squad(FlagGroup, heading="Data"):
     """The data of bert-squad, and how a context is cut into windows."""
 
-    version_2_with_negative: bool = deciding(
-        False, "SQuAD 2.0: some questions have no answer in their text", remembered=True
-    )
+    version_2_with_negative: bool = deciding(False, "SQuAD 2.0: some questions have no answer", remembered=True)
     multiple_answers: str | None = option(
-        None, "which of several answers to train on; default: an error", choices=MULTIPLE_ANSWERS
+        None,
+        "training answers with several spans: take the first, or train on all; default: an error",
+        choices=MULTIPLE_ANSWERS,
     )
-    max_query_length: int = deciding(64, "longest question in tokens; what is longer is cut", remembered=True)
-    doc_stride: int = deciding(128, "tokens from the start of a window to that of the next", remembered=True)
+    max_query_length: int = deciding(
+        64, "maximum question length in tokens; longer questions are truncated", remembered=True
+    )
+    doc_stride: int = deciding(128, "stride of the windows in tokens, from start to start", remembered=True)
 
 
 class Questions(FlagGroup, heading="Single questions"):
     """One question to answer with a trained model."""
 
-    question: str = option("", "a question about --context or --context_file")
-    context: str = option("", "the text that a question is about")
-    context_file: str = option("", "a file with that text")
+    question: str = option("", "question about --context or --context_file")
+    context: str = option("", "context of --question")
+    context_file: str = option("", "file with the context of --question")
 
 
 class Scoring(FlagGroup, heading="Scores of any predictions"):
     """Scores of predictions that were made by any program."""
 
-    score_only: bool = option(False, "score predictions_file against predict_file")
-    predictions_file: str = option("", 'the predictions: {"id": "answer"}')
+    score_only: bool = option(False, "only score predictions_file against predict_file")
+    predictions_file: str = option("", 'predictions to score: {"id": "answer"}')
     null_odds_file: str | None = option(
-        None, 'for SQuAD 2.0: {"id": number}, higher for no answer; gives the best thresholds'
+        None, 'SQuAD 2.0: null odds, {"id": number}, higher for no answer; gives the best thresholds'
     )
 
 
 class AnswerSearch(FlagGroup, heading="Answers"):
     """How answers are found in the logits of windows."""
 
-    n_best_size: int = option(20, "starts and ends looked at in a window, and answers in an n-best list")
-    max_answer_length: int = option(30, "longest answer in tokens")
-    null_score_diff_threshold: float = option(0.0, "there is no answer where the null odds are above this")
+    n_best_size: int = option(20, "number of start and end candidates in a window, and of answers in an n-best list")
+    max_answer_length: int = option(30, "maximum answer length in tokens")
+    null_score_diff_threshold: float = option(0.0, "null odds above which the question has no answer")
     keep_padding: bool = option(
         False,
-        "predict with padding, slower, so that n-best lists of short texts are Google's: padding takes places in them",
+        "compute padding in prediction, slower, so that the n-best lists of short texts are equal to Google's",
     )
     verbose_logging: bool = option(False, "log the windows of 20 questions of each file, with their ids")
 
 
 class SpanLoss(FlagGroup, heading="Training"):
-    """Where the loss of bert-squad may differ from that of Google."""
+    """Differences between the loss of bert-squad and Google's."""
 
     steps_from_examples: bool = deciding(False, "count steps from questions, not windows, as Google's script does")
     skip_padding: bool = deciding(
-        False, "leave padding out of the loss, which is faster where texts are short; Google's counts it"
+        False, "exclude padding from the loss, faster for short texts; Google's loss includes it"
     )
 
 
@@ -78,13 +80,13 @@ class SquadSettings(TrainingSettings):
 
     data: DataFiles = group(
         DataFiles,
-        {"train_file": "SQuAD file to train on", "predict_file": "SQuAD file to answer, evaluate or score"},
+        {"train_file": "SQuAD file to train on", "predict_file": "SQuAD file to predict, evaluate or score"},
         only=("train_file", "predict_file"),
     )
     task: Squad = group(Squad)
     encoding: Encoding = group(
         Encoding,
-        {"max_seq_length": "longest window in tokens"},
+        {"max_seq_length": "maximum window length in tokens"},
         only=("max_seq_length",),
         after="max_query_length",
         max_seq_length=384,
@@ -101,7 +103,7 @@ class SquadSettings(TrainingSettings):
         Inference,
         {
             "do_predict": "answer the questions of predict_file",
-            "predict_batch_size": f"windows in a batch of the prediction; {AT_LEAST}",
+            "predict_batch_size": f"batch size of the prediction, in windows; {AT_LEAST}",
         },
         only=("do_predict", "predict_batch_size"),
     )
@@ -109,19 +111,19 @@ class SquadSettings(TrainingSettings):
     files: Files = group(
         Files,
         {
-            "input_file": 'JSON lines {"id", "question", "context"} to answer, - for standard input',
+            "input_file": 'answer JSON lines {"id", "question", "context"}, - for standard input',
             "output_file": "file for the answers to input_file as JSON lines; default: standard output",
         },
         without=("shard",),
     )
     scoring: Scoring = group(Scoring)
     answers: AnswerSearch = group(AnswerSearch)
-    training: Training = group(Training, {"train_batch_size": "windows in a training batch, over all devices"})
+    training: Training = group(Training, {"train_batch_size": "training batch size in windows, over all devices"})
     fine_tuning: FineTuning = group(FineTuning)
     squad_training: SpanLoss = group(SpanLoss)
     loss: Loss = group(
         Loss,
-        {"label_smoothing": "share of each start and end that is spread evenly over all tokens of the window"},
+        {"label_smoothing": "label smoothing: fraction of start and end spread evenly over all tokens of the window"},
         without=("class_weights",),
     )
     sweep: Sweep = group(Sweep, only=("num_runs",))

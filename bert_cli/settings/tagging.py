@@ -36,16 +36,16 @@ class Tagging(FlagGroup, heading="Data"):
     word_column: int = remembered(0, "column of the words, from 0; -1 is the last")
     tag_column: int = remembered(-1, "column of the tags, from 0; -1 is the last")
     tag_scheme: str = remembered(
-        "auto", "how entities are written as tags; auto: what the tags look like", choices=("auto", *TAG_SCHEMES)
+        "auto", "tagging scheme of the entities; auto: detected", choices=("auto", *TAG_SCHEMES)
     )
     test_tags: str = option(
-        "auto", "whether the test file has tags; auto: unless it has one column alone", choices=("auto", "yes", "no")
+        "auto", "whether the test file has tags; auto: if it has more than one column", choices=("auto", "yes", "no")
     )
     label_all_pieces: bool = deciding(
-        False, "train on all pieces of a word, not on its first alone; predictions read the first", remembered=True
+        False, "train on all word pieces of a word, not only the first; predictions use the first", remembered=True
     )
     doc_stride: int | None = deciding(
-        None, "pieces from one window to the next; default: half of max_seq_length", lower=1, remembered=True
+        None, "stride of the windows in word pieces; default: half of max_seq_length", lower=1, remembered=True
     )
 
 
@@ -54,8 +54,8 @@ class TaggerModel(FlagGroup, heading="Model"):
 
     layers: str | None = deciding(
         None,
-        f"encoder layers the classifier reads, side by side: {LAYERS}; default: {LAST_LAYER}, the last one, and with "
-        f"--freeze_encoder {LAST_LAYERS}",
+        f"encoder layers that the classifier reads, concatenated: {LAYERS}; default: {LAST_LAYER}, the last one, and "
+        f"with --freeze_encoder {LAST_LAYERS}",
         remembered=True,
     )
 
@@ -74,8 +74,8 @@ class TagSettings(TrainingSettings):
     data: DataFiles = group(
         DataFiles,
         {
-            "data_dir": "folder with train, dev and test, each .txt (columns) or .jsonl",
-            "train_file": "the training file, instead of that of data_dir",
+            "data_dir": "directory with train, dev and test, each .txt (columns) or .jsonl",
+            "train_file": "training file, instead of data_dir's",
         },
         only=("data_dir", "train_file", "dev_file", "test_file"),
         data_dir="data/tagging",
@@ -83,20 +83,20 @@ class TagSettings(TrainingSettings):
     task: Tagging = group(Tagging)
     encoding: Encoding = group(
         Encoding,
-        {"max_seq_length": "longest input in tokens; longer sentences are cut into windows"},
+        {"max_seq_length": "maximum window length in tokens; longer sentences are split into windows"},
         only=("max_seq_length",),
         after="label_all_pieces",
     )
     model: ModelFiles = group(ModelFiles)
     hub: Hub = group(Hub, {"hub_trainable": {"decides": False}})  # it is a freeze_encoder here
     tagger: TaggerModel = group(TaggerModel)
-    phases: Phases = group(Phases, {"do_train": "train on the train file", "do_eval": "evaluate on the dev file"})
+    phases: Phases = group(Phases, {"do_train": "train on the training file", "do_eval": "evaluate on the dev file"})
     inference: Inference = group(
         Inference,
         {
-            "do_predict": "tag the test file, and score it where it has tags",
-            "predict_batch_size": f"windows in a batch of the prediction; {AT_LEAST}",
-            "eval_batch_size": f"windows in a batch of the evaluation; {AT_LEAST}",
+            "do_predict": "tag the test file, and score it if it has tags",
+            "predict_batch_size": f"batch size of the prediction, in windows; {AT_LEAST}",
+            "eval_batch_size": f"batch size of the evaluation, in windows; {AT_LEAST}",
         },
         only=("do_predict", "predict_batch_size", "eval_batch_size", "decoding"),
     )
@@ -105,13 +105,14 @@ class TagSettings(TrainingSettings):
     files: Files = group(
         Files,
         {
-            "input_file": "tag plain text, line by line, with a trained model; - for standard input; the result is JSON",
+            "input_file": "tag a file of plain text, line by line, with a trained model; - for standard input; the "
+            "result is JSON lines",
             "output_file": "file for the JSON lines of --input_file, - for standard output",
         },
         without=("shard",),
         output_file="-",
     )
-    training: Training = group(Training, {"train_batch_size": "windows in a training batch, over all devices"})
+    training: Training = group(Training, {"train_batch_size": "training batch size in windows, over all devices"})
     # Adam without it learns tags too slowly; Google's scripts have none.
     fine_tuning: FineTuning = group(FineTuning)
     optimization: Optimization = group(Optimization, bias_correction=True)
@@ -119,8 +120,7 @@ class TagSettings(TrainingSettings):
     sweep: Sweep = group(
         Sweep,
         {
-            "cross_validation": "divide the training sentences into so many parts, of each type of entities alike, and "
-            "evaluate each with a model trained on the others: out_of_fold.tsv has the tags of every sentence, suspects.tsv "
-            "the words whose tag is doubtful"
+            "cross_validation": "stratified k-fold cross-validation of the training sentences with this k; "
+            "out_of_fold.tsv has the tags of every sentence, suspects.tsv the words with a suspected wrong tag"
         },
     )

@@ -25,42 +25,42 @@ POOLINGS = ("none", "cls", "mean", "max", "pooler")
 COMBINATIONS = ("none", "concat", "sum", "mean")
 MODEL_FORMATS = ("tf1", "hf", "h5", "hub")
 _BESIDE: dict[str, str | dict] = {
-    "vocab_file": "vocab.txt; default: beside the checkpoint",
-    "bert_config_file": "bert_config.json or config.json; default: beside the checkpoint",
+    "vocab_file": "vocabulary, vocab.txt; default: next to the checkpoint",
+    "bert_config_file": "model config, bert_config.json or config.json; default: next to the checkpoint",
 }
 
 
 class Extraction(FlagGroup, heading="Texts and vectors"):
-    """Which vectors are computed, and in which format they are written."""
+    """The vectors, and their file format."""
 
     output_format: str = option(
         "jsonl",
-        "format of output_file; npy is for one vector a line; parquet needs the package pyarrow",
+        "format of output_file; npy: one vector per line; parquet: needs the package pyarrow",
         choices=("jsonl", "npz", "npy", "parquet", "tfrecord"),
     )
-    float16: bool = option(False, "half precision in npz, npy and parquet")
-    resume: bool = option(False, "go on with the partial output of a run that was stopped (JSON lines)")
+    float16: bool = option(False, "store float16 in npz, npy and parquet")
+    resume: bool = option(False, "resume the partial output of an interrupted run (JSON lines)")
     layers: str | None = option(
         None,
-        f"layers: {LAYERS}; default: {LAST_LAYERS}, Google's, and with --pooling or --words {LAST_LAYER}",
+        f"encoder layers: {LAYERS}; default: {LAST_LAYERS}, Google's, and with --pooling or --words {LAST_LAYER}",
     )
     pooling: str = option(
         "none",
-        "one vector a line: that of [CLS], the mean or the maximum over all tokens, or the pooler's output; none: vectors of "
-        "tokens",
+        "one vector per line: of [CLS], the mean or maximum over all tokens, or the pooler's output; none: vectors "
+        "of tokens",
         choices=POOLINGS,
     )
     combine: str = option(
-        "none", "one vector of several layers; with --pooling, none means concat", choices=COMBINATIONS
+        "none", "combination of several layers into one vector; with --pooling, none means concat", choices=COMBINATIONS
     )
     normalize: bool = option(False, "scale each vector to length 1")
     words: bool = option(
-        False, "vectors of words, the mean over their pieces, with their places in the line in characters"
+        False, "vectors of words, the mean over their word pieces, with their character offsets in the line"
     )
     long_text: bool = option(
         False,
-        "cut nothing: longer lines are computed in windows that overlap by half, and each token counts where it has the "
-        "most context",
+        "compute longer lines in windows that overlap by half instead of truncating them; each token is taken from "
+        "the window with its largest context",
     )
 
 
@@ -68,16 +68,16 @@ class Attention(FlagGroup, heading="Attention"):
     """Attention probabilities, to a file or on the terminal."""
 
     attentions: str | None = option(
-        None, "a .npz file for the attention probabilities of all layers and heads, line by line", file=True
+        None, ".npz file for the attention probabilities of all layers and heads, line by line", file=True
     )
-    show_attention: str = option("", "a text: print its strongest links, and do nothing else")
-    attention_of: str = option("", "a word of --show_attention: print a table of the words that it attends to most")
+    show_attention: str = option("", "print the strongest attention links of this text, and do nothing else")
+    attention_of: str = option("", "print a table of the words that this word of --show_attention attends to most")
     attention_map: str = option(
-        "", "an .html file for a heat map of the attention of --show_attention in each layer and head", file=True
+        "", "write heat maps of the attention of --show_attention in each layer and head to this .html file", file=True
     )
-    layer: int = option(-1, "layer for --show_attention, from 0, or from -1 back")
-    head: int | None = option(None, "head for --show_attention, from 0; default: the mean over all heads")
-    top_k: int = option(10, "links or words that --show_attention prints", lower=1)
+    layer: int = option(-1, "layer of --show_attention, from 0, or from -1 back")
+    head: int | None = option(None, "attention head of --show_attention, from 0; default: the mean over all heads")
+    top_k: int = option(10, "number of links or words that --show_attention prints", lower=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,21 +94,21 @@ class ExtractSettings:
     files: Files = group(
         Files,
         {
-            "input_file": "a text, or a pair with ' ||| ' between, a line; - for standard input; a pattern such as "
-            "'part-*.txt', or names with commas between, for several files",
-            "output_file": "file to write; - for standard output (JSON lines); of several input files the beginning of the "
-            "names, as in NAME-00000-of-00003",
+            "input_file": "file with one text per line, or a pair separated by ' ||| '; - for standard input; a "
+            "pattern such as 'part-*.txt', or names separated by commas, for several files",
+            "output_file": "file to write; - for standard output (JSON lines); for several input files the prefix of "
+            "the names, as in NAME-00000-of-00003",
         },
     )
     extraction: Extraction = group(Extraction)
     encoding: Encoding = group(
         Encoding,
-        {"max_seq_length": "tokens of a text, with [CLS] and [SEP]; what is longer is cut"},
+        {"max_seq_length": "maximum sequence length in tokens, with [CLS] and [SEP]; longer texts are truncated"},
         only=("max_seq_length",),
     )
     devices: Devices = group(
         Devices,
-        {"batch_size": "texts of max_seq_length that are computed at once; more where they are shorter"},
+        {"batch_size": "batch size in texts of max_seq_length; larger for shorter texts"},
         precision="float32",  # Google's digits
     )
     attention: Attention = group(Attention)
@@ -117,49 +117,45 @@ class ExtractSettings:
     log: Log = group(Log)
 
 
-class Conversion(FlagGroup, heading="From and to"):
-    """From which format to which."""
+class Conversion(FlagGroup, heading="Input and output"):
+    """The formats of the conversion."""
 
     source: str = option(
         "",
-        "a TF1 checkpoint (prefix, file or folder), a Hugging Face folder, a .weights.h5 file, or a module for "
-        "tensorflow-hub (a folder, a .tar.gz, or a URL)",
+        "model to convert: a TF1 checkpoint (prefix, file or directory), a Hugging Face directory, a .weights.h5 "
+        "file, or a tensorflow-hub module (a directory, a .tar.gz, or a URL)",
         flag="from",
         file=True,
     )
     target: str = option(
         "",
-        "NAME.ckpt for a TF1 checkpoint, NAME.weights.h5 for Keras, else a Hugging Face folder",
+        "target: NAME.ckpt for a TF1 checkpoint, NAME.weights.h5 for Keras, else a Hugging Face directory",
         flag="to",
         file=True,
     )
-    to_format: str = option("auto", "what to write into the folder --to; auto: hf", choices=("auto", *MODEL_FORMATS))
-    overwrite: bool = option(False, "replace files that stand under the names to be written")
+    to_format: str = option("auto", "format of the directory --to; auto: hf", choices=("auto", *MODEL_FORMATS))
+    overwrite: bool = option(False, "replace existing files with the names of the new ones")
 
 
 class Changes(FlagGroup, heading="Changes"):
-    """What is changed in the model on the way."""
+    """Changes of the model during the conversion."""
 
     head: str = option(
         "auto",
-        "what to keep on top of the encoder; auto: everything. tagger: output_weights is a classifier of tokens; auto takes "
-        "it for one where labels.txt has the tag O",
+        "head to keep; auto: every head; tagger: output_weights is a token classifier, which auto assumes if "
+        "labels.txt has the tag O",
         choices=("auto", *HEAD_TYPES),
     )
-    float16: bool = option(False, "store float16 (Hugging Face folders only: the other formats hold float32)")
-    bfloat16: bool = option(False, "store bfloat16 (Hugging Face folders only)")
-    average_last: int = option(
-        1, "the mean of the last so many model.ckpt-N of a training run, the one of --from the last", lower=1
-    )
-    resize_vocab: int | None = option(None, "words of the new model; new ones start from random values", lower=1)
-    resize_positions: int | None = option(
-        None, "positions of the new model; new ones start from random values", lower=1
-    )
-    check: bool = option(False, "run both models on the same token ids, and write nothing where they differ")
+    float16: bool = option(False, "store float16, in Hugging Face directories only; other formats are float32")
+    bfloat16: bool = option(False, "store bfloat16, in Hugging Face directories only")
+    average_last: int = option(1, "average the last N checkpoints of a training run up to --from", lower=1)
+    resize_vocab: int | None = option(None, "vocabulary size of the new model; new rows are random", lower=1)
+    resize_positions: int | None = option(None, "number of positions of the new model; new rows are random", lower=1)
+    check: bool = option(False, "compare both models on the same token ids, and write nothing if they differ")
 
     @property
     def dtype(self) -> str:
-        """What weights are stored in."""
+        """The dtype of the stored weights."""
         return "float16" if self.float16 else "bfloat16" if self.bfloat16 else "float32"
 
 
@@ -174,42 +170,42 @@ class ConvertSettings:
     log: Log = group(Log)
 
 
-class Export(FlagGroup, heading="From and to"):
-    """What is exported, and where to."""
+class Export(FlagGroup, heading="Input and output"):
+    """The format and place of the export."""
 
     format: str = option(
         "saved_model",
-        "what to write; saved_model: a classifier of raw text, for TensorFlow Serving; hub: an encoder and a preprocessor for "
-        "tensorflow-hub; onnx: any model, of token ids (needs the extra onnx)",
+        "export format; saved_model: a classifier of raw text, for TensorFlow Serving; hub: an encoder and a "
+        "preprocessor for tensorflow-hub; onnx: any model, of token ids (needs the extra onnx)",
         choices=("saved_model", "hub", "onnx"),
     )
-    export_dir: str = option("", "folder to write; for TensorFlow Serving its last part is a version, as in serving/1")
+    export_dir: str = option("", "directory to write; for TensorFlow Serving it ends with a version, as in serving/1")
     quantize: str = option(
         "none",
-        "int8: write also model_int8.onnx, about a quarter as large, and print what it costs",
+        "quantization; int8: also write model_int8.onnx, about a quarter as large, and print the loss of accuracy",
         choices=("none", "int8"),
     )
     pairs: str = option(
         "auto",
-        "whether the classifier takes a second text, text_b; auto: as its task does",
+        "whether the classifier takes a second text, text_b; auto: as its task",
         choices=("auto", "yes", "no"),
     )
     overwrite: bool = option(False, "replace an earlier export in export_dir")
 
 
 class ExportData(FlagGroup, heading="Data"):
-    """What the data of the exported model looks like."""
+    """The data of the exported model."""
 
     data_dir: str = remembered(
         "",
-        "with --quantize, the folder with the dev file to compare accuracies on; default: that of the training run",
+        "directory with the dev file on which --quantize compares accuracies; default: the training run's",
         path=True,
     )
     labels: tuple[str, ...] | None = option(
-        None, "names of the outputs, such as 0,1,2; default: labels.txt beside the checkpoint", **names_of("labels", 1)
+        None, "names of the outputs, such as 0,1,2; default: labels.txt next to the checkpoint", **names_of("labels", 1)
     )
     max_seq_length: int | None = deciding(
-        None, "longest input in tokens; default: as it was trained, or 128", lower=1, remembered=True
+        None, "maximum sequence length in tokens; default: as in the training, or 128", lower=1, remembered=True
     )
 
 
@@ -220,7 +216,11 @@ class ExportSettings:
     export: Export = group(Export)
     model: ModelFiles = group(
         ModelFiles,
-        _BESIDE | {"init_checkpoint": "an output_dir, a TF1 checkpoint, a Hugging Face folder or a .weights.h5"},
+        _BESIDE
+        | {
+            "init_checkpoint": "model to export: an output_dir, a TF1 checkpoint, a Hugging Face directory or a "
+            ".weights.h5"
+        },
         without=("allow_unknown",),
         init_checkpoint="bert_output",
     )
@@ -229,15 +229,15 @@ class ExportSettings:
 
 
 class Runs(FlagGroup, heading="Runs"):
-    """What is no flag on the command line of bert-report."""
+    """The arguments of bert-report without a flag."""
 
-    runs: tuple[str, ...] = option((), "the folders of training runs (their --output_dir)", words=True)
+    runs: tuple[str, ...] = option((), "directories of training runs (their --output_dir)", words=True)
 
 
 class Shown(FlagGroup, heading="Output"):
-    """How tokens are shown."""
+    """The output of tokens."""
 
-    format: str = option("table", "a table for people, or JSON lines", choices=("table", "jsonl"))
+    format: str = option("table", "output format: a table, or JSON lines", choices=("table", "jsonl"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -247,13 +247,13 @@ class TokenizeSettings:
     texts: Candidates = group(Candidates, only=("texts",))
     text_files: TextFiles = group(TextFiles)
     files: Files = group(
-        Files, {"input_file": "a file with a text, or a pair, a line; - for standard input"}, only=("input_file",)
+        Files, {"input_file": "file with one text or pair per line; - for standard input"}, only=("input_file",)
     )
     model: ModelFiles = group(
         ModelFiles,
         {
-            "init_checkpoint": "a model whose vocabulary is taken; default: the built-in one",
-            "vocab_file": "a vocab.txt, with or without a model",
+            "init_checkpoint": "model with the vocabulary; default: the built-in model",
+            "vocab_file": "vocabulary, vocab.txt, with or without a model",
         },
         without=("bert_config_file", "gelu", "strict", "allow_unknown"),
     )
@@ -262,9 +262,9 @@ class TokenizeSettings:
 
 
 class Examined(FlagGroup, heading="Model"):
-    """What is no flag on the command line of bert-doctor."""
+    """The arguments of bert-doctor without a flag."""
 
-    model: tuple[str, ...] = option((), "the model to look at; default: the built-in one", words=True)
+    model: tuple[str, ...] = option((), "model to describe; default: the built-in model", words=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -283,7 +283,8 @@ class ReportSettings:
     files: Files = group(
         Files,
         {
-            "output_file": "the page to write; default: report.html in the folder of one run, comparison.html here for several"
+            "output_file": "page to write; default: report.html in the directory of one run, comparison.html here "
+            "for several runs"
         },
         only=("output_file",),
     )

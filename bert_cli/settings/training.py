@@ -16,7 +16,7 @@ class Training(FlagGroup, heading="Training"):
     """The batch and the learning rate."""
 
     # The batch of one update, whatever the number of devices and accumulation steps.
-    train_batch_size: int = deciding(32, "examples in a training batch, over all devices", lower=1, grid=True)
+    train_batch_size: int = deciding(32, "training batch size, over all devices", lower=1, grid=True)
     # None until runs.size_defaults has chosen it; commands that do not fine-tune have a default of their own.
     learning_rate: float | None = deciding(
         None, f"peak learning rate; default: {_BY_SIZE}, 5e-5 for BERT-Base", lower=0.0, grid=True
@@ -28,17 +28,15 @@ class FineTuning(FlagGroup, heading="Training"):
 
     num_train_epochs: float | None = deciding(
         None,
-        f"passes over the training data; fractions are used; default: {_BY_SIZE}, 3 for BERT-Base",
+        f"training epochs, also fractions; default: {_BY_SIZE}, 3 for BERT-Base",
         lower=0.0,
         grid=True,
     )
-    warmup_proportion: float = deciding(
-        0.1, "share of the steps in which the learning rate rises", lower=0.0, upper=1.0
-    )
+    warmup_proportion: float = deciding(0.1, "fraction of the steps used for warm-up", lower=0.0, upper=1.0)
 
 
 class Seed(FlagGroup, heading="Training"):
-    """The one seed of a command; commands that train nothing have it, too."""
+    """The seed of a command; commands that do not train have it, too."""
 
     random_seed: int = deciding(12345, "seed of shuffling, dropout and new weights", lower=0)
 
@@ -47,14 +45,14 @@ class Saving(FlagGroup, heading="Training"):
     """Checkpoints and the record of training."""
 
     save_checkpoints_steps: int = option(1000, "steps between checkpoints", lower=1)
-    keep_checkpoint_max: int = option(5, "how many checkpoints are kept; 0 for all", lower=0)
+    keep_checkpoint_max: int = option(5, "number of checkpoints to keep; 0: all", lower=0)
     log_steps: int = option(
         0,
-        "steps between lines of history.jsonl, and of progress where there is no terminal; 0: 100, and so many in the "
-        "history that a short training has a curve",
+        "log every N steps, to history.jsonl and without a terminal to the log; 0: 100, fewer in short runs, at "
+        "least 25 points in the history",
         lower=0,
     )
-    tensorboard: bool = option(False, "write what goes into history.jsonl for TensorBoard, too")
+    tensorboard: bool = option(False, "also write the history for TensorBoard")
 
 
 def read_eval_every(text: str) -> str:
@@ -70,17 +68,17 @@ class EarlyStoppingFlags(FlagGroup, heading="Evaluation during training"):
 
     eval_every: str = deciding(
         "",
-        "evaluate the data of --do_eval while training goes on: epoch, or a number of steps; the best checkpoint is kept in "
-        "best/ of output_dir, and evaluations and predictions are those of it",
+        "evaluate during training: epoch, or a number of steps; the best checkpoint is kept in best/ of output_dir, "
+        "and used for evaluation and prediction",
         read=read_eval_every,
     )
     metric_for_best: str = deciding(
         "",
-        "what tells the best checkpoint, or the best of several runs: a name of eval_results.txt; default: what the task is "
-        "measured by",
+        "metric that selects the best checkpoint and the best run of a sweep, named as in eval_results.txt; default: "
+        "the task's own metric",
     )
     early_stopping_patience: int = deciding(
-        0, "stop after so many evaluations in a row without a better one; 0: train to the end", lower=0
+        0, "early stopping: stop after N evaluations without improvement; 0: train to the end", lower=0
     )
 
 
@@ -88,23 +86,23 @@ class Page(FlagGroup, heading="Report"):
     """The page for people at the end of a run."""
 
     report: bool = passing(
-        True, "end with report.html, a page of curves, scores and mistakes; bert-report makes it later too"
+        True, "write report.html, a page of curves, scores and mistakes; bert-report also makes it later"
     )
 
 
-class Sweep(FlagGroup, heading="Several runs"):
-    """Several runs by one command: seeds, or folds of cross-validation."""
+class Sweep(FlagGroup, heading="Sweeps"):
+    """Several runs of one command: seeds, or folds of cross-validation."""
 
     num_runs: int = option(
         1,
-        "train so many times, with the seeds random_seed, random_seed + 1, …, in the folders run-1, run-2, … of output_dir; "
-        "the mean of the metrics with their standard deviation goes into runs.tsv, and the best run predicts",
+        "number of runs with different seeds: random_seed, random_seed + 1, …, in run-1, run-2, … of output_dir; "
+        "runs.tsv has mean and standard deviation of the metrics, and the best run predicts",
         lower=1,
     )
     cross_validation: int = option(
         0,
-        "divide the training rows into so many parts, of each label alike, and evaluate each with a model trained on the "
-        "others: out_of_fold.tsv has a prediction for every row, suspects.tsv those whose label is doubtful",
+        "stratified k-fold cross-validation with this k; out_of_fold.tsv has a prediction for every row, "
+        "suspects.tsv the suspected label errors",
         lower=0,
     )
 
@@ -122,7 +120,7 @@ class _OfEachCommand:
 
 @dataclasses.dataclass(frozen=True)
 class TrainingSettings(_OfEachCommand):
-    """What the Settings of every command that trains derive from: these groups follow the command's own (see every_flag)."""
+    """Base class of the settings of every command that trains; these groups follow the command's own (see every_flag)."""
 
     early_stopping: EarlyStoppingFlags = group(EarlyStoppingFlags)
     page: Page = group(Page)

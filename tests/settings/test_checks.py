@@ -84,9 +84,7 @@ def test_numbers_that_are_nearly_equal_have_folders_of_their_own():
 def test_help_says_where_a_list_may_stand():
     text = " ".join(full_help_text(ClassifySettings, "bert-classify", "").split())
     assert "5e-5 for BERT-Base; a list makes a grid of runs" in text
-    assert (
-        "--train_batch_size: examples in a training batch, over all devices; a list makes a grid of runs (def" in text
-    )
+    assert "--train_batch_size: training batch size, over all devices; a list makes a grid of runs (def" in text
 
 
 @pytest.mark.parametrize(
