@@ -218,7 +218,7 @@ def test_extend_adds_at_the_end(build):
         ({"reserved_tokens": "a,,b"}, "--reserved_tokens=a,,b: '' is empty or holds white space"),
         (
             {"vocab_size": 6, "reserved_tokens": "<br>"},
-            "--vocab_size=6 is too small: 6 special and reserved tokens come before those of the text",
+            "--vocab_size=6 is too small: 6 special and reserved tokens come before the tokens of the text",
         ),
         (
             {"vocab_size": 30},

@@ -183,7 +183,7 @@ def test_a_list_with_special_tokens_added_serves_the_other_commands(build, model
         ),
         (
             {"input_file": "text.txt", "algorithm": "words", "vocab_size": 5},
-            "--vocab_size=5 is too small: 5 special and reserved tokens come before those of the text",
+            "--vocab_size=5 is too small: 5 special and reserved tokens come before the tokens of the text",
         ),
         (
             {"input_file": "text.txt", "algorithm": "bpe"},

@@ -84,7 +84,7 @@ def test_standard_input(trained, classify, texts, monkeypatch):
         (["--text=a", "--input_file=-"], "--input_file goes with no --text"),
         (
             ["--text=a", "--text=b"],
-            "--text is given 2 times; give it once; of several texts each is a line of --input_file",
+            "--text is given 2 times; give it once; several texts are lines of --input_file",
         ),
         (["--text_b=a", "--do_eval"], "--text_b is the second text of a pair"),
         (["--text=a", "--output_file=x"], "--output_file is for --input_file"),
