@@ -21,9 +21,10 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.base.names import MANIFEST, PAGE, STANDARD
 from bert_cli.flags.command import Command
-from bert_cli.report.page import comparison_page, is_our_page, run_page, write_page
+from bert_cli.report.page import compare, comparison_page, is_our_page, run_page, write_page
 from bert_cli.report.run_files import read_run
-from bert_cli.runs.reporting import make_page, members_of
+from bert_cli.report.sweeps import member_folders, read_sweep
+from bert_cli.runs.reporting import make_page
 from bert_cli.settings.tools import ReportSettings
 
 _COMPARISON = "comparison.html"
@@ -56,6 +57,16 @@ def _check_target(path: str, folders: tuple[str, ...]) -> None:
         raise InputError(f"{path}: is no page of bert-report, and would be written over; give another --output_file")
 
 
+def _page(folders: tuple[str, ...]) -> str:
+    runs = [read_run(leaf) for folder in folders for leaf in member_folders(folder) or [folder]]
+    if len(runs) == 1:
+        return run_page(runs[0])
+    compared = compare(runs, read_sweep(folders[0]) if len(folders) == 1 else None)
+    if compared.warning:
+        LOG.warning("warning: %s", compared.warning)
+    return comparison_page(compared)
+
+
 def run(settings: ReportSettings) -> dict:
     """Do what the settings say; returns {"page": the path that was written}."""
     folders, path = settings.runs.runs, settings.files.output_file
@@ -66,8 +77,7 @@ def run(settings: ReportSettings) -> dict:
     else:
         path = path or _COMPARISON
         _check_target(path, folders)
-        runs = [read_run(leaf) for folder in folders for leaf in members_of(folder) or [folder]]
-        write_page(path, run_page(runs[0]) if len(runs) == 1 else comparison_page(runs))
+        write_page(path, _page(folders))
     LOG.info("wrote %s", path)
     return {"page": path}
 

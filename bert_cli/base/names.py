@@ -33,6 +33,11 @@ OUT_OF_FOLD, SUSPECTS = "out_of_fold.tsv", "suspects.tsv"
 BEST = "best"  # folder of the best checkpoint
 BEST_FILE = "best.json"  # names the folder of the model to use within this one: best, or one of several runs
 
+# Keys of run_report.json: digests of the texts and labels that a run was trained and evaluated on.
+TRAIN_DATA, EVAL_DATA = "train_data_digest", "eval_data_digest"
+SEVERAL = "several"  # in run_report.json and run.json: the runs in folders within this one, of one of these kinds
+RUNS, GRID, FOLDS = "runs", "grid", "folds"
+
 # Files next to a checkpoint.
 VOCABULARY = "vocab.txt"
 CONFIG = "bert_config.json"

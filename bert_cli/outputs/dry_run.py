@@ -4,8 +4,9 @@ memory of a training.
 Computed from the data and from a trial of a few steps (runs/engine/probe.py); no TensorFlow here.
 """
 
+import hashlib
 import itertools
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +36,19 @@ class SplitStatistics(NamedTuple):
     labels: Sequence[Hashable]
     lengths: np.ndarray
     unit: str = "row"
+
+
+def data_digest(splits: Iterable[SplitStatistics]) -> str:
+    """A digest of texts and labels, equal for equal data in the same order, whatever the tokenizer;
+    "" without a split.
+    """
+    total = hashlib.sha256()
+    is_empty = True
+    for split in splits:
+        is_empty = False
+        for row in zip(split.texts, split.labels, strict=True):
+            total.update(repr(row).encode("utf-8", "backslashreplace"))
+    return "" if is_empty else total.hexdigest()[:16]
 
 
 class ProbeResult(NamedTuple):

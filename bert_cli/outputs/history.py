@@ -7,11 +7,15 @@ A line of the first kind is written for each --log_steps steps, without the flag
 and for the last one; one of the second kind for each evaluation.
 
 step                 finished steps (updates)
-loss                 mean over the steps since the line before it of that kind, or since the run went on
+loss                 mean over the steps since the line before it of that kind, or since the run went on;
+                     in the line of the last step the final loss
 learning_rate        of the last of these steps
 examples_per_second  over the same steps, without the time that evaluations took
 metrics              as in eval_results.txt, numbers
 seconds              of training so far, evaluations included; time between a kill and going on is left out
+
+The final loss is the mean over the last tenth of the steps, and over one interval at least. The log,
+the report and run_report.json (last_loss) have the same number.
 
 A run that goes on from a checkpoint cuts the file back to the checkpoint's step first, so that it
 ends with the same steps as a run that was never stopped. A last line without its end, which a kill

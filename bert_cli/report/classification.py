@@ -7,7 +7,7 @@ import numpy as np
 
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
-from bert_cli.report.components import Card, ReportTable, number, percent
+from bert_cli.report.components import Card, ReportTable, number, percent, prediction
 from bert_cli.report.figures import SERIES, Line, line_card, thinned
 from bert_cli.report.run_files import Run
 
@@ -47,7 +47,7 @@ def _matrix(evaluation: Mapping[str, Any], run: Run) -> list[Card]:
         cells = [{"count": count, "share": count / total, "is_right": label == other}
                  for count, other in zip(row, labels, strict=True)]  # fmt: skip
         rows.append({"label": label, "cells": cells, "total": sum(row)})
-    note = "Rows are the labels of the data, columns what was predicted; the colour is the share of the row."
+    note = "Rows: actual labels, of the data. Columns: predicted labels. The colour is the share of the row."
     return [Card("card-matrix", "Confusion matrix", "matrix", {"labels": labels, "rows": rows}, note)]
 
 
@@ -149,7 +149,7 @@ def _text(asked: ProblemType, row: Mapping[str, Any], head: Mapping[str, Any]) -
     """A text with its label and the prediction."""
     text = {name: row.get(name) for name in ("text", "text_b")} | {"id": row.get("id", ""), "bars": []}
     if asked.is_numeric:
-        return text | {"is": number(row["value"]), "taken_for": number(row["predicted"])}
+        return text | {"actual": number(row["value"]), "predicted": number(row["predicted"])}
     probabilities, names = row["probabilities"], head.get("labels", ())
     captions = names
     if asked.has_endings:
@@ -167,7 +167,9 @@ def _text(asked: ProblemType, row: Mapping[str, Any], head: Mapping[str, Any]) -
         {"label": captions[column], "share": probabilities[column], "is_own": column in own} for column in columns
     ]
     answers = [", ".join(names[column] for column in sorted(each)) or "none" for each in (own, predicted)]
-    return text | {"is": answers[0], "taken_for": answers[1], "is_long": asked.has_endings}
+    if "label" in row:
+        answers[1] = prediction(answers[1], max(probabilities))
+    return text | {"actual": answers[0], "predicted": answers[1], "is_long": asked.has_endings}
 
 
 def _explained(rows: list[dict]) -> list[Card]:
@@ -184,7 +186,7 @@ def _explained(rows: list[dict]) -> list[Card]:
         # Of several labels, the most probable one is explained, whether the text has it or not.
         label = explanation.get("label", explanation.get("explained_label"))
         if label is not None:
-            answer = f"{label} {percent(explanation['probability'])}"
+            answer = prediction(label, explanation["probability"])
         shown.append({"answer": answer, "id": row.get("id", ""), "words": words})
     if not shown:
         return []

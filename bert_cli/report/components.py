@@ -43,31 +43,68 @@ class ReportTable:
 
 @dataclasses.dataclass(frozen=True)
 class Tile:
-    """A large number, what it is, and a word below it."""
+    """A large number, what it is, and a word below it. link: an anchor of the page that the word leads to."""
 
     value: str
     name: str
     note: str = ""
+    link: str = ""
+
+
+_SMALL = 1e-3  # numbers below it are written as 2.5e-05, everywhere in the page
+
+
+def is_small(value: float) -> bool:
+    """Whether a page writes a number with an exponent."""
+    return 0 < abs(value) < _SMALL
+
+
+def small_number(value: float) -> str:
+    """Three digits with an exponent, without zeros at the end: 2.5e-05."""
+    digits, _, exponent = f"{value:.2e}".partition("e")
+    return f"{digits.rstrip('0').rstrip('.')}e{exponent}"
 
 
 def number(value: Any, digits: int = 4) -> str:
-    """A number for people: digits behind the point where it is small, groups of three where it is large."""
+    """A number for people: a count in groups of three, another one with `digits` decimals, fewer where it is large.
+
+    Small numbers have an exponent.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "" if value is None else str(value)
     if not math.isfinite(value):
         return str(value)
     if isinstance(value, int) or (value == round(value) and abs(value) >= 1000):
         return f"{int(value):,}"
+    if is_small(value):
+        return small_number(value)
     size = abs(value)
     if size >= 1000:
         return f"{value:,.0f}"
-    if size >= 100:
-        return f"{value:.1f}"
-    return f"{value:.{digits}f}" if size >= 1e-4 or not size else f"{value:.2e}"
+    return f"{value:.1f}" if size >= 100 else f"{value:.{digits}f}"
+
+
+def setting(value: float) -> str:
+    """A number as somebody has set it, without zeros at the end: 0.1, 128, 5e-05."""
+    return small_number(value) if is_small(value) else f"{value:,.10g}"
 
 
 def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
+
+
+def prediction(name: str, probability: float) -> str:
+    """A label with its probability: good · 97.1 %."""
+    return f"{name} · {percent(probability)}"
+
+
+def plain(value: Any) -> str | None:
+    """A setting as flags.txt has it; None stays None."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return setting(value)
+    return ", ".join(map(str, value)) if isinstance(value, list) else value if value is None else str(value)
 
 
 def clock(seconds: Any) -> str:

@@ -131,7 +131,7 @@ def _answers(rows: Sequence[Row]) -> list[Card]:
             before = "…" + before[-_AROUND:]
         if len(after) > _AROUND:
             after = after[:_AROUND] + "…"
-        shown.append({**row, "before": before, "marked": row["context"][first:end], "behind": after})
+        shown.append({**row, "before": before, "marked": row["context"][first:end], "after": after})
     if not shown:
         return []
     return [Card("card-answers", "Answers in their context", "answers", shown, "Mistakes come first.", is_wide=True)]
@@ -143,10 +143,8 @@ def pretraining_cards(run: Run) -> list[Card]:
     shown = [_pieces(row) for row in rows if row["blanks"]]
     if not shown:
         return []
-    note = (
-        "Green: the model's first choice is the word of the text. Red: its choice, and behind it the word of the text."
-    )
-    return [Card("card-blanks", "Filled blanks", "blanks", shown, note, is_wide=True)]
+    note = "Green: the model's first choice is the word of the text. Red: its choice, followed by the word of the text."
+    return [Card("card-blanks", "Masked words", "blanks", shown, note, is_wide=True)]
 
 
 def _pieces(row: Row) -> list[dict[str, Any]]:
@@ -157,7 +155,7 @@ def _pieces(row: Row) -> list[dict[str, Any]]:
         piece: dict[str, Any] = {"text": token.removeprefix("##"), "glued": token.startswith("##"), "is_blank": False}
         if position in filled:
             choice, probability = filled[position]
-            # A masked piece shows its ##, as the choice beside it may be another kind of piece.
+            # A masked piece shows its ##, as the choice next to it may be another kind of piece.
             piece |= {"is_blank": True, "choice": choice, "share": percent(probability), "is_right": choice == token}
             piece["text"] = token
         pieces.append(piece)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bert_cli.report.components import Card
+from bert_cli.report.components import Card, setting
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +30,7 @@ _COLORS = {f"#a1000{number}": f"var(--series-{number})" for number in range(1, S
     "#a20002": "var(--line)",
 }
 MUTED, _LINE = "#a20001", "#a20002"
+_COUNTS = ("step", "tokens")  # axes with whole numbers alone
 _DASHES: dict[str, Any] = {"linestyle": (0, (4, 3)), "linewidth": 1.2}
 _STYLE = {
     "svg.fonttype": "none",
@@ -126,9 +127,9 @@ def line_card(
             axes.axvline(mark, color=MUTED, **_DASHES)
         axes.set_xlabel(axis_labels[0])
         axes.set_title(axis_labels[1], loc="left", y=1.04, fontsize=9, color=MUTED)
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-            axis.set_major_formatter(lambda value, _: f"{value:,.10g}" if abs(value) >= 1 else f"{value:g}")
+        for axis, label in zip((axes.xaxis, axes.yaxis), axis_labels, strict=True):
+            axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], integer=label in _COUNTS))
+            axis.set_major_formatter(lambda value, _: setting(value))
         out = io.StringIO()
         # Without the date and version of matplotlib, so that equal runs have equal pages.
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))

@@ -64,3 +64,10 @@ def is_per_cent(command: str, metric: str) -> bool:
 def score(command: str, metric: str, value: float) -> str:
     """A metric as a large number of the page."""
     return f"{value:.2f} %" if is_per_cent(command, metric) else number(value)
+
+
+def score_with_deviation(command: str, metric: str, mean: float, deviation: float) -> str:
+    """Mean ± standard deviation, both with the same decimals."""
+    if is_per_cent(command, metric):
+        return f"{mean:.2f} ± {deviation:.2f} %"
+    return f"{mean:.4f} ± {deviation:.4f}" if abs(mean) < 100 else f"{number(mean)} ± {number(deviation)}"

@@ -2,17 +2,27 @@
 
 import os
 import shlex
-from typing import Any
 
 from bert_cli.base.names import EVAL_RESULTS, FLAGS
 from bert_cli.problem_types.registry import problem_type
-from bert_cli.report.components import Card, ReportTable, Tile, clock, facts, memory, number
+from bert_cli.report.baselines import baseline_tiles
+from bert_cli.report.components import (
+    Card,
+    ReportTable,
+    Tile,
+    clock,
+    facts,
+    is_small,
+    memory,
+    number,
+    plain,
+    small_number,
+)
 from bert_cli.report.figures import Line, line_card
-from bert_cli.report.main_metric import best_step, display_name, main_metric, score
+from bert_cli.report.main_metric import display_name, main_metric, score
 from bert_cli.report.run_files import Run
+from bert_cli.report.run_settings import settings_card
 
-# Keys of run.json that are no settings, or have a place of their own in the page.
-_NO_SETTINGS = {"command", "config", "files", "labels", "vocabulary", "training_data"}
 # Flags that use a model besides --output_dir, and what they do.
 _USES = {
     "bert-classify": (
@@ -27,28 +37,25 @@ _CHOICE_USE = ("Choose among the endings of a file with the same columns", "--do
 
 
 def tiles(run: Run) -> list[Tile]:
-    """The metric, the best step, the steps, the speed, the memory."""
-    report, shown = run.report, []
+    """The main metric, and that of the baselines; none before an evaluation."""
+    report, metric = run.report, main_metric(run.results, run.manifest)
+    if not metric:
+        return []
+    rows = report.get("eval", {}).get("eval_examples")
+    note = f"on {number(rows)} held-out rows" if rows else "on held-out data"
+    # global_step is the step of the best checkpoint where the run kept one, and last_step the end of the training.
+    step, last = report.get("global_step"), report.get("last_step")
+    if step and last and last != step:
+        note += f", after step {number(step)} of {number(last)}"
+    result = Tile(score(run.command, metric, run.results[metric]), display_name(metric), note)
+    return [result, *baseline_tiles([run], metric)]
+
+
+def title(run: Run) -> str:
+    """The data set and the main metric."""
     metric = main_metric(run.results, run.manifest)
-    step = report.get("global_step")
-    if metric:
-        rows = report.get("eval", {}).get("eval_examples")
-        note = f"on {number(rows)} held-out rows" if rows else "on held-out data"
-        shown.append(Tile(score(run.command, metric, run.results[metric]), display_name(metric), note))
-    best = best_step(run.evaluations, metric) if metric else None
-    if best and len(run.evaluations) > 1:
-        shown.append(
-            Tile(number(best[0]), "best step", f"{display_name(metric)} {score(run.command, metric, best[1])}")
-        )
-    if step is not None:
-        time = clock(report.get("train_seconds"))
-        # global_step is the step of the best checkpoint where the run kept one, and last_step the end of the training.
-        shown.append(Tile(number(report.get("last_step", step)), "steps", f"{time} of training"))
-    if report.get("train_examples_per_second"):
-        shown.append(Tile(number(report["train_examples_per_second"], 1), "examples/s", "training"))
-    if report.get("peak_memory_bytes"):
-        shown.append(Tile(memory(report["peak_memory_bytes"]), "memory", "at its peak"))
-    return shown
+    result = f"{display_name(metric)} {score(run.command, metric, run.results[metric])}" if metric else ""
+    return " · ".join(each for each in (run.data_set, result) if each)
 
 
 def lengths_cards(run: Run) -> list[Card]:
@@ -97,29 +104,9 @@ def commands(run: Run) -> list[tuple[str, str]]:
     return shown
 
 
-def settings(run: Run) -> list[tuple[str, str]]:
-    """What decided the result, with the labels."""
-    manifest = run.manifest
-    shown: dict[str, Any] = {key: value for key, value in manifest.items() if key not in _NO_SETTINGS}
-    labels = manifest.get("labels")
-    if isinstance(labels, list):
-        shown["labels"] = ", ".join(map(str, labels[:12])) + (f", … ({len(labels)})" if len(labels) > 12 else "")
-    start = shown.pop("init_checkpoint", None)
-    if isinstance(start, dict):
-        # The manifest names a checkpoint by several values, of which the first text says most.
-        shown["starts from"] = next((value for value in start.values() if isinstance(value, str)), "a checkpoint")
-    else:
-        shown["starts from"] = str(start) if start else "random weights"
-    # In lower case, as flags.txt has them.
-    return facts(
-        {key: str(value).lower() if isinstance(value, bool) else _plain(value) for key, value in shown.items()}
-    )
-
-
-def _plain(value: Any) -> str | None:
-    if isinstance(value, float):
-        return f"{value:g}"
-    return ", ".join(map(str, value)) if isinstance(value, list) else value if value is None else str(value)
+def _result(value: float) -> str:
+    """A metric with the digits that eval_results.txt has; a count without decimals."""
+    return small_number(value) if is_small(value) else f"{value:,.7g}"
 
 
 def machine(run: Run) -> list[tuple[str, str]]:
@@ -130,6 +117,7 @@ def machine(run: Run) -> list[tuple[str, str]]:
         "precision": report.get("precision"),
         "memory at its peak": memory(report.get("peak_memory_bytes")),
         "memory of the device": memory(report.get("peak_device_memory_bytes")),
+        "steps": report.get("last_step", report.get("global_step")),
         "training": clock(report.get("train_seconds")),
         "whole run": clock(report.get("total_seconds")),
         "examples/s, training": report.get("train_examples_per_second"),
@@ -144,14 +132,14 @@ def run_cards(run: Run) -> list[Card]:
     """Commands, settings, machine, model, and all numbers of eval_results.txt."""
     counts = run.report.get("parameters") or {}
     named = {"parameters" if part == "total" else f"of these {part}": f"{count:,}" for part, count in counts.items()}
-    config = facts(named | {name: _plain(value) for name, value in run.manifest["config"].items()})
+    config = facts(named | {name: plain(value) for name, value in run.manifest["config"].items()})
     cards = [
         Card("card-commands", "Commands", "commands", commands(run), is_wide=True),
-        Card("card-settings", "Settings that decide the result", "facts", settings(run)),
+        settings_card(run),
         Card("card-machine", "Machine", "facts", machine(run)),
         Card("card-model", "Model", "facts", config),
     ]
     if run.results:
-        table = ReportTable(("name", "value"), [(name, f"{value:,.7g}") for name, value in run.results.items()])
+        table = ReportTable(("name", "value"), [(name, _result(value)) for name, value in run.results.items()])
         cards.append(Card("card-results", EVAL_RESULTS, "table", table))
     return cards

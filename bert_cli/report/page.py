@@ -10,12 +10,14 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.version import __version__
 from bert_cli.base.writing import atomic_write
 from bert_cli.report.classification import classification_cards
-from bert_cli.report.components import Section, Tile
+from bert_cli.report.comparison import RunComparison
+from bert_cli.report.components import Section
 from bert_cli.report.evaluations import pretraining_cards, squad_cards, tagging_cards
 from bert_cli.report.figures import silence_matplotlib
-from bert_cli.report.overview import lengths_cards, run_cards, tiles
+from bert_cli.report.overview import lengths_cards, run_cards, tiles, title
 from bert_cli.report.run_files import Run
-from bert_cli.report.training import comparison_sections, comparison_tiles, names_of, training_cards
+from bert_cli.report.sweeps import Sweep
+from bert_cli.report.training import training_cards
 from bert_cli.runtime.background_import import BACKGROUND_IMPORTS
 
 if TYPE_CHECKING:
@@ -58,9 +60,10 @@ def render_template(name: str, **values: Any) -> str:
     return template.render(values, style=style, generator=f"{GENERATOR} {__version__}")
 
 
-def _render(title: str, over: str, under: str, tiles_shown: Sequence[Tile], sections: Sequence[Section]) -> str:
+def _render(sections: Sequence[Section], **header: Any) -> str:
+    """header: title, over and under (lines above and below it), tiles, warning."""
     shown = [section for section in sections if section.cards]
-    return render_template("page.html", title=title, over=over, under=under, tiles=tiles_shown, sections=shown)
+    return render_template("page.html", sections=shown, **header)
 
 
 def run_page(run: Run) -> str:
@@ -75,18 +78,32 @@ def run_page(run: Run) -> str:
     ]
     task = run.manifest.get("task_name")
     over = f"{run.command} · {task}" if task and run.command == "bert-classify" else run.command
-    under = [str(run.report[name]) for name in ("finished", "devices", "precision") if run.report.get(name)]
-    return _render(run.name, over, " · ".join(under), tiles(run), sections)
+    under = [
+        run.name,
+        *(str(run.report[name]) for name in ("finished", "devices", "precision") if run.report.get(name)),
+    ]
+    return _render(sections, title=title(run), over=over, under=" · ".join(under), tiles=tiles(run), warning="")
 
 
-def comparison_page(runs: Sequence[Run], title: str = "") -> str:
-    """The page of several runs of one command. InputError where they are of several."""
+def compare(runs: Sequence[Run], sweep: Sweep | None = None) -> RunComparison:
+    """Runs of one command, side by side; sweep: see RunComparison. InputError where they are of several commands."""
     commands = dict.fromkeys(run.command for run in runs)
     if len(commands) > 1:
         raise InputError(f"runs of {' and '.join(commands)} cannot be compared; give runs of one command")
-    under = ", ".join(names_of(runs))
-    title = title or f"{len(runs)} runs"
-    return _render(title, runs[0].command, under, comparison_tiles(runs), comparison_sections(runs))
+    return RunComparison(runs, sweep)
+
+
+def comparison_page(compared: RunComparison) -> str:
+    """The page of several runs, as HTML."""
+    folder = os.path.basename(os.path.normpath(compared.sweep.folder)) if compared.sweep else ""
+    return _render(
+        compared.sections(),
+        title=compared.title(),
+        over=compared.runs[0].command,
+        under=" · ".join(each for each in (folder, ", ".join(compared.names)) if each),
+        tiles=compared.tiles(),
+        warning=compared.warning,
+    )
 
 
 def is_our_page(path: str) -> bool:

@@ -10,6 +10,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.lines import read_text
 from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS, FLAGS, MANIFEST, REPORT
+from bert_cli.examples.glue import TASKS
 from bert_cli.flags.saved import read_flags
 from bert_cli.outputs.eval_examples import EvalExamples, read_eval_examples
 from bert_cli.outputs.history import read_history
@@ -25,7 +26,7 @@ class Run:
     manifest  run.json: what decided the result
     report    run_report.json: figures; {} where there is none
     flags     flags.txt
-    results   eval_results.txt: numbers by name; {} before an evaluation
+    results   eval_results.txt: numbers by name, counts as int; {} before an evaluation
     history   lines of history.jsonl, in the order of the steps
     examples  rows of the evaluation, None where there was none
     """
@@ -41,6 +42,16 @@ class Run:
     @property
     def name(self) -> str:
         return os.path.basename(os.path.normpath(self.folder)) or self.folder
+
+    @property
+    def data_set(self) -> str:
+        """The name of the training file, of the task, or of the folder of the data; else the name of the run."""
+        named = self.flags.get("train_file") or self.flags.get("input_file")
+        task = str(self.manifest.get("task_name", ""))
+        if not named and task in TASKS:
+            return task
+        named = named or self.flags.get("data_dir") or ""
+        return os.path.basename(os.path.normpath(named)) if named else self.name
 
     @property
     def command(self) -> str:
@@ -87,13 +98,13 @@ def read_run(folder: str) -> Run:
 
 
 def _read_results(path: str) -> dict[str, float]:
-    """`name = number` lines, but for values that are no numbers."""
-    results = {}
+    """`name = number` lines, but for values that are no numbers; an int is a count."""
+    results: dict[str, float] = {}
     if files.exists(path):
         for line in read_text(path).split("\n"):
             name, _, value = line.partition(" = ")
             try:
-                results[name] = float(value)
+                results[name] = int(value) if value.isdigit() else float(value)
             except ValueError:
                 continue
     return results

@@ -11,7 +11,7 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.log import LOG
-from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS
+from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS, TRAIN_DATA
 from bert_cli.runs.dry_run import report_statistics, try_out
 from bert_cli.runs.engine import worker_failure
 from bert_cli.runs.evaluation import evaluate
@@ -81,7 +81,8 @@ def run_once(
             open_and_train(task, model, data, plan, settings) if plan else _open_trained(task, model, data, settings)
         )
         predictor = trained.predictor
-        report = {**data.facts(), "precision": predictor.precision, **trained.figures}
+        trained_on = {TRAIN_DATA: data.digest(data.trained_splits)} if plan else {}
+        report = {**data.facts(), **trained_on, "precision": predictor.precision, **trained.figures}
         files.make_directory(folder)
         evaluation = None
         if phases.do_eval:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bert_cli.base.log import LOG, RESULT
-from bert_cli.base.names import EVAL_RESULTS
+from bert_cli.base.names import EVAL_DATA, EVAL_RESULTS
 from bert_cli.engines.engine import INT8
 from bert_cli.metrics.selection import lower_is_better
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
@@ -40,7 +40,8 @@ def evaluate(
     compared = _compare(task, data, found, results) if predictor.is_chief else {}
     keep_examples(folder, found.examples if settings.page.report else None, predictor.is_chief)
     plain = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}
-    found = found._replace(report=found.report | {"eval": plain | found.report.get("eval", {})} | compared)
+    about = {"eval": plain | found.report.get("eval", {}), EVAL_DATA: data.digest(data.evaluated_splits)}
+    found = found._replace(report=found.report | about | compared)
     if before:
         _log_cost(task.command, data.metrics[0], *before, found.report["eval"])
     return found

@@ -6,16 +6,10 @@ from typing import Any
 
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.metrics.selection import lower_is_better
+from bert_cli.report.baselines import BASELINE_NAMES
 from bert_cli.report.main_metric import display_name, score
 from bert_cli.runs.tasks.interface import Comparison
 
-# As the log calls the baselines of run_report.json.
-TITLES = {
-    "majority": "the majority class",
-    "tfidf": "TF-IDF with logistic regression",
-    "mean": "the mean",
-    "ridge": "TF-IDF with ridge regression",
-}
 _LEAST_LINES = 12  # of the history after the warm-up; the noise of fewer hides whether the loss falls
 _ABSURD = 3.0  # times the loss of guessing
 _LEARNED = 0.8  # times the loss of guessing: a loss below it may stay where it is
@@ -30,14 +24,14 @@ def log_comparison(command: str, metric: str, results: Mapping[str, Any], compar
         for name, known in compared.baselines.items()
         if metric.removeprefix("eval_") in known
     }
-    shown = {name: f"{TITLES[name]} {score(command, metric, value)}" for name, value in values.items()}
+    shown = {name: f"{BASELINE_NAMES[name]} {score(command, metric, value)}" for name, value in values.items()}
     if shown:
         model = score(command, metric, float(results[metric]))
         LOG.log(RESULT, "%s: the model %s, %s", display_name(metric), model, ", ".join(shown.values()))
     doubts = [compared.collapse] if compared.collapse else []
     constant = next(iter(values), None)
     if constant and compared.is_varied and not _is_better(metric, float(results[metric]), values[constant]):
-        doubts.append(f"the model is not better than {TITLES[constant]}")
+        doubts.append(f"the model is not better than {BASELINE_NAMES[constant]}")
     if doubts:
         LOG.warning("warning: %s; %s", "; ".join(doubts), compared.advice or _ADVICE)
 

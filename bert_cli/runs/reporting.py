@@ -12,7 +12,7 @@ import numpy as np
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.log import LOG
-from bert_cli.base.names import EVAL_EXAMPLES, MANIFEST, PAGE
+from bert_cli.base.names import EVAL_EXAMPLES, MANIFEST, PAGE, SEVERAL
 from bert_cli.base.version import __version__
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.dry_run import length_figures
@@ -20,10 +20,11 @@ from bert_cli.outputs.eval_examples import EvalExamples, write_eval_examples
 from bert_cli.report.components import clock
 from bert_cli.report.main_metric import best_step, display_name, main_metric, score
 from bert_cli.report.overview import commands
-from bert_cli.report.page import comparison_page, run_page, write_page
+from bert_cli.report.page import compare, comparison_page, run_page, write_page
 from bert_cli.report.run_files import Run, read_run
+from bert_cli.report.sweeps import member_folders, read_sweep
 from bert_cli.runs.output_dir import run_folder
-from bert_cli.runs.output_dir.manifest import COMMAND, SEVERAL, owned_names, read_manifest, read_report
+from bert_cli.runs.output_dir.manifest import COMMAND, owned_names, read_manifest, read_report
 from bert_cli.runtime.memory import peak_memory
 from bert_cli.settings.training import Page
 
@@ -66,29 +67,22 @@ def keep_examples(folder: str, compute: Callable[[], EvalExamples] | None, write
         files.remove(path)
 
 
-def members_of(folder: str) -> list[str]:
-    """The folders of the single runs that a command made within this one; [] for a run of its own."""
-    report = read_report(folder) or {}
-    several = report.get(SEVERAL) or {}
-    inner = [os.path.join(folder, member["folder"]) for member in several.get("members", [])]
-    return [leaf for path in inner for leaf in members_of(path) or [path]]
-
-
 def make_page(folder: str) -> list[str]:
     """Write report.html of a run, or of several that one command made, into its folder; returns what is to be said of it.
 
     InputError where there is no run, or a report.html of somebody else's.
     """
-    members = members_of(folder)
-    runs = [read_run(member) for member in members or [folder]]
-    written = _draw(folder, runs, bool(members))
-    return [written] if members else summary(runs[0], written)
+    sweep = read_sweep(folder)
+    if sweep:
+        runs = [read_run(member) for member in member_folders(folder)]
+        return [_write(folder, comparison_page(compare(runs, sweep)))]
+    run = read_run(folder)
+    return summary(run, _write(folder, run_page(run)))
 
 
-def _draw(folder: str, runs: list[Run], are_compared: bool) -> str:
-    """As make_page, of what was read; returns the line that names the page."""
+def _write(folder: str, page: str) -> str:
+    """Write the page into the folder of its run or runs; returns the line that names it."""
     path = os.path.join(folder, PAGE)
-    page = comparison_page(runs, os.path.basename(os.path.normpath(folder))) if are_compared else run_page(runs[0])
     is_listed = PAGE in owned_names(folder)
     if files.exists(path) and not is_listed:
         raise InputError(f"{path}: no run of ours has listed it as its own; move it away, and use bert-report")
@@ -112,13 +106,13 @@ def finish(folder: str, page: Page, has_news: bool = True) -> None:
             return
         if not page.report and PAGE in owned_names(folder):  # of an earlier run: it belongs to other results
             files.remove(os.path.join(folder, PAGE))
-        if members_of(folder):
+        if member_folders(folder):
             lines = [_comparison_summary(folder)]  # which is said where the page fails, too
             lines += make_page(folder) if page.report else []
         else:
             run = read_run(folder)
             lines = summary(run)  # which is said where the page fails, too
-            lines = summary(run, _draw(folder, [run], False)) if page.report else lines
+            lines = summary(run, _write(folder, run_page(run))) if page.report else lines
     except Exception as error:
         LOG.warning(
             "warning: %s was not written: %s; all else is in place, and `bert-report %s` tries again",
@@ -130,7 +124,7 @@ def finish(folder: str, page: Page, has_news: bool = True) -> None:
 
 def _is_unfinished(folder: str) -> bool:
     """Whether it is of several runs that have not been compared yet: what compares them makes the page."""
-    return SEVERAL in (read_manifest(folder) or {}) and not members_of(folder)
+    return SEVERAL in (read_manifest(folder) or {}) and not member_folders(folder)
 
 
 def cause(error: Exception) -> str:

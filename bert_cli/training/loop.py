@@ -29,8 +29,8 @@ class Callback:
         """Called once, before the first step; nothing is computed yet."""
 
     def on_log(self, step: int, loss: float, rate: float) -> None:
-        """step: finished steps; loss: mean since the call before that was due; rate: the learning
-        rate of the last step.
+        """step: finished steps; loss: mean over the steps since the call before that was due, in the
+        call of the last step the final loss; rate: the learning rate of the last step.
         """
 
     def on_step(self, step: int) -> bool | None:
@@ -42,6 +42,15 @@ class Callback:
     def is_due(self, step: int) -> bool:
         """Whether `step` is a multiple of `every`, rounded down."""
         return self.every is not None and math.floor(math.ceil(step / Fraction(self.every)) * self.every) == step
+
+
+def final_loss(losses: Sequence[float], steps: int, log_every: int) -> float:
+    """The mean over the last tenth of the `steps` of a training, and over one interval at least.
+
+    losses: of the steps since the training went on, at least one.
+    """
+    recent = losses[-max(log_every, steps // 10) :]
+    return sum(recent) / len(recent)
 
 
 def run_steps(
@@ -85,8 +94,10 @@ def run_steps(
             pending.clear()
             last_read = time.monotonic()
             recent = losses[logged:]
+            # The last interval may be a single step, whose loss says little.
+            loss = final_loss(losses, step, log_every) if is_last else sum(recent) / len(recent)
             for callback in callbacks:
-                callback.on_log(step, sum(recent) / len(recent), rate)
+                callback.on_log(step, loss, rate)
             if logging:
                 logged = len(losses)
         # A list, not a generator: callbacks after a stopping one, such as the saving callback, are

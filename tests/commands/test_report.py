@@ -53,6 +53,14 @@ def test_a_run_leaves_its_page(trained, run_folder):
         )
 
 
+def test_final_loss_is_one_number_in_history_report_and_page(trained, run_folder):
+    lines = [json.loads(line) for line in (trained / "history.jsonl").read_text("utf-8").splitlines()]
+    losses = [line["loss"] for line in lines if "loss" in line]
+    final = run_folder(trained).report()["last_loss"]
+    assert final == losses[-1]
+    assert f"Final loss: {final:.4f}" in page_of(trained)
+
+
 @pytest.mark.slow
 def test_a_tagger_leaves_its_page(tagger):
     assert {"card-types", "card-sentences", "card-lengths"} <= set(Reader(page_of(tagger)).ids)

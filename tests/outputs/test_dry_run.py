@@ -7,6 +7,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.dry_run import (
     ProbeResult,
     SplitStatistics,
+    data_digest,
     forecast_lines,
     leak_lines,
     length_line,
@@ -72,3 +73,16 @@ def test_forecast():
         "time: about 0:37 (reading 0:03, starting 0:07, training 0:20, saving 0:06, evaluating and predicting 0:01)",
         "memory: about 1.5 GB (of the process); a checkpoint has 600.0 MB",
     ]
+
+
+def test_the_digest_of_data_depends_on_texts_labels_and_order():
+    def digest(*rows):
+        texts, labels = zip(*rows, strict=True)
+        return data_digest([SplitStatistics(texts, labels, np.zeros(len(rows), np.int32))])
+
+    first, second = ("a", "1"), ("b", "0")
+    assert digest(first, second) == digest(first, second)
+    assert (
+        len({digest(first, second), digest(second, first), digest(first, ("b", "1")), digest(("ab", "1"), second)}) == 4
+    )
+    assert data_digest([]) == ""

@@ -45,6 +45,7 @@ def begin(folder: pathlib.Path, command: str, metric: str, manifest: dict, repor
         "max_seq_length": 32,
         "learning_rate": 1e-4,
         "random_seed": 1,
+        "warmup_proportion": 0.1,
         "init_checkpoint": None,
     }
     write(folder, "run.json", values | manifest | {"config": CONFIG, "vocabulary": "ab12", "files": ["report.html"]})
@@ -59,6 +60,7 @@ def begin(folder: pathlib.Path, command: str, metric: str, manifest: dict, repor
     }
     facts = {
         "global_step": 90, "train_seconds": 75.0, "total_seconds": 80.5, "train_examples_per_second": 123.4,
+        "first_loss": 0.9, "last_loss": 0.1625,
         "precision": "float32", "devices": "1 CPU", "versions": {"tensorflow": "2.21.0"}, "peak_memory_bytes": 1_500_000_000,
         "lengths": {"train": lengths, "dev": lengths}, "cut_examples": {"train": 2, "dev": 0}, "finished": "2026-01-01 00:00",
     }  # fmt: skip

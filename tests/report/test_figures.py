@@ -3,6 +3,8 @@
 import re
 import xml.etree.ElementTree as ET
 
+import pytest
+
 from bert_cli.report.figures import MOST_POINTS, Line, line_card, thinned
 
 
@@ -30,9 +32,18 @@ def test_an_svg_of_a_page():
 
 
 def test_what_stands_at_an_axis_is_not_rounded():
-    figure = line_card("rate", "Rate", "t", [Line("a", [1, 2], [0.0002, 0.0008])], ("step", "rate")).content
+    figure = line_card("rate", "Rate", "t", [Line("a", [1, 2], [0.0002, 0.0008])], ("x", "rate")).content
     texts = {element.text for element in ET.fromstring(figure["svg"]).iter() if element.tag.endswith("text")}
-    assert {"0.0002", "0.0004", "0.0006", "0.0008"} <= texts
+    assert {"2e-04", "4e-04", "6e-04", "8e-04"} <= texts
+
+
+@pytest.mark.parametrize(("label", "is_whole"), [("step", True), ("tokens", True), ("threshold", False)])
+def test_axis_of_steps_has_whole_numbers(label, is_whole):
+    figure = line_card("few", "Few", "t", [Line("a", [1, 2], [10.0, 20.0])], (label, "rate")).content
+    texts = [element.text for element in ET.fromstring(figure["svg"]).iter() if element.tag.endswith("text")]
+    numbers = [float(text) for text in texts if text not in (label, "rate")]
+    assert {1.0, 2.0} <= set(numbers)
+    assert all(each.is_integer() for each in numbers) == is_whole
 
 
 def test_the_same_numbers_give_the_same_svg():

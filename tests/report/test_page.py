@@ -1,51 +1,15 @@
 """Pages of runs made by hand, read with Python's own parser of HTML: every part is there, and hostile texts stay texts."""
 
-import html.parser
+import html
 import json
 
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.report.page import comparison_page, is_our_page, run_page, write_page
+from bert_cli.report.page import run_page, write_page
 from bert_cli.report.run_files import read_run
 from tests.report import folders
-
-EMPTY = {"meta", "link", "br", "img", "input", "hr", "path", "use"}
-
-
-class Reader(html.parser.HTMLParser):
-    """Tags, attributes, ids, and the text of a page."""
-
-    def __init__(self, page: str):
-        super().__init__()
-        self.tags: set[str] = set()
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.handlers: list[str] = []
-        self.text = ""
-        self.open: list[str] = []
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.add(tag)
-        if tag not in EMPTY:
-            self.open.append(tag)
-        for name, value in attrs:
-            self.ids += [value] if name == "id" else []
-            self.links += [value] if name in ("href", "src", "xlink:href", "srcset", "data", "action", "poster") else []
-            self.handlers += [name] if name.startswith("on") else []
-
-    def handle_startendtag(self, tag, attrs):
-        self.handle_starttag(tag, attrs)
-        if tag not in EMPTY:
-            self.open.pop()
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text += data
+from tests.report.reader import Reader
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +69,13 @@ def test_the_best_step_is_told(pages):
     assert "Best: 0.9000 after step 60." in pages["one_label"][1].text
 
 
+def test_final_loss_and_peak_learning_rate_have_one_definition(pages):
+    """Not the last line of the history, 0.1653 and 1.11e-05, nor its largest rate, 8.89e-05."""
+    text = pages["one_label"][1].text
+    assert "Final loss: 0.1625, the mean over the last tenth of the steps." in text
+    assert "Peak of the schedule: 1e-04." in text
+
+
 def test_of_a_long_context_what_is_around_the_answer(tmp_path):
     folder = folders.squad(tmp_path / "run")
     path = folder / "eval_examples.jsonl"
@@ -160,27 +131,10 @@ def test_a_last_line_without_its_end_is_none(tmp_path):
     assert len(read_run(str(folder)).history) == before
 
 
-def test_several_runs_side_by_side(tmp_path):
-    made = [
-        folders.one_label(tmp_path / name, seed, accuracy) for name, seed, accuracy in (("a", 1, 0.5), ("b", 2, 0.7))
-    ]
-    page = comparison_page([read_run(str(folder)) for folder in made])
-    found = Reader(page)
-    assert {"card-compared", "card-loss", "card-metric", "card-differences"} <= set(found.ids)
-    assert "0.6000" in found.text  # the mean
-    assert "± 0.1414 (sd)" in found.text
-    assert "random_seed" in found.text
-    assert "learning_rate" not in found.text  # it is the same
-    write_page(str(tmp_path / "page.html"), page)
-    assert is_our_page(str(tmp_path / "page.html"))
-    (tmp_path / "other.html").write_text("<html>", encoding="utf-8")
-    assert not is_our_page(str(tmp_path / "other.html"))
-
-
-def test_runs_of_two_commands_are_not_compared(tmp_path):
-    made = [folders.one_label(tmp_path / "a"), folders.tagging(tmp_path / "b")]
-    with pytest.raises(InputError, match="runs of bert-classify and bert-tag cannot be compared"):
-        comparison_page([read_run(str(folder)) for folder in made])
+def test_a_long_text_is_folded_and_a_short_one_is_not(pages):
+    page = pages["one_label"][0]
+    assert f'class="fold"><p class="text" dir="auto">{html.escape(folders.HOSTILE[0], quote=True)[:8]}' in page
+    assert f'class="whole"><p class="text second" dir="auto">{folders.HOSTILE[1][:8]}' in page
 
 
 def test_half_of_a_surrogate_pair_is_written(tmp_path):

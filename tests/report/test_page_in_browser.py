@@ -13,7 +13,7 @@ import subprocess
 
 import pytest
 
-from bert_cli.report.page import comparison_page, run_page, write_page
+from bert_cli.report.page import compare, comparison_page, run_page, write_page
 from bert_cli.report.run_files import read_run
 from tests.report import folders
 
@@ -27,9 +27,24 @@ function look(name, width, frame) {
     const box = card.getBoundingClientRect();
     cards[card.id] = [box.width, box.height, box.right];
   }
+  // [container, a card] -> where it begins and ends, for containers whose rows have to be full.
+  const rows = [...page.querySelectorAll(".cards, .tiles")].map(place => [...place.children].map(card => {
+    const box = card.getBoundingClientRect(), outer = place.getBoundingClientRect();
+    return [box.top, box.bottom, box.left - outer.left, outer.right - box.right];
+  }));
+  // [whether it scrolls, whether it says so]
+  const scrolls = [...page.querySelectorAll(".scroll")].map(box => [
+    box.scrollWidth > box.clientWidth, frame.contentWindow.getComputedStyle(box, "::after").content.includes("sideways")]);
+  const folds = [...page.querySelectorAll(".fold > p")].map(text => {
+    const before = text.getBoundingClientRect().height;
+    text.parentElement.querySelector("input").click();
+    const after = text.getBoundingClientRect().height;
+    text.parentElement.querySelector("input").click();
+    return [before, after];
+  });
   const drawn = [...page.querySelectorAll(".plot svg")].map(svg => svg.getBoundingClientRect().height);
   seen[name + " " + width] = {
-    cards, drawn, width: page.documentElement.scrollWidth, text: page.body.innerText,
+    cards, rows, scrolls, folds, drawn, width: page.documentElement.scrollWidth, text: page.body.innerText,
     back: frame.contentWindow.getComputedStyle(page.body).backgroundColor,
     elements: page.querySelectorAll("script, img, iframe").length,
   };
@@ -73,9 +88,9 @@ def seen(tmp_path_factory):
     for kind, (make, _) in folders.KINDS.items():
         write_page(str(place / f"{kind}.html"), run_page(read_run(str(make(place / kind)))))
     runs = [read_run(str(place / "one_label")), read_run(str(folders.one_label(place / "second", 2, 0.9)))]
-    write_page(str(place / "several.html"), comparison_page(runs))
+    write_page(str(place / "several.html"), comparison_page(compare(runs)))
     found = {}
-    for scheme, shown in (("light", names), ("dark", names[:1])):
+    for scheme, shown in (("light", names), ("dark", names)):
         (place / "look.html").write_text(LOOK % json.dumps(shown), encoding="utf-8")
         document, log, network = browse(place / "look.html", scheme)
         told = re.search("SEEN(.*)SEEN", document)
@@ -101,6 +116,31 @@ def test_every_part_has_its_place(seen, kind):
         assert shown["elements"] == 0
         if kind != "several":
             assert folders.SCRIPT in shown["text"]
+
+
+@pytest.mark.parametrize("kind", [*folders.KINDS, "several"])
+def test_rows_have_no_holes(seen, kind):
+    """Cards of one row are equally high, and the last one ends where the others do."""
+    for width in (1280, 390):
+        for cards in seen["light"][0][f"{kind} {width}"]["rows"]:
+            tops = sorted({round(top) for top, *_ in cards})
+            for row in ([card for card in cards if round(card[0]) == top] for top in tops):
+                assert max(bottom for _, bottom, *_ in row) - min(bottom for _, bottom, *_ in row) < 1
+                assert min(left for *_, left, _ in row) < 1
+                assert min(right for *_, right in row) < 1
+
+
+def test_a_table_that_scrolls_says_so(seen):
+    shown = [each for page in seen["light"][0].values() for each in page["scrolls"]]
+    assert all(scrolls == says for scrolls, says in shown)
+    assert any(scrolls for scrolls, _ in shown)
+
+
+def test_long_texts_are_folded_until_a_click(seen):
+    folds = [each for page in seen["light"][0].values() for each in page["folds"]]
+    assert folds
+    assert all(before < 140 for before, _ in folds)
+    assert any(after > 2 * before for before, after in folds)
 
 
 def test_light_and_dark(seen):

@@ -10,7 +10,9 @@ import pytest
 from bert_cli.runtime.early_interrupt import answer_early_interrupts, command_name
 
 SLOW_IMPORT = """
-import sys, time
+import signal, sys, time
+# A job that a shell started in the background ignores Ctrl-C, and so would this child of it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.argv[0] = {program!r}
 import bert_cli
 print("imported", flush=True)

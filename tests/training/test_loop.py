@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.training.loop import Callback, run_steps
+from bert_cli.training.loop import Callback, final_loss, run_steps
 from tests.train_rows import Called
 
 
@@ -96,7 +96,17 @@ def test_saved_steps(start, steps, every, saved):
 def test_reports_have_the_mean_since_the_last_one():
     record = Record()
     record.run(7, report_every=3)
-    assert record.reported == [(3, 1.5, 0.2), (6, 4.5, 0.5), (7, 6.5, 0.6)]
+    assert record.reported == [(3, 1.5, 0.2), (6, 4.5, 0.5), (7, 5.5, 0.6)]
+
+
+@pytest.mark.parametrize(("steps", "every", "count"), [(7, 3, 3), (30, 1, 3), (30, 7, 7), (5, 10, 5)])
+def test_final_loss_is_mean_over_last_tenth_or_interval(steps, every, count):
+    """The last report has it, also where the last interval is a single step."""
+    record = Record()
+    losses = record.run(steps, report_every=every)
+    wanted = sum(losses[-count:]) / count
+    assert final_loss(losses, steps, every) == pytest.approx(wanted)
+    assert record.reported[-1][1] == pytest.approx(wanted)
 
 
 def test_a_resumed_run_reports_in_the_same_places():
@@ -109,7 +119,7 @@ def test_a_resumed_run_reports_in_the_same_places():
 def test_a_report_of_a_saved_step_does_not_end_the_mean():
     record = Record()
     record.run(4, save_every=2, report_every=3)
-    assert record.reported == [(2, 1.0, 0.1), (3, 1.5, 0.2), (4, 3.5, 0.3)]
+    assert record.reported == [(2, 1.0, 0.1), (3, 1.5, 0.2), (4, 2.5, 0.3)]
     assert record.events.index(("report", 2, 1.0, 0.1)) < record.events.index(("save", 2))
 
 

@@ -24,7 +24,7 @@ from bert_cli.training.auto_batch import AutoBatch
 from bert_cli.training.batch_distribution import distribute
 from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
 from bert_cli.training.compact_embeddings import CompactEmbeddings
-from bert_cli.training.loop import Callback, run_steps
+from bert_cli.training.loop import Callback, final_loss, run_steps
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters, is_frozen
 from bert_cli.training.optimizers.lamb_nadam import Lamb, Nadam
@@ -208,7 +208,7 @@ def train(
         "train_seconds": round(seconds, 3),
         "train_examples_per_second": round(len(losses) * updates.batch_size / seconds, 2),
         "first_loss": losses[0],
-        "last_loss": losses[-1],
+        "last_loss": float(f"{final_loss(losses, last_step, every):.7g}"),  # as history.jsonl has it
     }
 
 

@@ -23,7 +23,6 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.weights.path import CheckpointPath
 
 COMMAND = "command"  # the key of the command that made the run
-SEVERAL = "several"  # the key of what kind of runs stand in folders within this one
 FILES = "files"  # the key of the names of the files that a run owns
 OVERWRITING = "overwriting"  # the key of a run that --overwrite_output_dir began
 _ADVICE = "restore it, or move it away and go on without it"

@@ -15,7 +15,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.log import LOG
-from bert_cli.base.names import BEST, CONFIG, FLAGS, LABELS, MANIFEST, MODEL_FILES, REPORT, STATE, VOCABULARY
+from bert_cli.base.names import BEST, CONFIG, FLAGS, LABELS, MANIFEST, MODEL_FILES, REPORT, SEVERAL, STATE, VOCABULARY
 from bert_cli.base.writing import LEFTOVER, atomic_write, write_json, write_lines
 from bert_cli.flags.saved import write_flags
 from bert_cli.model.config import BertConfig, ModuleConfig, write_config
@@ -68,7 +68,7 @@ def find_state(
         )
     latest = latest_checkpoint(folder)
     goes_on = overwrite and run_json.is_interrupted_overwriting(folder)
-    if not overwrite and (run_json.read_manifest(folder, _ANEW) or {}).get(run_json.SEVERAL):
+    if not overwrite and (run_json.read_manifest(folder, _ANEW) or {}).get(SEVERAL):
         raise InputError(f"{folder}: holds several runs; {_OTHER}")
     if not files.exists(os.path.join(folder, MANIFEST)):
         _check_no_run(folder, latest)
@@ -183,7 +183,7 @@ def check_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], ov
     kind: what of: runs, grid, folds. names: of the files that are written into this folder.
     """
     before = None if overwrite else run_json.read_manifest(folder, _ANEW)
-    if before is not None and (before.get(run_json.COMMAND), before.get(run_json.SEVERAL)) != (command, kind):
+    if before is not None and (before.get(run_json.COMMAND), before.get(SEVERAL)) != (command, kind):
         raise InputError(f"{folder}: holds another run; {_OTHER}")
     if not files.exists(os.path.join(folder, MANIFEST)):
         _check_no_run(folder, latest_checkpoint(folder))
@@ -194,7 +194,7 @@ def begin_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], ov
     """Let the folder, which check_sweep has passed, have a run.json of its own; files of another run of ours go."""
     if overwrite or run_json.read_manifest(folder, _ANEW) is None:
         clear(folder)
-    manifest: dict = {run_json.COMMAND: command, run_json.SEVERAL: kind, "config": {}}
+    manifest: dict = {run_json.COMMAND: command, SEVERAL: kind, "config": {}}
     manifest |= {run_json.OVERWRITING: True} if overwrite else {}
     listed = list(dict.fromkeys([MANIFEST, REPORT, *names]))
     write_json(os.path.join(folder, MANIFEST), manifest | {run_json.FILES: listed})

@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 from bert_cli.base import files, names
 from bert_cli.base.errors import DivergedError
 from bert_cli.base.log import LOG, RESULT
-from bert_cli.base.names import OUT_OF_FOLD, SUSPECTS
+from bert_cli.base.names import FOLDS, GRID, OUT_OF_FOLD, RUNS, SEVERAL, SUSPECTS
 from bert_cli.examples.splitting import stratified_folds
 from bert_cli.flags.option import changed, lists_of, values_of
 from bert_cli.flags.saved import read_flags, remembered
 from bert_cli.outputs import sweep as tables
 from bert_cli.runs.loading.checkpoints import choose_checkpoint
 from bert_cli.runs.output_dir import best_checkpoint, run_folder
-from bert_cli.runs.output_dir.manifest import FILES, SEVERAL, is_interrupted_overwriting, read_manifest
+from bert_cli.runs.output_dir.manifest import FILES, is_interrupted_overwriting, read_manifest
 from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation, RunResult, Task
 from bert_cli.settings.checks import check_sweep, is_sweep
 from bert_cli.settings.training import TrainingSettings
@@ -53,7 +53,6 @@ class Folds:
         LOG.info("wrote %s and %s: %d rows and %d", *paths, len(self._folds), count)
 
 
-RUNS, GRID, FOLDS = "runs", "grid", "folds"
 _TABLES = {RUNS: names.RUNS_TABLE, GRID: names.GRID_TABLE, FOLDS: names.FOLDS_TABLE}
 # What only a run's own folder has.
 _OF_ONE_RUN = {*names.RUN_FILES, names.LABELS, names.VOCABULARY, names.HISTORY, names.BEST} - {names.EVAL_RESULTS}

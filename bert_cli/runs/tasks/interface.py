@@ -3,13 +3,13 @@
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 
 from bert_cli.features.ragged import RaggedFeatures, steps_and_batch
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.outputs.dry_run import SplitStatistics
+from bert_cli.outputs.dry_run import SplitStatistics, data_digest
 from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.runs.loading.bundle import ModelBundle
@@ -25,9 +25,13 @@ class Dataset:
     """What a run has read, with its features; frozen. Each task has one of its own; what a task has no use for is empty.
 
     metrics: names of what an evaluation gives, by which one run can be better than another, the task's main one first.
+    trained_splits, evaluated_splits: names of the splits that a training and an evaluation read, as far as they are there.
     prediction_files: names of what a prediction writes into output_dir; evaluation_files: of what an evaluation writes beside
     eval_results.txt.
     """
+
+    trained_splits: ClassVar[tuple[str, ...]] = ("train",)
+    evaluated_splits: ClassVar[tuple[str, ...]] = ("dev",)
 
     @property
     def evaluation_files(self) -> tuple[str, ...]:
@@ -48,6 +52,11 @@ class Dataset:
     def statistics(self) -> dict[str, SplitStatistics]:
         """What --dry_run reports of each split, as far as it is held in memory."""
         return {}
+
+    def digest(self, names: Sequence[str]) -> str:
+        """A digest of the texts and labels of these splits; "" where none of them is held in memory."""
+        known = self.statistics()
+        return data_digest(known[name] for name in names if name in known)
 
     def example_lines(self, is_verbose: bool) -> Iterable[str]:
         """The first example of the run for the log, as tokens and label.

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -44,9 +44,14 @@ _OF_TEXT = ("masked_lm_prob", "do_whole_word_mask", "short_seq_prob", "eval_shar
 class PretrainingDataset(Dataset):
     """`splits`: "train" and "held_out", as far as they are needed; text and records are streamed, so nothing is in memory."""
 
+    evaluated_splits = ("held_out",)
+
     splits: dict[str, Data]
     vocabulary: Vocabulary | None
     has_next_sentences: bool
+
+    def digest(self, names: Sequence[str]) -> str:
+        return ",".join(self.splits[name].digest for name in names if name in self.splits)
 
     @property
     def metrics(self) -> tuple[str, ...]:

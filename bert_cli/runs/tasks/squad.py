@@ -129,6 +129,8 @@ def kept_answers(folder: str, predict_file: str | None) -> dict[str, str]:
 class SquadDataset(Dataset):
     """`windows` to train on ("train") or to answer ("predict"), the `examples` that they are cut from, and `gold` answers."""
 
+    evaluated_splits = ("predict",)
+
     settings: SquadSettings
     tokenizer: FullTokenizer
     examples: dict[str, list[SquadExample]]

@@ -134,6 +134,9 @@ class ClassificationDataset(DivisibleDataset):
     guesses: see data.ClassificationData.
     """
 
+    trained_splits = _TRAINED
+    evaluated_splits = ("dev", "dev_mismatched")
+
     settings: ClassifySettings
     answers: Answers
     tokenizer: FullTokenizer

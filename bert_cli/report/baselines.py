@@ -1,0 +1,28 @@
+"""Simple predictors that a result is compared with, as run_report.json has them: {name: {metric: value}}."""
+
+import math
+import statistics
+from collections.abc import Sequence
+
+from bert_cli.report.components import Tile
+from bert_cli.report.main_metric import score
+from bert_cli.report.run_files import Run
+
+BASELINE_NAMES = {
+    "majority": "the majority class",
+    "tfidf": "TF-IDF with logistic regression",
+    "mean": "the mean",
+    "ridge": "TF-IDF with ridge regression",
+}
+
+
+def baseline_tiles(runs: Sequence[Run], metric: str) -> list[Tile]:
+    """The metric of each baseline, its mean over the runs that have it; metric: as in eval_results.txt."""
+    shown = []
+    for name, title in BASELINE_NAMES.items():
+        known = [(run.report.get("baselines") or {}).get(name, {}).get(metric.removeprefix("eval_")) for run in runs]
+        # A constant has no correlation, which is NaN or null.
+        values = [value for value in known if isinstance(value, int | float) and math.isfinite(value)]
+        if values:
+            shown.append(Tile(score(runs[0].command, metric, statistics.fmean(values)), title, "baseline"))
+    return shown

@@ -1,0 +1,203 @@
+"""Runs of one command compared: their results, their mean where they repeat one another, curves, the settings that differ."""
+
+import os
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bert_cli.base.names import EVAL_DATA, FOLDS, GRID, RUNS, SUSPECTS, TRAIN_DATA
+from bert_cli.metrics.selection import best_of
+from bert_cli.outputs.sweep import mean_and_deviation
+from bert_cli.report.baselines import baseline_tiles
+from bert_cli.report.components import Card, ReportTable, Section, Tile, clock, number, plain, prediction
+from bert_cli.report.figures import SERIES, Line, line_card
+from bert_cli.report.main_metric import best_step, display_name, main_metric, score, score_with_deviation
+from bert_cli.report.run_files import Run
+from bert_cli.report.sweeps import Sweep
+
+_NOT_COMPARED = {"files", "vocabulary", "training_data", "labels"}
+DATA_ROWS = ("training data", "evaluation data")
+_SUSPECTS = "suspects"
+_SHOWN_SUSPECTS = 24
+# What a mean is over, by the kind of a sweep, "" for runs of several commands.
+_REPEATED = {RUNS: "seeds", FOLDS: "folds", "": "seeds"}
+
+
+def names_of(runs: Sequence[Run]) -> list[str]:
+    """A name for each run: the last part of its folder; where two are equal, what follows the part that all have."""
+    short = [run.name for run in runs]
+    if len(set(short)) == len(short):
+        return short
+    if any("://" in run.folder for run in runs):
+        return [run.folder for run in runs]
+    paths = [os.path.abspath(run.folder) for run in runs]
+    return [os.path.relpath(path, os.path.commonpath(paths)) for path in paths]
+
+
+class RunComparison:
+    """Runs side by side. sweep: what the command reported that made all of them, None for any other runs."""
+
+    def __init__(self, runs: Sequence[Run], sweep: Sweep | None = None):
+        self.runs, self.sweep = runs, sweep
+        self.kind = sweep.kind if sweep else ""
+        self.names = names_of(runs)
+        # A run that was stopped before its evaluation has no results.
+        self.metric = next((name for run in runs if (name := main_metric(run.results, run.manifest))), "")
+        self.values = [run.results[self.metric] for run in runs if self.metric in run.results]
+        self.differences = _differences(runs)
+
+    @property
+    def warning(self) -> str:
+        """Why the results cannot be compared; "" where they can, and for folds, which have data of their own."""
+        digests = {run.report.get(EVAL_DATA) or "" for run in self.runs}
+        if self.kind == FOLDS or len(digests - {""}) < 2:
+            return ""
+        return "The runs were evaluated on different data: their results cannot be compared."
+
+    @property
+    def _is_repeated(self) -> bool:
+        """Whether the runs are one training with several seeds, or on several folds, so that they have a mean."""
+        if len(self.values) < 2 or self.kind == GRID:
+            return False
+        return self.kind in (RUNS, FOLDS) or {name for name, _ in self.differences} == {"random_seed"}
+
+    @property
+    def _best(self) -> tuple[str, float] | None:
+        """The name and the value of the best run, or of the best cell of a grid; None where nothing is the best."""
+        if not self.values or self.kind == FOLDS or self.warning:
+            return None
+        if self.kind == GRID and self.sweep and self.sweep.best:
+            cell = next(member for member in self.sweep.members if member["folder"] == self.sweep.best)
+            return self.sweep.best, cell["eval"][self.metric]
+        best = best_of(self.metric, self.values)
+        return self.names[[run.results.get(self.metric) for run in self.runs].index(best)], best
+
+    def title(self) -> str:
+        """The data set, the metric, and its mean where the runs repeat one another."""
+        data = " and ".join(dict.fromkeys(run.data_set for run in self.runs))
+        if not self._is_repeated:
+            return " · ".join(each for each in (f"{len(self.runs)} runs", data, display_name(self.metric)) if each)
+        return f"{data} · {display_name(self.metric)} {self._mean()}"
+
+    def _mean(self) -> str:
+        return score_with_deviation(
+            self.runs[0].command, self.metric, statistics.fmean(self.values), statistics.stdev(self.values)
+        )
+
+    def tiles(self) -> list[Tile]:
+        """Mean and standard deviation, the best run, the baselines, and the suspected label errors."""
+        shown, name, command = [], display_name(self.metric), self.runs[0].command
+        if self._is_repeated:
+            shown.append(Tile(self._mean(), name, f"mean ± sd of {len(self.values)} {_REPEATED[self.kind]}"))
+        if best := self._best:
+            shown.append(Tile(score(command, self.metric, best[1]), f"best {name}", best[0]))
+        if shown:
+            shown += baseline_tiles(self.runs, self.metric)
+        if suspects := self._suspects():
+            shown.append(Tile(number(len(suspects)), "suspected label errors", "look at them", f"#{_SUSPECTS}"))
+        return shown
+
+    def _suspects(self) -> list[dict[str, str]]:
+        return (self.sweep.suspects if self.sweep else None) or []
+
+    def sections(self) -> list[Section]:
+        """Results, suspected label errors, curves and differences."""
+        return [
+            Section("results", "Results", [self._results()]),
+            Section(_SUSPECTS, "Suspected label errors", suspects_cards(self._suspects())),
+            Section("training", "Training", self._curves()),
+            Section("differences", "Differences", [self._settings()]),
+        ]
+
+    def _results(self) -> Card:
+        runs, first = self.runs, self.metric
+        keys = list(dict.fromkeys([*([first] if first else []), *(key for run in runs for key in run.results)]))
+        rows = [
+            (name, *(number(run.results.get(key)) for key in keys), clock(run.report.get("train_seconds")))
+            for name, run in zip(self.names, runs, strict=True)
+        ]
+        if self._is_repeated:
+            figures = [{k: v for k, v in run.results.items() if not isinstance(v, int)} for run in runs]  # no counts
+            means, deviations = mean_and_deviation(figures)
+            for title, values in (("mean", means), ("sd", deviations)):
+                rows.append((title, *(number(values.get(key)) for key in keys), ""))
+        # Two runs may have the best value; both are marked then.
+        top = best_of(first, self.values) if self.values and not self.warning and self.kind != FOLDS else None
+        best = frozenset(row for row, run in enumerate(runs) if top is not None and run.results.get(first) == top)
+        table = ReportTable(("run", *keys, "training"), rows, best)
+        return Card("card-compared", "Held-out data", "table", table, is_wide=True)
+
+    def _curves(self) -> list[Card]:
+        cards, shown = [], list(zip(self.names, self.runs, strict=True))[:SERIES]
+        note = f"The first {SERIES} runs." if len(self.runs) > SERIES else ""
+        losses = [Line(name, *run.series("loss")) for name, run in shown if run.series("loss")[0]]
+        if losses:
+            cards.append(line_card("loss", "Training loss", "Loss over the steps", losses, ("step", "loss"), note))
+        metric = self.metric
+        curves = [
+            Line(name, *run.held_out(metric), points=True) for name, run in shown if best_step(run.evaluations, metric)
+        ]
+        # One evaluation of each run is no curve; the table has its number.
+        if any(len(curve.x) > 1 for curve in curves):
+            title, alt = f"Held-out data: {display_name(metric)}", "Held-out metric over the steps"
+            cards.append(line_card("metric", title, alt, curves, ("step", display_name(metric)), note))
+        return cards
+
+    def _settings(self) -> Card:
+        # Each fold has data of its own.
+        own = DATA_ROWS if self.kind == FOLDS else ()
+        rows = [(name, *values) for name, values in self.differences if name not in own]
+        note = "" if rows else "All settings that decide a result are equal."
+        table = ReportTable(("setting", *self.names), rows)
+        return Card("card-differences", "Settings that differ", "table", table, note, is_wide=True)
+
+
+def suspects_cards(suspects: Sequence[Mapping[str, str]]) -> list[Card]:
+    """The first rows of suspects.tsv, those of which the models doubt the label most."""
+    shown = []
+    for row in suspects[:_SHOWN_SUSPECTS]:
+        # Of several labels each one is a decision of its own, and of tags each word.
+        about = row.get("label") or row.get("word") or ""
+        given = prediction(row["given"], float(row["probability"])) if row.get("probability") else row["given"]
+        text = {name: row.get(name, "") for name in ("id", "text", "text_b")}
+        shown.append(text | {"about": about, "given": given, "predicted": row["predicted"]})
+    if not shown:
+        return []
+    note = (
+        f"The first {len(shown)} of {len(suspects):,} rows of {SUSPECTS}, each as a model predicts it that was trained "
+        "without it. Given: the label in the data, with the probability that the model gives it."
+    )
+    return [Card("card-suspects", "Rows to check", "suspects", shown, note, is_wide=True)]
+
+
+def _flat(values: Mapping[str, Any], before: str = "") -> dict[str, str]:
+    """The settings of a manifest as texts; a setting within another one is named outer.inner."""
+    flat: dict[str, str] = {}
+    for key, value in values.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{before}{key}.")
+        elif before or key not in _NOT_COMPARED:
+            flat[f"{before}{key}"] = plain(value) or ""
+    return flat
+
+
+def _data(runs: Sequence[Run]) -> dict[str, list[str]]:
+    """The training and the evaluation data of each run: the name of the data set with a digest of its texts and labels."""
+    trained = [run.report.get(TRAIN_DATA) for run in runs]
+    if not all(trained):  # a run that is not finished; this digest is of the tokens
+        trained = [run.manifest.get("training_data") for run in runs]
+    evaluated = [run.report.get(EVAL_DATA) for run in runs]
+    shown = dict(zip(DATA_ROWS, (trained, evaluated), strict=True))
+    return {
+        name: [f"{run.data_set} ({digest})" if digest else "" for run, digest in zip(runs, digests, strict=True)]
+        for name, digests in shown.items()
+        if len(set(digests)) > 1
+    }
+
+
+def _differences(runs: Sequence[Run]) -> list[tuple[str, list[str]]]:
+    """(name, the value of each run) of data and settings that are not equal in all runs."""
+    settings = [_flat(run.manifest) for run in runs]
+    keys = dict.fromkeys(key for each in settings for key in each)
+    values = {key: [each.get(key, "") for each in settings] for key in keys}
+    return [(key, each) for key, each in (_data(runs) | values).items() if len(set(each)) > 1]

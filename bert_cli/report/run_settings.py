@@ -1,0 +1,57 @@
+"""The settings that decided the result of a run: first those that differ from the defaults of the flags."""
+
+from typing import Any
+
+from bert_cli.flags.option import deciding_values
+from bert_cli.report.components import Card, facts, plain
+from bert_cli.report.run_files import Run
+from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.pretraining import PretrainSettings
+from bert_cli.settings.squad import SquadSettings
+from bert_cli.settings.tagging import TagSettings
+
+# Keys of run.json that are no settings, or have a place of their own in the page.
+_NO_SETTINGS = {"command", "config", "files", "labels", "vocabulary", "training_data"}
+_SETTINGS: dict[str, type] = {
+    "bert-classify": ClassifySettings,
+    "bert-tag": TagSettings,
+    "bert-squad": SquadSettings,
+    "bert-pretrain": PretrainSettings,
+}
+# Values of keys that no flag sets, where nothing special was done.
+_USUAL: dict[str, Any] = {"plan_from": 0}
+_SHOWN_LABELS = 12
+
+
+def settings_card(run: Run) -> Card:
+    """Settings that differ from the defaults and what the run chose; the others are folded."""
+    manifest = run.manifest
+    known = _SETTINGS.get(run.command)
+    # A default of None is chosen by the run, so its value is shown first.
+    defaults = {name: _as_json(value) for name, value in (deciding_values(known()) if known else {}).items()} | _USUAL
+    values = {key: value for key, value in manifest.items() if key not in _NO_SETTINGS | {"init_checkpoint"}}
+    is_default = {key: key in defaults and defaults[key] == value for key, value in values.items()}
+    first = {"starts from": _start(manifest.get("init_checkpoint")), "labels": _labels(manifest.get("labels"))}
+    first |= {key: plain(value) or "" for key, value in values.items() if not is_default[key]}
+    folded = {key: plain(value) for key, value in values.items() if is_default[key]}
+    content = {"first": facts(first), "folded": facts(folded)}
+    return Card("card-settings", "Settings that decide the result", "settings", content)
+
+
+def _as_json(value: Any) -> Any:
+    """A value as run.json has it."""
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _labels(labels: Any) -> str:
+    if not isinstance(labels, list):
+        return ""
+    more = f", … ({len(labels)})" if len(labels) > _SHOWN_LABELS else ""
+    return ", ".join(map(str, labels[:_SHOWN_LABELS])) + more
+
+
+def _start(checkpoint: Any) -> str:
+    if isinstance(checkpoint, dict):
+        # The manifest names a checkpoint by several values, of which the first text says most.
+        return next((value for value in checkpoint.values() if isinstance(value, str)), "a checkpoint")
+    return str(checkpoint) if checkpoint else "random weights"
