@@ -58,10 +58,10 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     given.
     """
     adds_special = values["add_special_tokens"]
-    refuse_if(adds_special and not values["extend"], "--add_special_tokens is about --extend, which is missing")
+    refuse_if(adds_special and not values["extend"], "--add_special_tokens needs --extend")
     if not values["input_file"]:
         refuse_if(not adds_special, "--input_file is needed; --help describes it")
-        refuse_if(values["vocab_size"], "--vocab_size is about the words of --input_file, which is missing")
+        refuse_if(values["vocab_size"], "--vocab_size needs --input_file, whose words are added")
     reserved = values["reserved_tokens"]
     for token in reserved:
         if not token or token != "".join(token.split()):

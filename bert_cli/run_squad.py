@@ -84,7 +84,7 @@ def _check_task(values: dict) -> None:
     ):
         for name in names:
             if values[name] and not values[task]:
-                raise InputError(f"--{name} goes with --{task}, which is missing")
+                raise InputError(f"--{name} needs --{task}")
     if values["null_odds_file"] and not values["version_2_with_negative"]:
         raise InputError("--null_odds_file is for SQuAD 2.0; give --version_2_with_negative too")
 

@@ -26,7 +26,7 @@ GUIDES = {
     "vectors": "vectors of tokens, words and texts; attention",
     "export": "other formats of models, TensorFlow Serving, tensorflow-hub, ONNX",
     "published-results": "figures that Google and the paper published, with the command for each of them",
-    "performance": "what was measured, on which machine, beside which programs",
+    "performance": "what was measured, on which machine, compared with which programs",
     "report": "report.html, and which words mattered",
     "devices": "devices, precision, stops, damage, exit codes",
     "python": "the same from Python",

@@ -165,9 +165,7 @@ class Classifier(loading.Trained):
         task = ClassificationTask(settings)
         problem_type = task.trained_problem_type(model)
         if problem_type.has_endings:
-            raise InputError(
-                f"{checkpoint.folder}: this model chooses one of several endings; predict a file with bert-classify"
-            )
+            raise InputError(f"{checkpoint.folder}: this is a multiple-choice model; predict a file with bert-classify")
         # labels.txt may be missing next to a checkpoint from elsewhere.
         names = tuple(labels or model.labels or ())
         if problem_type.is_numeric and names:

@@ -1,4 +1,6 @@
-"""Tables of a text, its endings and which of them is right -> ChoiceExample records: a user's own, and those of swag."""
+"""Tables of a text, its endings and which of them is right -> ChoiceExample records: a user's own
+tables, and swag's.
+"""
 
 import string
 from collections import Counter
@@ -25,7 +27,9 @@ CHOICE_LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class ChoiceExample:
-    """One row: `label` is the place of the right one of its K endings, from 0; None for the rows of a test file."""
+    """One row: `label` is the place of the right one of its K endings, from 0; None for the rows of
+    a test file.
+    """
 
     guid: str
     context: str
@@ -37,8 +41,9 @@ class ChoiceExample:
 def choice_examples(file: OwnFile, written: str, needs_label: bool = True) -> list[ChoiceExample]:
     """The rows as examples; without labels where needs_label is false or the file has none.
 
-    written: how the labels are, see find_choice_labels. Where the file has a second text, each ending continues it.
-    InputError, with the line, for an empty ending and for a label that is none of the endings.
+    written: how the labels are, see find_choice_labels. Where the file has a second text, each
+    ending continues it. InputError, with the line, for an empty ending and for a label that is none
+    of the endings.
     """
     _check_endings(file)
     if written == NAME and file.columns.names is None:
@@ -65,11 +70,11 @@ def _check_endings(file: OwnFile) -> None:
 
 
 def find_choice_labels(file: OwnFile) -> str:
-    """How a file says which of K endings is right: NAME, the name of the column; LETTER, A, B …; FROM_0, 0 to K-1; or FROM_1,
-    1 to K.
+    """How a file says which of K endings is right: NAME, the name of the column; LETTER, A, B …;
+    FROM_0, 0 to K-1; or FROM_1, 1 to K.
 
-    What holds for all rows counts, names first. InputError where the labels are from 1 to K-1, so that both may be meant,
-    or where nothing fits.
+    What holds for all rows counts, names first. InputError where the labels are from 1 to K-1, so
+    that both may be meant, or where nothing fits.
     """
     found = {_cell(row) for row in file.rows}
     # Names first: endings in columns called 0 and 1 are named by them.
@@ -77,12 +82,12 @@ def find_choice_labels(file: OwnFile) -> str:
     # Labels 1 to K-1 alone: a file from 0 without a first ending, or one from 1 without a last one.
     if {FROM_0, FROM_1} <= set(fitting) and NAME not in fitting:
         raise InputError(
-            f"{file.path}: the labels are {', '.join(sorted(found))}, so it cannot be told whether they count from 0 or from "
+            f"{file.path}: the labels are {', '.join(sorted(found))}, so it is not clear whether they count from 0 or from "
             "1; give --choice_labels=0 or --choice_labels=1"
         )
     if fitting:
         return fitting[0]
-    # The error is that of what fits most rows.
+    # The error names the reading that fits most rows.
     counts = Counter(_cell(row) for row in file.rows)
     # No form fits all rows; the error should be about the form that most rows have.
     known = {each: sum(counts[name] for name in _spellings(file, each)) for each in (FROM_0, NAME, LETTER)}
@@ -121,10 +126,12 @@ def _label_indices(file: OwnFile, spellings: dict[str, int]) -> list[int]:
 def read_choice_file(
     path: str, split: str, layout: FileLayout, flag: str, id_column: str | None = None, form: TextForm = PLAIN
 ) -> OwnFile:
-    """The rows of a file in the layout of a task; see read_own_file. InputError for one without its columns."""
+    """The rows of a file in the layout of a task; see read_own_file. InputError for one without its
+    columns.
+    """
     assert layout.named is not None, "the layouts of a choice have names"
-    # The file is opened twice: the message about a missing column names all columns of the task, which read_own_file
-    # does not know.
+    # The file is opened twice: the message about a missing column names all columns of the task,
+    # which read_own_file does not know.
     first = next(iter(read_rows(path, flag, form)), None)
     there = {str(cell).strip() for cell in first.cells} if first else set()
     named = replace(layout.named, id_column=id_column)

@@ -1,8 +1,9 @@
 """Files of the tasks of glue.py -> ClassificationExample records.
 
-Columns, guids, labels and header rules are those of the task's row. Unlike in Google's script, a row that does not fit
-is an InputError that says `file:line`, a byte-order mark and blank lines do no harm, and a first row that speaks
-against the header rule of its file is neither lost nor learnt without a word.
+Columns, guids, labels and header rules come from the task's row of the table in glue.py. Unlike in
+Google's script, a row that does not fit is an InputError that says `file:line`, a byte-order mark
+and blank lines do no harm, and a first row that speaks against the header rule of its file is
+neither lost nor learnt without a word.
 """
 
 import os
@@ -15,10 +16,11 @@ from dataclasses import dataclass, field, replace
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import check_readable, exists
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import listed, more, quoted
+from bert_cli.base.messages import listed, quoted
 from bert_cli.examples import tables
 from bert_cli.examples.glue import FileLayout, find_task
 from bert_cli.examples.tables import Row
+from bert_cli.examples.task_checks import check_first_row, check_labels, check_numbers, check_text_column
 from bert_cli.settings.data import PLAIN, TextForm
 
 
@@ -26,8 +28,9 @@ from bert_cli.settings.data import PLAIN, TextForm
 class ClassificationExample:
     """One row. `text_b` is None for single texts, `label` is None for the rows of a test file.
 
-    identifier: the cell of the column of ids of a task's file, "" where there is none.
-    label: one name, or the decimal of a regression as it stands in the file; of several labels, 0 or 1 for each of them.
+    identifier: the cell of the column of ids of a task's file, "" where there is none. label: one
+    name, or the decimal of a regression as it is in the file; for multi-label tasks, 0 or 1 for
+    each of them.
     """
 
     guid: str
@@ -49,24 +52,27 @@ def read_examples(
     form: TextForm = PLAIN,
     needs_label: bool = True,
 ) -> list[ClassificationExample]:
-    """Read the examples of one split ("train", "dev" or "test", or the other half of one) in file order.
+    """Read the examples of one split ("train", "dev" or "test", or the mismatched half of mnli's)
+    in file order.
 
-    `labels` None means the labels of the task; the training file of cola may then hold any labels (see `find_labels`).
-    `path` is a file to read in place of the task's own. `id_column`: the column of the identifiers, by its name in the header
-    or its number from 0, instead of the task's own; a file with labels may lack it. `form`: see tables.read_rows. Labels are
-    read where `needs_label`.
+    `labels` None means the labels of the task; the training file of cola may then hold any labels
+    (see `find_labels`). `path` is a file to read in place of the task's own. `id_column`: the
+    column of the identifiers, by its name in the header or its number from 0, instead of the task's
+    own; a file with labels may lack it. `form`: see tables.read_rows. Labels are read where
+    `needs_label`.
 
     `header` says whether the first row of a file holds the names of its columns:
       auto  the original's rule: train and dev of cola have none, all other files have one. But a first row whose label
-            is one of the task's, and that of ten other rows, is read in any case. Where it only speaks against the rule
+            is one of the task's, as are those in ten other rows, is read in any case. Where it only speaks against the rule
             this is an InputError that asks for yes or no: a row that would be skipped although its label is a label of
-            the task, or its id or its text are like those of data; or a row that would be read although its label cell
+            the task, or its id or its text look like data; or a row that would be read although its label cell
             is a name that no other row has (`tables.data_reason`, `tables.header_reason`).
       yes   the first row of every file is skipped.
       no    the first row of every file is data.
 
-    Raises InputError for a task without that split (xnli has no test file), a missing or empty file, rows with too few
-    columns, empty and unknown labels, and a test file of cola with labels where the texts are expected.
+    Raises InputError for a task without that split (xnli has no test file), a missing or empty
+    file, rows with too few columns, empty and unknown labels, and a test file of cola with labels
+    where the texts are expected.
     """
     task = find_task(task_name)
     if split.removesuffix(task.other_half) not in ("train", "dev", "test") or header not in ("auto", "yes", "no"):
@@ -83,14 +89,15 @@ def read_examples(
         has_header = False
     if id_column is not None:
         layout = replace(layout, identifier=_id_column(path, rows[0], has_header, layout, id_column))
-    # Own data is often laid out as CoLA, so its training file may bring other labels; they hold for all other files.
+    # Own data is often laid out as CoLA, so its training file may bring other labels; they hold for
+    # all other files.
     is_open = task.open_labels and split == "train" and labels is None
     numbers, data = _rows_of_split(path, rows, has_header, layout, language)
     # Before anything looks at cells: a cell that a row does not have counts as empty there.
     tables.check_columns(path, data, layout.minimum, layout.columns, form.encoding)
     if layout.label is None and layout.text_b is None:
-        _check_text_column(path, rows, layout, known)
-    _check_first_row(path, rows, layout, header, has_header, None if is_open else known)
+        check_text_column(path, rows, layout, known)
+    check_first_row(path, rows, layout, header, has_header, None if is_open else known)
     if not data:
         wanted = f" of language {language} (in column 1)" if layout.by_language else ""
         raise InputError(
@@ -99,10 +106,11 @@ def read_examples(
     if not needs_label:
         layout = replace(layout, label=None)
     if layout.label is not None and task.problem_type.is_numeric:
-        _check_numbers(path, data, layout.label)
+        check_numbers(path, data, layout.label)
     elif layout.label is not None:
-        _check_labels(path, data, layout, layout.label, None if is_open else known)
-    # Each row goes when its example is there: both of all rows would take half as much memory again.
+        check_labels(path, data, layout, layout.label, None if is_open else known)
+    # Each row goes when its example is there: both of all rows would take half as much memory
+    # again.
     del rows
     data.reverse()
     return [_example(layout, number, data.pop()) for number in numbers]
@@ -139,7 +147,9 @@ def _id_column(path: str, first: Row, has_header: bool, layout: FileLayout, name
 def _rows_of_split(
     path: str, rows: list[Row], has_header: bool, layout: FileLayout, language: str
 ) -> tuple[Sequence[int], list[Row]]:
-    """(numbers, rows) of those rows that are examples of the split; numbers count the header, as the original's guids do."""
+    """(numbers, rows) of those rows that are examples of the split; numbers count the header, as
+    the original's guids do.
+    """
     # Numbers count the header, because guids of the original do.
     numbers: Sequence[int] = range(int(has_header), len(rows))
     if layout.by_language:
@@ -176,82 +186,6 @@ def _example(layout: FileLayout, number: int, row: Row) -> ClassificationExample
     )
 
 
-def _check_first_row(
-    path: str, rows: list[Row], layout: FileLayout, header: str, has_header: bool, known: tuple[str, ...] | None
-) -> None:
-    """InputError in `auto`, a warning otherwise, where the first row does not look like what it is taken for."""
-    first, others = rows[0], rows[1:]
-    found = ""
-    if has_header:
-        labels = [*(known or ()), *layout.aliases]
-        reason = tables.data_reason(first, others, labels, layout.key_columns)
-        found = reason and f"looks like data ({reason}) but is skipped as a header"
-        advice = "give --header=no if it is data, --header=yes if it is a header"
-    elif layout.label is not None:
-        reason = tables.header_reason(first, others, known, layout.key_columns)
-        found = reason and f"looks like a header ({reason}) but is read as data"
-        advice = "give --header=yes if it is a header, --header=no if it is data"
-    if found and header == "auto":
-        raise InputError(f"{path}:{first.line}: the first row {found}; {advice}")
-    if found:
-        LOG.warning("%s:%d: the first row %s, as --header=%s says", path, first.line, found, header)
-    elif has_header:
-        names = ", ".join(quoted(cell, 20) for cell in first.cells[:12])
-        LOG.info("%s:%d: skipped the header row: %s", path, first.line, names)
-
-
-def _check_text_column(path: str, rows: list[Row], layout: FileLayout, known: tuple[str, ...]) -> None:
-    """InputError where the column of the texts in an unlabelled file (id, text) holds labels or ids.
-
-    The original reads them as texts. It happens with files laid out as train.tsv (id, label, mark, text), as `text,
-    label`, or with a column of row numbers before the id. There all cells of the column are known labels or numbers,
-    and the rows have four columns or a sentence in some other column.
-    """
-    body = rows[1:] or rows
-    if not all(row.cell(layout.text_a) in known or tables.is_number(row.cell(layout.text_a)) for row in body):
-        return
-    if min(len(row.cells) for row in body) >= 4 or any(tables.is_sentence_like(c) for row in body for c in row.cells):
-        raise InputError(
-            f"{path}:{body[0].line}: column {layout.text_a + 1} holds labels or numbers "
-            f"({quoted(body[0].cell(layout.text_a))}) where the text is expected; "
-            "lay the file out as id<TAB>text under a header row"
-        )
-
-
-def _check_labels(path: str, rows: list[Row], layout: FileLayout, column: int, known: tuple[str, ...] | None) -> None:
-    """InputError for rows whose label is empty or not among `known`; None: any label without blanks at its ends."""
-    labelled = [(row.line, row.cells[column]) for row in rows]
-    empty = [(line, label) for line, label in labelled if not label.strip()]
-    where = "the last column" if column < 0 else f"column {column + 1}"
-    tables.refuse_rows(path, empty, lambda _: f"the label in {where} is empty", "every row needs one")
-    if known is not None:
-        unknown = [(line, label) for line, label in labelled if layout.aliases.get(label, label) not in known]
-        advice = "correct it, or name all labels with --labels"
-        tables.refuse_rows(path, unknown, lambda label: f"label {quoted(label)} is not among {listed(known)}", advice)
-        return
-    padded = [(line, label) for line, label in labelled if label != label.strip()]
-    tables.refuse_rows(
-        path, padded, lambda label: f"label {quoted(label)} has a blank at its end or start", "remove it"
-    )
-    distinct = len({label for _, label in labelled})
-    if distinct > 20 and distinct > len(rows) / 2:
-        line, label = labelled[0]
-        raise InputError(
-            f"{path}:{line}: column {column + 1} holds {distinct} different labels in {len(rows)} rows "
-            f"({quoted(label)}); check the order of the columns ({layout.columns}), or name all labels with --labels"
-        )
-
-
-def _check_numbers(path: str, rows: list[Row], column: int) -> None:
-    """InputError for the first row whose label is no decimal."""
-    wrong = [(row.line, row.cells[column]) for row in rows if not tables.is_number(row.cells[column])]
-    if wrong:
-        line, label = wrong[0]
-        raise InputError(
-            f"{path}:{line}: column {column + 1} is {quoted(label)}, a decimal such as 2.5 is needed{more(wrong)}"
-        )
-
-
 def _label_key(label: str) -> tuple:
     return (0, float(label), label) if tables.is_number(label) else (1, 0.0, label)
 
@@ -259,8 +193,9 @@ def _label_key(label: str) -> tuple:
 def find_labels(task_name: str, examples: Sequence[ClassificationExample]) -> tuple[str, ...]:
     """The labels of a task in the order of the output columns.
 
-    They are the task's own where the examples have no others; otherwise those of the examples, numbers by value, then
-    words by code point; () for a regression. InputError where that is a single label.
+    They are the task's own where the examples have no others; otherwise the labels of the examples,
+    numbers by value, then words by code point; () for a regression. InputError where that is a
+    single label.
     """
     own = find_task(task_name).labels
     found = {str(example.label) for example in examples if example.label is not None}
@@ -275,9 +210,11 @@ def find_labels(task_name: str, examples: Sequence[ClassificationExample]) -> tu
 
 
 def describe_examples(examples: Sequence[ClassificationExample], labels: Sequence[str] = ()) -> str:
-    """For the log: the numbers of rows and of each label, e.g. `4 examples; labels: 0 3 (75.0%), 1 1 (25.0%)`.
+    """For the log: the numbers of rows and of each label, e.g. `4 examples; labels: 0 3 (75.0%), 1
+    1 (25.0%)`.
 
-    labels: the names, where an example may have several. Of the numbers of a regression it tells least, mean and greatest.
+    labels: the names, where an example may have several. For a regression it logs the least, mean
+    and greatest value.
     """
     found = [example.label for example in examples if example.label is not None]
     if not found:

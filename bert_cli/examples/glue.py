@@ -1,7 +1,8 @@
-"""The tasks of GLUE, XNLI and SWAG: a task is one row of TASKS, with its files as the benchmark ships them.
+"""The tasks of GLUE, XNLI and SWAG: a task is one row of TASKS, with its files as the benchmark
+ships them.
 
-Columns, guids and header rules of cola, mrpc, mnli and xnli are those of Google's run_classifier.py; the orders of labels
-are the usual ones, so that the outputs of a model mean the same elsewhere.
+Columns, guids and header rules of cola, mrpc, mnli and xnli are as in Google's run_classifier.py;
+the orders of labels are the usual ones, so that the outputs of a model mean the same elsewhere.
 """
 
 import difflib
@@ -21,12 +22,13 @@ ACCURACY, ACCURACY_F1, MCC, PEARSON_SPEARMAN = "accuracy", "accuracy_f1", "mcc",
 
 @dataclass(frozen=True)
 class FileLayout:
-    """Where the parts of an example stand in one file. All columns are 0-based, -1 is the last.
+    """Where the parts of an example are in one file. All columns are 0-based, -1 is the last.
 
-    named: instead, their names in the header of a CSV, with `endings`, of which each continues the text in text_b_column.
+    named: instead, their names in the header of a CSV, with `endings`, of which each continues the
+    text in text_b_column.
     """
 
-    file: str  # below the data directory; {language} stands for that of the run
+    file: str  # below the data directory; {language} is replaced by the run's language
     columns: str  # for messages
     minimum: int  # columns that every row has
     has_header: bool  # whether the original skips the first row
@@ -39,8 +41,8 @@ class FileLayout:
     by_language: bool = False  # only rows whose column 0 is the language of the run
     aliases: dict[str, str] = field(default_factory=dict)  # other spellings of labels
     broken_rows: bool = False  # the benchmark's own file has rows that are cut short; they are left out, and told
-    pairs_file: str | None = None  # beside it: two ids a row, those of columns 1 and 2 here
-    in_pairs_file: bool = False  # whether the split is the rows that stand in pairs_file, or the others
+    pairs_file: str | None = None  # in the same folder: two ids per row, as in columns 1 and 2 here
+    in_pairs_file: bool = False  # whether the split is the rows listed in pairs_file, or the others
     named: Columns | None = None
     endings: tuple[str, ...] = ()
 
@@ -54,9 +56,10 @@ class FileLayout:
 class GlueTask:
     """One task.
 
-    labels: in the order of the output columns, () for regression; of multiple choice the places of the endings. splits: the
-    layouts in which a file may be; read is the first whose file is there, or of several of one file the one with as many
-    columns as the first row. metric: a name from above.
+    labels: in the order of the output columns, () for regression; of multiple choice the places of
+    the endings. splits: the layouts in which a file may be; read is the first whose file is there,
+    or of several of one file the one with as many columns as the first row. metric: a name from
+    above.
     """
 
     labels: tuple[str, ...]
@@ -72,10 +75,12 @@ class GlueTask:
         return f"{self.submission}m" if half else self.submission
 
     def split_of(self, sample: Sequence[Row], labels: Collection[str]) -> str | None:
-        """The split, dev or test, in whose layout a file with these first rows is; None where it is in neither.
+        """The split, dev or test, in whose layout a file with these first rows is; None where it is
+        in neither.
 
-        labels: names that the column of labels may hold. Each row has as many columns as the layout, a label where the
-        layout has one, else a number for its id, and most texts have several words.
+        labels: names that the column of labels may hold. Each row has as many columns as the
+        layout, a label where the layout has one, else a number for its id, and most texts have
+        several words.
         """
         for split in ("dev", "test"):
             for layout in self.splits.get(split, ()):
@@ -129,7 +134,9 @@ def _cola(split: str) -> FileLayout:
 
 
 def _mrpc(split: str) -> tuple[FileLayout, ...]:
-    """The file of the 2018 download script; else without its columns of ids; else the corpus as Microsoft ships it."""
+    """The file of the 2018 download script; else without its columns of ids; else the corpus as
+    Microsoft ships it.
+    """
     whole = FileLayout(f"{split}.tsv", "label, id, id, text, text", 5, True, split, 3, 4, label=0, identifier=1)
     corpus = "msr_paraphrase_test.txt" if split == "test" else "msr_paraphrase_train.txt"
     shipped = replace(whole, file=corpus)
@@ -221,8 +228,8 @@ TASKS: dict[str, GlueTask] = {
     "qnli": GlueTask(_ENTAILMENT, ACCURACY, _indexed_pair("question, text"), submission="QNLI"),
     "rte": GlueTask(_ENTAILMENT, ACCURACY, _indexed_pair("text, text"), submission="RTE"),
     "wnli": GlueTask(_BINARY, ACCURACY, _indexed_pair("text, text"), submission="WNLI"),
-    # A test file alone, for a model that was trained on mnli. The file has one name in the download script of 2018, and
-    # another one on the site of GLUE.
+    # A test file alone, for a model that was trained on mnli. The file has one name in the download
+    # script of 2018, and another one on the site of GLUE.
     "ax": GlueTask(_NLI, MCC, {"test": (_DIAGNOSTIC, replace(_DIAGNOSTIC, file="AX.tsv"))}, submission="AX"),
     "xnli": GlueTask(_NLI, ACCURACY, _xnli()),
     "swag": GlueTask(("0", "1", "2", "3"), ACCURACY, _SWAG_SPLITS, MULTIPLE_CHOICE),

@@ -1,4 +1,6 @@
-"""Which columns of a user's own table are texts, label and id, and whether its first row names them."""
+"""Which columns of a user's own table are texts, label and id, and whether its first row names
+them.
+"""
 
 import re
 from collections.abc import Collection, Sequence
@@ -24,14 +26,16 @@ _PAIRS = (
 )  # fmt: skip
 _LABEL_NAMES = LABEL_COLUMN_NAMES | {"stars", "class_index", "class_name", "label_name", "is_duplicate"}
 _ID_NAMES = frozenset(("id", "idx", "index", "guid", "uid", "text_id", "review_id", "comment_id", "tweet_id"))
-SAMPLE = 1000  # rows that are looked at to tell a header from data
+SAMPLE = 1000  # rows that are looked at to find out whether there is a header
 
 
 @dataclass(frozen=True)
 class ColumnIndices:
-    """0-based columns of a table. names: of all columns, None without a header; width: how many there are.
+    """0-based columns of a table. names: of all columns, None without a header; width: how many
+    there are.
 
-    labels: the columns of the label, () where there is none; choices: those of the endings of a choice.
+    labels: the columns of the label, () where there is none; choices: the columns of the endings in
+    multiple choice.
     """
 
     width: int
@@ -56,12 +60,13 @@ def find_columns(
     choices: Sequence[str] = (),
     trained: TrainedColumns = NOT_TRAINED,
 ) -> ColumnIndices:
-    """Where the parts of an example stand in a table whose first rows are `sample`.
+    """Where the parts of an example are in a table whose first rows are `sample`.
 
-    columns: what the flags say. header: yes, no or auto. needs_label: the file is for training or evaluation; without, a
-    label column that the flags name may be missing. choices: columns of endings, as the flags name them. trained: of the
-    training run; its guesses hold for a table that has these columns, other tables get their own. InputError where a column
-    is missing or in doubt, where the header is, and where there is one text and the model was trained on pairs or the other
+    columns: what the flags say. header: yes, no or auto. needs_label: the file is for training or
+    evaluation; without, a label column that the flags name may be missing. choices: columns of
+    endings, as the flags name them. trained: of the training run; its guesses hold for a table that
+    has these columns, other tables get their own. InputError where a column is missing or in doubt,
+    where the header is, and where there is one text and the model was trained on pairs or the other
     way round.
     """
     # The first row decides the width; own_rows.check_width holds the others to it.
@@ -78,7 +83,8 @@ def find_columns(
         columns = with_guesses(path, sample, columns, header, needs_label, trained)
     table = _Table(path, sample, names, columns, needs_label, trained)
     endings = tuple(table.column(name, "choice_columns") for name in choices)
-    # What is taken for one thing is never guessed for another, so texts come before labels and labels before ids.
+    # What is taken for one thing is never guessed for another, so texts come before labels and
+    # labels before ids.
     text_a, text_b = table.texts(choices)
     labels = table.labels((text_a, text_b, *endings))
     identifier = table.identifier((text_a, text_b, *labels, *endings))
@@ -201,17 +207,19 @@ class _Table:
         return InputError(f"{self.path}:1: {problem}: {listed}")
 
     def texts(self, choices: Sequence[str]) -> tuple[int, int | None]:
-        """The columns of the texts: those of the flags, else of usual names that are there once."""
+        """The columns of the texts: as the flags say, else the columns with usual names that are
+        there once.
+        """
         first, second = self.columns.text_column, self.columns.text_b_column
         if first is None:
             return self._guessed_texts(choices)
         text_a = self.column(first, "text_column")
         text_b = None if second is None else self.column(second, "text_b_column")
         better = self.usual(_TEXT_NAMES)
-        # A number may be that of another file, which the run before has read.
+        # A number may be meant for another file, which an earlier run has read.
         if self.names and better and text_a in self.usual(_ID_NAMES | _LABEL_NAMES):
             LOG.warning(
-                "%s:1: warning: --text_column=%d is %s, beside a column %s; is it the text?",
+                "%s:1: warning: --text_column=%d is %s, but there is a column %s; is it the text?",
                 self.path, text_a, quoted(self.names[text_a]), quoted(self.names[better[0]]),
             )  # fmt: skip
         return text_a, text_b
@@ -239,7 +247,9 @@ class _Table:
         return text_a, text_b
 
     def _check_pair(self, is_pair: bool) -> None:
-        """InputError where the table has pairs of texts and the training file had none, or the other way round."""
+        """InputError where the table has pairs of texts and the training file had none, or the
+        other way round.
+        """
         guessed = self.trained.guessed
         if guessed.text_column is None or is_pair == (guessed.text_b_column is not None):
             return
@@ -275,13 +285,13 @@ class _Table:
         ]  # fmt: skip
         if self.names and len(binary) > 1 and not found:
             both = ",".join(self.names[n] for n in binary)
-            raise InputError(
-                f"{error}; these hold 0 and 1 alone, as labels that do not exclude each other: --label_column={both}"
-            )
+            raise InputError(f"{error}; these hold 0 and 1 alone, as multi-label data has: --label_column={both}")
         raise error
 
     def identifier(self, used: Collection[int | None]) -> int | None:
-        """The column of ids. One that the flags name must be in a file that is predicted, whose ids are written."""
+        """The column of ids. One that the flags name must be in a file that is predicted, whose ids
+        are written.
+        """
         name = self.columns.id_column
         if name is not None:
             is_there = name in (self.names or ()) or name.isdecimal()

@@ -1,7 +1,8 @@
-"""A user's own file -> ClassificationExample records: what kind of problem it is, its labels, and a part to evaluate on.
+"""A user's own file -> ClassificationExample records: what kind of problem it is, its labels, and a
+part to evaluate on.
 
-read_own_file gives the rows; find_problem_type and find_own_labels look at those of the training file, once; own_examples
-checks the labels of a file against them.
+read_own_file gives the rows; find_problem_type and find_own_labels look at the rows of the training
+file, once; own_examples checks the labels of a file against them.
 """
 
 import difflib
@@ -32,9 +33,10 @@ _MOST_DIGITS = 4300  # of a number that int() takes
 
 
 class OwnRow(NamedTuple):
-    """One row of a file: where it begins, its id, its texts, and the cells of its label columns, without blanks around.
+    """One row of a file: where it begins, its id, its texts, and the cells of its label columns,
+    without blanks around.
 
-    choices: the texts in the columns of endings, as they stand there.
+    choices: the texts in the columns of endings, unchanged.
     """
 
     line: int
@@ -60,7 +62,8 @@ class OwnFile:
     def written(self, columns: Sequence[int]) -> tuple[str, ...]:
         """How flags name the columns."""
         names = [self.columns.called(column) for column in columns]
-        # By number where the name cannot be given as a flag: flags split lists at commas and strip spaces.
+        # By number where the name cannot be given as a flag: flags split lists at commas and strip
+        # spaces.
         is_plain = not any("," in name or name != name.strip() or names.count(name) > 1 for name in names)
         return tuple(names if is_plain else map(str, columns))
 
@@ -98,10 +101,11 @@ def read_own_file(
 ) -> OwnFile:
     """The rows of one file, or of a table in memory.
 
-    split: the beginning of the ids of a file without ids: `<split>-<row, from 0>`. flag: named where the file is missing.
-    needs_label, choices, trained: see find_columns. form: see own_rows.read_rows. An empty text is told, with its line, and
-    kept: its answer is that of no text. InputError for a file without rows, a row that is not as wide as the first one, and
-    what own_rows and own_columns refuse.
+    split: the beginning of the ids of a file without ids: `<split>-<row, from 0>`. flag: named
+    where the file is missing. needs_label, choices, trained: see find_columns. form: see
+    own_rows.read_rows. An empty text is logged, with its line, and kept: it is answered as an empty
+    text. InputError for a file without rows, a row that is not as wide as the first one, and what
+    own_rows and own_columns refuse.
     """
     if isinstance(source, str):
         path, stream = source, read_rows(source, flag, form)
@@ -152,7 +156,9 @@ def _stripped(cell: str | Sequence[str]) -> str | tuple[str, ...]:
 
 
 def find_problem_type(file: OwnFile, separator: str | None) -> ProblemType:
-    """The problem type that the labels of a file have. InputError where decimals may be labels or numbers."""
+    """The problem type that the labels of a file have. InputError where decimals may be labels or
+    numbers.
+    """
     has_lists = any(isinstance(cell, tuple) for row in file.rows for cell in row.labels)
     # Flags and lists leave no doubt; a cell such as "a,b" without them is one label.
     if has_lists or separator or len(file.columns.labels) > 1:
@@ -182,10 +188,11 @@ def natural_key(label: str) -> tuple:
 
 
 def find_own_labels(file: OwnFile, problem_type: ProblemType, separator: str | None) -> tuple[str, ...]:
-    """The labels of a training file in natural order, or in that of its label columns; () where outputs have no names.
+    """The labels of a training file in natural order, or in the order of its label columns; ()
+    where outputs have no names.
 
-    A label with one row is logged, with the name that is most like it. InputError where there is one label alone, and where
-    nearly every row has its own.
+    A label with one row is logged, with the name that is most like it. InputError where there is
+    one label alone, and where nearly every row has its own.
     """
     cells = file.label_cells(separator)
     stated = problem_type.stated_labels(cells)
@@ -209,7 +216,7 @@ def find_own_labels(file: OwnFile, problem_type: ProblemType, separator: str | N
             # A label with one row is mostly a typing error.
             close = difflib.get_close_matches(name, [other for other in counts if other != name], n=1)
             hint = f"; the nearest other name is {quoted(close[0])}" if close else ""
-            LOG.warning("%s:%d: warning: the label %s has this row alone%s", file.path, line, quoted(name), hint)
+            LOG.warning("%s:%d: warning: label %s occurs only once%s", file.path, line, quoted(name), hint)
     warn_of_missing(file.path, counts)
     return tuple(sorted(counts, key=natural_key))
 
@@ -228,7 +235,8 @@ def own_examples(
 ) -> list[ClassificationExample]:
     """The rows as examples; without labels where needs_label is false or the file has none.
 
-    Their labels are what ProblemType.parse makes of the cells. InputError, with the line, for a label that does not fit.
+    Their labels are what ProblemType.parse makes of the cells. InputError, with the line, for a
+    label that does not fit.
     """
     parsed: Sequence[Any] = [None] * len(file.rows)
     if needs_label and file.has_labels:

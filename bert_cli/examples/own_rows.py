@@ -1,9 +1,10 @@
-"""A user's own file -> rows, as they come: TSV, CSV, JSON lines and lists of texts, each also compressed with gzip.
+"""A user's own file -> rows, as they come: TSV, CSV, JSON lines and lists of texts, each also
+compressed with gzip.
 
-TSV has no quoting, as in Google's files, unless --quoting=csv is given. CSV has quoting: a quoted cell
-may hold commas, line ends and doubled quotes. CSV is read by Python's csv, not by pandas, whose reader
-fills up rows that are too short and does not tell their lines. The keys of the first JSON object are
-the names of its columns; a list of names is a cell of several labels.
+TSV has no quoting, as in Google's files, unless --quoting=csv is given. CSV has quoting: a quoted
+cell may hold commas, line ends and doubled quotes. CSV is read by Python's csv, not by pandas,
+whose reader fills up rows that are too short and does not report their lines. The keys of the first
+JSON object are the names of its columns; a list of names is a cell of several labels.
 """
 
 import contextlib
@@ -54,19 +55,23 @@ def refuse_table(path: str, flag: str = "input_file") -> None:
 
 
 def is_tab_separated(path: str) -> bool:
-    """Whether a file can be in the layout of a task: its name does not say that it is CSV, JSON lines or a list of texts."""
+    """Whether a file can be in the layout of a task: its name does not say that it is CSV, JSON
+    lines or a list of texts.
+    """
     return _FORMATS.get(path.lower().removesuffix(".gz").rpartition(".")[2], TSV) == TSV
 
 
 def read_rows(path: str, flag: str, form: TextForm = PLAIN, warns: bool = True) -> Iterator[Row]:
-    """All rows of a file in their order, in bounded memory; `flag` is named where the file is not there.
+    """All rows of a file in their order, in bounded memory; `flag` is named where the file is not
+    there.
 
-    form: its quoting is CSV_QUOTES or LITERAL, of a file with tabs. If it is LITERAL, rows with cells in CSV quotes
-    are counted in a warning. warns: False for a file that is read again.
+    form: its quoting is CSV_QUOTES or LITERAL, of a file with tabs. If it is LITERAL, rows with
+    cells in CSV quotes are counted in a warning. warns: False for a file that is read again.
 
-    The first row of JSON lines is that of their names, with line 0. Blank lines are left out and, but for those at the end,
-    told. InputError, with the line, for what is not UTF-8, holds a NUL character or a carriage return inside a line, for a
-    quote that is not closed, and for what is no JSON object. A row with more or fewer cells than the others is the caller's.
+    The first row of JSON lines holds their names, with line 0. Blank lines are left out and, but
+    for those at the end, told. InputError, with the line, for what is not UTF-8, holds a NUL
+    character or a carriage return inside a line, for a quote that is not closed, and for what is no
+    JSON object. A row with more or fewer cells than the others is the caller's.
     """
     literal = LiteralRows()
     tab_rows = _quoted_tab_rows if form.quoting == CSV_QUOTES else functools.partial(_tab_rows, literal)
@@ -98,9 +103,9 @@ def check_width(path: str, row: Row, width: int, encoding: str = UTF_8) -> None:
     if found > width:
         what = "comma" if format_of(path) == CSV else "tab"
         over = quoted(row.cells[width])
-        advice = "put the text into quotes" if what == "comma" else "put a blank in its place"
+        advice = "put the text into quotes" if what == "comma" else "replace it by a space"
         raise InputError(
-            f"{path}:{row.line}: {found} columns where the first row has {width}: {over} stands after a {what} too many; "
+            f"{path}:{row.line}: {found} columns where the first row has {width}: {over} is after a {what} too many; "
             f"{advice}"
         )
     if found < width:
@@ -156,7 +161,7 @@ def _quoted_tab_rows(path: str, lines: Iterable[str]) -> Iterator[Row | int]:
 def _csv_rows(path: str, lines: Iterable[str]) -> Iterator[Row | int]:
     lines = iter(lines)
     first = next(lines, "")
-    # The CSV of spreadsheets in countries where the comma is that of decimals.
+    # The CSV of spreadsheets in countries where the comma is the decimal separator.
     separator = ";" if first.count(";") > first.count(",") else ","
     if separator == ";":
         LOG.info("%s: its columns are separated by semicolons", path)
@@ -180,7 +185,8 @@ def _json_rows(path: str, lines: Iterable[str]) -> Iterator[Row | int]:
                 f'{path}:{number}: is no JSON object; one such as {{"text": "…", "label": "…"}} a line is needed'
             )
         if not names:
-            # The first object decides: a key that a later one lacks is an empty cell, a further key is left out.
+            # The first object decides: a key that a later one lacks is an empty cell, a further key
+            # is left out.
             names = list(values)
             yield Row(0, list(names))
         yield Row(number, [_json_cell(values.get(name)) for name in names])

@@ -1,7 +1,8 @@
 """SQuAD 1.1 and 2.0 files, and lines of {"id", "question", "context"}, -> SquadExample records.
 
-The words of a context and where an answer stands are those of Google's run_squad.py. Unlike there, what is missing or
-does not fit is an InputError that says where: `train.json: data[3].paragraphs[0].qas[2]: has no "question"; …`.
+The words of a context and the place of an answer are found as in Google's run_squad.py. Unlike
+there, what is missing or does not fit is an InputError that says where: `train.json:
+data[3].paragraphs[0].qas[2]: has no "question"; …`.
 """
 
 import re
@@ -16,7 +17,8 @@ from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
 from bert_cli.settings.squad import MULTIPLE_ANSWERS
 
-# The original's white space: U+202F splits, other spaces of Unicode such as U+00A0 and U+3000 are parts of words.
+# The original's white space: U+202F splits, other spaces of Unicode such as U+00A0 and U+3000 are
+# parts of words.
 _WORD = re.compile("[^ \t\r\n\u202f]+")
 
 _LAYOUT = 'a SQuAD file is {"data": [{"paragraphs": [{"context", "qas": [{"id", "question", "answers"}]}]}]}'
@@ -60,7 +62,7 @@ class SquadExample:
 class SquadTraining(NamedTuple):
     """Training examples in file order, and what was noted on the way.
 
-    num_not_found     answers that do not stand at their answer_start; their examples are left out
+    num_not_found     answers that are not at their answer_start; their examples are left out
     num_repeated_ids  questions with the id of an earlier one
     """
 
@@ -94,7 +96,9 @@ def _identifier(value: object, place: str, advice: str) -> str:
 
 
 def _questions(path: str) -> Iterator[_Question]:
-    """The questions of a SQuAD file in order. InputError where the file is not laid out as one, or holds none."""
+    """The questions of a SQuAD file in order. InputError where the file is not laid out as one, or
+    holds none.
+    """
     empty = True
     for i, article in enumerate(member(read_json(path), "data", list, path, _LAYOUT)):
         article_place = f"{path}: data[{i}]"
@@ -112,16 +116,18 @@ def _questions(path: str) -> Iterator[_Question]:
 
 
 def _check_new(qas_id: str, place: str, places: dict[str, str]) -> None:
-    """InputError where an id was seen before: its prediction would be that of two questions."""
+    """InputError where an id was seen before: its prediction would belong to two questions."""
     if qas_id in places:
         raise InputError(
-            f"{place}: the id {quoted(qas_id)} is also that of {places[qas_id]}; give every question an id of its own"
+            f"{place}: the id {quoted(qas_id)} is also the id of {places[qas_id]}; give every question an id of its own"
         )
     places[qas_id] = place
 
 
 def read_examples(path: str) -> list[SquadExample]:
-    """Questions to predict, in file order; answers are not read. InputError for an id that comes twice."""
+    """Questions to predict, in file order; answers are not read. InputError for an id that comes
+    twice.
+    """
     examples: list[SquadExample] = []
     places: dict[str, str] = {}
     for question in _questions(path):
@@ -131,7 +137,9 @@ def read_examples(path: str) -> list[SquadExample]:
 
 
 def parse_question(line: str, path: str, number: int) -> SquadExample:
-    """The question of one line, {"id", "question", "context"}; without "id" it is the line's number. InputError."""
+    """The question of one line, {"id", "question", "context"}; without "id" it is the line's
+    number. InputError.
+    """
     place = f"{path}:{number}"
     fields = parse_json(line, path, number)
     question = member(fields, "question", str, place, _LINE_LAYOUT)
@@ -141,7 +149,8 @@ def parse_question(line: str, path: str, number: int) -> SquadExample:
 
 
 def parse_questions(lines: Iterable[str], path: str) -> Iterator[SquadExample]:
-    """The questions of lines as they come (see parse_question); blank lines are passed over. InputError as there.
+    """The questions of lines as they come (see parse_question); blank lines are passed over.
+    InputError as there.
 
     `path` is what messages call the place of the lines. An id that comes twice is an InputError.
     """
@@ -163,9 +172,11 @@ def _answers(question: _Question) -> list[_Answer]:
 
 
 def read_gold_answers(path: str) -> dict[str, tuple[str, ...]]:
-    """The texts of the right answers to each question, to score predictions with; none for an impossible question.
+    """The texts of the right answers to each question, to score predictions with; none for an
+    impossible question.
 
-    InputError for a question without "answers" that is not marked impossible, and for an id that comes twice.
+    InputError for a question without "answers" that is not marked impossible, and for an id that
+    comes twice.
     """
     gold: dict[str, tuple[str, ...]] = {}
     places: dict[str, str] = {}
@@ -179,7 +190,8 @@ def read_gold_answers(path: str) -> dict[str, tuple[str, ...]]:
 def _is_impossible(question: _Question, version_2_with_negative: bool) -> bool:
     """Whether a training question is impossible. InputError where the flag and the data disagree."""
     if not version_2_with_negative:
-        # A file of 2.0 read as 1.1 would train on questions without an answer, or end at the first of them.
+        # A file of 2.0 read as 1.1 would train on questions without an answer, or end at the first
+        # of them.
         if question.fields.get("is_impossible", False) is not False:
             raise InputError(
                 f"{question.place}: is_impossible is set, so this is SQuAD 2.0 data; give --version_2_with_negative"
@@ -194,7 +206,9 @@ def _is_impossible(question: _Question, version_2_with_negative: bool) -> bool:
 
 
 def _chosen_answers(question: _Question, multiple_answers: str | None) -> list[_Answer]:
-    """The answers to learn from. InputError for a question without any, or with several and no rule for them."""
+    """The answers to learn from. InputError for a question without any, or with several and no rule
+    for them.
+    """
     answers = _answers(question)
     if not answers:
         raise InputError(
@@ -211,9 +225,10 @@ def _chosen_answers(question: _Question, multiple_answers: str | None) -> list[_
 
 
 def _locate(paragraph: Paragraph, answer: _Answer) -> tuple[int, int] | None:
-    """Indices of the first and the last word of an answer; None, and a line in the log, where it does not stand there.
+    """Indices of the first and the last word of an answer; None, and a line in the log, where it is
+    not there.
 
-    An answer may be a part of its words; blanks of either are those of a join with one space.
+    An answer may be a part of its words; white space of either is compared as one space.
     """
     # As in the original: an answer is found if it is the same text but for white space.
     cleaned = " ".join(answer.text.split())
@@ -233,11 +248,12 @@ def read_training_examples(
 ) -> SquadTraining:
     """Training examples of a SQuAD file, in file order.
 
-    `multiple_answers` says what to do with a question of several answers: None, an InputError; "first", take the
-    first; "all", an example for each different one. An answer that does not stand at its `answer_start` (in characters
-    of the context) is left out, with a line in the log. InputError for a question with no answer that is not
-    impossible, for impossible questions without `version_2_with_negative`, for questions that do not say whether they
-    are impossible with it, and where no answer can be found.
+    `multiple_answers` says what to do with a question of several answers: None, an InputError;
+    "first", take the first; "all", an example for each different one. An answer that is not at its
+    `answer_start` (in characters of the context) is left out, with a line in the log. InputError
+    for a question with no answer that is not impossible, for impossible questions without
+    `version_2_with_negative`, for questions that do not say whether they are impossible with it,
+    and where no answer can be found.
     """
     if multiple_answers not in (None, *MULTIPLE_ANSWERS):
         raise ValueError(f"no such rule for several answers: {multiple_answers!r}")
@@ -259,7 +275,7 @@ def read_training_examples(
                 examples.append(SquadExample(*common, answer.text, *words))
     if not examples:
         raise InputError(
-            f"{path}: none of its {num_not_found} answers stands at its answer_start; "
+            f"{path}: none of its {num_not_found} answers is at its answer_start; "
             "answer_start counts characters of the context from 0"
         )
     if num_not_found:
@@ -270,7 +286,9 @@ def read_training_examples(
 
 
 def describe_examples(examples: Sequence[SquadExample]) -> str:
-    """For the log: `5173 questions about 1033 contexts`, and how many are impossible, and contexts without a word."""
+    """For the log: `5173 questions about 1033 contexts`, and how many are impossible, and contexts
+    without a word.
+    """
     paragraphs = {id(example.paragraph): example.paragraph for example in examples}
     text = f"{len(examples)} questions about {len(paragraphs)} contexts"
     impossible = sum(example.is_impossible for example in examples)

@@ -1,4 +1,4 @@
-"""Files of tab-separated rows; how to tell a header row from data.
+"""Files of tab-separated rows; how to distinguish a header row from data.
 
 In them `"` is an ordinary character unless --quoting=csv is given.
 """
@@ -16,7 +16,8 @@ from bert_cli.base.messages import more, quoted
 from bert_cli.examples.quoting import ADVICE, TAB, LiteralRows, quoted_rows, would_mend
 from bert_cli.settings.data import CSV_QUOTES, PLAIN, TextForm
 
-# Names that people give to a label column. Only used where the labels of a file are not known beforehand.
+# Names that people give to a label column. Only used where the labels of a file are not known
+# beforehand.
 LABEL_COLUMN_NAMES = frozenset(
     ("label", "labels", "gold", "gold_label", "class", "category", "target", "sentiment", "score", "rating", "polarity")
     + ("acceptability", "judgment", "judgement", "quality", "tag", "intent", "topic", "y")
@@ -38,7 +39,8 @@ class Row(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table in memory: `names` of its columns, and its rows, whose numbers from 0 are their lines.
+    """A table in memory: `names` of its columns, and its rows, whose numbers from 0 are their
+    lines.
 
     name: what messages call it, as they call a file by its path.
     """
@@ -54,7 +56,8 @@ class Table(NamedTuple):
 
 
 def refuse_rows(path: str, wrong: Sequence[tuple[int, Any]], problem: Callable[[Any], str], advice: str) -> None:
-    """InputError about the first of the wrong rows, where there is one, and how many others there are.
+    """InputError about the first of the wrong rows, where there is one, and how many others there
+    are.
 
     wrong: (line, what is wrong in it), which `problem` says in words.
     """
@@ -66,11 +69,13 @@ def refuse_rows(path: str, wrong: Sequence[tuple[int, Any]], problem: Callable[[
 def read_rows(path: str, form: TextForm = PLAIN) -> list[Row]:
     r"""The rows of a tab-separated UTF-8 file; blank lines are left out, and counted in the log.
 
-    form: its quoting is CSV_QUOTES, or LITERAL, where rows with cells in CSV quotes are counted in the log.
+    form: its quoting is CSV_QUOTES, or LITERAL, where rows with cells in CSV quotes are counted in
+    the log.
 
-    Lines end at `\n` only, so U+2028, U+0085, `\x0b` and `\x0c` are ordinary characters; carriage returns at the end of
-    a line are dropped. Raises InputError for a file without any row, and for a carriage return inside a line: the
-    original refuses it too, and it mostly means that two rows are glued together.
+    Lines end at `\n` only, so U+2028, U+0085, `\x0b` and `\x0c` are ordinary characters; carriage
+    returns at the end of a line are dropped. Raises InputError for a file without any row, and for
+    a carriage return inside a line: the original refuses it too, and it mostly means that two rows
+    are glued together.
     """
     with open_binary(path) as file:
         lines = without_nul(decode_lines(as_utf8(file, form.encoding, path), path), path)
@@ -120,7 +125,9 @@ def _literal_rows(path: str, lines: Iterable[str]) -> tuple[list[Row], list[int]
 
 
 def check_columns(path: str, rows: Sequence[Row], minimum: int, columns: str, encoding: str = UTF_8) -> None:
-    """Raise InputError at the first row with fewer than `minimum` cells; `columns` describes the wanted ones."""
+    """Raise InputError at the first row with fewer than `minimum` cells; `columns` describes the
+    wanted ones.
+    """
     short = [(row.line, len(row.cells)) for row in rows if len(row.cells) < minimum]
     if not short:
         return
@@ -148,7 +155,9 @@ def is_number(cell: str) -> bool:
 
 
 def is_numbering(cells: Sequence[str]) -> bool:
-    """True for 0, 1, 2… or 1, 2, 3…, perhaps after an empty cell: the header of a table without column names."""
+    """True for 0, 1, 2… or 1, 2, 3…, perhaps after an empty cell: the header of a table without
+    column names.
+    """
     # pandas writes such a header for columns without names, and an empty cell above its index.
     names = list(cells[1:] if cells[0] == "" else cells)
     return len(names) > 1 and any(
@@ -157,7 +166,9 @@ def is_numbering(cells: Sequence[str]) -> bool:
 
 
 def is_sentence_like(cell: str) -> bool:
-    """True for text that is hardly the name of a column: sentence punctuation at its end, six words, or long."""
+    """True for text that is hardly the name of a column: sentence punctuation at its end, six
+    words, or long.
+    """
     # The full stop of a quoted sentence is before the quote.
     cell = cell.strip().rstrip("\"'”’»)]")
     if cell.endswith((".", "?", "!", "…", "。", "？", "！")):
@@ -172,17 +183,20 @@ def _id_reason(first: Row, others: Sequence[Row], column: int | None) -> str:
         return ""
     if is_number(cell):
         return f"its id is the number {cell}"
-    # A header that comes again further down (joined files) must not count as an id that comes again.
+    # A header that comes again further down (joined files) must not count as an id that comes
+    # again.
     ids = {row.cell(column) for row in others if row.cells != first.cells}
     if cell in ids:
         return f"its id {quoted(cell)} is found in other rows too"
     if re.search(r"\d", cell) and re.sub(r"\d+", "0", cell) in {re.sub(r"\d+", "0", other) for other in ids}:
-        return f"its id {quoted(cell)} is like those of other rows"
+        return f"its id {quoted(cell)} is like the ids of other rows"
     return ""
 
 
 def is_data_by_label(first: Row, others: Sequence[Row], labels: Collection[str], label: int | None) -> bool:
-    """Whether the first row is one of data without doubt: its label is a known one that ten other rows have too."""
+    """Whether the first row is one of data without doubt: its label is a known one that ten other
+    rows have too.
+    """
     cell = first.cell(label)
     if label is None or cell not in labels or is_numbering(first.cells):
         return False
@@ -190,7 +204,7 @@ def is_data_by_label(first: Row, others: Sequence[Row], labels: Collection[str],
 
 
 class KeyColumns(NamedTuple):
-    """The 0-based columns by which a header is told from data; identifier: of ids."""
+    """The 0-based columns by which a header is distinguished from data; identifier: of ids."""
 
     label: int | None
     texts: Sequence[int]
@@ -200,8 +214,9 @@ class KeyColumns(NamedTuple):
 def data_reason(first: Row, others: Sequence[Row], labels: Collection[str], columns: KeyColumns) -> str:
     """Why the first row of a file looks like data rather than a header; "" where it does not.
 
-    Data is a row whose label is a known label or a number, whose id is a number, comes again or has the form of other
-    ids (`s-01`, `s-02`), or whose text looks like a sentence. A row of column numbers (0, 1, 2…) is a header.
+    Data is a row whose label is a known label or a number, whose id is a number, comes again or has
+    the form of other ids (`s-01`, `s-02`), or whose text looks like a sentence. A row of column
+    numbers (0, 1, 2…) is a header.
     """
     if is_numbering(first.cells):
         return ""
@@ -214,12 +229,14 @@ def data_reason(first: Row, others: Sequence[Row], labels: Collection[str], colu
 
 
 def header_reason(first: Row, others: Sequence[Row], labels: Collection[str] | None, columns: KeyColumns) -> str:
-    """Why the first row of a file with labels looks like a header rather than data; "" where it does not.
+    """Why the first row of a file with labels looks like a header rather than data; "" where it
+    does not.
 
-    A header has a label cell that is not a number, that no other row has, and that is not among the labels. Where these
-    are not known (None), it must be a usual name of a label column, or stand above numbers only, or be the only label
-    that comes once, over a text of at most three words. A row whose id or text looks like data (see `data_reason`) is
-    no header; a row of column numbers (0, 1, 2…) is one.
+    A header has a label cell that is not a number, that no other row has, and that is not among the
+    labels. Where these are not known (None), it must be a usual name of a label column, or be above
+    numbers only, or be the only label that comes once, over a text of at most three words. A row
+    whose id or text looks like data (see `data_reason`) is no header; a row of column numbers (0,
+    1, 2…) is one.
     """
     if is_numbering(first.cells):
         return "its cells are column numbers"

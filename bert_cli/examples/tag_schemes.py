@@ -31,7 +31,9 @@ class Entity(NamedTuple):
 
 
 def split_tag(tag: str) -> tuple[str, str]:
-    """Prefix and type of a tag: ("B", "creative-work") of B-creative-work, ("O", "") of O, ("I", "") of I."""
+    """Prefix and type of a tag: ("B", "creative-work") of B-creative-work, ("O", "") of O, ("I",
+    "") of I.
+    """
     prefix, _, entity_type = tag.partition("-")
     return prefix, entity_type
 
@@ -55,9 +57,10 @@ def tag_problem(tag: str, scheme: str) -> str:
 def detect_scheme(sequences: Iterable[Sequence[str]]) -> str:
     """The scheme of the tags of sentences: a key of PREFIXES.
 
-    IO where no tag begins with a capital letter and a hyphen (nor all tags are among B, I, E, S and O), BIOES where a
-    tag has the prefix E or S. BIO and IOB1 differ in what begins an entity that touches no other of its type: the one
-    of which there is more in the sentences, BIO where there is as much of either, or nothing.
+    IO where no tag begins with a capital letter and a hyphen (nor all tags are among B, I, E, S and
+    O), BIOES where a tag has the prefix E or S. BIO and IOB1 differ in what begins an entity that
+    touches no other of its type: the one of which there is more in the sentences, BIO where there
+    is as much of either, or nothing.
     """
     sequences = list(sequences)
     inside = set(itertools.chain.from_iterable(sequences)) - {OUTSIDE}
@@ -65,7 +68,7 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> str:
         return "IO"
     if any(split_tag(tag)[0] in ("E", "S") for tag in inside):
         return "BIOES"
-    # Only what begins an entity tells them apart; a B- or I- inside one is the same in both.
+    # They differ only in what begins an entity; a B- or I- inside one is the same in both.
     begins = {"B": 0, "I": 0}
     for tags in sequences:
         previous = None
@@ -78,11 +81,12 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> str:
 
 
 def entities(tags: Sequence[str], scheme: str = "BIO") -> list[Entity]:
-    """The entities of a sentence, in order, by the rules of the CoNLL evaluation script (conlleval).
+    """The entities of a sentence, in order, by the rules of the CoNLL evaluation script
+    (conlleval).
 
-    An entity begins at every B- (and S-), at an I- (or E-) after O or after another type, and after an E- or S-. It
-    ends where the next begins, before O, and at the end of the sentence. So one function reads BIO and IOB1, and no
-    sequence is refused.
+    An entity begins at every B- (and S-), at an I- (or E-) after O or after another type, and after
+    an E- or S-. It ends where the next begins, before O, and at the end of the sentence. So one
+    function reads BIO and IOB1, and no sequence is refused.
     """
     found: list[Entity] = []
     begin, open_type, before = 0, "", "O"
@@ -120,19 +124,24 @@ def _tags_of(length: int, found: Iterable[Entity], scheme: str) -> tuple[str, ..
 
 
 def to_bio(tags: Sequence[str], scheme: str) -> tuple[str, ...]:
-    """The same entities in BIO, in which each begins with B-; tags of another scheme are read by `entities`."""
+    """The same entities in BIO, in which each begins with B-; tags of another scheme are read by
+    `entities`.
+    """
     return _tags_of(len(tags), entities(tags, scheme), "BIO")
 
 
 def from_bio(tags: Sequence[str], scheme: str) -> tuple[str, ...]:
-    """Tags in BIO written in another scheme. For BIO they stay as they are, with an I- that follows no B- too."""
+    """Tags in BIO written in another scheme. For BIO they stay as they are, with an I- that follows
+    no B- too.
+    """
     return tuple(tags) if scheme == "BIO" else _tags_of(len(tags), entities(tags), scheme)
 
 
 def label_list(sequences: Iterable[Sequence[str]]) -> tuple[str, ...]:
     """The labels for tags in BIO: O, then B-x and I-x for each type x in the order of code points.
 
-    Every type gets both, also where a tag occurs in none of the sentences, so that the order depends on the types alone.
+    Every type gets both, also where a tag occurs in none of the sentences, so that the order
+    depends on the types alone.
     """
     tags = set(itertools.chain.from_iterable(sequences)) - {OUTSIDE}
     entity_types = sorted({split_tag(tag)[1] for tag in tags})

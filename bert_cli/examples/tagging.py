@@ -1,10 +1,12 @@
 r"""Files of words and tags -> TaggingExample records: columns in the CoNLL style, and JSON lines.
 
-Columns: one word a line; a blank line, or one of white space, ends a sentence; a line with a cell `-DOCSTART-` belongs to
-no sentence. Where a line has a tab, its columns stand between tabs (so that a word may hold blanks); other lines are
-split at runs of blanks. Lines end at `\n`; a carriage return before it is no part of the row.
+Columns: one word a line; a blank line, or one of white space, ends a sentence; a line with a cell
+`-DOCSTART-` belongs to no sentence. Where a line has a tab, its columns are separated by tabs (so
+that a word may hold spaces); other lines are split at runs of blanks. Lines end at `\n`; a carriage
+return before it is no part of the row.
 
-JSON lines: {"words": ["Anna", "left"], "tags": ["B-PER", "O"]}, other keys are kept for the predictions.
+JSON lines: {"words": ["Anna", "left"], "tags": ["B-PER", "O"]}, other keys are kept for the
+predictions.
 """
 
 import re
@@ -26,7 +28,8 @@ DOCUMENT_START = "-DOCSTART-"
 
 @dataclass(frozen=True)
 class TaggingExample:
-    """One sentence. `line`: 1-based, of its first word; word i of a file of columns stands in line `line + i`.
+    """One sentence. `line`: 1-based, of its first word; word i of a file of columns is in line
+    `line + i`.
 
     tags    as many as words; None where the file has none
     text    the plain text that the words are of; None for words that came as such
@@ -42,7 +45,9 @@ class TaggingExample:
 
 @dataclass(frozen=True)
 class TaggingFile:
-    """A file as read. `lines`: all of them, without their `\\n`; writers put the predictions beside them."""
+    """A file as read. `lines`: all of them, without their `\\n`; writers put the predictions next
+    to them.
+    """
 
     path: str
     lines: tuple[str, ...]
@@ -51,7 +56,7 @@ class TaggingFile:
 
     @property
     def tags(self) -> list[tuple[str, ...]]:
-        """Those of each example; ValueError for a file that was read without."""
+        """The lines of each example; ValueError for a file that was read without."""
         found = [example.tags for example in self.examples if example.tags is not None]
         if len(found) < len(self.examples):
             raise ValueError(f"{self.path} was read without tags")
@@ -65,14 +70,18 @@ class TaggingFile:
 def read_tagging_file(
     path: str, word_column: int = 0, tag_column: int | None = -1, encoding: str = UTF_8
 ) -> TaggingFile:
-    """Read `.jsonl` and `.json` files as JSON lines, all others as columns. `tag_column` None: leave the tags alone."""
+    """Read `.jsonl` and `.json` files as JSON lines, all others as columns. `tag_column` None:
+    leave the tags alone.
+    """
     if path.lower().endswith((".jsonl", ".json")):
         return read_json_lines(path, tag_column is not None, encoding)
     return read_columns(path, word_column, tag_column, encoding)
 
 
 def _lines(path: str, encoding: str) -> list[str]:
-    """Lines as they are. InputError for a carriage return inside one: the lines of old files would be glued together."""
+    """Lines as they are. InputError for a carriage return inside one: the lines of old files would
+    be glued together.
+    """
     lines = split_lines(read_text(path, encoding), path)
     glued = [(number, None) for number, line in enumerate(lines, 1) if "\r" in line.rstrip("\r")]
     refuse_rows(path, glued, lambda _: "a carriage return inside the line", "save the file with \\n line ends")
@@ -86,10 +95,12 @@ def split_columns(line: str) -> list[str]:
 
 
 def read_columns(path: str, word_column: int = 0, tag_column: int | None = -1, encoding: str = UTF_8) -> TaggingFile:
-    """The sentences of a file in columns. Columns are 0-based, -1 is the last; `tag_column` None: no tags are read.
+    """The sentences of a file in columns. Columns are 0-based, -1 is the last; `tag_column` None:
+    no tags are read.
 
-    InputError for a row without these columns or with an empty word or tag; where a column is counted from the end, also
-    for a row that has not as many columns as the first, since that would move the column. Also for a file without words.
+    InputError for a row without these columns or with an empty word or tag; where a column is
+    counted from the end, also for a row that has not as many columns as the first, since that would
+    move the column. Also for a file without words.
     """
     if word_column == tag_column:
         raise InputError(f"--tag_column: {tag_column} is the column of the words; give another")
@@ -152,9 +163,11 @@ def _check_cells(path: str, rows: Sequence[Row], column: int, what: str) -> None
 
 
 def read_json_lines(path: str, with_tags: bool = True, encoding: str = UTF_8) -> TaggingFile:
-    """The sentences of a file of JSON lines; blank lines are skipped, a sentence may be without words.
+    """The sentences of a file of JSON lines; blank lines are skipped, a sentence may be without
+    words.
 
-    `with_tags` False: tags are not read. InputError for a line that is not JSON or has not this form.
+    `with_tags` False: tags are not read. InputError for a line that is not JSON or has not this
+    form.
     """
     lines = _lines(path, encoding)
     examples = [_json_example(path, number, line, with_tags) for number, line in enumerate(lines, 1) if line.strip()]
@@ -179,19 +192,24 @@ def _json_example(path: str, number: int, line: str, with_tags: bool) -> Tagging
 
 
 def _is_list_of_texts(value: object) -> TypeGuard[list[str]]:
-    """True for a list of texts, none of them empty or with half of a surrogate pair, which no file can hold."""
+    """True for a list of texts, none of them empty or with half of a surrogate pair, which no file
+    can hold.
+    """
     return isinstance(value, list) and all(
         isinstance(item, str) and item and not re.search("[\ud800-\udfff]", item) for item in value
     )
 
 
 def with_bio_tags(file: TaggingFile, scheme: str | None = None) -> tuple[TaggingFile, str]:
-    """The file with its tags in BIO, and the scheme they were in (`scheme`, or found by `detect_scheme`).
+    """The file with its tags in BIO, and the scheme they were in (`scheme`, or found by
+    `detect_scheme`).
 
-    InputError with the line of the first tag that is none of the scheme. ValueError for a file without tags.
+    InputError with the line of the first tag that is none of the scheme. ValueError for a file
+    without tags.
     """
     sequences = file.tags
-    # Known from the training file, where there is one: a short dev file may look like another scheme.
+    # Known from the training file, where there is one: a short dev file may look like another
+    # scheme.
     scheme = scheme or detect_scheme(sequences)
     _check_tags(file, lambda tag: tag_problem(tag, scheme), "correct it")
     examples = [
@@ -203,7 +221,7 @@ def with_bio_tags(file: TaggingFile, scheme: str | None = None) -> tuple[Tagging
 def check_labels(file: TaggingFile, labels: Sequence[str]) -> None:
     """InputError with the line of the first tag (in BIO) that is not among `labels`."""
     known = set(labels)
-    problem = f"is not among those of the training file ({listed(labels)})"
+    problem = f"is not a label of the training file ({listed(labels)})"
     _check_tags(
         file,
         lambda tag: "" if tag in known else f"tag {quoted(tag)} {problem}",

@@ -1,4 +1,6 @@
-"""Lines of a text file or of a stream -> a text or a pair each, one at a time; and the words of a text."""
+"""Lines of a text file or of a stream -> a text or a pair each, one at a time; and the words of a
+text.
+"""
 
 import functools
 import itertools
@@ -12,14 +14,17 @@ from bert_cli.base.names import PAIR_MARK
 from bert_cli.examples.tagging import TaggingExample
 from bert_cli.text.tokenization import BasicTokenizer, FullTokenizer
 
-# Runs between what BasicTokenizer takes for white space; it deletes these controls, which \s counts as such.
+# Runs between what BasicTokenizer takes for white space; it deletes these controls, which \s counts
+# as such.
 _CHUNK = re.compile(r"(?:\S|[\x0b\x0c\x1c-\x1f\x85])+")
 _BASIC_TOKENIZER = BasicTokenizer(do_lower_case=False, cache_size=0)
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def _stands_alone(character: str) -> bool:
-    """True for punctuation and ideographs: BasicTokenizer makes a word of each, whatever its neighbours."""
+    """True for punctuation and ideographs: BasicTokenizer makes a word of each, whatever its
+    neighbours.
+    """
     # Between two letters, so that nothing but the character itself can end a word.
     return len(_BASIC_TOKENIZER.split_chunk(f"a{character}a")) == 3
 
@@ -27,8 +32,9 @@ def _stands_alone(character: str) -> bool:
 def split_text(text: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Words of a text and their offsets in characters: `text[start : start + len(word)] == word`.
 
-    Words are split as BasicTokenizer splits, but nothing is changed or deleted: accents, capital letters and controls
-    inside a word stay, and each character that is not white space is in one word.
+    Words are split as BasicTokenizer splits, but nothing is changed or deleted: accents, capital
+    letters and controls inside a word stay, and each character that is not white space is in one
+    word.
     """
     words: list[str] = []
     starts: list[int] = []
@@ -50,7 +56,8 @@ def split_text(text: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
 
 
 def text_example(text: str, line: int = 1) -> TaggingExample:
-    """A text as one example without tags. InputError for half of a surrogate pair, which no file can hold.
+    """A text as one example without tags. InputError for half of a surrogate pair, which no file
+    can hold.
 
     Python makes these of arguments that are not UTF-8.
     """
@@ -61,7 +68,9 @@ def text_example(text: str, line: int = 1) -> TaggingExample:
 
 
 class TextLine(NamedTuple):
-    """Line `number` (from 0) with its texts; `start_a` and `start_b` are their places in the line, in characters."""
+    """Line `number` (from 0) with its texts; `start_a` and `start_b` are their places in the line,
+    in characters.
+    """
 
     number: int
     text_a: str
@@ -71,7 +80,9 @@ class TextLine(NamedTuple):
 
 
 class LineWord(NamedTuple):
-    """A word of a line: `line[start:end] == text`. `pieces` are the ids of its word pieces; there may be none."""
+    """A word of a line: `line[start:end] == text`. `pieces` are the ids of its word pieces; there
+    may be none.
+    """
 
     text: str
     start: int
@@ -82,8 +93,8 @@ class LineWord(NamedTuple):
 def split_line(line: str, number: int = 0) -> TextLine:
     """The texts of a line as extract_features.py of the original reads it.
 
-    The line is stripped, then split at the last " ||| "; what has no text on one side of it is a single text, sign and
-    all. A blank line is an empty text.
+    The line is stripped, then split at the last " ||| "; what has no text on one side of it is a
+    single text, sign and all. A blank line is an empty text.
     """
     text = line.strip()
     start = len(line) - len(line.lstrip()) if text else 0
@@ -94,9 +105,11 @@ def split_line(line: str, number: int = 0) -> TextLine:
 
 
 def read_text_lines(lines: Iterable[bytes], name: str, skip: int = 0) -> Iterator[TextLine]:
-    """The lines of a binary file that ends lines in `\\n`, from line `skip` on; `name` is for messages.
+    """The lines of a binary file that ends lines in `\\n`, from line `skip` on; `name` is for
+    messages.
 
-    A byte-order mark is dropped. InputError with the line number where a line is not UTF-8, or is too long.
+    A byte-order mark is dropped. InputError with the line number where a line is not UTF-8, or is
+    too long.
     """
     lines = bounded_lines(lines, name)
     for number, text in enumerate(decode_lines(itertools.islice(lines, skip, None), name, skip + 1), skip):
@@ -104,10 +117,11 @@ def read_text_lines(lines: Iterable[bytes], name: str, skip: int = 0) -> Iterato
 
 
 def line_words(text: str, start: int, tokenizer: FullTokenizer) -> list[LineWord]:
-    """Words of a text that stands at `start` of its line, whose pieces together are tokenizer.encode(text).
+    """Words of a text that begins at `start` of its line, whose pieces together are
+    tokenizer.encode(text).
 
-    White space and punctuation end a word. Where the pieces of a run between white space depend on the whole of it (a
-    deleted control, a final sigma), the run is one word.
+    White space and punctuation end a word. Where the pieces of a run between white space depend on
+    the whole of it (a deleted control, a final sigma), the run is one word.
     """
     words: list[LineWord] = []
     parts, starts = split_text(text)
@@ -117,7 +131,8 @@ def line_words(text: str, start: int, tokenizer: FullTokenizer) -> list[LineWord
         while end < len(parts) and starts[end] == starts[end - 1] + len(parts[end - 1]):
             end += 1
         begin, stop = starts[index], starts[end - 1] + len(parts[end - 1])
-        # Both ways are tried, as the ids must be those of the whole text: extracted vectors belong to them.
+        # Both ways are tried, as the ids must equal the ids of the whole text: extracted vectors
+        # belong to them.
         whole = tuple(tokenizer.encode(text[begin:stop]))
         pieces = [tuple(tokenizer.encode(part)) for part in parts[index:end]]
         if tuple(itertools.chain.from_iterable(pieces)) == whole:

@@ -1,4 +1,6 @@
-"""Which columns of a table without a header are the text and the label, as far as their values leave no doubt."""
+"""Which columns of a table without a header are the text and the label, as far as their values
+leave no doubt.
+"""
 
 import unicodedata
 from collections.abc import Sequence
@@ -26,10 +28,11 @@ def with_guesses(
 ) -> Columns:
     """`columns` with the numbers of the text and of the label where the flags do not name them.
 
-    A label column has at most 20 different short values, and at least two rows for each of them. A text column is the
-    other one of two; of several, the only one in which most cells have several words. The taken columns are logged.
-    Where the values leave a doubt, the columns that the training run found by number decide. InputError, with the flags to
-    add, where there are none, and where the first row may be a header after all.
+    A label column has at most 20 different short values, and at least two rows for each of them. A
+    text column is the other one of two; of several, the only one in which most cells have several
+    words. The taken columns are logged. Where the values leave a doubt, the columns that the
+    training run found by number decide. InputError, with the flags to add, where there are none,
+    and where the first row may be a header after all.
     """
     guess = _Guess(path, sample, columns, needs_label)
     texts = guess.texts()
@@ -114,7 +117,8 @@ class _Guess:
         cells = self.cells(column)
         values = set(cells)
         is_small = len(values) <= _MOST_LABELS and 2 * len(values) <= len(cells)
-        # In a file of more than two columns, one that never changes is a filler, such as the * of CoLA.
+        # In a file of more than two columns, one that never changes is a filler, such as the * of
+        # CoLA.
         is_filler = len(values) == 1 and len(self.sample[0].cells) > 2
         return is_small and not is_filler and all(len(value) <= _LONGEST_LABEL for value in values)
 
@@ -131,7 +135,9 @@ class _Guess:
         return _Choice(chosen, " ".join(flags), " and ".join(described))
 
     def refuse(self, problem: str) -> NoReturn:
-        """InputError with the flags to add, of every choice that the values allow, and the columns of the first row."""
+        """InputError with the flags to add, of every choice that the values allow, and the columns
+        of the first row.
+        """
         free = self.free()
         longest = sorted(free, key=lambda column: -sum(map(len, self.cells(column))))
         texts = self.texts()
@@ -154,7 +160,9 @@ class _Guess:
 
 
 def is_wordy(cells: Sequence[str]) -> bool:
-    """Whether most cells have two words of letters or more, or are of a script that writes no spaces between words."""
+    """Whether most cells have two words of letters or more, or are of a script that writes no
+    spaces between words.
+    """
     wordy = sum(map(_has_words, cells))
     return 2 * wordy > len(cells)
 

@@ -80,7 +80,7 @@ def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, ra
     shape = loaded.tensors["output_weights"].shape if CLASSIFIER in heads else None
     if kind == CHOICE and shape and shape[0] != 1:
         raise InputError(
-            f"--head={kind}: the classifier has {shape[0]} outputs; a choice has one, for each of its endings"
+            f"--head={kind}: the classifier has {shape[0]} outputs; a multiple-choice head has one, for each ending"
         )
     labels = _labels(shape, model, target) if shape and kind != CHOICE else None
     tensors = dict(loaded.tensors)

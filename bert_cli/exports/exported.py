@@ -100,7 +100,7 @@ def _check_text_classifier(model: ModelBundle) -> None:
     """InputError for a model that reads several sequences for an answer, which no signature takes."""
     if model.classifier_type == CHOICE:
         raise InputError(
-            f"{model.folder}: this model chooses one of several endings, which no signature takes; predict with bert-classify, "
+            f"{model.folder}: this is a multiple-choice model, which no signature takes; predict with bert-classify, "
             "or export the encoder with --format=hub"
         )
     long_text = model.saved_flags.get("long_text", TRUNCATE)

@@ -68,7 +68,7 @@ def parse(settings_class: type, arguments: list[str]) -> tuple[dict[str, Any], f
 
 
 def _with_values(arguments: list[str], known: dict[str, Flag]) -> list[str]:
-    """The command line, in which a flag that stands alone has its value; see Option.alone."""
+    """The command line, in which a flag given without a value has its value; see Option.alone."""
     completed = []
     # absl would take the next flag for the value.
     for argument, following in itertools.pairwise([*arguments, "--"]):

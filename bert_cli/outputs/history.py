@@ -14,8 +14,8 @@ examples_per_second  over the same steps, without the time that evaluations took
 metrics              as in eval_results.txt, numbers
 seconds              of training so far, evaluations included; time between a kill and going on is left out
 
-The final loss is the mean over the last tenth of the steps, and over one interval at least. The log,
-the report and run_report.json (last_loss) have the same number.
+The final loss is the mean over the last tenth of the steps, and over one interval at least. The
+log, the report and run_report.json (last_loss) have the same number.
 
 A run that goes on from a checkpoint cuts the file back to the checkpoint's step first, so that it
 ends with the same steps as a run that was never stopped. A last line without its end, which a kill

@@ -192,7 +192,7 @@ class ProblemType(abc.ABC):
 
     @abc.abstractmethod
     def constant_prediction(self, label_ids: np.ndarray, rows: int, outputs: int) -> np.ndarray:
-        """`output_name` for `rows` rows, all alike: the most frequent label of the training rows,
+        """`output_name` for `rows` equal rows: the most frequent label of the training rows,
         or their mean.
         """
 

@@ -1,1 +1,3 @@
-"""The folder of a run -> a page for people: curves, tables, texts, in one file of HTML without scripts (no TensorFlow)."""
+"""The folder of a run -> a page for people: curves, tables, texts, in one file of HTML without
+scripts (no TensorFlow).
+"""

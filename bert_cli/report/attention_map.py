@@ -1,4 +1,6 @@
-"""The page of --attention_map: a heat map of the attention of each layer and head, one file without scripts."""
+"""The page of --attention_map: a heat map of the attention of each layer and head, one file without
+scripts.
+"""
 
 import base64
 import io
@@ -23,7 +25,9 @@ class HeatMap(NamedTuple):
 
 
 def _image(attention: np.ndarray) -> str:
-    """A PNG with one pixel for each pair of tokens, as a data URI; attention: float32 [length, length]."""
+    """A PNG with one pixel for each pair of tokens, as a data URI; attention: float32 [length,
+    length].
+    """
     from matplotlib.image import imsave
 
     pixels = np.empty((*attention.shape, 4), np.uint8)
@@ -36,7 +40,9 @@ def _image(attention: np.ndarray) -> str:
 
 
 def attention_page(model: str, text: str, tokens: Sequence[str], attention: np.ndarray) -> str:
-    """The page as HTML. model: its name; attention: float32 [layers, heads, length, length] of `tokens`."""
+    """The page as HTML. model: its name; attention: float32 [layers, heads, length, length] of
+    `tokens`.
+    """
     BACKGROUND_IMPORTS.need("matplotlib.image", "jinja2")
     layers, heads = attention.shape[:2]
     maps = [

@@ -1,4 +1,6 @@
-"""Simple predictors that a result is compared with, as run_report.json has them: {name: {metric: value}}."""
+"""Simple predictors that a result is compared with, as run_report.json has them: {name: {metric:
+value}}.
+"""
 
 import math
 import statistics
@@ -17,7 +19,9 @@ BASELINE_NAMES = {
 
 
 def baseline_tiles(runs: Sequence[Run], metric: str) -> list[Tile]:
-    """The metric of each baseline, its mean over the runs that have it; metric: as in eval_results.txt."""
+    """The metric of each baseline, its mean over the runs that have it; metric: as in
+    eval_results.txt.
+    """
     shown = []
     for name, title in BASELINE_NAMES.items():
         known = [(run.report.get("baselines") or {}).get(name, {}).get(metric.removeprefix("eval_")) for run in runs]

@@ -1,4 +1,6 @@
-"""What an evaluation of bert-classify shows: the confusion matrix, calibration or ROC, mistakes, and explanations."""
+"""What an evaluation of bert-classify shows: the confusion matrix, calibration or ROC, mistakes,
+and explanations.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -61,8 +63,8 @@ def _scores(scores: Any, card: tuple[str, dict[str, str]]) -> list[Card]:
 
 
 def reliability(confidence: np.ndarray, is_right: np.ndarray) -> tuple[list[float], list[float], list[int], float]:
-    """Mean confidence, share of right ones and number of rows in each of ten bins that has some, and the mean distance
-    of the two, weighted by rows (the expected calibration error).
+    """Mean confidence, share of right ones and number of rows in each of ten bins that has some,
+    and the mean distance of the two, weighted by rows (the expected calibration error).
 
     confidence: float [n], the probability of the predicted label; is_right: bool [n].
     """
@@ -94,7 +96,9 @@ def _calibration(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
 
 
 def roc_curve(has: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(false positive rates, true positive rates) from (0, 0) to (1, 1); bool and float [n], both labels among them."""
+    """(false positive rates, true positive rates) from (0, 0) to (1, 1); bool and float [n], both
+    labels among them.
+    """
     order = np.argsort(-probability, kind="stable")
     is_cut = np.append(np.diff(probability[order]) < 0, True)  # equal probabilities are on one side
     hits, misses = np.cumsum(has[order])[is_cut], np.cumsum(~has[order])[is_cut]
@@ -193,6 +197,6 @@ def _explained(rows: list[dict]) -> list[Card]:
     note = (
         "Green words speak for the answer, red ones against it. Occlusion with [MASK]: the words of a masked text are "
         "uncovered one by one, in several orders, and a word's share is by how much the score rises; the shares add up to "
-        "the score (log-odds, or the number) of the text minus that of the masked one."
+        "the score (log-odds, or the number) of the text minus the score of the masked one."
     )
     return [Card("card-words", "Which words mattered", "words", shown, note, is_wide=True)]

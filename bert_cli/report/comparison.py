@@ -1,4 +1,6 @@
-"""Runs of one command compared: their results, their mean where they repeat one another, curves, the settings that differ."""
+"""Runs of one command compared: their results, their mean where they repeat one another, curves,
+the settings that differ.
+"""
 
 import os
 import statistics
@@ -24,7 +26,9 @@ _REPEATED = {RUNS: "seeds", FOLDS: "folds", "": "seeds"}
 
 
 def names_of(runs: Sequence[Run]) -> list[str]:
-    """A name for each run: the last part of its folder; where two are equal, what follows the part that all have."""
+    """A name for each run: the last part of its folder; where two are equal, what follows the part
+    that all have.
+    """
     short = [run.name for run in runs]
     if len(set(short)) == len(short):
         return short
@@ -35,7 +39,9 @@ def names_of(runs: Sequence[Run]) -> list[str]:
 
 
 class RunComparison:
-    """Runs side by side. sweep: what the command reported that made all of them, None for any other runs."""
+    """Runs side by side. sweep: what the command reported that made all of them, None for any other
+    runs.
+    """
 
     def __init__(self, runs: Sequence[Run], sweep: Sweep | None = None):
         self.runs, self.sweep = runs, sweep
@@ -48,7 +54,9 @@ class RunComparison:
 
     @property
     def warning(self) -> str:
-        """Why the results cannot be compared; "" where they can, and for folds, which have data of their own."""
+        """Why the results cannot be compared; "" where they can, and for folds, which have data of
+        their own.
+        """
         digests = {run.report.get(EVAL_DATA) or "" for run in self.runs}
         if self.kind == FOLDS or len(digests - {""}) < 2:
             return ""
@@ -56,14 +64,18 @@ class RunComparison:
 
     @property
     def _is_repeated(self) -> bool:
-        """Whether the runs are one training with several seeds, or on several folds, so that they have a mean."""
+        """Whether the runs are one training with several seeds, or on several folds, so that they
+        have a mean.
+        """
         if len(self.values) < 2 or self.kind == GRID:
             return False
         return self.kind in (RUNS, FOLDS) or {name for name, _ in self.differences} == {"random_seed"}
 
     @property
     def _best(self) -> tuple[str, float] | None:
-        """The name and the value of the best run, or of the best cell of a grid; None where nothing is the best."""
+        """The name and the value of the best run, or of the best cell of a grid; None where nothing
+        is the best.
+        """
         if not self.values or self.kind == FOLDS or self.warning:
             return None
         if self.kind == GRID and self.sweep and self.sweep.best:
@@ -153,7 +165,7 @@ class RunComparison:
 
 
 def suspects_cards(suspects: Sequence[Mapping[str, str]]) -> list[Card]:
-    """The first rows of suspects.tsv, those of which the models doubt the label most."""
+    """The first rows of suspects.tsv, whose labels the models doubt most."""
     shown = []
     for row in suspects[:_SHOWN_SUSPECTS]:
         # Of several labels each one is a decision of its own, and of tags each word.
@@ -182,7 +194,9 @@ def _flat(values: Mapping[str, Any], before: str = "") -> dict[str, str]:
 
 
 def _data(runs: Sequence[Run]) -> dict[str, list[str]]:
-    """The training and the evaluation data of each run: the name of the data set with a digest of its texts and labels."""
+    """The training and the evaluation data of each run: the name of the data set with a digest of
+    its texts and labels.
+    """
     trained = [run.report.get(TRAIN_DATA) for run in runs]
     if not all(trained):  # a run that is not finished; this digest is of the tokens
         trained = [run.manifest.get("training_data") for run in runs]

@@ -1,4 +1,6 @@
-"""Components of a page: sections with cards, each of a kind that the template can show, and numbers as texts."""
+"""Components of a page: sections with cards, each of a kind that the template can show, and numbers
+as texts.
+"""
 
 import dataclasses
 import math
@@ -10,7 +12,8 @@ from bert_cli.base.formats import byte_size, duration
 
 @dataclasses.dataclass(frozen=True)
 class Card:
-    """A part of a page. kind: a macro of templates/page.html; content: what that takes; note: a sentence below it.
+    """A part of a page. kind: a macro of templates/page.html; content: what that takes; note: a
+    sentence below it.
 
     key: its id in the page. is_wide: it takes the whole width.
     """
@@ -34,7 +37,9 @@ class Section:
 
 @dataclasses.dataclass(frozen=True)
 class ReportTable:
-    """head: names of the columns; rows: cells, text or numbers; numbers stand on the right. best: marked rows."""
+    """head: names of the columns; rows: cells, text or numbers; numbers are aligned right. best:
+    marked rows.
+    """
 
     head: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -43,7 +48,9 @@ class ReportTable:
 
 @dataclasses.dataclass(frozen=True)
 class Tile:
-    """A large number, what it is, and a word below it. link: an anchor of the page that the word leads to."""
+    """A large number, what it is, and a word below it. link: an anchor of the page that the word
+    leads to.
+    """
 
     value: str
     name: str
@@ -66,7 +73,8 @@ def small_number(value: float) -> str:
 
 
 def number(value: Any, digits: int = 4) -> str:
-    """A number for people: a count in groups of three, another one with `digits` decimals, fewer where it is large.
+    """A number for people: a count in groups of three, another one with `digits` decimals, fewer
+    where it is large.
 
     Small numbers have an exponent.
     """

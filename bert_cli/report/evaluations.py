@@ -1,4 +1,6 @@
-"""What the evaluations of bert-tag, bert-squad and bert-pretrain show: scores, and texts with the model's predictions."""
+"""What the evaluations of bert-tag, bert-squad and bert-pretrain show: scores, and texts with the
+model's predictions.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -77,10 +79,12 @@ def _stretches(words: Sequence[str], marked: Sequence[Any], others: set, colors:
 
 
 def squad_cards(run: Run) -> list[Card]:
-    """bert-squad: scores in per cent, the curve of the null threshold, and answers in their context."""
+    """bert-squad: scores in per cent, the curve of the null threshold, and answers in their
+    context.
+    """
     results, rows = run.results, []
     for name, start in _GROUPS:
-        # The scorer of SQuAD 1.1 calls it exact_match, that of 2.0 exact.
+        # The scorer of SQuAD 1.1 calls it exact_match, the scorer of 2.0 exact.
         exact = results.get(f"{start}exact", results.get("exact_match") if not start else None)
         if exact is not None:
             total = int(results.get(f"{start}total", 0))
@@ -94,13 +98,16 @@ def squad_cards(run: Run) -> list[Card]:
 
 
 def threshold_curve(rows: Sequence[Row]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(thresholds, exact match, F1) in per cent, thresholds ascending: a question with null odds above one gets no answer."""
+    """(thresholds, exact match, F1) in per cent, thresholds ascending: a question with null odds
+    above one gets no answer.
+    """
     rows = sorted((row for row in rows if row["null_odds"] is not None), key=lambda row: row["null_odds"])
     odds = np.array([row["null_odds"] for row in rows])
     nothing = np.array([0.0 if row["is_answerable"] else 1.0 for row in rows])
     curves = []
     for name in ("best_exact", "best_f1"):
-        # Below the least threshold only unanswerable questions are right; each one that is passed gets its answer.
+        # Below the least threshold only unanswerable questions are right; each one that is passed
+        # gets its answer.
         gains = np.array([row[name] for row in rows]) * (nothing == 0) - nothing
         curves.append(100.0 * (nothing.sum() + np.cumsum(gains)) / max(1, len(rows)))
     return odds, curves[0], curves[1]
@@ -138,7 +145,9 @@ def _answers(rows: Sequence[Row]) -> list[Card]:
 
 
 def pretraining_cards(run: Run) -> list[Card]:
-    """bert-pretrain: masked words of held-out text as the model fills them; none where the vocabulary is not known."""
+    """bert-pretrain: masked words of held-out text as the model fills them; none where the
+    vocabulary is not known.
+    """
     rows = run.examples.rows if run.examples else []
     shown = [_pieces(row) for row in rows if row["blanks"]]
     if not shown:

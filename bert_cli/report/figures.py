@@ -1,7 +1,9 @@
-"""Plots as SVG inside the page: text stays text, and every color is one of the page's, so that the dark theme holds.
+"""Plots as SVG inside the page: text stays text, and every color is one of the page's, so that the
+dark theme holds.
 
-Drawn by matplotlib, whose SVG needs no script in the page; a plot is 5 to 15 kB. What the data says (names, texts) is never
-drawn, only numbers and words of ours: fonts lack letters, and a `$` would be read as a formula.
+Drawn by matplotlib, whose SVG needs no script in the page; a plot is 5 to 15 kB. What the data says
+(names, texts) is never drawn, only numbers and words of ours: fonts lack letters, and a `$` would
+be read as a formula.
 """
 
 import dataclasses
@@ -23,8 +25,8 @@ MOST_POINTS = 400  # of a line; more are thinned evenly
 _SIZE = (4.8, 2.6)  # inches of 72 points: text is readable at the width of a phone
 _PLACE = (0.105, 0.17, 0.875, 0.7)  # of the axes in it: left, bottom, width, height
 _FONT = "DejaVu Sans"  # comes with matplotlib, which measures texts with it; the page shows its own font
-# Colors of the drawing -> what the page calls them. matplotlib takes no CSS variables, so each one is drawn as a color that
-# occurs nowhere else, and is replaced in the text of the SVG.
+# Colors of the drawing -> what the page calls them. matplotlib takes no CSS variables, so each one
+# is drawn as a color that occurs nowhere else, and is replaced in the text of the SVG.
 _COLORS = {f"#a1000{number}": f"var(--series-{number})" for number in range(1, SERIES + 1)} | {
     "#a20001": "var(--muted)",
     "#a20002": "var(--line)",
@@ -67,8 +69,8 @@ _USED = re.compile(r'(?:href="#|url\(#)([^")]+)')
 class Line:
     """A line of a plot; name: for the legend, which the page writes.
 
-    dashed: a line to compare with. points: each value is marked. steps: a histogram, the x are the middles of its bars.
-    scatter: points without a line.
+    dashed: a line to compare with. points: each value is marked. steps: a histogram, the x are the
+    middles of its bars. scatter: points without a line.
     """
 
     name: str
@@ -90,7 +92,8 @@ def thinned(values: Sequence[float]) -> np.ndarray:
 
 def silence_matplotlib() -> None:
     """Keep matplotlib's log to errors, before it is imported."""
-    # It logs that it builds a cache of fonts when it first runs, and where it cannot: nothing that a user can act on.
+    # It logs that it builds a cache of fonts when it first runs, and where it cannot: nothing that
+    # a user can act on.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 
@@ -106,8 +109,8 @@ def line_card(
 ) -> Card:
     """A plot of lines as a card.
 
-    key: unlike the keys of all other cards of the page. alt: for people who cannot see the plot. axis_labels: of x and y.
-    limits: of the y axis. mark: a vertical line at this x.
+    key: unlike the keys of all other cards of the page. alt: for people who cannot see the plot.
+    axis_labels: of x and y. limits: of the y axis. mark: a vertical line at this x.
     """
     silence_matplotlib()
     import matplotlib
@@ -154,12 +157,14 @@ def _draw_line(axes: "Axes", line: Line, color: str) -> None:
 
 
 def _for_page(svg: str, key: str, alt: str) -> str:
-    """An SVG for HTML: no prologue, no ids but those that are used, under names of their own; the page's colors."""
+    """An SVG for HTML: no prologue, no ids but those that are used, under names of their own; the
+    page's colors.
+    """
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r"<style.*?</style>", "", svg, flags=re.DOTALL)  # it would hold for the whole page
     svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
-    # Ids hold for the whole page, so those of two plots must differ.
+    # Ids hold for the whole page, so the ids of two plots must differ.
     used = set(_USED.findall(svg))
     svg = _ID.sub(lambda found: f' id="{key}-{found[1]}"' if found[1] in used else "", svg)
     svg = re.sub(r'(href="#|url\(#)', rf"\1{key}-", svg)
@@ -170,6 +175,7 @@ def _for_page(svg: str, key: str, alt: str) -> str:
     svg = svg.replace(f"'{_FONT}'", "var(--font)")
     for drawn, name in _COLORS.items():
         svg = svg.replace(drawn, name)
-    # Two decimals are a hundredth of a point. Only in attributes: the numbers at the axes are texts, and are not rounded.
+    # Two decimals are a hundredth of a point. Only in attributes: the numbers at the axes are
+    # texts, and are not rounded.
     svg = _ATTRIBUTE.sub(lambda quoted: _LONG.sub(lambda long: f"{float(long[0]):.2f}", quoted[0]), svg)
     return re.sub(r"\s+", " ", svg).replace("> <", "><").strip()

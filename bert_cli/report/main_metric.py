@@ -49,7 +49,9 @@ def display_name(metric: str) -> str:
 
 
 def best_step(evaluations: list[tuple[int, dict[str, float]]], metric: str) -> tuple[int, float] | None:
-    """(step, value) of the best evaluation, of equals the first; None where no evaluation has the metric."""
+    """(step, value) of the best evaluation, of equals the first; None where no evaluation has the
+    metric.
+    """
     found = [(step, values[metric]) for step, values in evaluations if isinstance(values.get(metric), int | float)]
     # The rule that --metric_for_best uses, so that the page names the step that the run kept.
     best = select(metric, found)

@@ -1,4 +1,6 @@
-"""What every run has: its numbers in short, its settings, the commands that repeat it and use it, and its machine."""
+"""What every run has: its numbers in short, its settings, the commands that repeat it and use it,
+and its machine.
+"""
 
 import os
 import shlex
@@ -37,13 +39,14 @@ _CHOICE_USE = ("Choose among the endings of a file with the same columns", "--do
 
 
 def tiles(run: Run) -> list[Tile]:
-    """The main metric, and that of the baselines; none before an evaluation."""
+    """The main metric of the model and of the baselines; none before an evaluation."""
     report, metric = run.report, main_metric(run.results, run.manifest)
     if not metric:
         return []
     rows = report.get("eval", {}).get("eval_examples")
     note = f"on {number(rows)} held-out rows" if rows else "on held-out data"
-    # global_step is the step of the best checkpoint where the run kept one, and last_step the end of the training.
+    # global_step is the step of the best checkpoint where the run kept one, and last_step the end
+    # of the training.
     step, last = report.get("global_step"), report.get("last_step")
     if step and last and last != step:
         note += f", after step {number(step)} of {number(last)}"

@@ -1,4 +1,6 @@
-"""The page of a run, or of runs that are compared: cards put into templates/page.html, which escapes all texts of the data."""
+"""The page of a run, or of runs that are compared: cards put into templates/page.html, which
+escapes all texts of the data.
+"""
 
 import functools
 import os
@@ -86,7 +88,9 @@ def run_page(run: Run) -> str:
 
 
 def compare(runs: Sequence[Run], sweep: Sweep | None = None) -> RunComparison:
-    """Runs of one command, side by side; sweep: see RunComparison. InputError where they are of several commands."""
+    """Runs of one command, side by side; sweep: see RunComparison. InputError where they are of
+    several commands.
+    """
     commands = dict.fromkeys(run.command for run in runs)
     if len(commands) > 1:
         raise InputError(f"runs of {' and '.join(commands)} cannot be compared; give runs of one command")

@@ -1,4 +1,6 @@
-"""What the folder of a run says of it, read as far as it is there: a report shows less of a run that left less."""
+"""What the folder of a run says of it, read as far as it is there: a report shows less of a run
+that left less.
+"""
 
 import dataclasses
 import os
@@ -45,7 +47,9 @@ class Run:
 
     @property
     def data_set(self) -> str:
-        """The name of the training file, of the task, or of the folder of the data; else the name of the run."""
+        """The name of the training file, of the task, or of the folder of the data; else the name
+        of the run.
+        """
         named = self.flags.get("train_file") or self.flags.get("input_file")
         task = str(self.manifest.get("task_name", ""))
         if not named and task in TASKS:

@@ -1,4 +1,6 @@
-"""The settings that decided the result of a run: first those that differ from the defaults of the flags."""
+"""The settings that decided the result of a run: first those that differ from the defaults of the
+flags.
+"""
 
 from typing import Any
 

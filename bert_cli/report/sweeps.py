@@ -30,7 +30,9 @@ class Sweep:
 
 
 def read_sweep(folder: str) -> Sweep | None:
-    """None where the folder does not hold several runs that were compared; InputError for a damaged file."""
+    """None where the folder does not hold several runs that were compared; InputError for a damaged
+    file.
+    """
     path = os.path.join(folder, REPORT)
     several = read_json_object(path).get(SEVERAL) if files.exists(path) else None
     if not isinstance(several, dict) or not several.get("members"):

@@ -1,7 +1,8 @@
-"""The story of a run, of any command that trains: load, read, plan, train or go on, evaluate, predict, report.
+"""The story of a run, of any command that trains: load, read, plan, train or go on, evaluate,
+predict, report.
 
-Each phase takes what the ones before have returned. What belongs to one task alone is in its Task; what happens during training
-beside the updates is a callback.
+Each phase takes what the ones before have returned. What belongs to one task alone is in its Task;
+what happens during training besides the updates is a callback.
 """
 
 import contextlib
@@ -41,8 +42,8 @@ def run(task: Task[Model, Any], settings: TrainingSettings) -> dict[str, Any]:
 def run_once(
     task: Task[Model, Data], settings: TrainingSettings, data: Data | None = None, ends: bool = True
 ) -> RunResult:
-    """A single run. data: where that was read before, as by a cross-validation. ends: whether the log says that it is
-    done and the page is made.
+    """A single run. data: where that was read before, as by a cross-validation. ends: whether the
+    log says that it is done and the page is made.
     """
     began, phases, strategy = time.monotonic(), settings.phases, settings.devices.distribution_strategy
     does_predict, folder, is_dry = settings.inference.do_predict, phases.output_dir, settings.phases.dry_run
@@ -70,7 +71,8 @@ def run_once(
         reading = time.monotonic() - began
         if plan and is_dry:
             report_statistics(model, data, settings.encoding.max_seq_length)
-        # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data was reported before.
+        # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and
+        # data was reported before.
         ready = time.monotonic()
         if not is_dry:
             stack.enter_context(lock.held(folder, strategy, task.command, seen))

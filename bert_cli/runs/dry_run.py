@@ -1,4 +1,6 @@
-"""--dry_run of any command that trains: a survey of its data, then a trial of its model; see driver.run."""
+"""--dry_run of any command that trains: a survey of its data, then a trial of its model; see
+driver.run.
+"""
 
 import time
 from collections.abc import Mapping
@@ -39,7 +41,8 @@ def report_statistics(model: Model, data: Dataset, max_seq_length: int) -> None:
 
 
 def computed_tokens(sequences: Mapping[str, RaggedFeatures], evaluations: int) -> int:
-    """Tokens that are computed without being trained on: each split once, those that are evaluated also on the way.
+    """Tokens that are computed without being trained on: each split once, those that are evaluated
+    also on the way.
 
     evaluations: on the way. What bert-pretrain evaluates is not held in memory, and not counted.
     """
@@ -58,7 +61,8 @@ def try_out(
     reading: float,
     began: float,
 ) -> dict[str, Any]:
-    """Train a few steps, log what the run will take, and return it for a report that is not written.
+    """Train a few steps, log what the run will take, and return it for a report that is not
+    written.
 
     reading: seconds until TensorFlow was needed; began: when that was.
     """

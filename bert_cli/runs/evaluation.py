@@ -1,4 +1,6 @@
-"""The evaluation of a run: eval_results.txt, log, history and report, and what --precision=int8 costs."""
+"""The evaluation of a run: eval_results.txt, log, history and report, and what --precision=int8
+costs.
+"""
 
 import dataclasses
 import os
@@ -22,7 +24,8 @@ from bert_cli.settings.training import TrainingSettings
 def evaluate(
     task: Task[Model, Data], model: Model, data: Data, trained: TrainedModel, settings: TrainingSettings
 ) -> Evaluation:
-    """Evaluate, write and log the results, add them to the history of a training; `report` has the metrics, too.
+    """Evaluate, write and log the results, add them to the history of a training; `report` has the
+    metrics, too.
 
     With --precision=int8 the log also has what the quantization costs.
     """
@@ -74,7 +77,7 @@ def _in_full_precision(
 
 
 def _log_cost(command: str, metric: str, whole: Mapping[str, Any], precision: str, found: Mapping[str, Any]) -> None:
-    """Log both values of a metric; a warning where that of int8 is worse by more than a point."""
+    """Log both values of a metric; a warning where int8 is worse by more than a point."""
     before, after = float(whole[metric]), float(found[metric])
     values = f"{score(command, metric, before)} in {precision}, {score(command, metric, after)} in {INT8}"
     lost = after - before if lower_is_better(metric) else before - after

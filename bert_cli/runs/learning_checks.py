@@ -1,4 +1,6 @@
-"""Whether a training has learned something: its losses, and its evaluation beside simple baselines."""
+"""Whether a training has learned something: its losses, and its evaluation compared with simple
+baselines.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,7 +19,9 @@ _ADVICE = "try another --learning_rate, more --num_train_epochs, and look at the
 
 
 def log_comparison(command: str, metric: str, results: Mapping[str, Any], compared: Comparison) -> None:
-    """Log the main metric beside that of the baselines, and one line of warning where the model has not learned."""
+    """Log the main metric of the model and of the baselines, and one line of warning where the
+    model has not learned.
+    """
     # Of two halves of a task the first one is compared, whose metrics have no suffix.
     values = {
         name: known[metric.removeprefix("eval_")]
@@ -43,7 +47,8 @@ def _is_better(metric: str, value: float, other: float) -> bool:
 def loss_doubt(entries: Sequence[Mapping[str, Any]], warmup_end: int, guess: float) -> str:
     """What the losses of a training say against it, "" where nothing.
 
-    entries: lines of history.jsonl. warmup_end: the last step of the warm-up. guess: the loss of guessing.
+    entries: lines of history.jsonl. warmup_end: the last step of the warm-up. guess: the loss of
+    guessing.
     """
     losses = [entry["loss"] for entry in entries if "loss" in entry and entry["step"] > warmup_end]
     if not losses:

@@ -1,4 +1,6 @@
-"""The end of a run: what is told of its machine, its page report.html, and a few lines at the terminal."""
+"""The end of a run: the facts about its machine, its page report.html, and a few lines at the
+terminal.
+"""
 
 import os
 import platform
@@ -33,7 +35,9 @@ if TYPE_CHECKING:
 
 
 def run_facts(session: "Predictor", sequences: Mapping[str, RaggedFeatures]) -> dict[str, Any]:
-    """For run_report.json: when and on what the run was computed, its memory, and the lengths of its inputs."""
+    """For run_report.json: when and on what the run was computed, its memory, and the lengths of
+    its inputs.
+    """
     facts: dict[str, Any] = {
         "finished": time.strftime("%Y-%m-%d %H:%M"),
         "peak_memory_bytes": peak_memory(),
@@ -50,10 +54,11 @@ def run_facts(session: "Predictor", sequences: Mapping[str, RaggedFeatures]) -> 
 
 
 def keep_examples(folder: str, compute: Callable[[], EvalExamples] | None, writes: bool) -> None:
-    """Compute what the report shows of single rows, and write eval_examples.jsonl, where this process `writes`.
+    """Compute what the report shows of single rows, and write eval_examples.jsonl, where this
+    process `writes`.
 
-    The results of the evaluation are written before. Whatever goes wrong here is one line of warning; that of an earlier
-    evaluation is removed then, as it belongs to other results.
+    The results of the evaluation are written before. Whatever goes wrong here is one line of
+    warning; the file of an earlier evaluation is removed then, as it belongs to other results.
     """
     path = os.path.join(folder, EVAL_EXAMPLES)
     try:
@@ -68,7 +73,8 @@ def keep_examples(folder: str, compute: Callable[[], EvalExamples] | None, write
 
 
 def make_page(folder: str) -> list[str]:
-    """Write report.html of a run, or of several that one command made, into its folder; returns what is to be said of it.
+    """Write report.html of a run, or of several that one command made, into its folder; returns
+    what is to be said of it.
 
     InputError where there is no run, or a report.html of somebody else's.
     """
@@ -93,10 +99,12 @@ def _write(folder: str, page: str) -> str:
 
 
 def finish(folder: str, page: Page, has_news: bool = True) -> None:
-    """Write the page of a training run, where it is asked for and there is something new to show, and say what came of it.
+    """Write the page of a training run, where it is asked for and there is something new to show,
+    and say what came of it.
 
-    The weights and results are written before. Whatever goes wrong with the page, a library that is missing included, is
-    one line of warning that names the cause, as the run is none the worse for it.
+    The weights and results are written before. Whatever goes wrong with the page, a library that is
+    missing included, is one line of warning that names the cause, as the run is none the worse for
+    it.
     """
     if not has_news or not files.exists(os.path.join(folder, MANIFEST)):
         return
@@ -123,7 +131,9 @@ def finish(folder: str, page: Page, has_news: bool = True) -> None:
 
 
 def _is_unfinished(folder: str) -> bool:
-    """Whether it is of several runs that have not been compared yet: what compares them makes the page."""
+    """Whether it is of several runs that have not been compared yet: what compares them makes the
+    page.
+    """
     return SEVERAL in (read_manifest(folder) or {}) and not member_folders(folder)
 
 
@@ -136,7 +146,9 @@ def cause(error: Exception) -> str:
 
 
 def _comparison_summary(folder: str) -> str:
-    """The time of several runs, and the metric of the best one, or the mean where there is no best one."""
+    """The time of several runs, and the metric of the best one, or the mean where there is no best
+    one.
+    """
     report = read_report(folder) or {}
     several, results = report[SEVERAL], report.get("eval", {})
     metric = report.get("metric", "")

@@ -1,4 +1,6 @@
-"""The learning rate and the epochs of fine-tuning where no flag gives them: by the size of the model."""
+"""The learning rate and the epochs of fine-tuning where no flag gives them: by the size of the
+model.
+"""
 
 from typing import Any, NamedTuple
 
@@ -16,8 +18,9 @@ class Defaults(NamedTuple):
     num_train_epochs: float
 
 
-# Width of the encoder (hidden_size) -> defaults of models up to this width. Small models need larger steps:
-# Turc et al. (2019) tried 3e-4, 1e-4, 5e-5 and 3e-5 in 4 epochs. docs/training.md has the table.
+# Width of the encoder (hidden_size) -> defaults of models up to this width. Small models need
+# larger steps: Turc et al. (2019) tried 3e-4, 1e-4, 5e-5 and 3e-5 in 4 epochs. docs/training.md has
+# the table.
 _UP_TO = {256: Defaults(3e-4, 4.0), 512: Defaults(1e-4, 4.0)}
 GOOGLE = Defaults(5e-5, 3.0)  # the defaults of Google's scripts, which are for BERT-Base and wider
 
@@ -28,10 +31,11 @@ def defaults_of(width: int) -> Defaults:
 
 
 def with_size_defaults(settings: TrainingSettings, width: int, command: str) -> Any:
-    """The settings of a training with its learning rate and epochs; the log says where they are defaults.
+    """The settings of a training with its learning rate and epochs; the log says where they are
+    defaults.
 
-    width: hidden_size of the model. Flags that are given stay. A run that output_dir holds keeps its own values, which
-    another version may have chosen differently.
+    width: hidden_size of the model. Flags that are given stay. A run that output_dir holds keeps
+    its own values, which another version may have chosen differently.
     """
     values = values_of(settings)
     missing = [name for name in Defaults._fields if name in values and values[name] is None]

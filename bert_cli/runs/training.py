@@ -1,4 +1,6 @@
-"""The training phase of a run: its plan, made before TensorFlow is imported; then begin or go on, or take what is finished."""
+"""The training phase of a run: its plan, made before TensorFlow is imported; then begin or go on,
+or take what is finished.
+"""
 
 import dataclasses
 import os
@@ -51,10 +53,12 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class TrainingPlan:
-    """manifest: for run.json; flags, guesses: for flags.txt. state: prefix of the checkpoint that the run goes on from.
+    """manifest: for run.json; flags, guesses: for flags.txt. state: prefix of the checkpoint that
+    the run goes on from.
 
-    history: of the steps up to there. metric: by which the run is compared with others. best: how evaluations during training
-    are compared, None where there are none. files: names of what the run writes besides the files of every run.
+    history: of the steps up to there. metric: by which the run is compared with others. best: how
+    evaluations during training are compared, None where there are none. files: names of what the
+    run writes besides the files of every run.
     """
 
     updates: TrainingHyperparameters
@@ -149,7 +153,9 @@ def _files(data: Data, settings: TrainingSettings) -> tuple[str, ...]:
 
 
 class TrainedModel(NamedTuple):
-    """figures: for run_report.json, `global_step` among them. recorders: the callbacks that later evaluations go to as well."""
+    """figures: for run_report.json, `global_step` among them. recorders: the callbacks that later
+    evaluations go to as well.
+    """
 
     predictor: Predictor
     figures: dict[str, Any]
@@ -157,7 +163,9 @@ class TrainedModel(NamedTuple):
 
 
 class _ReportPackages(Callback):
-    """Has the libraries of the report page imported in the background while TensorFlow compiles the first step."""
+    """Has the libraries of the report page imported in the background while TensorFlow compiles the
+    first step.
+    """
 
     def on_start(self) -> None:
         page.preload()
@@ -206,7 +214,9 @@ def _check_losses(plan: TrainingPlan, guess: float | None, is_chief: bool) -> No
 
 
 def _recorders(session: "Session", plan: TrainingPlan, settings: TrainingSettings) -> list[Callback]:
-    """history.jsonl, with --tensorboard in both forms; the history comes first, as the other one reads its lines."""
+    """history.jsonl, with --tensorboard in both forms; the history comes first, as the other one
+    reads its lines.
+    """
     updates, writes = plan.updates, session.is_chief
     steps = settings.saving.log_steps, updates.steps
     recorders: list[Callback] = [HistoryCallback(plan.history, *steps, updates.batch_size, writes)]
@@ -230,7 +240,8 @@ def _train(
 
     folder, is_chief = settings.phases.output_dir, session.is_chief
     session.load_initial(model, settings.model.init_checkpoint, plan.state)
-    # A process with other flags or data would wait for ever for the others' gradients, or spoil them.
+    # A process with other flags or data would wait for ever for the others' gradients, or spoil
+    # them.
     session.check_agreement({"the first step": plan.done} | plan.manifest)
     if is_chief and plan.state:
         run_folder.remove_leftovers(folder)

@@ -40,7 +40,7 @@ def wait_for_workers(timeout: int) -> None:
             listed = ", ".join(f"{name} ({others[name]})" for name in missing)
             if now - began >= timeout:
                 raise TemporaryError(
-                    f"{listed} did not come within {timeout} seconds; start all processes of TF_CONFIG, and give a longer "
+                    f"{listed} did not connect within {timeout} seconds; start all processes of TF_CONFIG, and give a longer "
                     "--worker_timeout where one takes more time"
                 )
             if now - logged >= _LOGGED_EVERY:

@@ -1,4 +1,6 @@
-"""Which flags do not go together, for the commands that train and for the same runs from Python (api/loading.py)."""
+"""Which flags do not go together, for the commands that train and for the same runs from Python
+(api/loading.py).
+"""
 
 from typing import Any
 
@@ -11,8 +13,10 @@ from bert_cli.settings.training import EarlyStoppingFlags, TrainingSettings
 
 
 def complete(values: dict[str, Any]) -> dict[str, Any]:
-    """The values of all flags by name, with those that follow from others. InputError for what does not go together."""
-    refuse_if(values["dry_run"] and not values["do_train"], "--dry_run is about --do_train, which is missing")
+    """The values of all flags by name, with those that follow from others. InputError for what does
+    not go together.
+    """
+    refuse_if(values["dry_run"] and not values["do_train"], "--dry_run needs --do_train")
     check_engine(values)
     if "distill_from" in values:
         _check_distillation(values)
@@ -27,21 +31,23 @@ def complete(values: dict[str, Any]) -> dict[str, Any]:
 def check_hub(values: dict[str, Any]) -> None:
     """InputError where the flags of Hub do not go with the others."""
     module, is_trained = values["hub_module"], values.get("hub_trainable", True)
-    # A run that does not train may name both: a model that was trained on a module, and this module.
+    # A run that does not train may name both: a model that was trained on a module, and this
+    # module.
     refuse_if(
         module and values["init_checkpoint"] and values.get("do_train"),
         "--hub_module and --init_checkpoint: both name a model to start from; give one of them",
     )
-    refuse_if(not module and not is_trained, "--hub_trainable=false is about --hub_module, which is missing")
+    refuse_if(not module and not is_trained, "--hub_trainable=false needs --hub_module")
 
 
 def _check_distillation(values: dict[str, Any]) -> None:
     teacher, temperature, defaults = values["distill_from"], values["distill_temperature"], Distillation()
-    refuse_if(teacher and not values["do_train"], "--distill_from is about --do_train, which is missing")
-    # Flags of a feature that is off are mistakes, not settings: the run would look distilled and be none.
+    refuse_if(teacher and not values["do_train"], "--distill_from needs --do_train")
+    # Flags of a feature that is off are mistakes, not settings: the run would look distilled and be
+    # none.
     for name in ("unlabeled_file", "distill_temperature", "distill_share"):
         is_given = values[name] != getattr(defaults, name)
-        refuse_if(is_given and not teacher, f"--{name} is about --distill_from, which is missing")
+        refuse_if(is_given and not teacher, f"--{name} needs --distill_from")
     # The bound of the option takes in 0, by which no logit can be divided.
     refuse_if(not temperature > 0, f"--distill_temperature={temperature}: a number above 0 is needed")
 
@@ -53,10 +59,8 @@ def check_early_stopping(early_stopping: EarlyStoppingFlags, does_train: bool, d
         early_stopping.early_stopping_patience and not every,
         "--early_stopping_patience counts evaluations during training; give --eval_every too",
     )
-    refuse_if(every and not does_train, "--eval_every is about training; add --do_train, or leave it out")
-    refuse_if(
-        every and not does_eval, "--eval_every evaluates the data that is held out; add --do_eval, which reads it"
-    )
+    refuse_if(every and not does_train, "--eval_every needs --do_train")
+    refuse_if(every and not does_eval, "--eval_every needs --do_eval, which reads the held-out data")
 
 
 def check_controls(settings: TrainingSettings) -> None:
@@ -74,10 +78,10 @@ def check_controls(settings: TrainingSettings) -> None:
     flag = "freeze_layers" if rates.freeze_layers is not None else "layerwise_lr_decay"
     refuse_if(
         rates.freeze_encoder and not rates.is_default,
-        f"--freeze_encoder leaves nothing of the encoder for --{flag} to be about; give one of them",
+        f"--freeze_encoder and --{flag} cannot be combined: the whole encoder is frozen",
     )
     is_changed = "focal_gamma" in changed_flags(loss)
-    refuse_if(is_changed and loss.loss != "focal", "--focal_gamma is about --loss=focal, which is missing")
+    refuse_if(is_changed and loss.loss != "focal", "--focal_gamma needs --loss=focal")
     steps = settings.optimization.gradient_accumulation_steps
     refuse_if(
         batch_size % steps,
@@ -96,16 +100,14 @@ def check_sweep(settings: TrainingSettings, does_train: bool, does_eval: bool, d
     lists, folds = lists_of(settings), settings.sweep.cross_validation
     # What the message is about: of a grid the first list, else the flag that asks for several runs.
     flag = next(iter(lists), "cross_validation" if folds else "num_runs")
-    refuse_if(not does_train, f"--{flag}: several runs are about training; add --do_train, or leave them out")
+    refuse_if(not does_train, f"--{flag}: training several times needs --do_train")
     refuse_if(settings.phases.dry_run, f"--dry_run looks at one run; leave --{flag} out, or give it one value")
-    refuse_if(
-        not (folds or does_eval), f"--{flag}: several runs are compared on the data that is held out; add --do_eval"
-    )
+    refuse_if(not (folds or does_eval), f"--{flag}: the runs are compared on held-out data; add --do_eval")
     if not folds:
         return
     both = "--cross_validation and --%s do not go together"
-    refuse_if(folds == 1, "--cross_validation=1: two parts or more are needed")
-    refuse_if(values_of(settings).get("dev_split"), f"{both % 'dev_split'}: each part is held out once")
+    refuse_if(folds == 1, "--cross_validation=1: two folds or more are needed")
+    refuse_if(values_of(settings).get("dev_split"), f"{both % 'dev_split'}: each fold is held out once")
     refuse_if(settings.sweep.num_runs > 1, f"{both % 'num_runs'}; give one of them")
     refuse_if(
         does_predict,

@@ -1,4 +1,6 @@
-"""Training hyperparameters that all commands that train share: frozen layers, optimizer, dropout, head input, loss."""
+"""Training hyperparameters that all commands that train share: frozen layers, optimizer, dropout,
+head input, loss.
+"""
 
 import dataclasses
 from typing import Any
@@ -91,7 +93,9 @@ class Head(FlagGroup, heading="Controls"):
 
 
 def given_weights(text: str) -> dict[str, float]:
-    """The weights by label that --class_weights names. ValueError where it names none, or one twice."""
+    """The weights by label that --class_weights names. ValueError where it names none, or one
+    twice.
+    """
     # From the right: a label may hold the sign itself.
     pairs = [part.rpartition("=") for part in text.split(",")]
     weights = {name.strip(): float(weight) for name, _, weight in pairs}

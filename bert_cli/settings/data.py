@@ -1,4 +1,6 @@
-"""The flags of data files: bert-prepare's, and the groups that bert-classify, bert-squad and bert-tag share with it."""
+"""The flags of data files: bert-prepare's, and the groups that bert-classify, bert-squad and
+bert-tag share with it.
+"""
 
 import dataclasses
 import math
@@ -52,8 +54,8 @@ PLAIN = TextForm()
 
 
 class Columns(FlagGroup, heading="Your own files"):
-    """The columns of the parts of an example: the name of a column in the header, or its number from 0. None: the column is
-    detected by its name, or without a header by its values.
+    """The columns of the parts of an example: the name of a column in the header, or its number
+    from 0. None: the column is detected by its name, or without a header by its values.
     """
 
     text_column: str | None = remembered(
@@ -142,7 +144,8 @@ class LabelKind(FlagGroup, heading="Your own files"):
 
 @dataclasses.dataclass(frozen=True)
 class HeldOut:
-    """The training rows that are held out for evaluation: a fraction or a number, the first rows or stratified by label.
+    """The training rows that are held out for evaluation: a fraction or a number, the first rows or
+    stratified by label.
 
     False where none are.
     """

@@ -1,4 +1,6 @@
-"""The flags of what computes and where, and what the inference engines, which --engine and --precision ask for, are for."""
+"""The flags of what computes and where, and what the inference engines, which --engine and
+--precision ask for, are for.
+"""
 
 from typing import Any
 
@@ -70,6 +72,8 @@ def check_engine(values: dict[str, Any]) -> None:
 
 
 def refuse_inference(values: dict[str, Any]) -> None:
-    """InputError for an inference engine where words are predicted, of which there are as many as in the vocabulary."""
+    """InputError for an inference engine where words are predicted, of which there are as many as
+    in the vocabulary.
+    """
     if asked := chosen_inference(values["engine"], values["precision"]):
         raise InputError(f"{asked.flag} is for predictions and features, not for masked words; leave it out")

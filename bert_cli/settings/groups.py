@@ -1,4 +1,6 @@
-"""The groups of flags that many commands share, each flag declared once: files, model, phases, evaluation and prediction."""
+"""The groups of flags that many commands share, each flag declared once: files, model, phases,
+evaluation and prediction.
+"""
 
 from collections.abc import Callable
 
@@ -7,8 +9,8 @@ from bert_cli.base.lines import UTF_8, read_encoding
 from bert_cli.base.names import RANDOM
 from bert_cli.flags.option import FlagGroup, deciding, option, passing, remembered
 
-# Tokens that predictions compute at once: with fewer, matrix products are slower by a third (measured), and this number takes
-# little memory.
+# Tokens that predictions compute at once: with fewer, matrix products are slower by a third
+# (measured), and this number takes little memory.
 LEAST_TOKENS = 4096
 AT_LEAST = f"at least {LEAST_TOKENS:,} tokens are computed at once"
 ALL = "all"  # of --shard
@@ -23,7 +25,9 @@ DECODINGS = ("argmax", "viterbi")
 
 
 def names_of(flag: str, least: int) -> dict[str, Callable]:
-    """For an option that takes names with commas between; InputError unless there are `least` or more, all different."""
+    """For an option that takes names with commas between; InputError unless there are `least` or
+    more, all different.
+    """
 
     def read(text: str) -> tuple[str, ...]:
         names = tuple(name.strip() for name in text.split(","))
@@ -92,12 +96,15 @@ class NewText(FlagGroup, heading="Mode"):
 
 
 class Encoding(FlagGroup, heading="Data"):
-    """How examples become the input of a model: the order of the labels, and how long a sequence is."""
+    """How examples become the input of a model: the order of the labels, and how long a sequence
+    is.
+    """
 
     labels: tuple[str, ...] | None = option(
         None,
         "labels in the order of the output columns, such as 0,1,2; default: the labels of the training data",
-        # A name with a comma cannot be given as a flag; such labels come from the data and are found there again.
+        # A name with a comma cannot be given as a flag; such labels come from the data and are
+        # found there again.
         **names_of("labels", 1),
     )
     max_seq_length: int = deciding(

@@ -1,4 +1,4 @@
-"""The flags of the commands of pre-training: bert-create-pretraining-data, bert-pretrain, bert-build-vocab, bert-fill-mask."""
+"""Flags of bert-create-pretraining-data, bert-pretrain, bert-build-vocab and bert-fill-mask."""
 
 import dataclasses
 import shlex
@@ -50,7 +50,7 @@ class Instances(FlagGroup, heading="Instances"):
 
 
 def read_options(text: str) -> tuple[str, ...]:
-    """The words of --beam_options. InputError where a quote does not end, or --runner is among them."""
+    """The words of --beam_options. InputError for an open quote, and for --runner."""
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:

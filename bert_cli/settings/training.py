@@ -1,4 +1,6 @@
-"""The groups of flags of every command that trains: batches, learning rate, seed, checkpoints, and the report."""
+"""The groups of flags of every command that trains: batches, learning rate, seed, checkpoints, and
+the report.
+"""
 
 import dataclasses
 
@@ -17,7 +19,8 @@ class Training(FlagGroup, heading="Training"):
 
     # The batch of one update, whatever the number of devices and accumulation steps.
     train_batch_size: int = deciding(32, "training batch size, over all devices", lower=1, grid=True)
-    # None until runs.size_defaults has chosen it; commands that do not fine-tune have a default of their own.
+    # None until runs.size_defaults has chosen it; commands that do not fine-tune have a default of
+    # their own.
     learning_rate: float | None = deciding(
         None, f"peak learning rate; default: {_BY_SIZE}, 5e-5 for BERT-Base", lower=0.0, grid=True
     )
@@ -120,7 +123,9 @@ class _OfEachCommand:
 
 @dataclasses.dataclass(frozen=True)
 class TrainingSettings(_OfEachCommand):
-    """Base class of the settings of every command that trains; these groups follow the command's own (see every_flag)."""
+    """Base class of the settings of every command that trains; these groups follow the command's
+    own (see every_flag).
+    """
 
     early_stopping: EarlyStoppingFlags = group(EarlyStoppingFlags)
     page: Page = group(Page)

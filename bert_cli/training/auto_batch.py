@@ -47,8 +47,8 @@ class AutoBatch:
                 return loss, rate
             self.steps *= 2
             LOG.warning(
-                "out of memory: each update is computed in %d parts from here on, as --gradient_accumulation_steps=%d does",
-                self.steps, self.steps,
+                "out of memory: each update is computed in %d micro-batches from now on, as with "
+                "--gradient_accumulation_steps=%d", self.steps, self.steps,
             )  # fmt: skip
             for variable, value in before:
                 variable.assign(value)

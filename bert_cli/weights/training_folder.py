@@ -77,7 +77,7 @@ def check_no_index_lost(folder: str, advice: str) -> None:
 def _without_index(folder: str) -> str | None:
     """Prefix of the newest checkpoint where its data is there and its index is not.
 
-    The newest is the one that the `checkpoint` file names. Data of a higher number is of a save
+    The `checkpoint` file names the newest checkpoint. Data of a higher number is of a save
     that was killed before that file named it; without that file it counts as well.
     """
     state = os.path.join(folder, STATE)

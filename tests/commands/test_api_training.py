@@ -106,7 +106,7 @@ def test_taggers(options, tmp_path):
     for wrong in ([(["a"], ["O", "O"])], [("a cat", "O O")], [(["a"], [1])]):
         with pytest.raises(InputError, match=r"^train\[0\]: "):
             Tagger.train(wrong, **options)
-    with pytest.raises(InputError, match=r"^dev\[1\]: tag 'B-Y' is not among those of the training file"):
+    with pytest.raises(InputError, match=r"^dev\[1\]: tag 'B-Y' is not a label of the training file"):
         Tagger.train(sentences, dev=[sentences[0], (["a", "cat"], ["O", "B-Y"])], **options)
 
 
@@ -139,7 +139,7 @@ def test_answers(model, tmp_path):
         ((TEXTS, LABELS), {"dev_split": 0.5, "dev_texts": ["a"], "dev_labels": ["animal"]}, "^dev_texts and dev_split"),
         ((TEXTS, LABELS), {"dev_texts": ["a"]}, "^dev_texts and dev_labels: one is missing"),
         ((TEXTS, LABELS), {"dev_texts": ["a"], "dev_labels": ["bird"]}, r"^dev_texts\[0\]: label 'bird' is not among"),
-        ((TEXTS, LABELS), {"hub_trainable": False}, "^hub_trainable=False is about hub_module"),
+        ((TEXTS, LABELS), {"hub_trainable": False}, "^hub_trainable=False needs hub_module"),
         ((TEXTS, LABELS), {"init_checkpoint": "/none/here"}, "check init_checkpoint$"),
     ],
 )  # fmt: skip

@@ -150,11 +150,11 @@ def test_a_list_with_special_tokens_added_serves_the_other_commands(build, model
         ({"extend": "own.txt"}, "--input_file is needed; --help describes it"),
         (
             {"input_file": "text.txt", "add_special_tokens": "true"},
-            "--add_special_tokens is about --extend, which is missing",
+            "--add_special_tokens needs --extend",
         ),
         (
             {"extend": "own.txt", "add_special_tokens": "true", "vocab_size": 20},
-            "--vocab_size is about the words of --input_file, which is missing",
+            "--vocab_size needs --input_file, whose words are added",
         ),
         (
             {"extend": "own.txt", "add_special_tokens": "true", "input_file": "text.txt"},

@@ -76,12 +76,12 @@ def test_an_own_file(chosen, classify, tmp_path, capfd):
 
     # What has no place for endings says so; a Hugging Face folder knows what it is.
     asked = classify("--text=a dog", f"--output_dir={out.path}")
-    asked.assert_refused("--text: the model in", "chooses one of several endings", "--predict_file")
-    with pytest.raises(InputError, match="chooses one of several endings"):
+    asked.assert_refused("--text: the model in", "is a multiple-choice model", "--predict_file")
+    with pytest.raises(InputError, match="is a multiple-choice model"):
         Classifier.load(out.path)
     for output in ("saved_model", "onnx"):
         flags = [f"--format={output}", f"--init_checkpoint={out.path}", f"--export_dir={tmp_path / 'e'}"]
-        helpers.call(capfd, "bert-export", export_model.main, *flags).assert_refused("chooses one of several endings")
+        helpers.call(capfd, "bert-export", export_model.main, *flags).assert_refused("is a multiple-choice model")
     assert convert_checkpoint.main([f"--from={out.path}", f"--to={tmp_path / 'hf'}", "--check"]) == 0
     config = json.loads((tmp_path / "hf" / "config.json").read_text())
     assert config["architectures"] == ["BertForMultipleChoice"]
@@ -144,7 +144,7 @@ TRAIN = ["--do_train", "--train_file={own}", "--label_column=answer"]
         (["--do_train", "--task_name=swag", "--glue_submission"], ["--glue_submission"]),
         (["--do_train", "--task_name=swag", "--labels=0,1"], ["--task_name=swag has endings", "--labels does not go"]),
         (["--do_train", "--task_name=swag", "--header=no"], ["--task_name=swag has its columns by name; --header=no"]),
-        ([*TRAIN, "--choice_labels=name"], ["--choice_labels is about --choice_columns, which is missing"]),
+        ([*TRAIN, "--choice_labels=name"], ["--choice_labels needs --choice_columns"]),
     ],
 )
 def test_refused(refused, model_flags, tmp_path, given, parts):

@@ -30,7 +30,7 @@ def test_a_stopped_run_ends_the_same(student, run_folder, classify, tmp_path, tr
         assert main([*flags, f"--output_dir={tmp_path / 'out'}"]) == 130
     done = classify(*flags, f"--output_dir={tmp_path / 'out'}")
     assert done.code == 0, done.err
-    assert "going on from" in done.err
+    assert "resuming from" in done.err
     assert "asking the teacher" not in done.err  # what it said was kept
     assert_same_tensors(run_folder(tmp_path / "out").tensors(12), run_folder(folder).tensors(12))
     other = classify(*flags, "--distill_temperature=3", f"--output_dir={tmp_path / 'out'}")
@@ -58,7 +58,7 @@ def test_each_fold_learns_from_the_teacher(student, classify, tmp_path):
         (["--labels=0,1,2"], "its labels are 0, 1, and those to be trained 0, 1, 2"),
         (["--distill_from=/none/there"], "check --distill_from"),
         (["--distill_temperature=0"], "--distill_temperature=0.0: a number above 0 is needed"),
-        (["--nodo_train", "--do_eval"], "--distill_from is about --do_train"),
+        (["--nodo_train", "--do_eval"], "--distill_from needs --do_train"),
         (["--task_name=sts-b"], "--distill_from: learns the probabilities of labels, and here numbers are predicted"),
     ],
 )

@@ -17,7 +17,7 @@ BAD_FILES = {
     "commas for tabs": ("train.tsv", lambda sound: sound.replace(b"\t", b";"), [":1: ", "semicolon-separated"]),
     "unknown label": ("dev.tsv", lambda sound: sound + b"s99\t2\t\ta cat .\n", [":12: label '2' is not among 0, 1"]),
     "empty label": ("train.tsv", lambda sound: sound + b"s99\t\t\ta cat .\n", [":25: the label in column 2 is empty"]),
-    "label with a blank": ("train.tsv", lambda sound: sound + b"s99\t1 \t\ta cat\n", [":25: label '1 ' has a blank"]),
+    "label with a blank": ("train.tsv", lambda sound: sound + b"s99\t1 \t\ta cat\n", [":25: label '1 ' has a space"]),
     "one label": (
         "train.tsv",
         lambda sound: b"a\tx\t\tcat\nb\tx\t\tdog\n",

@@ -56,7 +56,7 @@ def test_a_stopped_run_ends_the_same(windowed, run_folder, classify, tmp_path):
     with interrupted_after("saved"):
         assert main([*flags, f"--output_dir={tmp_path / 'out'}"]) == 130
     done = classify(*flags, f"--output_dir={tmp_path / 'out'}")
-    assert "going on from" in done.err
+    assert "resuming from" in done.err
     assert "examples are longer than 8 tokens" in done.err
     assert_same_tensors(run_folder(tmp_path / "out").tensors(12), run_folder(folder).tensors(12))
     other = classify(*flags, "--long_text=head_tail", f"--output_dir={tmp_path / 'out'}")

@@ -114,7 +114,7 @@ def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(
     assert f"{trained / 'model.ckpt-20'}: 25 variables loaded" in outcome.err
     outcome = classify(*trained_flags, "--report", f"--output_dir={trained}", "--nodo_eval")
     assert outcome.code == 0, outcome.err
-    assert f"going on from {trained / 'model.ckpt-20'}" in outcome.err
+    assert f"resuming from {trained / 'model.ckpt-20'}" in outcome.err
     assert_same_tensors(run_folder(trained).tensors(30), whole.tensors(30))
     assert (trained / "checkpoint").read_bytes() == (trained_once[0] / "checkpoint").read_bytes()
     assert run_folder(trained).names() == whole.names()

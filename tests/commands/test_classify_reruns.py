@@ -76,7 +76,7 @@ def test_interrupted_run_goes_on_to_the_same_weights(trained_once, trained_flags
 
     outcome = classify(*trained_flags, "--report", f"--output_dir={output_dir}")
     assert outcome.code == 0, outcome.err
-    assert f"going on from {output_dir / 'model.ckpt-20'}" in outcome.err
+    assert f"resuming from {output_dir / 'model.ckpt-20'}" in outcome.err
     assert run_folder(output_dir).names() == run_folder(trained_once[0]).names()
     assert_same_tensors(run_folder(output_dir).tensors(30), run_folder(trained_once[0]).tensors(30))
     for name in ("test_results.tsv", "predictions.tsv", "eval_results.txt"):
@@ -93,12 +93,12 @@ def test_an_interrupted_overwriting_goes_on(trained, trained_flags, classify, ru
     begun = (trained / "model.ckpt-10.index").stat().st_mtime_ns
     outcome = classify(*flags)
     assert outcome.code == 0, outcome.err
-    assert "going on with the run that --overwrite_output_dir began" in outcome.err
+    assert "resuming the run that --overwrite_output_dir began" in outcome.err
     assert "remove the folder to start over" in outcome.err
-    assert f"going on from {trained / 'model.ckpt-20'}" in outcome.err
+    assert f"resuming from {trained / 'model.ckpt-20'}" in outcome.err
     assert (trained / "model.ckpt-10.index").stat().st_mtime_ns == begun
     # It has ended: now the flag starts over.
-    assert "going on" not in classify(*flags).err
+    assert "resuming" not in classify(*flags).err
     assert (trained / "model.ckpt-10.index").stat().st_mtime_ns != begun
 
 
@@ -179,7 +179,7 @@ def test_killed_run_goes_on_to_the_same_weights(trained_flags, tmp_path, run_fol
     assert 20 <= max(run_folder(killed).checkpoints()) < 150
 
     done = subprocess.run([*command, f"--output_dir={killed}"], capture_output=True, text=True, check=True)
-    assert "going on from" in done.stderr
+    assert "resuming from" in done.stderr
     subprocess.run([*command, f"--output_dir={whole}"], capture_output=True, check=True)
     assert run_folder(killed).names() == run_folder(whole).names()
     assert_same_tensors(run_folder(killed).tensors(150), run_folder(whole).tensors(150))

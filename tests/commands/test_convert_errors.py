@@ -73,7 +73,9 @@ def test_sources_that_are_no_whole_bert(source, tmp_path, capfd):
     assert "output_weights has the shape [3, 7]" in refused(capfd, *flags, "--head=classifier")
     head = {"output_weights": np.zeros((3, 16), np.float32), "output_bias": np.zeros(3, np.float32)}
     write_tf1(str(prefix), tensors | head)
-    assert "the classifier has 3 outputs; a choice has one" in refused(capfd, *flags, "--head=multiple_choice")
+    assert "the classifier has 3 outputs; a multiple-choice head has one" in refused(
+        capfd, *flags, "--head=multiple_choice"
+    )
     write_tf1(str(prefix), tensors)
     (folder / "bert_config.json").write_text((folder / "bert_config.json").read_text().replace("24", "20"))
     assert "does --bert_config_file belong to this checkpoint?" in refused(capfd, *flags)

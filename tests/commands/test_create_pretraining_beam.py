@@ -117,7 +117,7 @@ def test_what_is_wrong_with_the_text_is_one_line(create, tmp_path):
     ("flags", "message"),
     [
         ({"runner": "direct", "num_workers": 2}, "--num_workers: --runner has workers of its own"),
-        ({"beam_options": "--region=r"}, "--beam_options is about --runner, which is missing"),
+        ({"beam_options": "--region=r"}, "--beam_options needs --runner"),
         ({"runner": "direct", "beam_options": "--runner=x"}, "--beam_options: give the runner as --runner itself"),
         ({"runner": "direct", "beam_options": "'--a"}, "--beam_options='--a: No closing quotation"),
         ({"runner": "direct", "input_file": "-"}, "--runner reads files, not standard input"),

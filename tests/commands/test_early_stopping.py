@@ -101,7 +101,7 @@ def test_a_stopped_run_goes_on_to_the_same_best(watched_once, flags, tmp_path, c
         assert classify(*flags, f"--output_dir={out}").code == 130
     outcome = classify(*flags, f"--output_dir={out}")
     assert outcome.code == 0, outcome.err
-    assert "going on from" in outcome.err
+    assert "resuming from" in outcome.err
     assert evaluations(out) == evaluations(watched_once)
     assert [step for step, _ in history(out)] == [step for step, _ in history(watched_once)]
     last = run_folder(watched_once).checkpoints()[-1]
@@ -150,11 +150,11 @@ def test_a_finished_run_is_made_longer(trained, trained_flags, classify, run_fol
     longer = [*trained_flags, f"--output_dir={trained}", "--num_train_epochs=6", "--log_steps=1"]
     with interrupted_after("training 34/36"):
         outcome = classify(*longer, "--save_checkpoints_steps=1")
-    assert "made longer, from 30 to 36 steps: a new learning-rate plan begins here" in outcome.err
+    assert "extended from 30 to 36 steps: a new learning-rate schedule begins here" in outcome.err
     outcome = classify(*longer)
     assert outcome.code == 0, outcome.err
-    assert "made longer" not in outcome.err
-    assert "going on from" in outcome.err
+    assert "extended" not in outcome.err
+    assert "resuming from" in outcome.err
     lines = [json.loads(line) for line in (trained / "history.jsonl").read_text(encoding="utf-8").splitlines()]
     rates = {line["step"]: line["learning_rate"] for line in lines if "loss" in line and line["step"] > 30}
     assert rates == pytest.approx({30 + n: 0.003 * (1 - (n - 1) / 6) for n in range(1, 7)}, rel=1e-5)
@@ -168,7 +168,7 @@ def test_a_finished_run_is_made_longer(trained, trained_flags, classify, run_fol
     ("given", "said"),
     [
         (["--eval_every=0"], "--eval_every=0: epoch is needed, or a number of steps"),
-        (["--eval_every=epoch", "--nodo_eval"], "--eval_every evaluates the data that is held out; add --do_eval"),
+        (["--eval_every=epoch", "--nodo_eval"], "--eval_every needs --do_eval, which reads the held-out data"),
         (["--early_stopping_patience=1"], "give --eval_every too"),
         (
             ["--eval_every=3", "--metric_for_best=rmse"],
@@ -198,7 +198,7 @@ def test_a_killed_run_goes_on_to_the_same_best(flags, tmp_path, run_folder):
     process.send_signal(signal.SIGKILL)
     process.wait()
     done = subprocess.run([*command, f"--output_dir={killed}"], capture_output=True, text=True, check=True)
-    assert "going on from" in done.stderr
+    assert "resuming from" in done.stderr
     subprocess.run([*command, f"--output_dir={whole}"], capture_output=True, check=True)
     assert evaluations(killed) == evaluations(whole)
     assert_same_tensors(run_folder(killed).tensors(150), run_folder(whole).tensors(150))

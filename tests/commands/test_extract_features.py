@@ -174,7 +174,7 @@ def test_resume_goes_on_behind_the_last_whole_line(extract):
     assert "was begun with --pooling=none, not mean" in err
     code, _, _, err = extract("--resume")
     assert code == 0
-    assert "going on behind line 2" in err
+    assert "resuming after line 2" in err
     found = path.read_text(encoding="utf-8")
     assert NUMBER.sub("#", found) == NUMBER.sub("#", whole)
     assert not list(path.parent.glob("out.jsonl.*"))

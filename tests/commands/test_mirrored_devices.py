@@ -97,7 +97,7 @@ def test_a_worker_that_is_lost_and_one_that_does_not_come(starter, flags, tmp_pa
     alone, *_ = together(starter, [*many, "--worker_timeout=2"], tmp_path, tmp_path, starts=1)
     assert alone.wait() == 75, alone.err
     assert "bert-classify: error: worker 0 (127.0.0.1:" in alone.err.splitlines()[-1]
-    assert "did not come within 2 seconds" in alone.err.splitlines()[-1]
+    assert "did not connect within 2 seconds" in alone.err.splitlines()[-1]
 
 
 def together(starter, flags, *folders, starts=None):

@@ -45,10 +45,10 @@ def test_an_output_that_is_the_input(command, make, trained, tmp_path, capfd):
 def test_a_question_whose_context_file_would_be_written_over(trained, tmp_path, capfd):
     path = tmp_path / "context.txt"
     path.write_text("a dog .")
-    # --output_file goes with --input_file alone, so that the two cannot meet on the command line.
+    # --output_file needs --input_file alone, so that the two cannot meet on the command line.
     flags = [f"--context_file={path}", f"--output_file={path}", "--question=who ?", f"--init_checkpoint={trained}"]
     assert run_squad.main(flags) == 1
-    assert "--output_file goes with --input_file" in capfd.readouterr().err
+    assert "--output_file needs --input_file" in capfd.readouterr().err
     assert path.read_text() == "a dog ."
 
 

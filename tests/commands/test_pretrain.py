@@ -103,7 +103,7 @@ def assert_goes_on_as(whole, pretrain, run_folder, folder, **flags) -> dict[str,
     assert run_folder(folder).checkpoints() == [4, 8]
     outcome = pretrain("--do_train", **flags)
     assert outcome.code == 0, outcome.err
-    assert "going on from" in outcome.err
+    assert "resuming from" in outcome.err
     wanted = run_folder(whole).tensors(12)
     helpers.assert_same_tensors(run_folder(folder).tensors(12), wanted)
     return wanted
@@ -130,7 +130,7 @@ def test_other_stopped_runs_go_on_to_the_same_weights(flags, text, pretrain, tmp
 def test_a_run_can_be_made_longer_but_not_another_one(text, pretrain, tmp_path):
     assert pretrain("--do_train", input_file=text, num_train_steps=4).code == 0
     assert "already finished (4 steps)" in pretrain("--do_train", input_file=text, num_train_steps=4).err
-    assert "going on from" in pretrain("--do_train", input_file=text, num_train_steps=8).err
+    assert "resuming from" in pretrain("--do_train", input_file=text, num_train_steps=8).err
     assert "--num_train_steps=8" in (tmp_path / "out" / "flags.txt").read_text(encoding="utf-8")
     for flag, value in (("learning_rate", 0.1), ("masked_lm_prob", 0.2), ("optimizer", "lamb"), ("no_nsp", "true")):
         outcome = pretrain("--do_train", input_file=text, num_train_steps=16, **{flag: value})

@@ -111,7 +111,7 @@ def test_a_stopped_run_goes_on_to_the_same_weights(whole, squad, data, tmp_path,
     outcome = squad("--do_train", train_file=data)
     assert outcome.code == 0, outcome.err
     assert "train: 24 questions about 12 contexts in 48 windows" in outcome.err
-    assert "going on from" in outcome.err
+    assert "resuming from" in outcome.err
     found, wanted = (run_folder(folder).tensors(7) for folder in (tmp_path / "out", whole))
     assert_same_tensors(found, wanted)
     again = squad("--do_train", "--do_predict", train_file=data, predict_file=data)

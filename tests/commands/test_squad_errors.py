@@ -53,16 +53,16 @@ def test_flags_that_do_not_fit(refused, good):
     refused(["--do_eval"], "--do_eval needs --predict_file")
     refused(["--do_train"], "--do_train needs --output_dir", output_dir=None, **train)
     refused(["--do_train"], "do_train and --question do not go together", question="who", context="x", **train)
-    refused(["--do_train"], "--focal_gamma is about --loss=focal", focal_gamma=1.0, **train)
+    refused(["--do_train"], "--focal_gamma needs --loss=focal", focal_gamma=1.0, **train)
     refused(["--score_only"], "--input_file and --score_only do not go together", input_file="-")
     refused(["--score_only"], "--score_only needs --predictions_file", **predict)
     refused(["--score_only"], "--score_only needs --predict_file", predictions_file=good)
     refused(["--score_only"], "give --version_2_with_negative", predictions_file=good, null_odds_file=good, **predict)
     refused([], "give --context or --context_file", question="who")
     refused([], "give --context or --context_file", question="who", context="x", context_file=good)
-    refused(["--do_train"], "--context goes with --question", context="x", **train)
-    refused(["--do_train"], "--output_file goes with --input_file", output_file="x", **train)
-    refused(["--do_train"], "--predictions_file goes with --score_only", predictions_file="x", **train)
+    refused(["--do_train"], "--context needs --question", context="x", **train)
+    refused(["--do_train"], "--output_file needs --input_file", output_file="x", **train)
+    refused(["--do_train"], "--predictions_file needs --score_only", predictions_file="x", **train)
     refused([], "--output_dir or --init_checkpoint is needed", question="who", context="x", output_dir=None)
     refused(["--do_predict"], "holds no trained model", **predict)
     refused(["--do_train"], "--max_seq_length: 11 has no room", max_seq_length=11, **train)
@@ -116,7 +116,7 @@ def test_data_that_does_not_fit(refused, good, tmp_path):
     data = json.loads(good.read_text(encoding="utf-8"))
     data["data"] *= 2
     path.write_text(json.dumps(data), encoding="utf-8")
-    refused(["--do_train", "--do_predict"], "the id '1' is also that of", train_file=good, predict_file=path)
+    refused(["--do_train", "--do_predict"], "the id '1' is also the id of", train_file=good, predict_file=path)
 
 
 def test_several_answers_can_be_chosen(model, tmp_path, capfd):
@@ -155,7 +155,7 @@ def test_lines_that_are_no_questions(refused, model, tmp_path):
     line = json.dumps({"id": "1", "question": "who ?", "context": CONTEXT})
     for text, *parts in (
         (f"{line}\nno JSON\n", "lines.jsonl:2: is not JSON"),
-        (f"{line}\n\n{line}\n", "lines.jsonl:3: the id '1' is also that of", "lines.jsonl:1"),
+        (f"{line}\n\n{line}\n", "lines.jsonl:3: the id '1' is also the id of", "lines.jsonl:1"),
         ('{"question": "who ?"}\n', 'lines.jsonl:1: has no "context"'),
         ("\n\n", "lines.jsonl: holds no question"),
         (f"{line}\n\udcff", "lines.jsonl:2: is not UTF-8"),

@@ -144,9 +144,9 @@ def test_killed_and_asked_to_end(command, controls, kills, starter, commands, tm
     said = re.search(rf"\n{command}: stopped by SIGTERM after step (\d+) of {steps}; saved as (.*)\n$", running.err)
     assert said, running.err
     assert said[2] == f"{stopped}/model.ckpt-{said[1]}; the same command goes on from there"
-    assert "SIGTERM: saving after the step that is running; a second signal ends at once" in running.err
+    assert "SIGTERM received: saving after this step; a second signal exits at once" in running.err
 
     running = starter.start(module, [*flags, f"--output_dir={stopped}"])
     assert running.wait() == 0, running.err
-    assert f"going on from {stopped}/model.ckpt-{said[1]}\n" in running.err
+    assert f"resuming from {stopped}/model.ckpt-{said[1]}\n" in running.err
     check_the_same(stopped, whole)

@@ -186,12 +186,12 @@ def test_folds_of_a_tagger(tagger_once, tmp_path, tag, run_folder):
     [
         (
             ["--num_runs=2", "--nodo_eval"],
-            "--num_runs: several runs are compared on the data that is held out; add --do_eval",
+            "--num_runs: the runs are compared on held-out data; add --do_eval",
         ),
         (["--cross_validation=2"], "--cross_validation leaves no model that predicts the test file"),
         (
             ["--cross_validation=2", "--nodo_predict", "--task_name=swag"],
-            "--cross_validation is about texts with labels or numbers, not about a choice of endings",
+            "--cross_validation is not available for multiple choice",
         ),
         (["--cross_validation=99", "--nodo_predict"], "--cross_validation=99: there are 24 rows to train on"),
         (

@@ -51,7 +51,7 @@ def test_interrupted_run_goes_on_to_the_same_weights(tagger_once, tag, tmp_path,
         outcome = tag(*flags)
     assert outcome.code == 130
     outcome = tag(*flags)
-    assert f"going on from {tmp_path / 'out' / 'model.ckpt-30'}" in outcome.err
+    assert f"resuming from {tmp_path / 'out' / 'model.ckpt-30'}" in outcome.err
     assert_same_tensors(run_folder(tmp_path / "out").tensors(60), run_folder(whole).tensors(60))
     for name in ("test_predictions.txt", "eval_results.txt"):
         assert (tmp_path / "out" / name).read_bytes() == (whole / name).read_bytes()

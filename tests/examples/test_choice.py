@@ -88,7 +88,7 @@ def test_what_says_which_ending_is_right(file, labels, written, places):
 def test_labels_that_may_be_either(file):
     message = refused(find_choice_labels, labelled(file, "1", "2", "1"))
     assert message.endswith(
-        "train.tsv: the labels are 1, 2, so it cannot be told whether they count from 0 or from 1; give --choice_labels=0 or "
+        "train.tsv: the labels are 1, 2, so it is not clear whether they count from 0 or from 1; give --choice_labels=0 or "
         "--choice_labels=1"
     )
 

@@ -209,7 +209,7 @@ def test_empty_label_in_the_last_column(data_dir):
 
 def test_label_with_a_blank_would_be_a_class_of_its_own(data_dir):
     folder = data_dir({"train.tsv": [*COLA_TRAIN, ["s1", "1 ", "", "A."]]})
-    expected = f"{folder}/train.tsv:3: label '1 ' has a blank at its end or start; remove it"
+    expected = f"{folder}/train.tsv:3: label '1 ' has a space at its end or start; remove it"
     assert message(read_examples, "cola", "train", folder) == expected
 
 

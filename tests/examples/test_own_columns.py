@@ -64,7 +64,7 @@ def test_doubt(lines, expected):
 
 def test_several_columns_of_0_and_1_are_named():
     message = refused("id|comment_text|rude|loud|n", "a|b|0|1|2", "c|d|1|1|3")
-    assert message.endswith("as labels that do not exclude each other: --label_column=rude,loud")
+    assert message.endswith("as multi-label data has: --label_column=rude,loud")
 
 
 def test_columns_by_name_and_number():
@@ -131,7 +131,7 @@ def test_a_list_of_texts_has_no_labels():
 
 def test_a_number_that_is_of_another_file(caplog):
     assert place("id|text", "7|a", needs_label=False, text_column="0").text_a == 0
-    assert "a.csv:1: warning: --text_column=0 is 'id', beside a column 'text'; is it the text?" in caplog.text
+    assert "a.csv:1: warning: --text_column=0 is 'id', but there is a column 'text'; is it the text?" in caplog.text
 
 
 def guessed(text: str, label: str | None = None, second: str | None = None) -> TrainedColumns:

@@ -205,7 +205,7 @@ def test_a_wrong_number_of_columns_hints_at_quoting(text, problem, tmp_path):
 
 def test_a_wrong_number_of_columns_without_csv_quotes_has_no_hint(tmp_path):
     path = write_literally(tmp_path, ['"I am here."', '"Hello" he said', "two\tcells"])
-    with pytest.raises(InputError, match=r"4: 3 columns .*; put a blank in its place$"):
+    with pytest.raises(InputError, match=r"4: 3 columns .*; replace it by a space$"):
         read_own_file(str(path), "train", Columns(), "auto", "train_file", True)
 
 

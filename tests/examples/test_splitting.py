@@ -83,7 +83,7 @@ def test_numbers_are_dealt_out_by_their_value():
 
 def test_fewer_rows_than_folds():
     with pytest.raises(
-        InputError, match="--cross_validation=5: there are 3 rows to train on; give at most as many parts"
+        InputError, match="--cross_validation=5: there are 3 rows to train on; give at most as many folds"
     ):
         stratified_folds(["x"] * 3, 5, 0)
 

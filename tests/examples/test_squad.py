@@ -127,7 +127,7 @@ def test_answers_that_cannot_be_found_are_left_out(tmp_path, caplog, answer, act
 
 def test_no_answer_at_all_is_found(tmp_path):
     message = error_of(train, tmp_path, question("q", ("1895", 3)))
-    assert "none of its 1 answers stands at its answer_start" in message
+    assert "none of its 1 answers is at its answer_start" in message
 
 
 def test_impossible_questions(tmp_path):
@@ -181,7 +181,7 @@ def test_data_of_2_0_without_impossible_questions_needs_no_flag(tmp_path):
 
 def test_repeated_id(tmp_path, caplog):
     path = squad_file(tmp_path, question("q", ("Ann", 0)), question("q", ("Lee", 4)))
-    expected = "qas[1]: the id 'q' is also that of"
+    expected = "qas[1]: the id 'q' is also the id of"
     for read in (read_examples, read_gold_answers):
         message = error_of(read, path)
         assert expected in message
@@ -234,7 +234,7 @@ def test_lines_of_questions():
         ('{"question": "a"}', ':1: has no "context"; each line is'),
         ('{"question": 1, "context": "b"}', ":1.question: is a number, a string is needed"),
         ('{"id": null, "question": "a", "context": "b"}', ":1.id: is null, a string is needed"),
-        ('{"id": "1", "question": "a", "context": "b"}\n' * 2, ":2: the id '1' is also that of"),
+        ('{"id": "1", "question": "a", "context": "b"}\n' * 2, ":2: the id '1' is also the id of"),
     ],
 )
 def test_lines_that_are_no_questions(text, expected):

@@ -186,7 +186,7 @@ def test_labels_that_training_does_not_know(tmp_path):
     file, _ = with_bio_tags(read_columns(path))
     check_labels(file, ("O", "B-x", "I-x", "B-y", "I-y"))
     assert error_of(check_labels, file, ("O", "B-x", "I-x")) == (
-        f"{path}:4: tag 'B-y' is not among those of the training file (O, B-x, I-x); correct it, or take its lines out"
+        f"{path}:4: tag 'B-y' is not a label of the training file (O, B-x, I-x); correct it, or take its lines out"
     )
 
 

@@ -49,7 +49,9 @@ def test_the_one_that_comes_late_is_waited_for(cluster, monkeypatch, caplog):
 def test_the_one_that_does_not_come(cluster):
     addresses = [free_address(), free_address()]
     cluster(1, addresses)
-    with pytest.raises(TemporaryError, match=rf"^worker 0 \({addresses[0]}\) did not come within 1 seconds; start all"):
+    with pytest.raises(
+        TemporaryError, match=rf"^worker 0 \({addresses[0]}\) did not connect within 1 seconds; start all"
+    ):
         rendezvous.wait_for_workers(1)
 
 

@@ -90,14 +90,14 @@ def test_help_says_where_a_list_may_stand():
 @pytest.mark.parametrize(
     ("flags", "phases", "said"),
     [
-        (["--num_runs=2"], (False, True, True), "--num_runs: several runs are about training; add --do_train"),
+        (["--num_runs=2"], (False, True, True), "--num_runs: training several times needs --do_train"),
         (
             ["--num_runs=2"],
             (True, False, False),
-            "--num_runs: several runs are compared on the data that is held out; add",
+            "--num_runs: the runs are compared on held-out data; add",
         ),
-        (["--learning_rate=1,2"], (True, False, True), "--learning_rate: several runs are compared on the data"),
-        (["--cross_validation=1"], (True, True, False), "--cross_validation=1: two parts or more"),
+        (["--learning_rate=1,2"], (True, False, True), "--learning_rate: the runs are compared on held-out data"),
+        (["--cross_validation=1"], (True, True, False), "--cross_validation=1: two folds or more"),
         (["--cross_validation=3", "--num_runs=2"], (True, True, False), "--cross_validation and --num_runs do not go"),
         (["--cross_validation=3"], (True, True, True), "--cross_validation leaves no model that predicts"),
         (["--cross_validation=3", "--eval_every=9"], (True, True, False), "--cross_validation and --eval_every do not"),

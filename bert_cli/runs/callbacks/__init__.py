@@ -1,1 +1,3 @@
-"""What happens during a training beside its updates: history, TensorBoard, evaluation, early stopping, the best checkpoint."""
+"""What happens during training besides the updates: history, TensorBoard, evaluation, early
+stopping, the best checkpoint.
+"""

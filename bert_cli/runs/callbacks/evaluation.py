@@ -1,9 +1,10 @@
 """Evaluation during training, the best checkpoint in best/, and early stopping.
 
-All that is decided follows from the evaluations in history.jsonl, which a run that goes on cuts back to the step of its
-checkpoint: the best evaluation up to there, and how many came after it, are found again exactly. best/ keeps the checkpoint
-that was best at the newest regular checkpoint beside a later best one, until a regular one is saved after it; so a run that is
-killed between the two finds the one that it needs.
+All that is decided follows from the evaluations in history.jsonl, which a run that goes on cuts
+back to the step of its checkpoint: the best evaluation up to there, and how many came after it, are
+found again exactly. best/ keeps the checkpoint that was best at the newest regular checkpoint as
+well as a later best one, until a regular one is saved after it; so a run that is killed between the
+two finds the checkpoint that it needs.
 """
 
 import dataclasses
@@ -31,7 +32,9 @@ _SHOWN = 4  # metrics in the line of an evaluation
 
 
 def interval(eval_every: str, examples: int, batch_size: int) -> Fraction:
-    """Steps from one evaluation to the next; examples: in one pass over the data, 0 where there are no passes."""
+    """Steps from one evaluation to the next; examples: in one pass over the data, 0 where there are
+    no passes.
+    """
     if eval_every != EPOCH:
         return Fraction(int(eval_every))
     if not examples:
@@ -43,8 +46,9 @@ def interval(eval_every: str, examples: int, batch_size: int) -> Fraction:
 class BestEvaluation:
     """Which evaluation of a run is the best one, by its history.
 
-    metric: by which evaluations are compared. every: steps between two of them. patience: of --early_stopping_patience, 0 for
-    none. first_step: where a finished training was extended; patience is counted from there.
+    metric: by which evaluations are compared. every: steps between two of them. patience: of
+    --early_stopping_patience, 0 for none. first_step: where a finished training was extended;
+    patience is counted from there.
     """
 
     metric: str
@@ -54,11 +58,13 @@ class BestEvaluation:
     history: History
 
     def count(self, steps: int) -> int:
-        """Evaluations during so many steps."""
+        """The number of evaluations during `steps` steps."""
         return math.ceil(steps / self.every)
 
     def find(self, last: int | None = None) -> Selection | None:
-        """The best of the evaluations up to the step `last`, None for all; None where there is none."""
+        """The best of the evaluations up to the step `last`, None for all; None where there is
+        none.
+        """
         evaluations = self.history.evaluations
         known = [(step, self.value(metrics)) for step, metrics in evaluations if last is None or step <= last]
         return select(self.metric, known, self.first_step)
@@ -74,13 +80,17 @@ class BestEvaluation:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether there were as many evaluations without a better one as --early_stopping_patience allows."""
+        """Whether there were as many evaluations without a better one as --early_stopping_patience
+        allows.
+        """
         found = self.find()
         return bool(self.patience and found and found.waited >= self.patience)
 
 
 class EvaluationCallback(Callback):
-    """Evaluates every N steps, and passes the metrics on to the callbacks `listeners`, in their order."""
+    """Evaluates every N steps, and passes the metrics on to the callbacks `listeners`, in their
+    order.
+    """
 
     def __init__(
         self,
@@ -102,7 +112,9 @@ class EvaluationCallback(Callback):
 
 
 class BestCheckpoint(Callback):
-    """Keeps the best checkpoint in best/ of the run's folder. It reads the history, so the history's callback comes first."""
+    """Keeps the best checkpoint in best/ of the run's folder. It reads the history, so the
+    history's callback comes first.
+    """
 
     def __init__(self, best: BestEvaluation, session: "Session", folder: str):
         self._best, self._session, self._folder = best, session, folder
@@ -137,7 +149,8 @@ class BestCheckpoint(Callback):
         return {"step": found.step, "metric": self._best.metric, "value": found.value}
 
     def settle(self) -> None:
-        """Bring best/ to what the history says: the best checkpoint alone. To be called where the history stops or goes on.
+        """Bring best/ to what the history says: the best checkpoint alone. To be called where the
+        history stops or goes on.
 
         InputError where that checkpoint is not there.
         """
@@ -148,7 +161,7 @@ class BestCheckpoint(Callback):
         folder = os.path.join(self._folder, BEST)
         if found.step not in numbered_checkpoints(folder):
             raise InputError(
-                f"{folder}: lacks {CHECKPOINT}{found.step}, the best checkpoint of this run; restore it, or start anew with "
+                f"{folder}: lacks {CHECKPOINT}{found.step}, the best checkpoint of this run; restore it, or start again with "
                 "--overwrite_output_dir"
             )
         best_checkpoint.name_step(self._folder, found.step)

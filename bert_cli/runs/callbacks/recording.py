@@ -1,7 +1,9 @@
-"""history.jsonl, and the same as TensorBoard reads it: a file of scalars with the same steps and numbers.
+"""history.jsonl, and the same as TensorBoard reads it: a file of scalars with the same steps and
+numbers.
 
-TensorFlow itself writes it, so that only who looks at it needs the package tensorboard. As the history is cut back to where a
-run goes on from, the file is written anew then. What stands in output_dir/run-1 and the like is a run of its own there.
+TensorFlow itself writes it, so that only who looks at it needs the package tensorboard. As the
+history is cut back to where a run goes on from, the file is rewritten then. What is in
+output_dir/run-1 and the like is a run of its own there.
 """
 
 import os
@@ -18,7 +20,9 @@ class HistoryCallback(Callback):
     """Adds a line for each interval of training and for each evaluation."""
 
     def __init__(self, history: History, log_steps: int, steps: int, batch_size: int, writes: bool):
-        """log_steps: of --log_steps; steps: of the whole training; writes: whether this process writes files."""
+        """log_steps: of --log_steps; steps: of the whole training; writes: whether this process
+        writes files.
+        """
         self._history, self._writes = history, writes
         self._steps, self._batch_size = steps, batch_size
         self._every = lines_each(log_steps, steps)[1]
@@ -27,7 +31,8 @@ class HistoryCallback(Callback):
         self._history.open(self._writes)
 
     def on_log(self, step: int, loss: float, rate: float) -> None:
-        # The progress bar asks more often; a line between two intervals would make the mean loss start anew.
+        # The progress bar asks more often; a line between two intervals would restart the mean
+        # loss.
         if step % self._every == 0 or step == self._steps:
             self._history.add_training(step, loss, rate, self._batch_size)
 
@@ -40,7 +45,9 @@ _RATES = ("loss", "learning_rate", "examples_per_second")
 
 
 class TensorBoardCallback(Callback):
-    """Writes each line that the history gets; it has to be called after HistoryCallback, which adds the lines."""
+    """Writes each line that the history gets; it has to be called after HistoryCallback, which adds
+    the lines.
+    """
 
     def __init__(self, folder: str, history: History):
         self._path, self._history = os.path.join(folder, EVENTS), history
@@ -49,7 +56,7 @@ class TensorBoardCallback(Callback):
         self._writer: Any = None
 
     def on_start(self) -> None:
-        """Write all lines of the history up to now, each at the time that its `seconds` tell."""
+        """Write all lines of the history up to now, each at the time that its `seconds` give."""
         import tensorflow as tf  # not at the top: tests of `scalars` and other commands need none
 
         known = self._history.entries
@@ -67,7 +74,9 @@ class TensorBoardCallback(Callback):
         self._write_new()
 
     def _write_new(self) -> None:
-        """Write the lines that the history has got since; they are on their way to the disk when this returns."""
+        """Write the lines that the history has got since; they are on their way to the disk when
+        this returns.
+        """
         import tensorflow as tf
 
         for entry in self._history.entries[self._written :]:
@@ -80,7 +89,9 @@ class TensorBoardCallback(Callback):
 
 
 def scalars(entry: Mapping[str, Any]) -> dict[str, float]:
-    """The numbers of a line of history.jsonl by what TensorBoard calls them: evaluation/… and training/…."""
+    """The numbers of a line of history.jsonl by what TensorBoard calls them: evaluation/… and
+    training/….
+    """
     if "metrics" in entry:
         named = {f"evaluation/{name}": value for name, value in entry["metrics"].items()}
     else:

@@ -1,1 +1,3 @@
-"""What computes: a session of TensorFlow or of an inference engine behind the Predictor interface, and the training run."""
+"""What computes: a session of TensorFlow or of an inference engine, with the Predictor interface,
+and the training run.
+"""

@@ -1,4 +1,5 @@
-"""Predictions of a trained model by an inference engine (see engines.engine), in float32 or in fewer bits.
+"""Predictions of a trained model by an inference engine (see engines.engine), in float32 or in
+fewer bits.
 
 Imports no TensorFlow, so that a text is answered in the time that TensorFlow takes to be imported.
 """
@@ -25,7 +26,7 @@ MAX_TOKENS = 1024
 
 @dataclasses.dataclass
 class _Tensor:
-    """Stands in for a variable in load_weights."""
+    """Used instead of a variable in load_weights."""
 
     shape: tuple[int, ...]
     value: np.ndarray | None = None
@@ -50,7 +51,9 @@ def load_tensors(
 
 
 def checked_config(config: BertConfig | ModuleConfig, inference: Inference) -> BertConfig:
-    """The config, where the engine is installed and the model a BERT; logs what computes. InputError otherwise."""
+    """The config, where the engine is installed and the model a BERT; logs what computes.
+    InputError otherwise.
+    """
     inference.engine.check_installed(inference.flag)
     if isinstance(config, ModuleConfig):
         raise InputError(f"{config.hub_module}: {inference.flag} is for a BERT, not for a module; leave it out")

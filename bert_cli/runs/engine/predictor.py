@@ -1,4 +1,6 @@
-"""What predicts: the part of a session that has nothing to do with what computes it. Imports no TensorFlow."""
+"""What predicts: the part of a session that has nothing to do with what computes it. Imports no
+TensorFlow.
+"""
 
 import contextlib
 import dataclasses
@@ -19,7 +21,8 @@ _BATCH_FLAGS = "eval_batch_size and --predict_batch_size"
 
 @dataclasses.dataclass(frozen=True)
 class InferenceHead:
-    """A head for inference engines, and its postprocess(logits, batch): the predictions of the Keras model in heads/.
+    """A head for inference engines, and its postprocess(logits, batch): the predictions of the
+    Keras model in heads/.
 
     model: what a checkpoint should be, for error messages.
     """
@@ -30,10 +33,12 @@ class InferenceHead:
 
 
 class Predictor:
-    """A trained model on its devices: Session with TensorFlow, InferenceSession with another engine.
+    """A trained model on its devices: Session with TensorFlow, InferenceSession with another
+    engine.
 
-    `precision`: the dtype of matrix products. `is_chief`: whether this process writes files. `max_seq_length`: in tokens.
-    `is_quiet`: no progress is shown, see `quietly`. `has_windows`: whether it reads several windows of a text.
+    `precision`: the dtype of matrix products. `is_chief`: whether this process writes files.
+    `max_seq_length`: in tokens. `is_quiet`: no progress is shown, see `quietly`. `has_windows`:
+    whether it reads several windows of a text.
     """
 
     precision: str
@@ -47,8 +52,8 @@ class Predictor:
         return False
 
     def load_trained(self, checkpoint: CheckpointPath) -> int:
-        """Take all weights of a trained checkpoint; returns its global_step, 0 where it has none. InputError where it lacks
-        one.
+        """Take all weights of a trained checkpoint; returns its global_step, 0 where it has none.
+        InputError where it lacks one.
         """
         raise NotImplementedError
 
@@ -64,7 +69,9 @@ class Predictor:
 
     @contextlib.contextmanager
     def quietly(self) -> Iterator[None]:
-        """Within it, what is computed shows no progress of its own: something else, such as training, does."""
+        """Within it, what is computed shows no progress of its own: something else, such as
+        training, does.
+        """
         self.is_quiet = True
         try:
             yield
@@ -82,9 +89,10 @@ class Predictor:
     ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
         """(row numbers, the model's predictions for these rows) of all rows, the longest first.
 
-        As many are computed at once as have the tokens of `batch_size` padded ones. title: of the progress that is shown,
-        None for none; flag: what to lower where memory is short; run: what Session.runner made, instead of the predictions,
-        for batches of the model's prediction_columns.
+        As many are computed at once as have the tokens of `batch_size` padded ones. title: of the
+        progress that is shown, None for none; flag: what to lower where memory is short; run: what
+        Session.runner made, instead of the predictions, for batches of the model's
+        prediction_columns.
         """
         # Four lines for a whole prediction, however long it is.
         every, is_shown = max(1, len(features) // 4), title is not None and not self.is_quiet
@@ -96,7 +104,9 @@ class Predictor:
                     shown.update(shown.position + len(rows))
 
     def infer(self, features: Features, batch_size: int, title: str | None, flag: str = _BATCH_FLAGS) -> dict:
-        """The model's predictions for all rows, in their order, and examples_per_second; see `over`."""
+        """The model's predictions for all rows, in their order, and examples_per_second; see
+        `over`.
+        """
         began = time.monotonic()
         results: dict[str, np.ndarray] = {}
         for rows, found in self.over(features, batch_size, title, flag=flag):

@@ -1,4 +1,6 @@
-"""A few steps of training in memory, for --dry_run: what they take, and nothing written. Imports TensorFlow."""
+"""A few steps of training in memory, for --dry_run: what they take, and nothing written. Imports
+TensorFlow.
+"""
 
 import math
 import time
@@ -16,7 +18,7 @@ from bert_cli.training.batch_distribution import distribute
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.training.strategy import peak_device_memory
 
-_LEAST, _MOST = 1, 12  # steps that are measured, behind the first one
+_LEAST, _MOST = 1, 12  # steps that are measured, after the first one
 _SECONDS = 2.5  # after so long no further step is begun
 _MOST_SHAPES = 280  # numbers of tokens for which memory is kept at a time (measured)
 _OF_PROCESS, _OF_GPU = "of the process", "of the GPU"
@@ -46,10 +48,11 @@ def probe(
     if of == _OF_PROCESS and session.packed:
         shapes = chosen.num_shapes
         if shapes is None:
-            # The numbers of masked words, which the head has products of, take half of the memory's slots.
+            # The numbers of masked words, which the head has products of, take half of the memory's
+            # slots.
             shapes = min(expected_shapes(tokens, updates.steps), _MOST_SHAPES // 2)
         memory += more_memory(taken, shapes)
-    # Where one batch is all that there is, its first step is all that can be told.
+    # Where one batch is all that there is, its first step is all that can be measured.
     return ProbeResult(
         first=seconds[0],
         seconds=seconds[1:] or seconds,
@@ -75,9 +78,11 @@ def _for_a_while(batches: Iterable[dict]) -> Iterator[dict]:
 
 
 def expected_shapes(tokens: list[int], steps: int) -> int:
-    """How many different numbers of tokens so many batches will have, to expectation, if they vary as those that were seen.
+    """The expected number of different lengths of `steps` batches, if they vary as the batches that
+    were seen.
 
-    Σ 1 − (1 − p)^steps over all numbers, p being that of a normal distribution with the mean and deviation of `tokens`.
+    Σ 1 − (1 − p)^steps over all numbers, p being the probability under a normal distribution with
+    the mean and deviation of `tokens`.
     """
     mean, deviation = np.mean(tokens), np.std(tokens)
     if not deviation:
@@ -88,10 +93,11 @@ def expected_shapes(tokens: list[int], steps: int) -> int:
 
 
 def more_memory(taken: list[int], shapes: int) -> int:
-    """Bytes that the process will take beyond those after some steps, each on another number of tokens.
+    """Bytes that the process will take beyond those after some steps, each on another number of
+    tokens.
 
-    On a CPU, oneDNN keeps what it prepared for each number of tokens, some megabytes. taken: bytes after each step, of which
-    the first two have the compilation in them.
+    On a CPU, oneDNN keeps what it prepared for each number of tokens, some megabytes. taken: bytes
+    after each step, of which the first two have the compilation in them.
     """
     later = taken[2:]
     if len(later) < 2:
@@ -101,6 +107,8 @@ def more_memory(taken: list[int], shapes: int) -> int:
 
 
 def most_memory() -> tuple[int, str]:
-    """The most bytes that this process has taken until now, and of which memory: that of the first GPU, where there is one."""
+    """The most bytes that this process has taken until now, and of which memory: of the first GPU,
+    where there is one.
+    """
     of_device = peak_device_memory()
     return (peak_memory(), _OF_PROCESS) if of_device is None else (of_device, _OF_GPU)

@@ -82,9 +82,10 @@ class Session(Predictor):
     ):
         """make_model(compute dtype) is called in the scope of the strategy.
 
-        train_batch_size: None where nothing is trained; accumulation_steps: how it is computed. weights_follow: a checkpoint is
-        loaded before anything is computed, so that only what it lacks has to be drawn at random. InputError where the
-        devices are not there, or cannot share such a batch.
+        train_batch_size: None where nothing is trained; accumulation_steps: how it is computed.
+        weights_follow: a checkpoint is loaded before anything is computed, so that only what it
+        lacks has to be drawn at random. InputError where the devices are not there, or cannot share
+        such a batch.
         """
         self._deferred = DeferredInitialization()
         self.strategy = make_strategy(
@@ -98,7 +99,8 @@ class Session(Predictor):
         )
         self.precision = compute_dtype(devices.precision, self.strategy)
         self.is_chief = is_chief(self.strategy)
-        # A TPU wants static shapes: there, everything is padded to max_seq_length and nothing is packed.
+        # A TPU wants static shapes: there, everything is padded to max_seq_length and nothing is
+        # packed.
         self.packed = not is_tpu(self.strategy)
         self.max_seq_length = max_seq_length
         with self.strategy.scope():
@@ -140,14 +142,16 @@ class Session(Predictor):
         return saved_step(reader)
 
     def load_initial(self, model: ModelBundle, init_checkpoint: str, state: str | None) -> None:
-        """Take the weights that a new run starts from, and say where they come from. init_checkpoint: what the flag says."""
+        """Take the weights that a new run starts from, and say where they come from.
+        init_checkpoint: what the flag says.
+        """
         checkpoint = model.checkpoint
         if state:
-            LOG.info("going on from %s", state)
+            LOG.info("resuming from %s", state)
             self._deferred.initialize_except(self.variables.values())  # it holds all of them
         elif checkpoint and isinstance(self.model.encoder, ModuleEncoder):
             count = len(self.model.encoder.named())
-            LOG.info("%s: is no BERT of Google's form, so it is used as it is: %d variables", checkpoint.name, count)
+            LOG.info("%s: not a Google BERT checkpoint; its %d variables are used unchanged", checkpoint.name, count)
             self._deferred.initialize_except([])
         elif checkpoint:
             report = self._fill(open_checkpoint(checkpoint))
@@ -164,7 +168,9 @@ class Session(Predictor):
         return report
 
     def _fill_to_predict(self, reader: Reader, reason: str, optional: str | tuple[str, ...]) -> LoadReport:
-        """The same with weights that stay as they are; reason, optional: see LoadReport.check_whole."""
+        """The same with weights that stay as they are; reason, optional: see
+        LoadReport.check_whole.
+        """
         report = self._fill(reader)
         report.check_whole(reason, optional)
         self.freeze_for_inference()
@@ -189,7 +195,9 @@ class Session(Predictor):
             self.__dict__.pop("_predict", None)  # it keeps to the weights of before
 
     def runner(self, forward: Callable[[dict], dict], columns: Iterable[Column]) -> Callable:
-        """Compile forward(batch) on batches of these columns; see training.batch_distribution.make_runner."""
+        """Compile forward(batch) on batches of these columns; see
+        training.batch_distribution.make_runner.
+        """
         return make_runner(self.strategy, forward, tensor_specs(columns))
 
     @property
@@ -230,7 +238,8 @@ class Session(Predictor):
     def infer_chunks(
         self, chunks: Iterable[dict[str, np.ndarray]], count: int, batch_size: int, title: str
     ) -> dict[str, Any]:
-        """As `infer`, for a BertPretrainer: chunks are arrays of spec.pretraining_features of some instances each.
+        """As `infer`, for a BertPretrainer: chunks are arrays of spec.pretraining_features of some
+        instances each.
 
         `count` is how many there are in all.
         """

@@ -1,6 +1,8 @@
-"""What a model is trained on: rows in memory, or a stream of batches without end; see training_run.TrainingInput.
+"""What a model is trained on: rows in memory, or a stream of batches without end; see
+training_run.TrainingInput.
 
-The first batches of each are also what a probe of the training measures; see probe. Imports TensorFlow.
+The first batches of each are also what a probe of the training measures; see probe. Imports
+TensorFlow.
 """
 
 import dataclasses
@@ -29,7 +31,8 @@ from bert_cli.weights.names import POSITION_NAME
 
 
 def frozen_states(session: Session, features: Features, batch_size: int) -> Batches:
-    """What the encoder of a runs.engine.session.Session says of these features, in batches of the model's state_columns.
+    """What the encoder of a runs.engine.session.Session says of these features, in batches of the
+    model's state_columns.
 
     InputError where it does not fit into memory.
     """
@@ -91,8 +94,9 @@ _MOST_PROBED = 12  # batches that a probe may take after the first one
 class ProbeBatches(NamedTuple):
     """What a probe computes: `batches`, of which the first is the largest.
 
-    mean_tokens: of all batches of an epoch, None where it is not known. num_shapes: how many different numbers of tokens the
-    batches of an epoch have, None where it is not known. encodes_once: a frozen encoder will compute each row once.
+    mean_tokens: of all batches of an epoch, None where it is not known. num_shapes: how many
+    different numbers of tokens the batches of an epoch have, None where it is not known.
+    encodes_once: a frozen encoder will compute each row once.
     """
 
     batches: Iterator[dict[str, np.ndarray]]
@@ -103,9 +107,10 @@ class ProbeBatches(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class RowInput:
-    """Rows that are held in memory, shuffled anew in each epoch.
+    """Rows that are held in memory, shuffled again in each epoch.
 
-    encoding_batch_size: rows that a frozen encoder computes at once, where its outputs are computed only once.
+    encoding_batch_size: rows that a frozen encoder computes at once, where its outputs are computed
+    only once.
     """
 
     features: Features
@@ -134,7 +139,9 @@ class RowInput:
         return (rows.batch(chosen, width) for chosen in order), specs
 
     def probe_batches(self, run: TrainingRun) -> ProbeBatches:
-        """The largest batch of the first epoch and typical ones; the outputs of a frozen encoder are not kept for them."""
+        """The largest batch of the first epoch and typical ones; the outputs of a frozen encoder
+        are not kept for them.
+        """
         session, features = run.session, self.features
         if run.compact:
             features = with_token_ids(features, run.compact.compact_ids(self.token_ids))
@@ -149,8 +156,8 @@ class RowInput:
 class StreamInput:
     """Pre-training instances without end, for a BertPretrainer.
 
-    make_stream(position) gives the arrays of spec.pretraining_features of a batch with the position after it, two integers; it
-    starts at `position`, None for the start.
+    make_stream(position) gives the arrays of spec.pretraining_features of a batch with the position
+    after it, two integers; it starts at `position`, None for the start.
     """
 
     token_ids = None
@@ -191,10 +198,11 @@ def read_position(state: str) -> Position:
 
 
 def typical_rows(lengths: np.ndarray, updates: TrainingHyperparameters) -> tuple[list[np.ndarray], float, int]:
-    """(rows of batches to probe, tokens of a batch on average, how many different numbers of tokens there are).
+    """(rows of batches to probe, tokens of a batch on average, how many different numbers of tokens
+    there are).
 
-    Of the batches of the first epoch. First comes the one with the most tokens, then, each with another number of tokens,
-    the ones nearest to the average.
+    Of the batches of the first epoch. First comes the one with the most tokens, then, each with
+    another number of tokens, the ones nearest to the average.
     """
     count = min(updates.steps, -(-len(lengths) // updates.batch_size))
     batches = list(itertools.islice(training_rows(len(lengths), updates.batch_size, updates.random_seed), count))

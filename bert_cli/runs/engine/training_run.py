@@ -1,4 +1,6 @@
-"""One training of a session's model: optimizer, step function, the loop with its callbacks, checkpoints. Imports TensorFlow."""
+"""One training of a session's model: optimizer, step function, the loop with its callbacks,
+checkpoints. Imports TensorFlow.
+"""
 
 import contextlib
 import os
@@ -38,15 +40,16 @@ _OPTIMIZERS = {"adamw": AdamWeightDecay, ADAM: AdamWeightDecay, "lamb": Lamb, "n
 class TrainingInput(Protocol):
     """What a model is trained on: rows in memory or a stream, see runs.engine.training_inputs.
 
-    token_ids: int32 [any], all ids that the batches hold; None where the loss needs the whole vocabulary.
+    token_ids: int32 [any], all ids that the batches hold; None where the loss needs the whole
+    vocabulary.
     """
 
     @property
     def token_ids(self) -> np.ndarray | None: ...
 
     def batches(self, run: "TrainingRun", state: str | None) -> tuple[Iterator[dict], dict[str, tf.TensorSpec]]:
-        """The batches of the step that the run continues at (from the checkpoint `state`, if any) and the following ones,
-        with their signature.
+        """The batches of the step that the run continues at (from the checkpoint `state`, if any)
+        and the following ones, with their signature.
         """
 
     def checkpoint_tensors(self) -> dict[str, np.ndarray]:
@@ -54,10 +57,12 @@ class TrainingInput(Protocol):
 
 
 class TrainingRun:
-    """Optimizer and step function of a training of a session's model, from its start or from a checkpoint.
+    """Optimizer and step function of a training of a session's model, from its start or from a
+    checkpoint.
 
-    `start`: the number of steps that are finished. `is_frozen`: no variable of the encoder is trained. `compact`: the rows
-    of the word embeddings that are trained, None where it is all of them or none.
+    `start`: the number of steps that are finished. `is_frozen`: no variable of the encoder is
+    trained. `compact`: the rows of the word embeddings that are trained, None where it is all of
+    them or none.
     """
 
     def __init__(
@@ -68,7 +73,9 @@ class TrainingRun:
         token_ids: np.ndarray | None,
         state: str | None = None,
     ):
-        """factors: of the learning rate, see rate_multipliers. token_ids: see TrainingInput. state: a checkpoint's prefix."""
+        """factors: of the learning rate, see rate_multipliers. token_ids: see TrainingInput. state:
+        a checkpoint's prefix.
+        """
         self.session, self.updates = session, updates
         model, self.compact = session.model, None
         with session.strategy.scope():
@@ -92,7 +99,9 @@ class TrainingRun:
         return tf.reduce_sum(losses * weights)
 
     def step_function(self, specs: dict[str, tf.TensorSpec]) -> Callable:
-        """One update on a batch that `specs` describe; see training.step.make_train_step and training.auto_batch."""
+        """One update on a batch that `specs` describe; see training.step.make_train_step and
+        training.auto_batch.
+        """
         strategy, updates = self.session.strategy, self.updates
         replicas = strategy.num_replicas_in_sync
 
@@ -112,12 +121,16 @@ class TrainingRun:
         return [*self.optimizer.variables(), *([scale.scale, scale.good_steps] if scale else [])]
 
     def tensors(self, is_regular: bool = True) -> dict[str, np.ndarray]:
-        """What a checkpoint of the last step holds; is_regular: see training.checkpoints.training_tensors."""
+        """What a checkpoint of the last step holds; is_regular: see
+        training.checkpoints.training_tensors.
+        """
         return training_tensors(self.session.variables, self.optimizer, self.compact, self.loss_scale, is_regular)
 
 
 class _Paused(Callback):
-    """A callback that sees the model as a checkpoint of this step would have it, with the whole embedding table."""
+    """A callback that sees the model as a checkpoint of this step would have it, with the whole
+    embedding table.
+    """
 
     def __init__(self, callback: Callback, run: TrainingRun):
         self.every = callback.every
@@ -144,7 +157,8 @@ class _SaveCheckpoints(Callback):
 
     def on_step(self, step: int) -> None:
         is_regular = step % self._saving.save_checkpoints_steps == 0 or step == self._run.updates.steps
-        # All processes put the tensors together, as reading a distributed variable takes part of each of them.
+        # All processes put the tensors together, as reading a distributed variable takes part of
+        # each of them.
         tensors = self._run.tensors(is_regular) | self._source.checkpoint_tensors()
         if self._run.session.is_chief:
             LOG.info("saved %s", save_checkpoint(self._folder, step, tensors, self._saving.keep_checkpoint_max))
@@ -170,11 +184,13 @@ def train(
     paused: Callable[[], float] = float,
     again: str = "the same command",
 ) -> dict[str, Any]:
-    """Train up to updates.steps and save into `folder`; returns figures for the report, `global_step` among them.
+    """Train up to updates.steps and save into `folder`; returns figures for the report,
+    `global_step` among them.
 
-    factors: of the learning rate, see rate_multipliers. state: prefix of the checkpoint to go on from. callbacks: called before
-    the one that saves; they may use the session to predict. paused(): seconds since the start that were no training. again: the
-    command that goes on after a signal.
+    factors: of the learning rate, see rate_multipliers. state: prefix of the checkpoint to go on
+    from. callbacks: called before the callback that saves; they may use the session to predict.
+    paused(): seconds since the start that were no training. again: the command that goes on after a
+    signal.
     """
     for callback in callbacks:
         callback.on_start()
@@ -213,7 +229,9 @@ def train(
 
 
 def _stopped(number: int | None, step: int, steps: int, folder: str, again: str) -> Stopped | TemporaryError:
-    """What to raise when all is saved after a signal; number: None for a signal that another process got."""
+    """What to raise when all is saved after a signal; number: None for a signal that another
+    process got.
+    """
     where = f"after step {step} of {steps}; saved as {os.path.join(folder, CHECKPOINT)}{step}"
     if number is None:
         return TemporaryError(
@@ -224,4 +242,4 @@ def _stopped(number: int | None, step: int, steps: int, folder: str, again: str)
 
 
 def _log_stop_signal(name: str) -> None:
-    LOG.warning("%s: saving after the step that is running; a second signal ends at once, without", name)
+    LOG.warning("%s received: saving after this step; a second signal exits at once, without saving", name)

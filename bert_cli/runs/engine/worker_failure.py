@@ -12,7 +12,9 @@ _TASK = re.compile(r"/job:(\w+)/(?:replica:\d+/)?task:(\d+)")
 
 @contextlib.contextmanager
 def watch_for_failures(distribution_strategy: str) -> Iterator[None]:
-    """Within it, what TensorFlow raises where another process has ended or cannot be reached becomes TemporaryError."""
+    """Within it, what TensorFlow raises where another process has ended or cannot be reached
+    becomes TemporaryError.
+    """
     try:
         yield
     except Exception as error:

@@ -1,4 +1,6 @@
-"""What gives vectors: the interface of an encoder, and the one that inference engines compute. Imports no TensorFlow."""
+"""What gives vectors: the interface of an encoder, and an encoder that an inference engine
+computes. Imports no TensorFlow.
+"""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -18,9 +20,9 @@ from bert_cli.weights.path import CheckpointPath
 class VectorChoice:
     """What is asked of an encoder.
 
-    pooling: of settings.tools.POOLINGS; places: of the layers, 0 for the embedding, n for the n-th Transformer layer;
-    max_seq_length: tokens of a window; batch_size: windows of so many tokens that are computed at once; attention: whether
-    it is given, too.
+    pooling: of settings.tools.POOLINGS; places: of the layers, 0 for the embedding, n for the n-th
+    Transformer layer; max_seq_length: tokens of a window; batch_size: windows that are computed at
+    once; attention: whether it is given, too.
     """
 
     pooling: str
@@ -36,13 +38,17 @@ class VectorChoice:
 
 
 class Extractor:
-    """An encoder that gives vectors: FeaturesSession with TensorFlow, InferenceExtractor with another engine."""
+    """An encoder that gives vectors: FeaturesSession with TensorFlow, InferenceExtractor with
+    another engine.
+    """
 
     precision: str
     choice: VectorChoice
 
     def load(self, checkpoint: CheckpointPath) -> None:
-        """Take the weights. InputError where one is missing; the pooler's count only where it is asked for."""
+        """Take the weights. InputError where one is missing; the pooler's count only where it is
+        asked for.
+        """
         raise NotImplementedError
 
     def batches(
@@ -55,14 +61,15 @@ class Extractor:
         raise NotImplementedError
 
     def extract(self, features: ExtractionFeatures) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Vectors float32 [T, L, H] of all tokens in their order, or with pooling [windows, L, H] (for mean: the sum); and
-        where it was asked for, the attention of each window, float32 [layers, N, length, length], else an empty list.
+        """Vectors float32 [T, L, H] of all tokens in their order, or with pooling [windows, L, H]
+        (for mean: the sum); and where it was asked for, the attention of each window, float32
+        [layers, N, length, length], else an empty list.
         """
         attention: dict[int, np.ndarray] = {}
         vectors: np.ndarray | None = None
         pools, sequences = self.choice.pooling != "none", features.sequences
         for rows, values in self.batches(features, attention):
-            # Made with the first batch, whose shape tells layers and width.
+            # Made with the first batch, whose shape gives layers and width.
             if vectors is None:
                 count = len(features.sequences) if pools else len(features.token_ids)
                 vectors = np.empty((count, *values.shape[-2:]), np.float32)
@@ -71,7 +78,8 @@ class Extractor:
                 continue
             for row, window in zip(rows.tolist(), values, strict=True):
                 places = features.positions[sequences.offsets[row] : sequences.offsets[row + 1]]
-                # Windows overlap; -1 marks a token that counts in another window, where it has more context.
+                # Windows overlap; -1 marks a token that counts in another window, where it has more
+                # context.
                 counts = np.flatnonzero(places >= 0)
                 vectors[features.offsets[features.window_lines[row]] + places[counts]] = window[counts]
         assert vectors is not None, "a chunk holds at least one line"
@@ -110,9 +118,12 @@ class InferenceExtractor(Extractor):
                 yield rows, found["pooled_output"][:, np.newaxis]
 
     def _pooled(self, states: list[np.ndarray], counted: np.ndarray) -> np.ndarray:
-        """states: L of float32 [B, S, H]; counted: int32 [B, S] -> [B, L, H], without pooling [B, S, L, H]."""
+        """states: L of float32 [B, S, H]; counted: int32 [B, S] -> [B, L, H], without pooling [B,
+        S, L, H].
+        """
         if self.choice.pooling == "mean":
-            # The sum, not the mean: a line may have several windows, and is divided once by all of its tokens.
+            # The sum, not the mean: a line may have several windows, and is divided once by all of
+            # its tokens.
             weights = counted.astype(np.float32)[:, np.newaxis]  # [B, 1, S]
             return np.concatenate([weights @ state for state in states], axis=1)
         if self.choice.pooling == "max":

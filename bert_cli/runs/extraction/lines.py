@@ -52,13 +52,14 @@ def write_features(
     with contextlib.ExitStack() as stack:
         texts, total = stack.enter_context(plan.open_texts(source, target, done, settings.text_files.encoding))
         if done:
-            LOG.info("going on behind line %d of %s.partial", done, target)
+            LOG.info("resuming after line %d of %s.partial", done, target)
         chunks = extraction_chunks(texts, tokenizer, length, extraction.long_text, extraction.words, **limits)
-        # Before the writer is opened: with --strict no file is begun for a vocabulary that does not fit.
+        # Before the writer is opened: with --strict no file is begun for a vocabulary that does not
+        # fit.
         chunks = plan.checked_first(chunks, source, model.vocabulary, settings.model)
         writer = stack.enter_context(open_writer(target, extraction.output_format, form, done, facts))
         archive = stack.enter_context(open_archive(attentions)) if attentions else None
-        # After everything is opened, so that the rate is that of computing.
+        # After everything is opened, so that the rate measures computing alone.
         began = time.monotonic()
         progress = plan.reporter(total, done, stack)
         for features in chunks:

@@ -1,6 +1,7 @@
-"""What bert-extract-features reads and writes, how much of it at a time, and what runs that are resumed have in common.
+"""What bert-extract-features reads and writes, how much of it at a time, and what runs that are
+resumed have in common.
 
-Imports no TensorFlow: what is wrong with the files or does not suit the model is told at once.
+Imports no TensorFlow: what is wrong with the files or does not suit the model is reported at once.
 """
 
 import contextlib
@@ -90,7 +91,9 @@ def form_of(extraction: Extraction, layers: Sequence[Layer], hidden_size: int) -
 def chunk_limits(
     config: BertConfig | ModuleConfig, num_layers: int, is_pooled: bool, with_attention: bool = False
 ) -> dict[str, Any]:
-    """The bounds of extraction_chunks that hold memory down: max_lines, cost and max_cost, in float32 numbers."""
+    """The bounds of extraction_chunks that hold memory down: max_lines, cost and max_cost, in
+    float32 numbers.
+    """
     vectors = 0 if is_pooled else num_layers * config.hidden_size
     # Attention grows with the square of a line's tokens, vectors with their number.
     pairs = (
@@ -106,7 +109,8 @@ def chunk_limits(
 
 
 def resume_facts(settings: ExtractSettings, model: AnyModel, precision: str) -> dict[str, str]:
-    """By flag, all that decides the numbers of an output: what the runs that write one file must have in common.
+    """By flag, all that decides the numbers of an output: what the runs that write one file must
+    have in common.
 
     precision: the dtype that is computed in.
     """
@@ -162,7 +166,8 @@ def checked_first(
 ) -> Iterator[ExtractionFeatures]:
     """The same chunks, looked at by model_checks.check_first_unknown.
 
-    With --strict the first one is made now, before a file is begun that an error would leave behind.
+    With --strict the first one is made now, before a file is begun that an error would leave
+    unfinished.
     """
     check = check_first_unknown(input_name(input_file), vocabulary, flags)
 

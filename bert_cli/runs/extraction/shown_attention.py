@@ -1,4 +1,6 @@
-"""The attention of one text for people: --show_attention, as links, a table or heat maps. Imports no TensorFlow."""
+"""The attention of one text for people: --show_attention, as links, a table or heat maps. Imports
+no TensorFlow.
+"""
 
 import sys
 

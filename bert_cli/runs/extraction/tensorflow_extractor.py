@@ -43,9 +43,11 @@ class FeaturesSession(Extractor, Session):
         )
 
     def _forward(self, batch: dict) -> dict[str, tf.Tensor]:
-        """`vectors` [B, S, L, H], or with pooling [B, L, H] (for mean: the sum), and `attention` [B, layers, N, S, S].
+        """`vectors` [B, S, L, H], or with pooling [B, L, H] (for mean: the sum), and `attention`
+        [B, layers, N, S, S].
 
-        What does not lead to these (layers above the highest one, the pooler) is never computed: the graph drops it.
+        What does not lead to these (layers above the highest one, the pooler) is never computed:
+        the graph drops it.
         """
         inputs = {name: batch[name] for name in spec.INPUTS}
         # The last layer then computes one row of each text.

@@ -1,1 +1,3 @@
-"""Loading a model: which checkpoint, vocabulary, config and labels a command uses, and what speaks against them."""
+"""Loading a model: which checkpoint, vocabulary, config and labels a command uses, and what speaks
+against them.
+"""

@@ -27,10 +27,11 @@ from bert_cli.weights.path import HUGGING_FACE, CheckpointPath
 
 @dataclasses.dataclass(frozen=True)
 class ModelPaths:
-    """Files of a model. `checkpoint` is None for a start from random weights; `is_builtin`: the small built-in network.
+    """Files of a model. `checkpoint` is None for a start from random weights; `is_builtin`: the
+    small built-in network.
 
-    `config_file` is None only for a module for tensorflow-hub, whose variables tell its sizes. `preprocessor` is a module
-    that knows the casing.
+    `config_file` is None only for a module for tensorflow-hub, whose variables give its sizes.
+    `preprocessor` is a module that knows the casing.
     """
 
     vocab_file: str | None
@@ -41,7 +42,9 @@ class ModelPaths:
 
     @property
     def required_checkpoint(self) -> CheckpointPath:
-        """The checkpoint of a run that has one: it does not train, or its config has no file but comes from a module."""
+        """The checkpoint of a run that has one: it does not train, or its config has no file but
+        comes from a module.
+        """
         assert self.checkpoint is not None, "InputError is raised before, where it is missing"
         return self.checkpoint
 
@@ -52,7 +55,9 @@ class ModelPaths:
 
     @functools.cached_property
     def saved_flags(self) -> dict[str, str]:
-        """Flags of the bert_cli run that made the checkpoint; empty for a checkpoint from elsewhere."""
+        """Flags of the bert_cli run that made the checkpoint; empty for a checkpoint from
+        elsewhere.
+        """
         return read_flags(os.path.join(self.checkpoint.folder, FLAGS)) if self.checkpoint else {}
 
     @functools.cached_property
@@ -68,8 +73,8 @@ Config = TypeVar("Config", bound=BertConfig | ModuleConfig, covariant=True)
 class ModelBundle(ModelPaths, Generic[Config]):
     """All that is known of a model before TensorFlow is imported; loader.load_model makes it.
 
-    What only some commands need (labels, problem type) is read when it is first asked for, so that a damaged file does not
-    stop a command that has no use for it.
+    What only some commands need (labels, problem type) is read when it is first asked for, so that
+    a damaged file does not stop a command that has no use for it.
     """
 
     config: Config
@@ -78,7 +83,9 @@ class ModelBundle(ModelPaths, Generic[Config]):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The vocabulary of a model that reads text; token ids, and a model that is converted, may do without one."""
+        """The vocabulary of a model that reads text; token ids, and a model that is converted, may
+        do without one.
+        """
         assert self.optional_vocabulary is not None, "InputError is raised before, where text is read and it is missing"
         return self.optional_vocabulary
 
@@ -107,16 +114,20 @@ class ModelBundle(ModelPaths, Generic[Config]):
             return problem_type(saved["problem_type"])
         if checkpoint is None or checkpoint.kind != HUGGING_FACE:
             return None
-        # Not at the top: it imports no TensorFlow, but safetensors, which only a Hugging Face folder needs.
+        # Not at the top: it imports no TensorFlow, but safetensors, which only a Hugging Face
+        # folder needs.
         from bert_cli.weights.hugging_face import read_hugging_face_problem
 
         return read_hugging_face_problem(os.path.join(checkpoint.location, HUGGING_FACE_CONFIG))
 
     @functools.cached_property
     def classifier_type(self) -> str | None:
-        """What its classifier is, if it has one: CLASSIFIER, TAGGER or CHOICE; None where no file says it."""
+        """What its classifier is, if it has one: CLASSIFIER, TAGGER or CHOICE; None where no file
+        says it.
+        """
         saved, kind = self.saved_flags, None
-        # flags.txt decides over config.json; a checkpoint of a fork of Google's scripts has neither, and only its labels tell.
+        # flags.txt decides over config.json; a checkpoint of a fork of Google's scripts has
+        # neither, only its labels.
         if self.required_checkpoint.kind == HUGGING_FACE:
             kind = _hugging_face_labels(self.required_checkpoint)[1]
         if "tag_scheme" in saved or (kind is None and "task_name" not in saved and OUTSIDE in (self.labels or ())):
@@ -148,8 +159,11 @@ class ModelBundle(ModelPaths, Generic[Config]):
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """By flag, what of a model decides its numbers; vocabulary and config by their content, wherever they are."""
-        # By content, not by path: the processes of several machines may find the same files in different places.
+        """By flag, what of a model decides its numbers; vocabulary and config by their content,
+        wherever they are.
+        """
+        # By content, not by path: the processes of several machines may find the same files in
+        # different places.
         tokens = self.vocabulary.tokens if self.optional_vocabulary else ()
         return {
             "do_lower_case": self.do_lower_case,
@@ -164,7 +178,9 @@ AnyModel = ModelBundle[BertConfig | ModuleConfig]
 
 
 def read_labels(checkpoint: CheckpointPath) -> tuple[str, ...] | None:
-    """The labels in the order of the outputs: those of labels.txt, else of a Hugging Face config.json; None for neither."""
+    """The labels in the order of the outputs: from labels.txt, else from a Hugging Face
+    config.json; None for neither.
+    """
     path = os.path.join(checkpoint.folder, LABELS)
     if files.exists(path):
         labels = tuple(line for line in split_lines(read_text(path), path) if line)
@@ -176,12 +192,13 @@ def read_labels(checkpoint: CheckpointPath) -> tuple[str, ...] | None:
 
 
 def _hugging_face_labels(checkpoint: CheckpointPath) -> tuple[tuple[str, ...] | None, str | None]:
-    # Not at the top: it imports no TensorFlow, but safetensors, which only a Hugging Face folder needs.
+    # Not at the top: it imports no TensorFlow, but safetensors, which only a Hugging Face folder
+    # needs.
     from bert_cli.weights.hugging_face import read_hugging_face_labels
 
     return read_hugging_face_labels(os.path.join(checkpoint.location, HUGGING_FACE_CONFIG))
 
 
 def _digest(text: str) -> str:
-    # 64 bits tell models apart, and keep the file of facts readable.
+    # 64 bits distinguish models, and keep the file of facts readable.
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()[:16]}"

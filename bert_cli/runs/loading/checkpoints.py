@@ -1,8 +1,9 @@
 """Which checkpoint a run starts from, or takes as trained; found before TensorFlow is imported.
 
-A pre-trained BERT lies in PRETRAINED where its weights were put there; it is what training starts from, and what vectors and
-blanks are computed with, where no flag names a model. FOLDER itself has vocabulary and config of a smaller one that starts from
-random weights: with --init_checkpoint=random, and where there are no weights in the box.
+A pre-trained BERT lies in PRETRAINED where its weights were put there; it is what training starts
+from, and what vectors and blanks are computed with, where no flag names a model. FOLDER itself has
+vocabulary and config of a smaller one that starts from random weights: with
+--init_checkpoint=random, and where there are no weights in the box.
 """
 
 import logging
@@ -36,14 +37,17 @@ def random_model() -> tuple[str, str]:
 
 
 def named_checkpoint(init_checkpoint: str | None, strict: bool = False) -> CheckpointPath | None:
-    """What --init_checkpoint names; None where it is left out, or says RANDOM. strict: see training_folder.newest_undamaged."""
+    """What --init_checkpoint names; None where it is left out, or says RANDOM. strict: see
+    training_folder.newest_undamaged.
+    """
     return find_checkpoint(init_checkpoint, strict=strict) if init_checkpoint and init_checkpoint != RANDOM else None
 
 
 def training_start(init_checkpoint: str, model: ModelFiles) -> CheckpointPath | None:
     """The checkpoint that a training starts from, None for random weights.
 
-    Where nothing is named it is the pre-trained model in the box, but for a vocabulary or a config of the user's own.
+    Where nothing is named it is the pre-trained model in the box, but for a vocabulary or a config
+    of the user's own.
     """
     if init_checkpoint or model.vocab_file or model.bert_config_file:
         return named_checkpoint(init_checkpoint, model.strict)
@@ -53,8 +57,9 @@ def training_start(init_checkpoint: str, model: ModelFiles) -> CheckpointPath | 
 def ready_checkpoint(init_checkpoint: str, model: ModelFiles, otherwise: str = "") -> CheckpointPath:
     """The checkpoint of a command that uses a pre-trained model as it is.
 
-    Where none is named it is the model in the box, but for a vocabulary or a config of the user's own; where that is not
-    there, what `otherwise` names. InputError where this is nothing, or where random weights are asked for.
+    Where none is named it is the model in the box, but for a vocabulary or a config of the user's
+    own; where that is not there, what `otherwise` names. InputError where this is nothing, or where
+    random weights are asked for.
     """
     if init_checkpoint == RANDOM:
         raise InputError(f"--init_checkpoint={RANDOM} is a start for training; here a pre-trained model is needed")
@@ -69,8 +74,8 @@ def ready_checkpoint(init_checkpoint: str, model: ModelFiles, otherwise: str = "
 
 
 def encoder_checkpoint(model: ModelFiles, hub_module: str | None) -> CheckpointPath:
-    """The encoder of a command that computes vectors: the module that --hub_module names where no checkpoint is named, else
-    ready_checkpoint.
+    """The encoder of a command that computes vectors: the module that --hub_module names where no
+    checkpoint is named, else ready_checkpoint.
     """
     if hub_module and not model.init_checkpoint:
         return find_module(hub_module, "hub_module")
@@ -86,7 +91,9 @@ def builtin_message(checkpoint: CheckpointPath | None, config: BertConfig | Modu
 
 
 def random_start_message(init_checkpoint: str, is_builtin: bool) -> tuple[int, str]:
-    """(level, line) of the log that says that training starts from random weights. is_builtin: with the config in the box."""
+    """(level, line) of the log that says that training starts from random weights. is_builtin: with
+    the config in the box.
+    """
     if init_checkpoint == RANDOM:
         which = "the small built-in network" if is_builtin else "the model"
         return logging.INFO, f"--init_checkpoint={RANDOM}: {which} starts from random weights"
@@ -99,11 +106,13 @@ def random_start_message(init_checkpoint: str, is_builtin: bool) -> tuple[int, s
 
 
 def trained_checkpoint(init_checkpoint: str | None, output_dir: str, strict: bool = False) -> CheckpointPath:
-    """The checkpoint for a run that does not train: what --init_checkpoint names, unless output_dir holds a newer state.
+    """The checkpoint for a run that does not train: what --init_checkpoint names, unless output_dir
+    holds a newer state.
 
-    As in the original, the newest checkpoint of output_dir, or the best one where its run kept that, wins over an
-    --init_checkpoint from elsewhere; one from within output_dir, such as its model.ckpt-<number>, is taken as it is.
-    InputError where there is none at all. strict: see newest_undamaged.
+    As in the original, the newest checkpoint of output_dir, or the best one where its run kept
+    that, wins over an --init_checkpoint from elsewhere; one from within output_dir, such as its
+    model.ckpt-<number>, is taken as it is. InputError where there is none at all. strict: see
+    newest_undamaged.
     """
     chosen = named_checkpoint(init_checkpoint, strict)
     latest = newest_undamaged(model_folder(output_dir), strict)
@@ -118,16 +127,19 @@ def trained_checkpoint(init_checkpoint: str | None, output_dir: str, strict: boo
 
 
 def trained_folder(init_checkpoint: str | None, output_dir: str) -> str:
-    """The folder of trained_checkpoint, for what stands beside the weights: where it is plain, these are not looked at."""
+    """The folder of trained_checkpoint, for the files next to the weights: where the name says it,
+    the weights are not looked at.
+    """
     folder = model_folder(output_dir)
-    # Looking for a whole checkpoint opens its files, which takes a while on remote disks, and happens later anyway.
+    # Looking for a whole checkpoint opens its files, which takes a while on remote disks, and
+    # happens later anyway.
     if not init_checkpoint and latest_checkpoint(folder):
         return folder
     return trained_checkpoint(init_checkpoint, output_dir).folder
 
 
 def _is_of_run(folder: str, output_dir: str) -> bool:
-    """Whether checkpoints in `folder` are those of the run, or of one of the runs, of an output_dir."""
+    """Whether checkpoints in `folder` belong to the run, or to one of the runs, of an output_dir."""
     # By real paths, as --output_dir may be a link or be given relative.
     inner, outer = files.real(folder), files.real(output_dir)
     has_parts = files.exists(os.path.join(output_dir, BEST_FILE))
@@ -135,16 +147,19 @@ def _is_of_run(folder: str, output_dir: str) -> bool:
 
 
 def run_folders(checkpoint: CheckpointPath) -> list[str]:
-    """Where files of the run that made a checkpoint stand: beside it, and of a best checkpoint also in the folder above."""
-    # thresholds.json is written once for the run, so the best checkpoint in its folder finds it above.
+    """Where the files of the run that made a checkpoint are: next to it, and of a best checkpoint
+    also in the folder above.
+    """
+    # thresholds.json is written once for the run, so the best checkpoint in its folder finds it
+    # above.
     above, name = os.path.split(files.absolute(checkpoint.folder))
     is_best = name == BEST
     return [checkpoint.folder, *([above] if is_best else [])]
 
 
 def choose_checkpoint(model: ModelFiles, hub: Hub, phases: Phases) -> CheckpointPath | None:
-    """The checkpoint whose weights a run takes first: for training what --hub_module names or training_start finds,
-    else a trained one.
+    """The checkpoint whose weights a run takes first: for training what --hub_module names or
+    training_start finds, else a trained one.
     """
     if phases.do_train:
         own = find_module(hub.hub_module, "hub_module") if hub.hub_module else None

@@ -1,4 +1,6 @@
-"""What speaks against a model's flags and files although it could run: a warning, and an error with --strict."""
+"""What speaks against a model's flags and files although it could run: a warning, and an error with
+--strict.
+"""
 
 import os
 from collections.abc import Callable
@@ -17,7 +19,7 @@ from bert_cli.weights.path import CheckpointPath
 
 MOST_UNKNOWN = 0.05  # share of the words that a vocabulary need not know
 
-# Folder names of Google's releases, from which the original tells the casing.
+# Folder names of Google's releases, from which the original infers the casing.
 _LOWER_CASED = (
     "uncased_L-24_H-1024_A-16",
     "uncased_L-12_H-768_A-12",
@@ -41,11 +43,13 @@ def check_casing(
     stated: tuple[str, bool] | None = None,
     strict: bool = False,
 ) -> None:
-    """InputError where the name of a release speaks against do_lower_case; a doubt where something else does.
+    """InputError where the name of a release speaks against do_lower_case; a doubt where something
+    else does.
 
-    stated: (file, do_lower_case) of the model's own files, which count before the name of its folder.
+    stated: (file, do_lower_case) of the model's own files, which count before the name of its
+    folder.
     """
-    # The original tells the casing by this name alone, and refuses the wrong flag.
+    # The original infers the casing from this name alone, and refuses the wrong flag.
     name = os.path.basename(os.path.abspath(checkpoint.folder)) if checkpoint else ""
     if name in _LOWER_CASED and not do_lower_case:
         raise InputError(f"--do_lower_case=false, but {name} is a lower-cased model; leave the flag out")
@@ -96,7 +100,8 @@ def check_sizes(
 
 
 def check_unknown(split: str, sequences: RaggedFeatures, vocabulary: Vocabulary, flags: ModelFiles) -> None:
-    """doubt_unknown of the words of a split; InputError for more than half of them without --allow_unknown.
+    """doubt_unknown of the words of a split; InputError for more than half of them without
+    --allow_unknown.
 
     A word is a piece without ## in front; [CLS] and [SEP] are none. An unknown word is one [UNK].
     """
@@ -117,7 +122,9 @@ def check_unknown(split: str, sequences: RaggedFeatures, vocabulary: Vocabulary,
 
 
 def doubt_unknown(place: str, unknown: int, count: int, unit: str, vocabulary: Vocabulary, strict: bool) -> None:
-    """A doubt where more than MOST_UNKNOWN of the `count` units (words, tokens) of a place are [UNK]."""
+    """A doubt where more than MOST_UNKNOWN of the `count` units (words, tokens) of a place are
+    [UNK].
+    """
     if unknown > MOST_UNKNOWN * count:
         doubt(
             f"{place}: {unknown} of {count} {unit} ({unknown / count:.0%}) are {UNK}, as {vocabulary.path} does not have "
@@ -127,9 +134,11 @@ def doubt_unknown(place: str, unknown: int, count: int, unit: str, vocabulary: V
 
 
 def check_first_unknown(name: str, vocabulary: Vocabulary, flags: ModelFiles) -> Callable[[RaggedFeatures], None]:
-    """A function that is called with each part of the lines of `name` before what is computed from it is written.
+    """A function that is called with each part of the lines of `name` before what is computed from
+    it is written.
 
-    The first part is checked as check_unknown does, and stands for the others: after an error nothing is written.
+    The first part is checked as check_unknown does, and represents the others: after an error
+    nothing is written.
     """
     is_checked = False
 

@@ -30,24 +30,27 @@ def load_model(
     needs_vocab: bool = True,
     to_convert: bool = False,
 ) -> ModelBundle[Any]:
-    """Find, read and check vocabulary and config of a checkpoint; without one, of the built-in network.
+    """Find, read and check vocabulary and config of a checkpoint; without one, of the built-in
+    network.
 
-    max_seq_length: in tokens, which the model has to have positions for; None leaves this and the size of the vocabulary to
-    the caller. hub: its hub_module is the only handle from outside of the model's folder that is followed. needs_bert:
-    InputError for a module that is no BERT. needs_vocab: False for a run on token ids, and for a model that is converted.
-    to_convert: a Hugging Face folder is read by its own config.json and tokenizer.json. InputError, naming the flag or file,
-    where something is missing, damaged, or does not fit together.
+    max_seq_length: in tokens, which the model has to have positions for; None leaves this and the
+    size of the vocabulary to the caller. hub: its hub_module is the only handle from outside of the
+    model's folder that is followed. needs_bert: InputError for a module that is no BERT.
+    needs_vocab: False for a run on token ids, and for a model that is converted. to_convert: a
+    Hugging Face folder is read by its own config.json and tokenizer.json. InputError, naming the
+    flag or file, where something is missing, damaged, or does not fit together.
     """
     config_file = flags.bert_config_file
-    # Hugging Face's class reads config.json alone, so that is what a converted folder has to agree with; a bert_config.json
-    # beside it may be of an earlier conversion.
+    # Hugging Face's class reads config.json alone, so that is what a converted folder has to agree
+    # with; a bert_config.json next to it may be of an earlier conversion.
     if to_convert and checkpoint and checkpoint.kind == HUGGING_FACE:
         config_file = config_file or os.path.join(checkpoint.location, HUGGING_FACE_CONFIG)
     paths = _find_paths(flags, config_file, checkpoint, needs_vocab, hub)
     # With a length it is checked below, after the config, in the order of messages of a run.
     if to_convert:
         check_vocabulary(paths.vocab_file, checkpoint)
-    # Before the config: where that leaves vocab_size out, the size of the vocabulary stands in for it.
+    # Before the config: where that leaves vocab_size out, the size of the vocabulary is used
+    # instead.
     vocabulary = read_vocabulary(paths.vocab_file) if paths.vocab_file else None
     vocab_size = vocabulary.size if vocabulary else None
     config = _read_config(paths, flags.gelu, vocab_size, hub.hub_module, needs_bert)
@@ -73,11 +76,12 @@ def load_model(
 def _find_paths(
     flags: ModelFiles, config_file: str | None, checkpoint: CheckpointPath | None, needs_vocab: bool, hub: Hub
 ) -> ModelPaths:
-    """Complete what the flags give from beside the checkpoint, or, where nothing is given, from random_model.
+    """Complete what the flags give from the folder of the checkpoint, or, where nothing is given,
+    from random_model.
 
-    needs_vocab: False for a run on token ids, which can do without a vocabulary but has no use for that model.
-    hub.hub_preprocess: the handle of a module that brings the vocabulary.
-    Raises InputError, naming the flag, for a file that is not there.
+    needs_vocab: False for a run on token ids, which can do without a vocabulary but has no use for
+    that model. hub.hub_preprocess: the handle of a module that brings the vocabulary. Raises
+    InputError, naming the flag, for a file that is not there.
     """
     vocab_file = flags.vocab_file
     for path, flag in ((vocab_file, "vocab_file"), (config_file, "bert_config_file")):
@@ -86,7 +90,8 @@ def _find_paths(
     if needs_vocab and not (vocab_file or config_file or checkpoint):
         return ModelPaths(*random_model(), None, is_builtin=True)
     preprocessor = find_module(hub.hub_preprocess, "hub_preprocess") if hub.hub_preprocess else None
-    # The preprocessor's words come first: of a module, they are those that its encoder was trained with.
+    # The preprocessor's words come first: of a module, they are those that its encoder was trained
+    # with.
     if preprocessor:
         vocab_file = vocab_file or preprocessor.companion(VOCABULARY)
     if checkpoint:
@@ -103,10 +108,11 @@ def _find_paths(
 def _read_config(
     paths: ModelPaths, gelu: str, vocab_size: int | None, hub_module: str | None, needs_bert: bool
 ) -> BertConfig | ModuleConfig:
-    """The model's config; InputError where it is no BERT and `needs_bert`. A module that is no BERT takes vocab_size over.
+    """The model's config; InputError where it is no BERT and `needs_bert`. A module that is no BERT
+    takes vocab_size over.
 
-    vocab_size: see read_config. hub_module: the handle that the user gave, which a config may need. Imports TensorFlow where
-    a module has no config beside it.
+    vocab_size: see read_config. hub_module: the handle that the user gave, which a config may need.
+    Imports TensorFlow where a module has no config next to it.
     """
     if paths.config_file:
         module = None if needs_bert else read_module_config(paths.config_file)
@@ -116,7 +122,8 @@ def _read_config(
             return config
         # The module may have been moved since the run.
         check_config(module, paths.config_file, paths.checkpoint, left_out=("hub_module",))
-        # A module is code that is run: only one that the user names, or that lies in the config's own folder, is followed.
+        # A module is code that is run: only one that the user names, or that lies in the config's
+        # own folder, is followed.
         handle = files.absolute(hub_module) if hub_module else own_module(paths.config_file, module.hub_module)
         if handle is None:
             raise InputError(
@@ -140,9 +147,12 @@ def _read_config(
 
 
 def _stated_casing(paths: ModelPaths) -> tuple[str, bool] | None:
-    """(file, do_lower_case) of the model's flags.txt or tokenizer_config.json; None where neither says it."""
+    """(file, do_lower_case) of the model's flags.txt or tokenizer_config.json; None where neither
+    says it.
+    """
     saved = paths.saved_flags.get("do_lower_case")
-    # flags.txt comes first: it says what the run computed with, also against the files that it started from.
+    # flags.txt comes first: it says what the run computed with, also against the files that it
+    # started from.
     if saved is not None:
         return os.path.join(paths.required_checkpoint.folder, FLAGS), saved == "true"
     source = paths.preprocessor or paths.checkpoint
@@ -157,7 +167,9 @@ def _stated_casing(paths: ModelPaths) -> tuple[str, bool] | None:
 def _tokenizer_vocabulary(
     paths: ModelPaths, stated: tuple[str, bool] | None
 ) -> tuple[Vocabulary | None, tuple[str, bool] | None]:
-    """(vocabulary, stated casing) of the tokenizer.json of a Hugging Face folder that has no vocab.txt."""
+    """(vocabulary, stated casing) of the tokenizer.json of a Hugging Face folder that has no
+    vocab.txt.
+    """
     checkpoint = paths.required_checkpoint
     path = checkpoint.companion(TOKENIZER) if checkpoint.kind == HUGGING_FACE else None
     if not path:
@@ -170,9 +182,11 @@ def _tokenizer_vocabulary(
 def _find_casing(
     given: bool | None, paths: ModelPaths, vocabulary: Vocabulary | None, stated: tuple[str, bool] | None
 ) -> bool:
-    """do_lower_case: what the flag says, else what the model's own files say, else the original's default, True.
+    """do_lower_case: what the flag says, else what the model's own files say, else the original's
+    default, True.
 
-    A module says it by its graph (a preprocessor) or its variables; where they say nothing, as in TF1's format, its words do.
+    A module says it by its graph (a preprocessor) or its variables; where they say nothing, as in
+    TF1's format, its words do.
     """
     if given is not None:
         return given

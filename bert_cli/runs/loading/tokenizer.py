@@ -11,7 +11,8 @@ from bert_cli.text.vocabulary import looks_cased, read_vocabulary
 def load_tokenizer(flags: ModelFiles) -> FullTokenizer:
     """The tokenizer of the model or the vocabulary that the flags name, else of the built-in model.
 
-    Of a vocabulary alone, words tell whether it is cased, where --do_lower_case does not say it.
+    For a vocabulary alone, its words show whether it is cased, where --do_lower_case does not say
+    it.
     """
     if flags.vocab_file and not flags.init_checkpoint:
         files.check_readable(flags.vocab_file, "vocab_file")

@@ -22,7 +22,8 @@ from bert_cli.settings.checks import complete
 from bert_cli.settings.data import Columns, TrainedColumns
 from bert_cli.weights.path import HUGGING_FACE, CheckpointPath
 
-# Of each command: its head type, the class that loads its models from Python, and a flag that its flags.txt alone has.
+# Of each command: its head type, the class that loads its models from Python, and a flag that its
+# flags.txt alone has.
 _COMMANDS = {
     "bert-classify": (CLASSIFIER, "Classifier", "threshold"),
     "bert-tag": (TAGGER, "Tagger", "tag_scheme"),
@@ -33,10 +34,12 @@ _COMMANDS = {
 def complete_values(
     settings_class: type, values: dict[str, Any], given: Collection[str], own: Collection[str] = ()
 ) -> dict[str, Any]:
-    """The values of all flags of a command that trains, without training with what the training run left in flags.txt.
+    """The values of all flags of a command that trains, without training with what the training run
+    left in flags.txt.
 
-    given: the flags on the command line, which come first; own: flags of which the training run's value is not taken either.
-    InputError for what does not go together, and where there is no trained model.
+    given: the flags on the command line, which come first; own: flags of which the training run's
+    value is not taken either. InputError for what does not go together, and where there is no
+    trained model.
     """
     complete(values)
     if not values["do_train"]:
@@ -50,8 +53,9 @@ def load_with_settings(
 ) -> tuple[Any, AnyModel]:
     """(a command's settings for a checkpoint, the loaded model).
 
-    Settings are those given by name (None for not given), else, where it `remembers`, what the training run had, else the
-    command's defaults; max_seq_length is then at most what the model has positions for.
+    Settings are those given by name (None for not given), else, where it `remembers`, what the
+    training run had, else the command's defaults; max_seq_length is then at most what the model has
+    positions for.
     """
     given = {name: value for name, value in given.items() if value is not None}
     saved = remembered(settings_class, checkpoint.folder, given.keys()) if remembers else {}
@@ -70,9 +74,12 @@ def load_with_settings(
 
 
 def command_of(checkpoint: CheckpointPath) -> str | None:
-    """The command that trained a model, or that one of Hugging Face is for; None where its files do not tell."""
+    """The command that trained a model, or that a model of Hugging Face is for; None where its
+    files do not say it.
+    """
     manifest = read_manifest(checkpoint.folder)
-    # run.json names it; folders of older versions have only flags.txt, and those of others config.json.
+    # run.json names it; folders of older versions have only flags.txt, and folders of other
+    # programs config.json.
     if manifest and COMMAND in manifest:
         return str(manifest[COMMAND])
     saved = read_flags(os.path.join(checkpoint.folder, FLAGS))
@@ -90,7 +97,7 @@ def command_of(checkpoint: CheckpointPath) -> str | None:
 
 
 def check_command(checkpoint: CheckpointPath, command: str) -> None:
-    """InputError for a model that another command trained than the one that is to use it."""
+    """InputError for a model that was trained by another command than `command`."""
     found = command_of(checkpoint)
     if found in _COMMANDS and found != command:
         raise InputError(
@@ -100,7 +107,9 @@ def check_command(checkpoint: CheckpointPath, command: str) -> None:
 
 
 def agreed_labels(given: tuple[str, ...] | None, saved: tuple[str, ...] | None, folder: str) -> tuple[str, ...] | None:
-    """The labels of the flag or of the files in a model's folder. InputError where both are there and differ."""
+    """The labels of the flag or of the files in a model's folder. InputError where both are there
+    and differ.
+    """
     if given and saved and given != saved:
         raise InputError(
             f"--labels={','.join(given)}: the model in {folder} was trained with {','.join(saved)}, in this order; leave "
@@ -115,7 +124,7 @@ def trained_on_pairs(saved: Mapping[str, str]) -> bool:
 
 
 def trained_columns(model: AnyModel, columns: Columns) -> TrainedColumns:
-    """What the training run of a model left of its columns; columns: those of this run's flags."""
+    """What the training run of a model left of its columns; columns: as this run's flags give them."""
     names = [field.name for field in dataclasses.fields(columns)]
     values = {name: getattr(columns, name) for name in names}
     kept = frozenset(name for name in names if values[name] and values[name] == model.saved_flags.get(name))
@@ -123,7 +132,9 @@ def trained_columns(model: AnyModel, columns: Columns) -> TrainedColumns:
 
 
 def trained_labels(given: tuple[str, ...], checkpoint: CheckpointPath) -> tuple[str, ...]:
-    """The labels of the flag or of a trained model. InputError where both are there and differ, or its labels.txt is lost."""
+    """The labels of the flag or of a trained model. InputError where both are there and differ, or
+    its labels.txt is lost.
+    """
     saved = read_labels(checkpoint)
     if not given and not saved:
         check_labels((), checkpoint)  # the manifest of a bert_cli run lists labels, so that a lost file is noticed

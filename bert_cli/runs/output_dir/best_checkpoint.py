@@ -1,7 +1,9 @@
-"""best/ of a run's folder: the best checkpoint with what belongs to it, and best.json, which says so. No TensorFlow.
+"""best/ of a run's folder: the best checkpoint with what belongs to it, and best.json, which says
+so. No TensorFlow.
 
-best/ is a folder of its own, with copies of run.json, flags.txt, config, vocabulary and labels, so that it is taken by every
-command as --init_checkpoint. best.json of a folder names the folder within it whose model counts (weights.path.model_folder).
+best/ is a folder of its own, with copies of run.json, flags.txt, config, vocabulary and labels, so
+that it is taken by every command as --init_checkpoint. best.json of a folder names the folder
+within it whose model counts (weights.path.model_folder).
 """
 
 import os
@@ -31,7 +33,9 @@ def prepare(folder: str) -> str:
 
 
 def write_choice(folder: str, chosen: str, facts: Mapping[str, Any]) -> None:
-    """Write best.json: `chosen` is the name of the folder within this one whose model counts; facts: why."""
+    """Write best.json: `chosen` is the name of the folder within this one whose model counts;
+    facts: why.
+    """
     write_json(os.path.join(folder, BEST_FILE), {"folder": chosen, **facts})
 
 
@@ -60,7 +64,9 @@ def remove(folder: str) -> None:
 
 
 def name_step(folder: str, step: int) -> None:
-    """Let the state file of best/ name the checkpoint of this step, as that of a training folder names the newest."""
+    """Let the `checkpoint` file of best/ name the checkpoint of this step, as it names the newest
+    one in a training folder.
+    """
     path = os.path.join(folder, BEST, STATE)
     lines = [f'{key}: "{CHECKPOINT}{step}"\n' for key in ("model_checkpoint_path", "all_model_checkpoint_paths")]
     with atomic_write(path) as file:

@@ -1,8 +1,9 @@
-"""One run at a time in an output_dir: a file there says whose it is, and a lock of the system that it is so still.
+"""One run at a time in an output_dir: a file there says whose it is, and a lock of the system that
+it is so still.
 
-The file alone would outlive a run that was killed; the system's lock alone holds on one machine only on many network
-filesystems. So a lock whose process is gone is taken over on its own machine, and on another one it is believed as long as
-its file is touched, as a running process does.
+The file alone would outlive a run that was killed; the system's lock alone holds on one machine
+only on many network filesystems. So a lock whose process is gone is taken over on its own machine,
+and on another one it is believed as long as its file is touched, as a running process does.
 """
 
 import contextlib
@@ -32,7 +33,9 @@ _HELD = (errno.EWOULDBLOCK, errno.EACCES)
 
 
 class Owner(NamedTuple):
-    """The process that has the lock. started: when, in a form to compare; since: the same moment as people write it."""
+    """The process that has the lock. started: when, in a form to compare; since: the same moment as
+    people write it.
+    """
 
     host: str
     process: int
@@ -54,10 +57,13 @@ class Owner(NamedTuple):
 
 
 def _start_of(process: int) -> str | None:
-    """When a process of this machine began, in ticks of this boot; None where there is none, or no /proc to tell."""
+    """When a process of this machine began, in ticks of this boot; None where there is none, or no
+    /proc to read.
+    """
     try:
         with open(f"/proc/{process}/stat", "rb") as stat, open("/proc/sys/kernel/random/boot_id", "rb") as boot:
-            # The name of the program, in parentheses, may hold blanks; the time is the 20th field behind it.
+            # The name of the program, in parentheses, may hold spaces; the time is the 20th field
+            # after it.
             return f"{boot.read(8).decode()}-{stat.read().rpartition(b')')[2].split()[19].decode()}"
     except (OSError, IndexError):
         return None
@@ -133,8 +139,9 @@ def _judge(path: str, is_locked: bool, owner: Owner | None) -> None:
 def held(folder: str, distribution_strategy: str, command: str, seen: tuple) -> Iterator[None]:
     """Make the folder where it is missing, and keep other runs out of it.
 
-    seen: what `check_free` returned when the run was planned. InputError where another run holds the folder, or has
-    written into it since then. Of several processes that train together the one that writes has the lock.
+    seen: what `check_free` returned when the run was planned. InputError where another run holds
+    the folder, or has written into it since then. Of several processes that train together the
+    writing process has the lock.
     """
     if not writes(distribution_strategy):
         yield
@@ -150,7 +157,9 @@ def held(folder: str, distribution_strategy: str, command: str, seen: tuple) -> 
 
 @contextlib.contextmanager
 def _traceless(folder: str) -> Iterator[None]:
-    """Make the folder where it is missing; at the end, what was made and holds nothing, as after a refusal, is gone again."""
+    """Make the folder where it is missing; at the end, what was made and holds nothing, as after a
+    refusal, is gone again.
+    """
     before, stat, missing = _contents(folder), os.stat(folder) if os.path.isdir(folder) else None, []
     path = os.path.abspath(folder)
     while not os.path.lexists(path):
@@ -175,7 +184,8 @@ def _locked(path: str, command: str) -> Iterator[None]:
     try:
         yield
     finally:
-        # First the thread, then the file, then the lock: while the lock is held nobody else may make the file anew.
+        # First the thread, then the file, then the lock: while the lock is held nobody else may
+        # replace the file.
         ended.set()
         with contextlib.suppress(FileNotFoundError):
             os.remove(path)
@@ -184,7 +194,9 @@ def _locked(path: str, command: str) -> Iterator[None]:
 
 
 def _contents(folder: str) -> dict[str, tuple[int, int]]:
-    """Size and time of change of all that lies in a folder, by name; the lock, which is made and removed, is left out."""
+    """Size and time of change of all that lies in a folder, by name; the lock, which is made and
+    removed, is left out.
+    """
     if not os.path.isdir(folder):
         return {}
     with os.scandir(folder) as entries:
@@ -209,7 +221,9 @@ def _take(path: str, command: str) -> int:
 
 
 def _lock(descriptor: int, path: str) -> bool:
-    """Lock the open file; False where its name went to another file meanwhile, as when its owner ended."""
+    """Lock the open file; False where its name went to another file meanwhile, as when its owner
+    ended.
+    """
     is_locked = False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -218,7 +232,8 @@ def _lock(descriptor: int, path: str) -> bool:
         if not is_locked:  # NFS without a lock daemon, or a FUSE filesystem
             said = "warning: %s is on a filesystem that cannot lock (%s): its file %s alone keeps other runs out"
             LOG.warning(said, os.path.dirname(path), error.strerror, LOCK)
-    # The owner removes the file before it lets go of the lock: what was opened here may have no name any more.
+    # The owner removes the file before it lets go of the lock: what was opened here may have no
+    # name any more.
     if not os.path.exists(path) or not os.path.samestat(os.fstat(descriptor), os.stat(path)):
         return False
     owner = _owner(path, os.pread(descriptor, _MOST_BYTES, 0))
@@ -232,7 +247,7 @@ def _write(descriptor: int, command: str) -> None:
     """Make this process the owner that an open lock file names."""
     now = datetime.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
     owner = Owner(socket.gethostname(), os.getpid(), _start_of(os.getpid()), command, now)
-    # Written in place: another file under this name would not be the one that is locked.
+    # Written in place: another file under this name would not be the locked file.
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, json.dumps(owner._asdict()).encode(), 0)
     os.fsync(descriptor)
@@ -252,5 +267,6 @@ def _forget() -> None:
 
 
 # flock belongs to the open file, which a child shares: it would hold the lock as long as it lives.
-# The package filelock would stand for the two lines of flock alone: it names no owner, and sees no run of another host.
+# The package filelock would replace the two lines of flock alone: it names no owner, and sees no
+# run of another host.
 os.register_at_fork(after_in_child=_forget)

@@ -1,9 +1,11 @@
-"""run.json, the manifest of a training run: what decided its result, which files are its own, and how long it is.
+"""run.json, the manifest of a training run: what decided its result, which files are its own, and
+how long it is.
 
-A finished run, also one that was stopped early, is extended by a larger --num_train_epochs or --num_train_steps: a new
-learning-rate plan leads from its last step to the new end, with a warmup of the same share as before and the same peak. A
-run that was killed half-way goes on with the plan that it began; where its steps do not decide what run it is
-(bert-pretrain), that plan takes the new number for its end.
+A finished run, also one that was stopped early, is extended by a larger --num_train_epochs or
+--num_train_steps: a new learning-rate plan leads from its last step to the new end, with a warmup
+of the same share as before and the same peak. A run that was killed half-way goes on with the plan
+that it began; where its steps do not decide what run it is (bert-pretrain), that plan takes the new
+number for its end.
 """
 
 import dataclasses
@@ -29,7 +31,8 @@ _ADVICE = "restore it, or move it away and go on without it"
 
 
 def read_manifest(folder: str, advice: str = _ADVICE) -> dict | None:
-    """The manifest of the run that a folder holds; None where there is none, or a run.json of somebody else's.
+    """The manifest of the run that a folder holds; None where there is none, or a run.json of
+    somebody else's.
 
     InputError, which ends in `advice`, where run.json is damaged.
     """
@@ -45,7 +48,9 @@ def vocabulary_digest(vocab_file: str) -> str:
 
 
 def _manifest_beside(path: str, checkpoint: CheckpointPath | None, name: str) -> dict:
-    """The manifest of the checkpoint's run, if a file is the one that the run left there; {} for one that was given."""
+    """The manifest of the checkpoint's run, if the run left it there; {} for a checkpoint that was
+    given.
+    """
     if checkpoint and files.absolute(path) == files.absolute(os.path.join(checkpoint.folder, name)):
         return read_manifest(checkpoint.folder) or {}
     return {}
@@ -71,7 +76,8 @@ def check_labels(labels: tuple[str, ...], checkpoint: CheckpointPath) -> None:
 def check_config(
     config: BertConfig | ModuleConfig, path: str, checkpoint: CheckpointPath | None, left_out: Sequence[str] = ()
 ) -> None:
-    """InputError where a run's bert_config.json, read as `config`, says something else than when the run was trained.
+    """InputError where a run's bert_config.json, read as `config`, says something else than when
+    the run was trained.
 
     left_out: keys that may differ.
     """
@@ -89,7 +95,8 @@ def _changed(what: str) -> str:
     return f"is not the {what} that the model was trained with ({MANIFEST})"
 
 
-# Keys of run.json: steps in all, the step that the learning-rate plan begins at, and where a run was stopped early.
+# Keys of run.json: steps in all, the step that the learning-rate plan begins at, and where a run
+# was stopped early.
 STEPS, PLAN_FROM, STOPPED = "steps", "plan_from", "stopped_at"
 OF_LENGTH = (STEPS, PLAN_FROM, STOPPED)
 GROWING = ("num_train_epochs",)  # what may be another value where a run is made longer
@@ -98,7 +105,8 @@ GROWING = ("num_train_epochs",)  # what may be another value where a run is made
 def is_longer(before: Mapping[str, Any], steps: int | None, done: int) -> bool:
     """Whether `steps` in all make a finished run longer.
 
-    before: its run.json; one that does not say how long the run is cannot be told to be finished. done: its last step.
+    before: its run.json; without the length of the run it is not known whether it is finished.
+    done: its last step.
     """
     whole = before.get(STEPS)
     end = before.get(STOPPED, whole)
@@ -106,19 +114,24 @@ def is_longer(before: Mapping[str, Any], steps: int | None, done: int) -> bool:
 
 
 def plan_start(before: Mapping[str, Any], steps: int, done: int) -> int:
-    """The step at which the learning-rate plan begins; arguments as in `is_longer`. The log says where it is a new one."""
+    """The step at which the learning-rate plan begins; arguments as in `is_longer`. The log says
+    where it is a new one.
+    """
     if is_longer(before, steps, done):
-        LOG.info("the run is made longer, from %d to %d steps: a new learning-rate plan begins here", done, steps)
+        LOG.info("the run is extended from %d to %d steps: a new learning-rate schedule begins here", done, steps)
         return done
     if done < steps != before.get(STEPS, steps):
-        LOG.info("the run has %d steps now, %d before: its learning-rate plan is stretched", steps, before[STEPS])
-    # run.json may be edited by hand, or of an older version: a start that makes no sense counts as none.
+        LOG.info("the run has %d steps now, %d before: its learning-rate schedule is stretched", steps, before[STEPS])
+    # run.json may be edited by hand, or of an older version: a start that makes no sense counts as
+    # none.
     start = before.get(PLAN_FROM, 0)
     return start if isinstance(start, int) and start < steps else 0
 
 
 def plan_warmup(warmup_steps: int, steps: int, first_step: int) -> int:
-    """Warmup of a plan that begins at first_step: the same share of its steps as warmup_steps of all steps."""
+    """Warmup of a plan that begins at first_step: the same share of its steps as warmup_steps of
+    all steps.
+    """
     return warmup_steps * (steps - first_step) // steps
 
 
@@ -127,13 +140,17 @@ OF_OLDER_RUNS = (*RUN_FILES, LABELS, VOCABULARY, *RESULT_FILES)
 
 
 def written_names(manifest: dict, names: Iterable[str]) -> list[str]:
-    """Names of the files, but for checkpoints, of a run with this manifest whose task writes `names`."""
+    """Names of the files, but for checkpoints, of a run with this manifest whose task writes
+    `names`.
+    """
     has = {LABELS: manifest.get("labels") is not None, VOCABULARY: manifest.get("vocabulary") is not None}
     return [*RUN_FILES, *(name for name in has if has[name]), *names]
 
 
 def read_report(folder: str) -> dict | None:
-    """The report of an earlier run; None where there is none, or a run_report.json that no run of ours wrote."""
+    """The report of an earlier run; None where there is none, or a run_report.json that no run of
+    ours wrote.
+    """
     path = os.path.join(folder, REPORT)
     if not files.exists(path) or files.is_directory(path):
         return None
@@ -145,16 +162,20 @@ def read_report(folder: str) -> dict | None:
 
 
 def listed_names(values: dict, otherwise: Iterable[str]) -> set[str]:
-    """The files that a manifest or report lists; a name that leads out of the folder is none of ours."""
+    """The files that a manifest or report lists; a name that leads out of the folder is none of
+    ours.
+    """
     names = values.get(FILES, list(otherwise))
     names = names if isinstance(names, list) else []
     return {name for name in names if isinstance(name, str) and name == os.path.basename(name)}
 
 
 def owned_names(folder: str) -> set[str]:
-    """Names of the files, but for checkpoints, that runs of ours wrote into a folder, by what they have listed there.
+    """Names of the files, but for checkpoints, that runs of ours wrote into a folder, by what they
+    have listed there.
 
-    A run.json that cannot be read counts as that of an older run, as --overwrite_output_dir is the way out of it.
+    A run.json that cannot be read counts as written by an older run, as --overwrite_output_dir is
+    the way out of it.
     """
     owned: set[str] = set()
     lists_files = False
@@ -167,13 +188,15 @@ def owned_names(folder: str) -> set[str]:
             lists_files = FILES in manifest
             owned |= listed_names(manifest, OF_OLDER_RUNS) | {MANIFEST, STATE}
     report = read_report(folder)
-    # A run that lists its files in run.json has written no other ones, unless its report lists them.
+    # A run that lists its files in run.json has written no other ones, unless its report lists
+    # them.
     of_report = () if lists_files else RESULT_FILES
     return owned if report is None else owned | listed_names(report, of_report) | {REPORT}
 
 
 def is_interrupted_overwriting(folder: str) -> bool:
-    """Whether the folder holds a run, or several runs, that --overwrite_output_dir began and that has not ended.
+    """Whether the folder holds a run, or several runs, that --overwrite_output_dir began and that
+    has not ended.
 
     The same command then goes on with it: the overwriting has happened already.
     """
@@ -186,7 +209,9 @@ def is_interrupted_overwriting(folder: str) -> bool:
 
 
 def check_ours(folder: str, names: Iterable[str]) -> None:
-    """InputError, naming it, for the first of these files that is there and that no run of ours wrote."""
+    """InputError, naming it, for the first of these files that is there and that no run of ours
+    wrote.
+    """
     owned = owned_names(folder)
     present = set(files.list_directory(folder))
     for name in names:

@@ -10,13 +10,17 @@ _SAME = "the same command"
 
 
 def same_command(overwrites: bool) -> str:
-    """The command that goes on with an interrupted run. overwrites: whether --overwrite_output_dir was given."""
+    """The command that goes on with an interrupted run. overwrites: whether --overwrite_output_dir
+    was given.
+    """
     # The overwriting has happened: it is not wanted again.
     return f"{_SAME} without --overwrite_output_dir" if overwrites else _SAME
 
 
 def resume_advice(settings: Any) -> str:
-    """What to say after an interruption of a command that trains; it names a checkpoint only if this run has one."""
+    """What to say after an interruption of a command that trains; it names a checkpoint only if
+    this run has one.
+    """
     folder = PROCESS.training_folder
     # Where training has not begun, a checkpoint in the folder may be another run's.
     newest = latest_checkpoint(folder) if folder else None

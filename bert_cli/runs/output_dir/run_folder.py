@@ -1,4 +1,6 @@
-"""A training run's folder: what it holds, whose files these are, whether a run may go on in it, and starting anew."""
+"""A training run's folder: what it holds, whose files these are, whether a run may be resumed in
+it, and starting over.
+"""
 
 import dataclasses
 import hashlib
@@ -26,7 +28,7 @@ from bert_cli.weights.training_folder import check_no_index_lost, latest_checkpo
 
 _ANEW = "--overwrite_output_dir starts over"
 _OTHER = "use another --output_dir to keep both, or --overwrite_output_dir to start over"
-# Files that tell a folder of models or data.
+# Files by which a folder of models or data is recognized.
 _FOREIGN = (*MODEL_FILES, "bert_model.ckpt.index", "train.tsv")
 
 
@@ -39,9 +41,10 @@ def digest(*arrays: np.ndarray) -> str:
 
 
 def check_results(folder: str, names: Iterable[str]) -> None:
-    """InputError where a run that does not train would write over a file of somebody else's. Nothing is changed.
+    """InputError where a run that does not train would write over a file of somebody else's.
+    Nothing is changed.
 
-    names: of the files that it writes beside its report.
+    names: of the files that it writes in addition to its report.
     """
     run_json.check_ours(folder, (*names, REPORT))
 
@@ -57,10 +60,11 @@ def find_state(
 ) -> str | None:
     """Prefix of the checkpoint that this run goes on from, or None for a new run.
 
-    `manifest` is all that decides a run's result, `start` the checkpoint that a new run starts from, `names` the files
-    that the task writes beside those of every run; `defaults` what a run had that is from before a key was listed; strict:
-    see newest_undamaged. Raises InputError where the folder holds another run and `overwrite` is not set, or a file that the
-    run would write over and that no run of ours has listed. Nothing is changed.
+    `manifest` is all that decides a run's result, `start` the checkpoint that a new run starts
+    from, `names` the files that the task writes in addition to the files of every run; `defaults`
+    what a run had that is from before a key was listed; strict: see newest_undamaged. Raises
+    InputError where the folder holds another run and `overwrite` is not set, or a file that the run
+    would write over and that no run of ours has listed. Nothing is changed.
     """
     if start and files.real(start.folder) in map(files.real, (folder, os.path.join(folder, BEST))):
         raise InputError(
@@ -102,7 +106,7 @@ def find_state(
     run_json.check_ours(folder, names)
     if goes_on:
         LOG.info(
-            "%s: going on with the run that --overwrite_output_dir began and that was interrupted; remove the folder to "
+            "%s: resuming the run that --overwrite_output_dir began and that was interrupted; remove the folder to "
             "start over", folder,
         )  # fmt: skip
     return newest_undamaged(folder, strict, to_train=True)
@@ -120,7 +124,7 @@ def _check_no_run(folder: str, latest: str | None) -> None:
     found = os.path.basename(latest) if latest else next(numbered, None)
     refuse_if(
         found,
-        f"{folder}: holds {found} but no {MANIFEST}, so it cannot be told whose it is; move it away, "
+        f"{folder}: holds {found} but no {MANIFEST}, so it is not known which run wrote it; move it away, "
         "or use another --output_dir",
     )
 
@@ -143,10 +147,12 @@ def begin(
     names: tuple[str, ...] = (),
     guesses: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Start a new run: remove what an earlier run of ours left, write what later runs need; other files are left alone.
+    """Start a new run: remove what an earlier run of ours left, write what later runs need; other
+    files are left alone.
 
-    A task without labels has None; so has a run that knows no vocabulary. names: as in find_state, which has refused a
-    folder where any of the files to be written is somebody else's. guesses: as in flags.saved.write_flags.
+    A task without labels has None; so has a run that knows no vocabulary. names: as in find_state,
+    which has refused a folder where any of the files to be written is somebody else's. guesses: as
+    in flags.saved.write_flags.
     """
     vocabulary = files.read_bytes(vocab_file) if vocab_file else None
     clear(folder)
@@ -161,13 +167,16 @@ def begin(
 
 
 def clear(folder: str) -> None:
-    """Make the folder, or remove what earlier runs of ours left there; other files and folders are left alone."""
+    """Make the folder, or remove what earlier runs of ours left there; other files and folders are
+    left alone.
+    """
     files.make_directory(folder)
     remove_leftovers(folder)
     owned = run_json.owned_names(folder)
     is_run, is_checkpoint = MANIFEST in owned, best_checkpoint.CHECKPOINT_FILE.fullmatch
     ours = [name for name in files.list_directory(folder) if name in owned or (is_run and is_checkpoint(name))]
-    # Checkpoints first and the manifest last: what is left if this is stopped is still known as a folder of ours.
+    # Checkpoints first and the manifest last: what is left if this is stopped is still known as a
+    # folder of ours.
     for name in sorted(ours, key=lambda name: (name == MANIFEST, name != STATE and not is_checkpoint(name))):
         path = os.path.join(folder, name)
         if not files.is_directory(path):
@@ -177,10 +186,11 @@ def clear(folder: str) -> None:
 
 
 def check_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
-    """InputError where several runs cannot stand in folders within this one. Nothing is changed.
+    """InputError where this folder cannot hold folders of several runs. Nothing is changed.
 
-    It holds another kind of run and `overwrite` is not set, or a file that would be written and that no run of ours has listed.
-    kind: what of: runs, grid, folds. names: of the files that are written into this folder.
+    It holds another kind of run and `overwrite` is not set, or a file that would be written and
+    that no run of ours has listed. kind: what of: runs, grid, folds. names: of the files that are
+    written into this folder.
     """
     before = None if overwrite else run_json.read_manifest(folder, _ANEW)
     if before is not None and (before.get(run_json.COMMAND), before.get(SEVERAL)) != (command, kind):
@@ -191,7 +201,9 @@ def check_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], ov
 
 
 def begin_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
-    """Let the folder, which check_sweep has passed, have a run.json of its own; files of another run of ours go."""
+    """Let the folder, which check_sweep has passed, have a run.json of its own; files of another
+    run of ours go.
+    """
     if overwrite or run_json.read_manifest(folder, _ANEW) is None:
         clear(folder)
     manifest: dict = {run_json.COMMAND: command, SEVERAL: kind, "config": {}}
@@ -201,7 +213,9 @@ def begin_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], ov
 
 
 def update_manifest(folder: str, manifest: dict, names: tuple[str, ...]) -> None:
-    """Bring run.json up to date where a run goes on: what may change in it (its length), and the files that it owns."""
+    """Bring run.json up to date where a run goes on: what may change in it (its length), and the
+    files that it owns.
+    """
     before = run_json.read_manifest(folder) or {}
     listed = before.get(run_json.FILES, list(run_json.OF_OLDER_RUNS))
     after = manifest | {run_json.FILES: list(dict.fromkeys([*listed, *run_json.written_names(manifest, names)]))}
@@ -210,7 +224,9 @@ def update_manifest(folder: str, manifest: dict, names: tuple[str, ...]) -> None
 
 
 def drop_unwritten(folder: str) -> None:
-    """Leave in the list of run.json the files that there are: names for results that the run did not write are free again."""
+    """Leave in the list of run.json the files that there are: names for results that the run did
+    not write are free again.
+    """
     manifest = run_json.read_manifest(folder) or {}
     listed = manifest.get(run_json.FILES)
     if not isinstance(listed, list):
@@ -234,7 +250,8 @@ def remove_leftovers(folder: str) -> None:
             continue
         if not files.is_directory(path):
             files.remove(path)
-        # Checkpoints are written in a hidden folder of their own; one with other files may be somebody else's.
+        # Checkpoints are written in a hidden folder of their own; one with other files may be
+        # somebody else's.
         elif all(best_checkpoint.CHECKPOINT_FILE.match(inner) for inner in files.list_directory(path)):
             try:
                 shutil.rmtree(path)
@@ -243,9 +260,11 @@ def remove_leftovers(folder: str) -> None:
 
 
 def write_report(folder: str, report: dict, names: tuple[str, ...] = ()) -> None:
-    """Write run_report.json; what an earlier run of the same folder reported, such as its training, stays in it.
+    """Write run_report.json; what an earlier run of the same folder reported, such as its training,
+    stays in it.
 
-    names: of the files that this run may have written; those that no run.json lists are listed here, and so known as ours.
+    names: of the files that this run may have written; those that no run.json lists are listed
+    here, and so known as ours.
     """
     before = run_json.read_report(folder) or {}
     manifest = run_json.read_manifest(folder)

@@ -1,9 +1,10 @@
-"""Predictions for many files by many processes: each input file is a shard, with an output of its own.
+"""Predictions for many files by many processes: each input file is a shard, with an output of its
+own.
 
-The processes need nothing of each other: which shards are a process's own follows from its number, each output appears
-whole, and one that is there is not made again. So any of them may be killed and started again. What the outputs of one name
-have in common, their inputs and all that decides the numbers, stands in a file beside them; a process that would mix others
-among them is refused.
+The processes need nothing of each other: which shards are a process's own follows from its number,
+each output appears whole, and one that is there is not made again. So any of them may be killed and
+started again. What the outputs of one name have in common, their inputs and all that decides the
+numbers, is in a file next to them; a process that would mix others among them is refused.
 """
 
 import dataclasses
@@ -24,7 +25,7 @@ from bert_cli.runtime.cluster import is_multi_worker, read_cluster
 from bert_cli.settings.devices import Devices
 from bert_cli.weights.path import CheckpointPath
 
-LISTING = ".shards.json"  # behind the name of the outputs
+LISTING = ".shards.json"  # after the name of the outputs
 _SHARD = r"-\d{5}-of-\d{5}"
 _REMOVE = "remove it, and what was made with it"
 
@@ -45,7 +46,7 @@ def check_shards(values: Mapping[str, Any], given: Collection[str], flags: Mappi
     if not patterns:
         refuse_if(
             "shard" in given,
-            f"--shard is about several files: give --{' or --'.join(flags)} a pattern in quotes, such as 'part-*.txt'",
+            f"--shard needs several files: give --{' or --'.join(flags)} a pattern in quotes, such as 'part-*.txt'",
         )
         return False
     source, target = patterns[0], flags[patterns[0]]
@@ -54,12 +55,14 @@ def check_shards(values: Mapping[str, Any], given: Collection[str], flags: Mappi
         f"--{target}: give the name that the outputs begin with, as --{source} names several files",
     )
     for name in ("resume", "attentions"):
-        refuse_if(values.get(name), f"--{name} is about one file, and --{source} names several; leave it out")
+        refuse_if(values.get(name), f"--{name} takes one file, but --{source} names several; leave it out")
     return True
 
 
 def alone(devices: Devices) -> Devices:
-    """The devices of this process without those of the others that TF_CONFIG names: no shard needs them."""
+    """The devices of this process alone, without the other processes that TF_CONFIG names: no shard
+    needs them.
+    """
     if not is_multi_worker(devices.distribution_strategy):
         return devices
     return dataclasses.replace(devices, distribution_strategy="mirrored")
@@ -81,7 +84,9 @@ def _rank(shard: tuple[int, int] | None, distribution_strategy: str) -> tuple[in
 
 @dataclasses.dataclass(frozen=True)
 class ShardPlan:
-    """The shards of all processes, and those of this one. names: of the outputs, without what tells a shard."""
+    """The shards of all processes, and of this one. names: of the outputs, without the part that
+    names the shard.
+    """
 
     names: tuple[str, ...]
     inputs: tuple[str, ...]
@@ -101,10 +106,12 @@ class ShardPlan:
         shard: tuple[int, int] | None,
         distribution_strategy: str,
     ) -> "ShardPlan":
-        """pattern: the value of the flag `flag`; names: paths of the outputs that each shard has, the flag `target` says
-        where; facts: all that decides them, by flag; None values are left out.
+        """pattern: the value of the flag `flag`; names: paths of the outputs that each shard has,
+        the flag `target` says where; facts: all that decides them, by flag; None values are left
+        out.
 
-        InputError where a file cannot be read or written, or outputs of other inputs or facts stand there.
+        InputError where a file cannot be read or written, or outputs of other inputs or facts are
+        there.
         """
         inputs = find_inputs(pattern, flag)
         refuse_if(STANDARD in inputs, f"--{flag}={pattern}: standard input is no shard; give names of files")
@@ -115,11 +122,11 @@ class ShardPlan:
         for path in inputs:
             refuse_if(files.real(path) in taken, f"{path}: would be written over, but it is read; check --{target}")
         files.check_output_files([shard_name(name, 0, 0) for name in names], ())  # whether the folder can be written to
-        # Every n-th one: large files that stand side by side in a listing go to different processes.
+        # Every n-th one: large files that are neighbours in a listing go to different processes.
         own, texts = shards[number::processes], {n: shown(value) for n, value in facts.items() if value is not None}
         plan = ShardPlan(tuple(names), tuple(map(files.absolute, inputs)), texts, target, tuple(own), checkpoint)
         plan._check()
-        LOG.info("%d files of --%s: %d are this process's", count, flag, len(own))
+        LOG.info("this process handles %d of the %d files of --%s", len(own), count, flag)
         return plan
 
     @property
@@ -128,7 +135,9 @@ class ShardPlan:
         return f"{self.names[0]}{LISTING}"
 
     def _check(self) -> bool:
-        """Whether the listing is there and says the same. InputError where outputs stand there that are of something else."""
+        """Whether the listing is there and says the same. InputError where outputs of something
+        else are there.
+        """
         folder = os.path.dirname(self.listing) or "."
         known = read_json_object(self.listing, _REMOVE) if files.exists(self.listing) else None
         difference = None if known is None else self._difference(known)
@@ -159,13 +168,15 @@ class ShardPlan:
         return next((f"--{name}={flags.get(name, '')}, not {self.facts.get(name, '')}" for name in other), "")
 
     def todo(self) -> list[Shard]:
-        """Those of this process's shards that are not finished, which one line of the log tells.
+        """The shards of this process that are not finished, which are logged in one line.
 
-        A shard is finished where its outputs are there and none is older than its input or the model.
+        A shard is finished where its outputs are there and none is older than its input or the
+        model.
         """
         model = files.modified(self.checkpoint.file)
         written = [shard for shard in self.own if all(map(files.exists, shard.targets))]
-        # The oldest of its outputs: a process that was killed between two of them left one of an earlier run.
+        # The oldest of its outputs: a process that was killed between two of them left one of an
+        # earlier run.
         done = {
             each
             for each in written
@@ -180,9 +191,12 @@ class ShardPlan:
         return [shard for shard in self.own if shard not in done]
 
     def each(self, shards: Sequence[Shard]) -> Iterator[Shard]:
-        """The same shards, one by one, while nobody makes others of their names. InputError where somebody does."""
+        """The same shards, one by one, while nobody makes others of their names. InputError where
+        somebody does.
+        """
         for number, shard in enumerate(shards, 1):
-            # Each time, not once: another process may have begun with other flags since the last shard.
+            # Each time, not once: another process may have begun with other flags since the last
+            # shard.
             if not self._check():
                 write_json(self.listing, {"inputs": list(self.inputs), "flags": self.facts})
             LOG.info("shard %d of %d: %s", number, len(shards), shard.source)

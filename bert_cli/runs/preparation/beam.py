@@ -33,7 +33,7 @@ def check_beam(values: dict[str, Any]) -> None:
     """InputError for flags that do not go with --runner, or need it."""
     runner = values["runner"]
     if not runner:
-        refuse_if(values["beam_options"], "--beam_options is about --runner, which is missing")
+        refuse_if(values["beam_options"], "--beam_options needs --runner")
         return
     refuse_if(
         values["num_workers"],
@@ -64,9 +64,11 @@ def check_reachable(runner: str, inputs: Sequence[str], outputs: Sequence[str]) 
 def make_with_beam(
     job: Job, inputs: Sequence[str], outputs: Sequence[str], num_shards: int, settings: Beam
 ) -> dict[str, Any]:
-    """Write the TFRecord files `outputs`; returns counts of the corpus and of the instances, and reading_seconds.
+    """Write the TFRecord files `outputs`; returns counts of the corpus and of the instances, and
+    reading_seconds.
 
-    num_shards: 0 for as many as suit the corpus. What is handed on lies in a hidden folder beside the first output.
+    num_shards: 0 for as many as suit the corpus. Intermediate files are in a hidden folder next to
+    the first output.
     """
     import apache_beam
 
@@ -79,7 +81,8 @@ def make_with_beam(
                 beam.add_steps(pipeline, job, inputs, len(outputs), num_shards, folder)
         except Exception as error:  # of whatever kind the runner, or what it runs, raises
             LOG.debug("the pipeline of --runner=%s", runner, exc_info=True)
-            # The last line is the error itself: a runner puts the worker's whole traceback before it.
+            # The last line is the error itself: a runner puts the worker's whole traceback before
+            # it.
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             reason = lines[-1][:300] if lines else type(error).__name__
             raise InputError(f"--runner={runner}: the pipeline failed, and nothing was written: {reason}") from None
@@ -102,7 +105,9 @@ def make_with_beam(
 
 
 def _options(settings: Beam) -> Any:
-    """Beam's PipelineOptions. InputError for one that Beam does not know, or that has a wrong value."""
+    """Beam's PipelineOptions. InputError for one that Beam does not know, or that has a wrong
+    value.
+    """
     from apache_beam.options.pipeline_options import PipelineOptions
 
     words = [f"--runner={_RUNNERS[str(settings.runner)]}", *settings.beam_options]

@@ -1,4 +1,6 @@
-"""From text files to a tokenized corpus on disk, with progress: the first half of every command on plain text."""
+"""From text files to a tokenized corpus on disk, with progress: the first half of every command on
+plain text.
+"""
 
 import contextlib
 import dataclasses
@@ -25,8 +27,8 @@ _WORTH_PROCESSES = 20_000_000
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """How text becomes token ids. files_end_documents: False for the original's rule, by which a document goes on from
-    one file into the next.
+    """How text becomes token ids. files_end_documents: False for the original's rule, by which a
+    document goes on from one file into the next.
     """
 
     tokenizer: FullTokenizer
@@ -63,7 +65,9 @@ def read_corpus(paths: list[str], workers: Workers, folder: str, encoding: str =
 
 @contextlib.contextmanager
 def reading(paths: list[str]) -> Iterator[Callable[[int], None]]:
-    """Log the names of input files, and show how far they are read; yields a function of the bytes read so far."""
+    """Log the names of input files, and show how far they are read; yields a function of the bytes
+    read so far.
+    """
     LOG.info("*** Reading from input files ***")
     for path in paths[:LOGGED]:
         LOG.info("  %s", path)
@@ -76,7 +80,8 @@ def reading(paths: list[str]) -> Iterator[Callable[[int], None]]:
     with Progress("reading", -(-size // _MEGABYTE), unit="MB") as progress:
 
         def show(position: int) -> None:
-            # Blocks are smaller than what is shown; an update for each would draw the same line again.
+            # Blocks are smaller than what is shown; an update for each would draw the same line
+            # again.
             if position // _MEGABYTE > progress.position:
                 progress.update(position // _MEGABYTE)
 
@@ -88,6 +93,7 @@ def corpus_digest(corpus: CorpusSize) -> str:
     total = hashlib.sha256()
     for path in corpus_files(corpus.folder):
         with open(path, "rb") as file:
-            # A digest of digests: the bytes of all files in a row would not say where one file ends.
+            # A digest of digests: the bytes of all files in a row would not say where one file
+            # ends.
             total.update(hashlib.file_digest(file, "sha256").digest())
     return total.hexdigest()[:16]

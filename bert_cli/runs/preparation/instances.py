@@ -1,4 +1,6 @@
-"""What bert-create-pretraining-data writes: its files, all that decides the instances, and the records themselves."""
+"""What bert-create-pretraining-data writes: its files, all that decides the instances, and the
+records themselves.
+"""
 
 import itertools
 import re
@@ -23,7 +25,9 @@ from bert_cli.text.vocabulary import read_vocabulary
 
 
 def expand_outputs(output_file: str) -> list[str]:
-    """Paths for a value of --output_file. InputError for a number of files that is not between 1 and 99999."""
+    """Paths for a value of --output_file. InputError for a number of files that is not between 1
+    and 99999.
+    """
     paths = []
     for item in output_file.split(","):
         sharded = re.fullmatch(r"(.+)@(\d+)", item)
@@ -51,7 +55,8 @@ def prepare_job(settings: CreateDataSettings) -> Job:
     return Job(
         tokenizer=FullTokenizer(vocabulary, text.do_lower_case, CACHE_SIZE),
         typecode=token_typecode(vocabulary.size),
-        # One process alone reads as Google's script: there a document goes on from one file into the next.
+        # One process alone reads as Google's script: there a document goes on from one file into
+        # the next.
         files_end_documents=settings.workers.num_workers > 0 or bool(settings.beam.runner),
         sampling=Sampling.of(vocabulary.ids, max_seq_length, masking),
         dupe_factor=settings.instances.dupe_factor,
@@ -64,7 +69,8 @@ def write_instances(
 ) -> dict[str, int]:
     """Write the TFRecord files to `paths`; returns counts.
 
-    Without workers, one stream of records, as Google's; else num_shards pieces of work, 0 for as many as suit the corpus.
+    Without workers, one stream of records, as Google's; else num_shards pieces of work, 0 for as
+    many as suit the corpus.
     """
 
     total, unit = corpus.num_documents * job.dupe_factor, "documents"

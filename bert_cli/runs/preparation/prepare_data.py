@@ -1,7 +1,9 @@
-"""The work of bert-prepare: a user's file -> train.tsv, dev.tsv and test.tsv in Google's four columns, in two passes.
+"""The work of bert-prepare: a user's file -> train.tsv, dev.tsv and test.tsv in Google's four
+columns, in two passes.
 
-The first pass counts the rows of each label; the second gives each row, as it comes, its file, so that of each label exactly
-as many rows land in each as were planned. Memory grows with the number of labels, not with that of the rows.
+The first pass counts the rows of each label; the second gives each row, as it comes, its file, so
+that for each label exactly as many rows land in each as were planned. Memory grows with the number
+of labels, not with the number of rows.
 """
 
 import contextlib
@@ -33,7 +35,7 @@ _MOST_LABELS = 1000
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """A file to read, and where the parts of an example stand in it."""
+    """A file to read, and where the parts of an example are in it."""
 
     path: str
     indices: ColumnIndices
@@ -43,7 +45,8 @@ class Source:
     def open(path: str, columns: Columns, header: str, form: TextForm = PLAIN) -> "Source":
         """The source for a file. form: see own_rows.read_rows.
 
-        InputError for a file that the four columns cannot hold: of pairs, or of several labels a row.
+        InputError for a file that the four columns cannot hold: of pairs, or of several labels a
+        row.
         """
         stream = read_rows(path, "help", form, warns=False)
         sample = list(itertools.islice(stream, SAMPLE))
@@ -61,7 +64,9 @@ class Source:
         return Source(path, indices, form)
 
     def rows(self, warns: bool = False) -> Iterator[tuple[str, str, str, str]]:
-        """(why it is left out or "", id, label, text) of each row, the text on one line. warns: of the file, once."""
+        """(why it is left out or "", id, label, text) of each row, the text on one line. warns: of
+        the file, once.
+        """
         indices, rows = self.indices, read_rows(self.path, "help", self.form, warns)
         for number, row in enumerate(itertools.islice(rows, int(indices.names is not None), None)):
             if len(row.cells) != indices.width:
@@ -95,7 +100,9 @@ def count_labels(source: Source) -> tuple[dict[str, int], Counter[str]]:
 
 
 def plan(counts: dict[str, int], selection: RowSelection) -> dict[str, dict[str, int]]:
-    """Rows of each label for train, dev and test. InputError where a file that is wanted would be empty."""
+    """Rows of each label for train, dev and test. InputError where a file that is wanted would be
+    empty.
+    """
     kept = _kept(counts, selection)
     planned = {}
     for label, rows in kept.items():
@@ -128,9 +135,10 @@ def _kept(counts: dict[str, int], selection: RowSelection) -> dict[str, int]:
 
 
 def check_folder(folder: str, source: str) -> set[str]:
-    """Names of the files there that an earlier run wrote and nobody has changed; they may be replaced.
+    """Names of the files there that an earlier run wrote and nobody has changed; they may be
+    replaced.
 
-    InputError where another file stands under one of our names.
+    InputError where another file has one of our names.
     """
     listing = os.path.join(folder, LISTING)
     listed: dict[str, Any] = {}
@@ -162,7 +170,8 @@ def _digest(path: str) -> str:
 def write_splits(
     source: Source, counts: dict[str, int], planned: dict[str, dict[str, int]], folder: str, seed: int, ours: set[str]
 ) -> list[str]:
-    """Write the files that have rows, and their listing, all or none; those of `ours` that are no longer made are removed.
+    """Write the files that have rows, and their listing, all or none; files of `ours` that are no
+    longer written are removed.
 
     Returns the names of the tables.
     """
@@ -176,8 +185,9 @@ def write_splits(
                 opened[split] = stack.enter_context(open(path, "w", encoding="utf-8", newline="\n"))
                 opened[split].write(_HEADERS[split])
             for _, identifier, label, text in (row for row in source.rows() if not row[0]):
-                # Knuth's selection sampling for each label: a row goes to a file with probability (rows that the file still
-                # needs) / (rows of this label that are still to come), so each file gets exactly what was planned.
+                # Knuth's selection sampling for each label: a row goes to a file with probability
+                # (rows that the file still needs) / (rows of this label that are still to come), so
+                # each file gets exactly what was planned.
                 draw = rng.random() * left[label]
                 left[label] -= 1
                 for split in SPLITS:

@@ -1,4 +1,6 @@
-"""What bert-build-vocab does with a text: count its words, learn a vocabulary from them, or extend one by them."""
+"""What bert-build-vocab does with a text: count its words, learn a vocabulary from them, or extend
+one by them.
+"""
 
 import functools
 import time
@@ -19,7 +21,8 @@ from bert_cli.settings.pretraining import VocabularySize
 from bert_cli.text.tokenization import BasicTokenizer
 from bert_cli.text.vocabulary import SPECIAL, Vocabulary, read_tokens, read_vocabulary, vocabulary_of
 
-# The learner looks at all parts of all different words: 0.1 ms for each word and try, and 0.3 where letters are random.
+# The learner looks at all parts of all different words: 0.1 ms for each word and try, and 0.3 where
+# letters are random.
 _MAX_WORDS = 200_000
 _LOGGED = 20  # words in the log
 
@@ -35,14 +38,18 @@ def count_words(paths: list[str], tokenizer: BasicTokenizer, num_workers: int, e
 def build_vocabulary(
     counts: list[tuple[str, int]], tokenizer: BasicTokenizer, first: Sequence[str], vocab_size: int, min_count: int
 ) -> list[str]:
-    """Tokens of a new vocabulary, at most vocab_size of them; `first` come before those of the text."""
+    """Tokens of a new vocabulary, at most vocab_size of them; `first` come before the tokens of the
+    text.
+    """
     # All characters of the text come first, so that every word of it can be written.
     characters = corpus.character_pieces(counts, tokenizer)
     LOG.info("learning from %d distinct words", len(counts))
 
     @functools.cache
     def learner() -> Any:
-        """tensorflow-text's learner of word pieces. Imported by its first use: TensorFlow comes after all errors."""
+        """tensorflow-text's learner of word pieces. Imported by its first use: TensorFlow comes
+        after all errors.
+        """
         setup_tensorflow()
         from tensorflow_text.tools.wordpiece_vocab import wordpiece_tokenizer_learner_lib
 
@@ -79,7 +86,9 @@ def build_vocabulary(
 def build_word_vocabulary(
     counts: list[tuple[str, int]], first: Sequence[str], vocab_size: int, min_count: int
 ) -> list[str]:
-    """Tokens of a new vocabulary of whole words, at most vocab_size of them; `first` come before the words."""
+    """Tokens of a new vocabulary of whole words, at most vocab_size of them; `first` come before
+    the words.
+    """
     tokens = corpus.frequent_words(counts, first, vocab_size, min_count)
     known = frozenset(tokens)
     covered = [count for word, count in counts if word in known]
@@ -95,7 +104,9 @@ def build_word_vocabulary(
 def extend_vocabulary(
     counts: list[tuple[str, int]], old: Vocabulary, vocab_size: int | None, min_count: int
 ) -> list[str]:
-    """Tokens of `old` with words of the text added; vocab_size None: only in the places of its [unusedN]."""
+    """Tokens of `old` with words of the text added; vocab_size None: only in the places of its
+    [unusedN].
+    """
     ranked = corpus.rank_words(counts, old.tokens, min_count)
     extension = corpus.extend_vocabulary(old.tokens, ranked, vocab_size or 0, counts)
     LOG.info(
@@ -115,7 +126,8 @@ def extend_vocabulary(
 
 
 def read_extended(size: VocabularySize, has_text: bool) -> Vocabulary:
-    """The vocabulary of --extend, with the special tokens that it lacks where --add_special_tokens says so.
+    """The vocabulary of --extend, with the special tokens that it lacks where --add_special_tokens
+    says so.
 
     has_text: whether words are to be added, too. InputError where there is no place for a word.
     """

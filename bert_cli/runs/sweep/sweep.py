@@ -1,7 +1,9 @@
-"""Several runs by one command: a grid of flags, seeds, or folds, each in a run's folder of its own within output_dir.
+"""Several runs by one command: a grid of flags, seeds, or folds, each in a run's folder of its own
+within output_dir.
 
-Each is what the same flags with one value would have made alone: it is kept where it is finished, and goes on where it was
-stopped. The best one on the held-out data, which best.json names, is what output_dir stands for.
+Each is what the same flags with one value would have made alone: it is kept where it is finished,
+and goes on where it was stopped. Commands that read output_dir use the best one on the held-out
+data, which best.json names.
 """
 
 import contextlib
@@ -48,9 +50,9 @@ class Folds:
 
     def write(self, folder: str, evaluations: Sequence[Evaluation]) -> None:
         """out_of_fold.tsv and suspects.tsv; evaluations: of all folds, in order."""
-        paths = os.path.join(folder, OUT_OF_FOLD), os.path.join(folder, SUSPECTS)
-        count = self._whole.write_folds(paths, self._folds, evaluations)
-        LOG.info("wrote %s and %s: %d rows and %d", *paths, len(self._folds), count)
+        table, suspects = os.path.join(folder, OUT_OF_FOLD), os.path.join(folder, SUSPECTS)
+        count = self._whole.write_folds((table, suspects), self._folds, evaluations)
+        LOG.info("wrote %s (%d rows) and %s (%d suspected label errors)", table, len(self._folds), suspects, count)
 
 
 _TABLES = {RUNS: names.RUNS_TABLE, GRID: names.GRID_TABLE, FOLDS: names.FOLDS_TABLE}
@@ -62,14 +64,18 @@ RunOnce = Callable[..., RunResult]  # (task, settings, data=None, ends=True), th
 
 
 class Trial(NamedTuple):
-    """One of several runs: the name of its folder, and the values of the flags in which it differs from the others."""
+    """One of several runs: the name of its folder, and the values of the flags in which it differs
+    from the others.
+    """
 
     folder: str
     values: dict[str, Any]
 
 
 def trials(settings: Any) -> tuple[str, list[Trial]]:
-    """What kind of runs the settings ask for, and each of them; the runs of a cell are for the cell to make."""
+    """What kind of runs the settings ask for, and each of them; the runs of a cell are for the cell
+    to make.
+    """
     lists, count = lists_of(settings), settings.sweep.cross_validation
     if lists:
         cells = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
@@ -87,9 +93,11 @@ def _short(number: float) -> str:
 
 
 def run(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
-    """Make all runs, tell how they compare, then evaluate and predict with the best one as the phases say.
+    """Make all runs, log how they compare, then evaluate and predict with the best one as the
+    phases say.
 
-    run_one: the driver's, for one run. Returns the report, which is also written to run_report.json.
+    run_one: the driver's, for one run. Returns the report, which is also written to
+    run_report.json.
     """
     values = values_of(settings)
     check_sweep(settings, values["do_train"], values["do_eval"], values.get("do_predict", False))
@@ -105,9 +113,10 @@ def run(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, A
 def _evaluate_best(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
     """Evaluate and predict with the best run, as the phases say; returns the report of that."""
     folder = settings.phases.output_dir
-    # What the runs found in the data and left in flags.txt is taken over, as by any later run of the folder.
+    # What the runs found in the data and left in flags.txt is taken over, as by any later run of
+    # the folder.
     kept = remembered(type(settings), model_folder(folder), ())
-    # The seed is not remembered by a single run, but here it is what tells the best run from the others.
+    # The seed is not remembered by a single run, but here it is the difference between the runs.
     kept["random_seed"] = int(read_flags(os.path.join(model_folder(folder), names.FLAGS))["random_seed"])
     once: dict[str, Any] = {name: lists[0] for name, lists in lists_of(settings).items()}
     once |= {"do_train": False, "num_runs": 1, "eval_every": "", "early_stopping_patience": 0, "init_checkpoint": ""}
@@ -117,14 +126,14 @@ def _evaluate_best(task: Task, settings: TrainingSettings, run_one: RunOnce) -> 
 
 
 def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
-    """The runs, their table and best.json. Returns of the report: eval, of a grid the best cell's, else the means."""
+    """The runs, their table and best.json. Returns of the report: eval, of a grid the best cell's,
+    else the means.
+    """
     kind, planned = trials(settings)
     folder, overwrite = settings.phases.output_dir, settings.phases.overwrite_output_dir
     if overwrite and is_interrupted_overwriting(folder):
         settings, overwrite = changed(settings, {"overwrite_output_dir": False}), False
-        LOG.info(
-            "%s: going on with the runs that --overwrite_output_dir began; remove the folder to start over", folder
-        )
+        LOG.info("%s: resuming the runs that --overwrite_output_dir began; remove the folder to start over", folder)
     results = (_TABLES[kind], *((names.OUT_OF_FOLD, names.SUSPECTS) if kind == FOLDS else (names.BEST_FILE,)))
     files.check_can_write(folder, "output_dir")
     run_folder.check_sweep(folder, task.command, kind, results, overwrite)
@@ -138,11 +147,13 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
             result = _run_trial(task.again(own), own, run_one, folds.subset(number) if folds else None)
             reports.append(result.report)
             evaluations += [result.evaluation] if folds and result.evaluation else []
-            # Now, not before: run.json of the first run lists what its task writes, and a run that cannot begin leaves nothing.
+            # Now, not before: run.json of the first run lists what its task writes, and a run that
+            # cannot begin leaves nothing.
             if number == 1:
                 owned = (*results, *_results(folder, trial.folder))
                 run_folder.begin_sweep(folder, task.command, kind, owned, overwrite)
-            # The model of this run, with its compiled functions, refers to itself, and the result may refer to the model.
+            # The model of this run, with its compiled functions, refers to itself, and the result
+            # may refer to the model.
             del result
             gc.collect()
     if not any(reports):
@@ -164,7 +175,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
         LOG.log(RESULT, line)
     if best:
         best_checkpoint.write_choice(folder, best.folder, {"metric": metric, "value": best.metrics[metric]})
-        LOG.log(RESULT, "%s: the best %s; %s stands for it from here on", best.folder, metric, folder)
+        LOG.log(RESULT, "best run by %s: %s; %s now loads it", metric, best.folder, folder)
     if folds:
         folds.write(folder, evaluations)
     means, deviations = tables.mean_and_deviation([row.metrics for row in rows])
@@ -179,7 +190,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
 
 
 def _run_trial(task: Task, settings: TrainingSettings, run_one: RunOnce, data: DivisibleDataset | None) -> RunResult:
-    """One of the runs, `data` being that of a fold.
+    """One of the runs; `data` is the data of a fold.
 
     Its report is {} where its training diverged: the others are none the worse for it, but folds.
     """
@@ -218,6 +229,8 @@ def _changes(settings: Any, folder: str, trial: Trial) -> dict[str, Any]:
 
 
 def _results(folder: str, trial: str) -> list[str]:
-    """The files that a later prediction or evaluation writes into the folder, which a run's own run.json lists."""
+    """The files that a later prediction or evaluation writes into the folder, which a run's own
+    run.json lists.
+    """
     listed = (read_manifest(os.path.join(folder, trial)) or {}).get(FILES, [])
     return [name for name in listed if name not in _OF_ONE_RUN]

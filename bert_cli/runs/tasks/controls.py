@@ -1,4 +1,6 @@
-"""The groups of settings/controls.py in a run: what is refused, and what the model and its training are given."""
+"""The groups of settings/controls.py in a run: what is refused, and what the model and its training
+are given.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -33,10 +35,7 @@ def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes
     rates, layers = settings.rates, config.num_hidden_layers
     check_controls(settings)
     if settings.optimization.auto_batch and is_multi_worker(settings.devices.distribution_strategy):
-        raise InputError(
-            "--auto_batch is for one process, as others would wait for the one whose memory does not suffice; give "
-            "--gradient_accumulation_steps"
-        )
+        raise InputError("--auto_batch works in one process only; give --gradient_accumulation_steps")
     if isinstance(config, ModuleConfig):
         if not rates.is_default:
             raise InputError(
@@ -45,11 +44,11 @@ def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes
             )
         if settings.dropout != Dropout():
             raise InputError(
-                "--hidden_dropout_prob and --attention_dropout_prob are about a BERT; this module has a dropout of its own"
+                "--hidden_dropout_prob and --attention_dropout_prob apply to a BERT; this module has its own dropout"
             )
     elif freezes_encoder and not rates.is_default:
         raise InputError(
-            "--hub_trainable=false leaves nothing for --freeze_layers and --layerwise_lr_decay to be about"
+            "--hub_trainable=false cannot be combined with --freeze_layers or --layerwise_lr_decay: the whole encoder is frozen"
         )
     elif freezes_encoder and settings.dropout != Dropout():
         raise InputError(
@@ -60,7 +59,9 @@ def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes
 
 
 def update_rules(settings: TrainingSettings) -> dict[str, Any]:
-    """The fields of training.optimizers.hyperparameters.TrainingHyperparameters that say how a batch becomes an update."""
+    """The fields of training.optimizers.hyperparameters.TrainingHyperparameters that say how a
+    batch becomes an update.
+    """
     rules = settings.optimization
     is_adam = rules.optimizer == ADAM
     return {
@@ -85,7 +86,9 @@ def factors(
 
 
 def training_rule(settings: TrainingSettings, weights: tuple | None) -> "TrainingRule":
-    """The loss and dropout that the settings ask for. Imports TensorFlow. weights: what class_weights says of the task."""
+    """The loss and dropout that the settings ask for. Imports TensorFlow. weights: what
+    class_weights says of the task.
+    """
     from bert_cli.heads.losses import LossRule
     from bert_cli.heads.model import TrainingRule
 
@@ -101,9 +104,10 @@ def training_rule(settings: TrainingSettings, weights: tuple | None) -> "Trainin
 def class_weights(loss: Loss, problem_type: ProblemType, labels: Sequence[str], label_ids: np.ndarray) -> tuple | None:
     """The weight of each label in the loss, None for equal ones; the mean over all rows is 1.
 
-    label_ids: of all rows, see ProblemType.label_array. For labels that exclude each other a number for each of them: balanced
-    is rows / (labels · rows with it), as in scikit-learn. For multi-label classification, where each label is a question of
-    its own, a pair of numbers for each: of the rows without and with it. InputError for what has no meaning.
+    label_ids: of all rows, see ProblemType.label_array. For single-label classification a number
+    for each label: balanced is rows / (labels · rows with it), as in scikit-learn. For multi-label
+    classification, where each label is a question of its own, a pair of numbers for each: of the
+    rows without and with it. InputError for what has no meaning.
     """
     changed = ", ".join(f"--{flag}" for flag in changed_flags(loss))
     if problem_type.loss_refusal and changed:

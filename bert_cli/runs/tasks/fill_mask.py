@@ -25,7 +25,8 @@ class FillMaskSession(Session):
     """A BertPretrainer with its strategy and precision."""
 
     def __init__(self, config: BertConfig, devices: Devices, batch_size: int, top_k: int, vocab_size: int):
-        """batch_size: texts of full length that are computed at once; top_k: candidates for each mask.
+        """batch_size: texts of full length that are computed at once; top_k: candidates for each
+        mask.
 
         vocab_size: entries of the vocabulary; rows of the model beyond them are never a candidate.
         """
@@ -38,8 +39,8 @@ class FillMaskSession(Session):
         self._runner = self.runner(self._forward, spec.FILL_MASK)
 
     def load(self, checkpoint: CheckpointPath, trained_without: bool) -> None:
-        """Take the weights. A next-sentence head that is missing, or that was `trained_without` its loss, only counts
-        where it is asked for; InputError where anything else is missing.
+        """Take the weights. A next-sentence head that is missing, or that was `trained_without` its
+        loss, only counts where it is asked for; InputError where anything else is missing.
         """
         report = self._fill_to_predict(
             open_checkpoint(checkpoint),
@@ -52,16 +53,16 @@ class FillMaskSession(Session):
             self._no_next_sentence = f"{report.source} was trained with --no_nsp"
 
     def keep_best(self, top_k: int) -> None:
-        """Give so many candidates for each mask from now on."""
+        """Give `top_k` candidates for each mask from now on."""
         if top_k != self._top_k:
             self._top_k = top_k
             self._runner = self.runner(self._forward, spec.FILL_MASK)
 
     def check_next_sentence(self, place: str) -> None:
-        """InputError, naming `place`, where the model cannot tell whether a text follows another."""
+        """InputError, naming `place`, where the model has no next-sentence head."""
         if self._no_next_sentence:
             raise InputError(
-                f"{place}: {self._no_next_sentence}, so it cannot tell whether a text follows another; leave ||| out"
+                f"{place}: {self._no_next_sentence}, so it cannot predict whether a text follows another; leave ||| out"
             )
 
     def _forward(self, batch: dict) -> dict[str, tf.Tensor]:
@@ -74,8 +75,9 @@ class FillMaskSession(Session):
         return {"probabilities": best, "candidates": candidates, "follows": follows}
 
     def fill(self, sequences: RaggedFeatures, positions: np.ndarray) -> dict[str, np.ndarray]:
-        """positions int32 [n, P], 0 where a text has fewer masks -> `candidates` int32 and `probabilities` float32
-        [n, P, k], best first, and `follows` float32 [n], the probability that the second text follows the first.
+        """positions int32 [n, P], 0 where a text has fewer masks -> `candidates` int32 and
+        `probabilities` float32 [n, P, k], best first, and `follows` float32 [n], the probability
+        that the second text follows the first.
         """
         lengths = sequences.lengths
         groups = length_groups(lengths, self._batch_size * int(lengths.max()))
@@ -91,7 +93,8 @@ class FillMaskSession(Session):
 def masked_texts(
     session: FillMaskSession, texts: Iterable[tuple[str, str]], tokenizer: FullTokenizer, positions: int
 ) -> Iterator[tuple[str, MaskedText]]:
-    """(text, its tokens) of each (place for error messages, text), in order; `positions` are those of the model.
+    """(text, its tokens) of each (place for error messages, text), in order; `positions`: see the
+    model's config.
 
     InputError for a text that cannot be answered.
     """

@@ -24,7 +24,9 @@ Item = TypeVar("Item")
 
 
 def check_interactive_flags(values: dict, given: frozenset[str], phases: tuple[str, ...]) -> bool:
-    """True for a run that answers --text, --input_file or --explain. InputError unless the flags say one thing to do."""
+    """True for a run that answers --text, --input_file or --explain. InputError unless the flags
+    say one thing to do.
+    """
     asked = [name for name in (*phases, *_OF_TEXTS) if values.get(name)]
     if not asked:
         raise InputError(
@@ -52,7 +54,9 @@ def is_terminal(source: str) -> bool:
 
 
 def unknown_check(source: str | None, vocabulary: Vocabulary, flags: ModelFiles) -> Callable[[RaggedFeatures], None]:
-    """model_checks.check_first_unknown for the lines of a file or a pipe; what is typed is not checked."""
+    """model_checks.check_first_unknown for the lines of a file or a pipe; what is typed is not
+    checked.
+    """
     # Somebody who types sees what comes of it.
     if not source or is_terminal(source):
         return lambda sequences: None
@@ -71,7 +75,8 @@ def write_answers(
     size: int = CHUNK,
     empty: str | None = None,
 ) -> int:
-    """Write what `answer` says of each item as a line of JSON, in chunks of so many items; returns how many there were.
+    """Write what `answer` says of each item as a line of JSON, in chunks of `chunk` items; returns
+    the number of items.
 
     target: a path, or - for standard output. InputError with the text `empty` where there is none.
     """
@@ -96,10 +101,12 @@ def answer_lines(
     encoding: str,
     may_be_empty: bool = False,
 ) -> int:
-    """Write what `answer` says of each line as JSON, with its `index`, from 0; returns how many lines there were.
+    """Write what `answer` says of each line as JSON, with its `index`, from 0; returns how many
+    lines there were.
 
-    source, target: paths, or - for standard input and output. Lines are without their ends; blank ones are answered too.
-    At a terminal each line is answered at once. InputError for a source without a line, unless it may be empty.
+    source, target: paths, or - for standard input and output. Lines are without their ends; blank
+    ones are answered too. At a terminal each line is answered at once. InputError for a source
+    without a line, unless it may be empty.
     """
     name = input_name(source)
     with open_lines(source, encoding) as lines:

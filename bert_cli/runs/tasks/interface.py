@@ -1,4 +1,6 @@
-"""The interface between the run driver and a task: datasets, plans, evaluations, and the methods of a task."""
+"""The interface between the run driver and a task: datasets, plans, evaluations, and the methods of
+a task.
+"""
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,11 +24,13 @@ if TYPE_CHECKING:
 
 
 class Dataset:
-    """What a run has read, with its features; frozen. Each task has one of its own; what a task has no use for is empty.
+    """What a run has read, with its features; frozen. Each task has one of its own; what a task has
+    no use for is empty.
 
-    metrics: names of what an evaluation gives, by which one run can be better than another, the task's main one first.
-    trained_splits, evaluated_splits: names of the splits that a training and an evaluation read, as far as they are there.
-    prediction_files: names of what a prediction writes into output_dir; evaluation_files: of what an evaluation writes beside
+    metrics: names of what an evaluation gives, by which one run can be better than another, the
+    task's main one first. trained_splits, evaluated_splits: names of the splits that a training and
+    an evaluation read, as far as they are there. prediction_files: names of what a prediction
+    writes into output_dir; evaluation_files: of what an evaluation writes in addition to
     eval_results.txt.
     """
 
@@ -54,7 +58,9 @@ class Dataset:
         return {}
 
     def digest(self, names: Sequence[str]) -> str:
-        """A digest of the texts and labels of these splits; "" where none of them is held in memory."""
+        """A digest of the texts and labels of these splits; "" where none of them is held in
+        memory.
+        """
         known = self.statistics()
         return data_digest(known[name] for name in names if name in known)
 
@@ -74,17 +80,23 @@ class DivisibleDataset(Dataset):
     """A dataset with --cross_validation."""
 
     def strata(self) -> Sequence[str | float]:
-        """What the folds are to have in the same proportions, of each training row; see examples.splitting."""
+        """What the folds are to have in the same proportions, of each training row; see
+        examples.splitting.
+        """
         raise NotImplementedError
 
     def subset(self, held_out: np.ndarray) -> Self:
-        """The training rows but those held out, bool [n], as the training split, and those held out as the dev split."""
+        """The training rows but those held out, bool [n], as the training split, and those held out
+        as the dev split.
+        """
         raise NotImplementedError
 
     def write_folds(self, paths: tuple[str, str], folds: np.ndarray, evaluations: Sequence["Evaluation"]) -> int:
-        """Write out_of_fold.tsv and suspects.tsv to these paths; returns how many lines the second has.
+        """Write out_of_fold.tsv and suspects.tsv to these paths; returns how many lines the second
+        has.
 
-        folds: int64 [n], for each row the index in `evaluations` of the model that it was held out from.
+        folds: int64 [n], for each row the index in `evaluations` of the model that it was held out
+        from.
         """
         raise NotImplementedError
 
@@ -92,10 +104,11 @@ class DivisibleDataset(Dataset):
 class Plan(NamedTuple):
     """What a task says of its training, before TensorFlow is imported.
 
-    decided: what decides the result beside the flags that do (see flags.option), for the manifest. found: values of
-    flags that the run found by itself, for flags.txt. guesses: values of flags that its data gave, and that a later run
-    finds again in other data. labels: None for a task without. examples: rows in one pass over the data, 0 where there are
-    no passes. class_weights: see controls. batch_size: of a training that has less than one batch, None for
+    decided: what decides the result in addition to the flags that do (see flags.option), for the
+    manifest. found: values of flags that the run found by itself, for flags.txt. guesses: values of
+    flags that its data gave, and that a later run finds again in other data. labels: None for a
+    task without. examples: rows in one pass over the data, 0 where there are no passes.
+    class_weights: see controls. batch_size: of a training that has less than one batch, None for
     --train_batch_size.
     """
 
@@ -111,10 +124,12 @@ class Plan(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """results: for eval_results.txt. lines: further lines for the log. report: further entries of run_report.json.
+    """results: for eval_results.txt. lines: further lines for the log. report: further entries of
+    run_report.json.
 
-    examples(): what the report shows of single rows, computed only when it is wanted, in all processes. details: what the
-    task's prediction and cross-validation need of it, such as tuned thresholds and predictions.
+    examples(): what the report shows of single rows, computed only when it is wanted, in all
+    processes. details: what the task's prediction and cross-validation need of it, such as tuned
+    thresholds and predictions.
     """
 
     results: dict[str, Any]
@@ -127,10 +142,11 @@ class Evaluation(NamedTuple):
 class Comparison(NamedTuple):
     """Whether a model has learned something, by its evaluation.
 
-    baselines: by name, the metrics of simple predictors on the same rows, without `eval_`; the constant one comes first; {}
-    where the training rows are not known. is_varied: the labels of the rows differ, so that a constant is no good answer.
-    collapse: what all predictions have in common, "" where they differ; advice: what to do against that, "" for what
-    helps against any poor training.
+    baselines: by name, the metrics of simple predictors on the same rows, without `eval_`; the
+    constant one comes first; {} where the training rows are not known. is_varied: the labels of the
+    rows differ, so that a constant is no good answer. collapse: what all predictions have in
+    common, "" where they differ; advice: what to do against that, "" for what helps against any
+    poor training.
     """
 
     baselines: dict[str, dict[str, float]]
@@ -151,7 +167,8 @@ Data = TypeVar("Data", bound=Dataset)
 
 
 class Task(Generic[Model, Data]):
-    """What belongs to one command alone: methods from values to values, which keep nothing between calls.
+    """What belongs to one command alone: methods from values to values, which keep nothing between
+    calls.
 
     command: its name, for the manifest.
     """
@@ -163,7 +180,9 @@ class Task(Generic[Model, Data]):
         self.settings = settings
 
     def again(self, settings: Any) -> Self:
-        """A task of the same kind, with other settings, on the same data where that is in memory and no file."""
+        """A task of the same kind, with other settings, on the same data where that is in memory
+        and no file.
+        """
         return type(self)(settings)
 
     @property
@@ -177,7 +196,9 @@ class Task(Generic[Model, Data]):
         return cast(Model, load_model(settings.model, checkpoint, settings.encoding.max_seq_length, settings.hub))
 
     def read(self, model: Model, stack: contextlib.ExitStack) -> Data:
-        """Read what the phases need. All that can be wrong with flags and data is said here. stack: closes what stays open."""
+        """Read what the phases need. All that can be wrong with flags and data is said here. stack:
+        closes what stays open.
+        """
         raise NotImplementedError
 
     def plan(self, model: Model, data: Data) -> Plan:
@@ -185,7 +206,7 @@ class Task(Generic[Model, Data]):
         raise NotImplementedError
 
     def fine_tuning_plan(self, rows: int, examples: int, **values: Any) -> Plan:
-        """The plan of --num_train_epochs over so many rows; examples: see Plan, as the other values."""
+        """The plan of --num_train_epochs over `rows` rows; examples: see Plan, as the other values."""
         training, fine_tuning = self.settings.training, self.settings.fine_tuning
         assert fine_tuning.num_train_epochs is not None, "with_size_defaults has set it"
         asked = training.train_batch_size
@@ -195,18 +216,22 @@ class Task(Generic[Model, Data]):
         return Plan(steps, warmup_steps, examples=examples, **values)
 
     def make_model(self, model: Model, data: Data, compute_dtype: str, rule: "TrainingRule") -> "TaskModel":
-        """The encoder with the task's head, a keras.Model; its file in heads/ has the loss. rule: see TrainingRule."""
+        """The encoder with the task's head, a keras.Model; its file in heads/ has the loss. rule:
+        see TrainingRule.
+        """
         raise NotImplementedError
 
     def inference_head(self, model: Model, data: Data, flag: str) -> InferenceHead:
-        """The same head for inference engines; InputError, naming the flag that asks for one, where there is none."""
+        """The same head for inference engines; InputError, naming the flag that asks for one, where
+        there is none.
+        """
         raise NotImplementedError
 
     def training_input(self, data: Data, folder: str | None, resumes: bool, writes: bool) -> "RowInput | StreamInput":
         """What is trained on. Imports TensorFlow.
 
-        folder: of the run, where files may be kept; None for a dry run. resumes: the run goes on from a checkpoint. writes:
-        whether this process writes files.
+        folder: of the run, where files may be kept; None for a dry run. resumes: the run goes on
+        from a checkpoint. writes: whether this process writes files.
         """
         raise NotImplementedError
 
@@ -215,7 +240,7 @@ class Task(Generic[Model, Data]):
         raise NotImplementedError
 
     def compare(self, data: Data, evaluation: Evaluation) -> Comparison | None:
-        """The evaluation beside simple baselines; None for a task without them."""
+        """The evaluation compared with simple baselines; None for a task without them."""
         return None
 
     def guess_loss(self, data: Data) -> float | None:
@@ -223,5 +248,7 @@ class Task(Generic[Model, Data]):
         return None
 
     def predict(self, predictor: Predictor, data: Data, evaluation: Evaluation | None) -> dict[str, Any]:
-        """Write the files of the predictions; returns further entries of the report. evaluation: of the same run, if any."""
+        """Write the files of the predictions; returns further entries of the report. evaluation: of
+        the same run, if any.
+        """
         return {}

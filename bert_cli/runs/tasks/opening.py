@@ -34,9 +34,11 @@ def open_session(
     class_weights: tuple | None = None,
     batch_size: int | None = None,
 ) -> "Session":
-    """The task's model on its devices, its weights random or, with a checkpoint, still to be loaded. Imports TensorFlow.
+    """The task's model on its devices, its weights random or, with a checkpoint, still to be
+    loaded. Imports TensorFlow.
 
-    class_weights: of the loss, see controls.class_weights. batch_size: of the training; None where nothing is trained.
+    class_weights: of the loss, see controls.class_weights. batch_size: of the training; None where
+    nothing is trained.
     """
     setup_tensorflow()
     from bert_cli.runs.engine.session import Session
@@ -53,7 +55,9 @@ def open_session(
 
 
 def open_predictor(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
-    """As open_session where nothing is trained, for any --engine; inference engines need no TensorFlow."""
+    """As open_session where nothing is trained, for any --engine; inference engines need no
+    TensorFlow.
+    """
     if inference := settings.devices.inference:
         # Here, as what reads checkpoints takes a while, and others need it later.
         from bert_cli.runs.engine.inference_session import InferenceSession
@@ -64,7 +68,9 @@ def open_predictor(task: Task[Model, Data], model: Model, data: Data, settings: 
 
 
 def open_trained(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
-    """The task's model on its devices, with the weights of the checkpoint that was opened as `model`."""
+    """The task's model on its devices, with the weights of the checkpoint that was opened as
+    `model`.
+    """
     session = open_predictor(task, model, data, settings)
     session.load_trained(model.required_checkpoint)
     return session

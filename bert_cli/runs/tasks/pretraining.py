@@ -1,4 +1,6 @@
-"""What is of bert-pretrain alone: text or TFRecords, the two heads, accuracies of masked words and next sentences."""
+"""What is of bert-pretrain alone: text or TFRecords, the two heads, accuracies of masked words and
+next sentences.
+"""
 
 import contextlib
 import dataclasses
@@ -42,7 +44,9 @@ _OF_TEXT = ("masked_lm_prob", "do_whole_word_mask", "short_seq_prob", "eval_shar
 
 @dataclasses.dataclass(frozen=True)
 class PretrainingDataset(Dataset):
-    """`splits`: "train" and "held_out", as far as they are needed; text and records are streamed, so nothing is in memory."""
+    """`splits`: "train" and "held_out", as far as they are needed; text and records are streamed,
+    so nothing is in memory.
+    """
 
     evaluated_splits = ("held_out",)
 
@@ -68,7 +72,9 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
 
     @functools.cached_property
     def _inputs(self) -> dict[str, tuple[list[str], bool]]:
-        """By flag the paths of its files, and whether these are TFRecords; looked for once, as a pipe can be read once."""
+        """By flag the paths of its files, and whether these are TFRecords; looked for once, as a
+        pipe can be read once.
+        """
         patterns = {"input_file": self.settings.files.input_file, "eval_file": self.settings.task.eval_file}
         return {flag: find_files(pattern, flag) for flag, pattern in patterns.items() if pattern}
 
@@ -89,7 +95,8 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
             splits["train"] = splits["held_out"] = self._open_data("input_file", model, share)
             stack.enter_context(splits["train"])
         if phases.do_eval and (task.eval_file or "train" not in splits):
-            # The text that the model was trained on gives its held-out documents, any other one all of its documents.
+            # The text that the model was trained on gives its held-out documents, any other one all
+            # of its documents.
             trained_on = read_flags(os.path.join(model_folder(phases.output_dir), FLAGS))
             same = trained_on.get("input_file") == absolute_patterns(settings.files.input_file)
             share = task.eval_share if same and "eval_file" not in trained_on and not task.eval_file else 0.0
@@ -103,7 +110,9 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
         return PretrainingDataset(splits, model.optional_vocabulary, not task.no_nsp)
 
     def _open_data(self, flag: str, model: ModelBundle[BertConfig], share: float) -> Data:
-        """The data that --input_file or --eval_file names; share: of the documents of a text, held out for evaluation."""
+        """The data that --input_file or --eval_file names; share: of the documents of a text, held
+        out for evaluation.
+        """
         (paths, are_records), settings = self._inputs[flag], self.settings
         length, masking, seed = settings.encoding.max_seq_length, settings.masking, settings.seed.random_seed
         if are_records:

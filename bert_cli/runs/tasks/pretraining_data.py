@@ -1,4 +1,6 @@
-"""What bert-pretrain reads: TFRecord files, or plain text that is tokenized first. Both give the same kind of arrays."""
+"""What bert-pretrain reads: TFRecord files, or plain text that is tokenized first. Both give the
+same kind of arrays.
+"""
 
 import contextlib
 import tempfile
@@ -21,7 +23,9 @@ Position = tuple[int, int]
 
 
 def find_files(patterns: str, flag: str) -> tuple[list[str], bool]:
-    """Paths for --input_file or --eval_file, and whether they are TFRecord files. InputError for a mixture."""
+    """Paths for --input_file or --eval_file, and whether they are TFRecord files. InputError for a
+    mixture.
+    """
     paths = find_inputs(patterns, flag)
     kinds = [path != STANDARD and is_record_file(path) for path in paths]
     if any(kinds) and not all(kinds):
@@ -31,7 +35,9 @@ def find_files(patterns: str, flag: str) -> tuple[list[str], bool]:
 
 
 class PretrainingText:
-    """Instances drawn from plain text, to train on and, from other documents, to evaluate on; a context."""
+    """Instances drawn from plain text, to train on and, from other documents, to evaluate on; a
+    context.
+    """
 
     def __init__(
         self,
@@ -43,7 +49,9 @@ class PretrainingText:
         seed: int,
         encoding: str,
     ):
-        """share: of the documents, held out for evaluation; with 0 all are for both. pairs: of texts, else single texts."""
+        """share: of the documents, held out for evaluation; with 0 all are for both. pairs: of
+        texts, else single texts.
+        """
         with contextlib.ExitStack() as opened:
             folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="bert_cli-"))
             reading = Reading(tokenizer, files_end_documents=True)
@@ -81,8 +89,8 @@ class PretrainingText:
 
     def stream(self, batch_size: int, position: Position | None) -> Iterator[tuple[dict, Position]]:
         """Batches without end; a position is a shard and the instances taken of it."""
-        for rows, behind in self._training.stream(batch_size, position or (0, 0)):
-            yield self._training.format.features(rows), behind
+        for rows, following in self._training.stream(batch_size, position or (0, 0)):
+            yield self._training.format.features(rows), following
 
     def evaluation(self, most: int | None) -> tuple[int, bool, Iterator[dict]]:
         """As RecordSource.evaluation: one pass over the documents."""

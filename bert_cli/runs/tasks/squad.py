@@ -78,7 +78,7 @@ def trained_model(init_checkpoint: str | None, output_dir: str | None, strict: b
     if output_dir:
         return trained_checkpoint(init_checkpoint, output_dir, strict)
     if not init_checkpoint:
-        raise InputError("--output_dir or --init_checkpoint is needed: where a model trained by bert-squad stands")
+        raise InputError("--output_dir or --init_checkpoint is needed: the folder of a model trained by bert-squad")
     return find_checkpoint(init_checkpoint, strict=strict)
 
 
@@ -88,7 +88,7 @@ def score(version_2: bool, gold: dict, answers: dict[str, str], null_odds: dict[
 
 
 def score_file(settings: SquadSettings) -> dict:
-    """Score predictions_file, print the scores as JSON, and write them where there is an output_dir."""
+    """Score predictions_file, print the scores as JSON, and write them into an output_dir."""
     scoring, task, folder = settings.scoring, settings.task, settings.phases.output_dir
     for flag, path in (
         ("predict_file", settings.data.predict_file),
@@ -113,7 +113,7 @@ def score_file(settings: SquadSettings) -> dict:
 
 
 def kept_answers(folder: str, predict_file: str | None) -> dict[str, str]:
-    """New names of the answers in a folder that are to another predict_file, which a prediction would write over.
+    """New names of the answers to another predict_file in a folder, which would be overwritten.
 
     dev.predictions.json for predictions.json, if that answers the questions of dev.json.
     """
@@ -127,7 +127,7 @@ def kept_answers(folder: str, predict_file: str | None) -> dict[str, str]:
 
 @dataclasses.dataclass(frozen=True)
 class SquadDataset(Dataset):
-    """`windows` to train on ("train") or to answer ("predict"), the `examples` that they are cut from, and `gold` answers."""
+    """`windows` to train on ("train") or to answer ("predict"), their examples, and `gold` answers."""
 
     evaluated_splits = ("predict",)
 
@@ -251,7 +251,7 @@ class SquadTask(Task[AnyModel, SquadDataset]):
         return decoder.finish(data.examples["predict"], data.tokenizer, self.rules), rate
 
     def evaluate(self, predictor: Predictor, data: SquadDataset) -> Evaluation:
-        """Exact match and F1; details: what `_answers` returns, which `predict` writes without computing it again."""
+        """Exact match and F1; details: what `_answers` returns, which `predict` writes as it is."""
         predictions, rate = answered = self._answers(predictor, data)
         version_2 = self.settings.task.version_2_with_negative
         texts = {prediction.qas_id: prediction.text for prediction in predictions}
@@ -289,7 +289,7 @@ class SquadTask(Task[AnyModel, SquadDataset]):
 def fill(
     session: Predictor, decoder: Decoder, windows: SquadFeatures, batch_size: int, title: str | None = None
 ) -> float:
-    """Give the logits of all windows to their decoder; returns how many windows there were each second.
+    """Give the logits of all windows to their decoder; returns the number of windows per second.
 
     title: of the progress, None for none.
     """

@@ -1,4 +1,6 @@
-"""Questions that are asked one by one, for bert-squad: --question at the terminal, --input_file with JSON lines."""
+"""Questions that are asked one by one, for bert-squad: --question at the terminal, --input_file
+with JSON lines.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -42,8 +44,9 @@ def answer(
 def answer_record(example: SquadExample, prediction: Prediction) -> dict:
     """What JSON lines and the terminal say of an answer.
 
-    "answer" is "" for none; "start" and "end" are its characters in the context, (first, behind the last), and
-    "sentence" is the part of the context around it, all null for none. "probability" is that among the "nbest".
+    "answer" is "" for none; "start" and "end" are its characters in the context, (first, after the
+    last), and "sentence" is the part of the context around it, all null for none. "probability" is
+    that among the "nbest".
     """
     entries = prediction.nbest if prediction.found else [entry for entry in prediction.nbest if not entry.text]
     chosen = next((entry for entry in entries if entry.span == prediction.span), None)
@@ -82,7 +85,9 @@ def format_record(record: dict) -> list[str]:
 
 
 def run(settings: SquadSettings) -> dict:
-    """Answer what --question or --input_file ask; returns the record of a --question, else the number of answers."""
+    """Answer what --question or --input_file ask; returns the record of a --question, else the
+    number of answers.
+    """
     asked, source, target = settings.questions, settings.files.input_file, settings.files.output_file
     checkpoint = trained_model(settings.model.init_checkpoint, settings.phases.output_dir, settings.model.strict)
     task = SquadTask(settings)

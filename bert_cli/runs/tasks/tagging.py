@@ -1,4 +1,6 @@
-"""What is of bert-tag alone: its files of words and tags, its head, its scores, its files; and plain text to be tagged."""
+"""What is of bert-tag alone: its files of words and tags, its head, its scores, its files; and
+plain text to be tagged.
+"""
 
 import contextlib
 import itertools
@@ -133,7 +135,9 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
         return Evaluation(results, lines, report, examples, predictions)
 
     def predict(self, predictor: Predictor, data: TaggingDataset, evaluation: Evaluation | None) -> dict[str, Any]:
-        """Write test_predictions.txt, or .jsonl for JSON lines, and score them where the test file has tags."""
+        """Write test_predictions.txt, or .jsonl for JSON lines, and score them where the test file
+        has tags.
+        """
         split, batch_size = data.splits["test"], self.settings.inference.predict_batch_size
         predictions, rate = self._tag(predictor, data, split, batch_size, "predicting")
         report = {"predict_examples_per_second": rate, "decoding": self.settings.inference.decoding}
@@ -153,7 +157,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
 def log_probabilities(
     session: Predictor, features: TaggingFeatures, batch_size: int, title: str | None
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """(number of the window, float32 [S, L]) of every window; rows behind its tokens mean nothing."""
+    """(number of the window, float32 [S, L]) of every window; rows after its tokens mean nothing."""
     for rows, found in session.over(features, batch_size, title):
         yield from zip(rows.tolist(), found["log_probabilities"], strict=True)
 
@@ -166,7 +170,9 @@ def tag_examples(
     title: str | None = None,
     check: Callable[[RaggedFeatures], None] = lambda sequences: None,
 ) -> list[TagPrediction]:
-    """The tags of new sentences. title: of the progress; check: sees what was made of them before it is computed."""
+    """The tags of new sentences. title: of the progress; check: sees what was made of them before
+    it is computed.
+    """
     length, inference = settings.encoding.max_seq_length, settings.inference
     stride = window_stride(settings.task.doc_stride, length)
     features = tagging_features(examples, data.labels, data.tokenizer, length, stride)
@@ -183,7 +189,9 @@ def _scores(split: Split, predictions: list[TagPrediction]) -> tuple[dict, list[
 
 
 def tag_text(settings: TagSettings) -> dict:
-    """Tag --text or the lines of --input_file with a trained model; returns what the report would say."""
+    """Tag --text or the lines of --input_file with a trained model; returns what the report would
+    say.
+    """
     source, target, text = settings.files.input_file, settings.files.output_file, settings.new.text
     interactive.check_files(source, target)
     task = TaggingTask(settings)

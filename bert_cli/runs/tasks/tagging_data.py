@@ -1,4 +1,6 @@
-"""What bert-tag reads: which files, their sentences with tags in BIO, labels, windows, and the layers it was asked for."""
+"""What bert-tag reads: which files, their sentences with tags in BIO, labels, windows, and the
+layers it was asked for.
+"""
 
 import collections
 import dataclasses
@@ -43,9 +45,11 @@ class Split(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class TaggingDataset(DivisibleDataset):
-    """`labels`: in BIO, in the order of output_weights; `scheme`: what the tags of the files are written in.
+    """`labels`: in BIO, in the order of output_weights; `scheme`: what the tags of the files are
+    written in.
 
-    `layers`: of the encoder, which the classifier reads. `splits`: train, dev and test as far as they were asked for.
+    `layers`: of the encoder, which the classifier reads. `splits`: train, dev and test as far as
+    they were asked for.
     """
 
     labels: tuple[str, ...]
@@ -105,7 +109,9 @@ class TaggingDataset(DivisibleDataset):
 
 
 def find_file(given: str | None, data_dir: str, split: str) -> str:
-    """What --<split>_file names, else the file of `data_dir` with the split's name. InputError unless there is one."""
+    """What --<split>_file names, else the file of `data_dir` with the split's name. InputError
+    unless there is one.
+    """
     if given:
         files.check_readable(given, f"{split}_file")
         return given
@@ -135,7 +141,9 @@ def _read_test(path: str, task: Tagging, scheme: str | None, encoding: str) -> t
 
 
 def trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
-    """The labels of a trained model. InputError where its labels.txt is missing or has others than BIO."""
+    """The labels of a trained model. InputError where its labels.txt is missing or has others than
+    BIO.
+    """
     path = os.path.join(checkpoint.folder, LABELS)
     labels = read_labels(checkpoint)
     if labels is None:
@@ -149,7 +157,7 @@ def trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
 def read_data(
     settings: TagSettings, model: AnyModel, tables: Mapping[str, TaggingFile] = MappingProxyType({})
 ) -> TaggingDataset:
-    """Read the files that the settings ask for; a trained checkpoint tells the labels.
+    """Read the files that the settings ask for; a trained checkpoint gives the labels.
 
     tables: sentences in memory, by the names of the splits that they are instead of files.
     """
@@ -220,7 +228,7 @@ def describe(split: str, file: TaggingFile, features: TaggingFeatures, has_tags:
 
 
 def scheme_of(tag_scheme: str) -> str:
-    """What predicted tags are written in where nothing is read that would tell."""
+    """The scheme of predicted tags where no file is read that has one."""
     return "BIO" if tag_scheme == "auto" else tag_scheme
 
 
@@ -230,7 +238,8 @@ def model_layers(settings: TagSettings, model: AnyModel) -> tuple[int | str, ...
 
 
 def find_layers(given: str | None, freeze_encoder: bool, config: BertConfig | ModuleConfig) -> tuple[int | str, ...]:
-    """The layers that the classifier reads: those given, else the last, or the last four under a frozen encoder.
+    """The layers that the classifier reads: those given, else the last, or the last four under a
+    frozen encoder.
 
     InputError for one that the model does not have, or that is named twice.
     """

@@ -176,8 +176,8 @@ def test_intervals():
             True,
             "--early_stopping_patience counts evaluations during training; give --eval_every",
         ),
-        (EarlyStoppingFlags("epoch"), True, False, "--eval_every evaluates the data that is held out; add --do_eval"),
-        (EarlyStoppingFlags("5"), False, True, "--eval_every is about training; add --do_train"),
+        (EarlyStoppingFlags("epoch"), True, False, "--eval_every needs --do_eval, which reads the held-out data"),
+        (EarlyStoppingFlags("5"), False, True, "--eval_every needs --do_train"),
     ],
 )
 def test_what_does_not_go_together(early_stopping, train, evaluate, said):

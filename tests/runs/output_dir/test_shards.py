@@ -144,12 +144,12 @@ def test_flags_that_do_not_go_together(folder):
     assert check(input_file="a.txt,b.txt")
     assert not check(input_file=one)
     with pytest.raises(
-        InputError, match=r"^--shard is about several files: give --input_file or --predict_file a pattern"
+        InputError, match=r"^--shard needs several files: give --input_file or --predict_file a pattern"
     ):
         check(("shard",), input_file=one)
     with pytest.raises(InputError, match=r"^--output_file: give the name that the outputs begin with"):
         check(input_file=pattern, output_file="-")
-    with pytest.raises(InputError, match=r"^--resume is about one file, and --input_file names several"):
+    with pytest.raises(InputError, match=r"^--resume takes one file, but --input_file names several"):
         check(input_file=pattern, resume=True)
     strange = folder / "what?.txt"  # a file of this name is one file
     strange.write_text("")

@@ -66,7 +66,7 @@ def test_what_does_not_go_together(flags, parts):
 def test_auto_batch_is_for_one_process(monkeypatch):
     cluster = {"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 1}}
     monkeypatch.setenv("TF_CONFIG", json.dumps(cluster))
-    with pytest.raises(InputError, match="--auto_batch is for one process"):
+    with pytest.raises(InputError, match="--auto_batch works in one process"):
         controls.check(build(ClassifySettings, {"auto_batch": True}), CONFIG, False)
 
 

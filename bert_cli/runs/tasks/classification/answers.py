@@ -1,4 +1,6 @@
-"""The labels and thresholds that a classifier's predictions are read with: --threshold and thresholds.json."""
+"""The labels and thresholds that a classifier's predictions are read with: --threshold and
+thresholds.json.
+"""
 
 import dataclasses
 import os
@@ -17,7 +19,9 @@ from bert_cli.settings.groups import TUNED, Inference
 
 @dataclasses.dataclass(frozen=True)
 class Answers:
-    """The labels that a model's predictions are read with. tunes: an evaluation finds the thresholds, see `tuned`."""
+    """The labels that a model's predictions are read with. tunes: an evaluation finds the
+    thresholds, see `tuned`.
+    """
 
     problem_type: ProblemType
     labels: LabelSet
@@ -41,13 +45,14 @@ def make_answers(
 ) -> Answers:
     """The labels `names` with the thresholds of --threshold.
 
-    tunes: an evaluation comes first, which finds the thresholds of --threshold=tuned. Without one they are read from the
-    first of `folders` that has a thresholds.json; InputError where none has, and for thresholds of another problem type.
+    tunes: an evaluation comes first, which finds the thresholds of --threshold=tuned. Without one
+    they are read from the first of `folders` that has a thresholds.json; InputError where none has,
+    and for thresholds of another problem type.
     """
     if not problem_type.has_thresholds:
         if not settings.is_default_threshold:
             raise InputError(
-                f"--threshold={settings.threshold}: is about labels that do not exclude each other "
+                f"--threshold={settings.threshold}: applies to multi-label classification "
                 f"(--problem_type={MULTI_LABEL.name}), here it is {problem_type.name}; leave it out"
             )
         return Answers(problem_type, LabelSet(names))

@@ -1,4 +1,6 @@
-"""What simple predictors reach on the rows of an evaluation: the majority class or mean, and TF-IDF with a linear model."""
+"""What simple predictors reach on the rows of an evaluation: the majority class or mean, and TF-IDF
+with a linear model.
+"""
 
 import dataclasses
 from collections.abc import Sequence
@@ -15,7 +17,8 @@ from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, Sp
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-# Bounds with which the linear model takes seconds at most: of the training rows a sample, of each text its beginning.
+# Bounds with which the linear model takes seconds at most: of the training rows a sample, of each
+# text its beginning.
 _MOST_ROWS, _MOST_LABELED, _MOST_CHARACTERS = 10_000, 100_000, 4_000_000
 _TEXT = 1_000  # characters
 # Words, punctuation, and each character of scripts without blanks between words.
@@ -26,10 +29,12 @@ _LEFT_OUT = (*LOSSES, "eval_examples")
 def baselines(
     data: ClassificationDataset, dev: Split, answers: Answers, batch_size: int
 ) -> dict[str, dict[str, float]]:
-    """By baseline its metrics on the rows of `dev`, as those of the model but for losses, without `eval_`.
+    """For each baseline its metrics on the rows of `dev`: the metrics of the model but for losses,
+    without `eval_`.
 
-    {} where the training rows are not known. answers: the model's, whose thresholds are tuned for the linear model too, where
-    they are tuned. Deterministic: the sample of training rows is drawn with --random_seed.
+    {} where the training rows are not known. answers: the model's, whose thresholds are tuned for
+    the linear model too, where they are tuned. Deterministic: the sample of training rows is drawn
+    with --random_seed.
     """
     train = data.splits.get("train")
     if train is None:
@@ -64,7 +69,8 @@ def _metrics(plain: Answers, dev: Split, predicted: np.ndarray, batch_size: int,
 def _tfidf(
     data: ClassificationDataset, train: Split, dev: Split, outputs: int
 ) -> "tuple[np.ndarray, csr_matrix, csr_matrix] | None":
-    """(rows of the training sample, their TF-IDF of words and pairs of words, that of the dev rows).
+    """(rows of the training sample, their TF-IDF of words and pairs of words, TF-IDF of the dev
+    rows).
 
     None where no text has a word.
     """

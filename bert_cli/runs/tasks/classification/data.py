@@ -1,4 +1,4 @@
-"""The data of a bert-classify run: the files of a task, or a user's own, and the problem type that they decide."""
+"""The data of a bert-classify run: files of a task or a user's own, and their problem type."""
 
 import dataclasses
 import itertools
@@ -43,10 +43,10 @@ Examples = Sequence[ClassificationExample | ChoiceExample]
 
 @dataclasses.dataclass(frozen=True)
 class ClassificationData:
-    """labels: in the order of the output columns, () for a regression and a choice.
-    splits: of train, unlabeled, dev and test those that the phases need, and the other halves of the task that are there.
-    task: None for own files. found: values of flags that the data gave. guesses: columns of the training file that no flag
-    names.
+    """labels: in the order of the output columns, () for a regression and a choice. splits: of
+    train, unlabeled, dev and test those that the phases need, and the other halves of the task that
+    are there. task: None for own files. found: values of flags that the data gave. guesses: columns
+    of the training file that no flag names.
     """
 
     problem_type: ProblemType
@@ -58,7 +58,8 @@ class ClassificationData:
 
 
 def known_problem_type(settings: ClassifySettings) -> ProblemType | None:
-    """The problem type of the task, else of the flags, which later runs remember; None where the data decides it.
+    """The problem type of the task, else of the flags, which later runs remember; None where the
+    data decides it.
 
     InputError where two of them say something, and not the same.
     """
@@ -76,14 +77,14 @@ def known_problem_type(settings: ClassifySettings) -> ProblemType | None:
         _check_choice(settings)
         return MULTIPLE_CHOICE
     if settings.endings.choice_labels != AUTO:
-        raise InputError("--choice_labels is about --choice_columns, which is missing")
+        raise InputError("--choice_labels needs --choice_columns")
     return known
 
 
 def _check_choice(settings: ClassifySettings) -> None:
     """InputError for flags that say nothing of texts with endings."""
     if settings.sweep.cross_validation:
-        raise InputError("--cross_validation is about texts with labels or numbers, not about a choice of endings")
+        raise InputError("--cross_validation is not available for multiple choice")
     task, columns = settings.task.task_name, settings.columns
     for flag, is_given in (
         ("text_b_column", columns.text_b_column),
@@ -99,7 +100,7 @@ def _check_choice(settings: ClassifySettings) -> None:
 
 
 def check_submission(settings: ClassifySettings) -> None:
-    """InputError where --glue_submission is given and the leaderboard takes nothing of what is predicted."""
+    """InputError for --glue_submission where the leaderboard takes none of the predictions."""
     if not settings.inference.glue_submission:
         return
     name = settings.task.task_name
@@ -109,14 +110,14 @@ def check_submission(settings: ClassifySettings) -> None:
 
 
 def has_own_test(task: GlueTask | None, predict_file: str, test_file: str | None) -> bool:
-    """Whether the file to predict is a table of the user's own also where there is a task: its files have tabs, or endings."""
+    """Whether the file to predict is a user's own table even with a task: with tabs, or endings."""
     return bool(predict_file) or (
         task is not None and not task.problem_type.has_endings and not is_tab_separated(test_file or "")
     )
 
 
 class DataReader:
-    """Reads split by split; the first one with labels decides the labels and the problem type of the others."""
+    """Reads each split; the first one with labels decides labels and problem type of the others."""
 
     def __init__(
         self,
@@ -126,9 +127,9 @@ class DataReader:
         tables: Mapping[str, Table] = MappingProxyType({}),
         trained: TrainedColumns = NOT_TRAINED,
     ):
-        """labels: of the flag or of the model that is evaluated, None where neither has any. problem_type: None where the data
-        decides it. tables: splits in memory, by their names, which are read instead of files. trained: the columns of a
-        training run that is over.
+        """labels: of the flag or of the model that is evaluated, None where neither has any.
+        problem_type: None where the data decides it. tables: splits in memory, by their names,
+        which are read instead of files. trained: the columns of a training run that is over.
         """
         # One label is a question only where a text may also have none.
         if labels and len(labels) == 1 and not (problem_type and problem_type.has_thresholds):
@@ -144,7 +145,8 @@ class DataReader:
         self.choice_labels = settings.endings.choice_labels
         if problem_type and problem_type.has_endings:
             self.labels = ()
-        # A model without labels.txt, such as one of Google's, has its outputs in the order of the task.
+        # A model without labels.txt, such as one of Google's, has its outputs in the order of the
+        # task.
         elif self.task and labels is None and not settings.phases.do_train:
             self.labels = self.task.labels
 
@@ -152,8 +154,8 @@ class DataReader:
         """Read what the phases need."""
         settings, phases, data = self.settings, self.settings.phases, self.settings.data
         held_out = settings.dev_split.dev_split if data.dev_file is None and "dev" not in self.tables else None
-        # The train file first, as it decides labels and problem type. An evaluation alone also needs it where the dev split is
-        # a part of it; the same seed cuts the same rows.
+        # The train file first, as it decides labels and problem type. An evaluation alone also
+        # needs it where the dev split is a part of it; the same seed cuts the same rows.
         if phases.do_train or (phases.do_eval and held_out):
             examples = self._read("train", data.train_file)
             if held_out:
@@ -184,13 +186,14 @@ class DataReader:
         self.splits[split] = self._read(split, path, is_plain)
         other = split + self.task.other_half if self.task and not path else split
         if self.task and other != split:
-            # Google's run_classifier.py knows the matched half alone, so a folder made for it may lack the other one.
+            # Google's run_classifier.py knows the matched half alone, so a folder made for it may
+            # lack the other one.
             paths = [os.path.join(self.settings.data.data_dir, layout.file) for layout in self.task.splits[other]]
             if any(map(exists, paths)):
                 self.splits[other] = self._read(other, None)
 
     def _read(self, split: str, path: str | None, is_plain: bool = False) -> Examples:
-        """is_plain: the file is a user's own even where there is a task, and its labels are not looked at."""
+        """is_plain: the file is a user's own even with a task, and its labels are not read."""
         if self.problem_type and self.problem_type.has_endings:
             return self._read_choices(split, path, is_plain)
         layout_of = self._task_split(path) if is_plain else split
@@ -209,12 +212,12 @@ class DataReader:
             self.settings.text_form,
             needs_label=not is_plain,
         )
-        # The labels of the first split are those of all others: a dev file may lack a rare one.
+        # The labels of the first split hold for all others: a dev file may lack a rare one.
         self.labels = self.labels or find_labels(self.task_name, examples)
         return examples
 
     def _task_split(self, path: str | None) -> str | None:
-        """The split of the task in whose layout a file to predict is; None where it is a table of the user's own."""
+        """The split of the task whose layout a file to predict has; None for a user's own table."""
         if not (self.task and path) or self.settings.columns.text_column or format_of(path) in (CSV, JSONL):
             return None
         sample = list(itertools.islice(read_rows(path, "predict_file", self.settings.text_form, warns=False), SAMPLE))
@@ -232,7 +235,8 @@ class DataReader:
             )
         if not path:
             raise InputError(f"--{flag} is needed{_OTHERS[split]}, or --task_name for the files of a task")
-        # A file to predict comes from elsewhere than the training files, and may have a header where they have none.
+        # A file to predict comes from elsewhere than the training files, and may have a header
+        # where they have none.
         if is_plain:
             header = settings.data.predict_header or header
         return read_own_file(
@@ -240,7 +244,7 @@ class DataReader:
         )
 
     def _read_choices(self, split: str, path: str | None, is_plain: bool) -> Examples:
-        """As `_read`, of multiple choice. A file to predict has the columns of the flags, else those of the task."""
+        """As `_read`, for multiple choice; to predict, columns come from the flags, else the task."""
         settings, endings = self.settings, self.settings.endings
         if self.task and not (is_plain and endings.choice_columns):
             layout = self.task.splits[split][0]
@@ -255,7 +259,7 @@ class DataReader:
         file = self._own_file(split, path, is_plain, endings.choice_columns)
         if self.choice_labels == AUTO and file.has_labels and not is_plain:
             self.choice_labels = find_choice_labels(file)
-            LOG.info("%s: took %s for the right ending", path, CHOICE_LABELS[self.choice_labels])
+            LOG.info("%s: took %s for the label", path, CHOICE_LABELS[self.choice_labels])
         if split == "train":
             self._keep_columns(file, MULTIPLE_CHOICE)
             self.found["choice_labels"] = self.choice_labels
@@ -271,7 +275,8 @@ class DataReader:
         if self.labels is None and settings.phases.do_train and split == "train":
             self.labels = find_own_labels(file, problem_type, separator)
         elif self.labels is None and file.has_labels and split != "test":
-            # A model of a stranger: labels that are counted in the rows have no order of its outputs.
+            # A model of a stranger: labels that are counted in the rows have no order of its
+            # outputs.
             self.labels = problem_type.stated_labels(file.label_cells(separator))
             if self.labels is None:
                 raise InputError(f"{file.path}: the model has no labels.txt; give --labels in the order of its outputs")
@@ -280,7 +285,7 @@ class DataReader:
         return own_examples(file, problem_type, self.labels or (), separator, not is_plain)
 
     def _keep_columns(self, file: OwnFile, problem_type: ProblemType) -> None:
-        """Note the columns of the training file for flags.txt: those that flags name, and those that were guessed."""
+        """Note the columns of the training file for flags.txt, both given and guessed ones."""
         found = file.column_flags()
         self.guesses = {name: found.pop(name) for name in list(found) if getattr(self.settings.columns, name) is None}
         self.found = {**found, "problem_type": problem_type.name}

@@ -1,4 +1,6 @@
-"""What bert-classify has read: splits with their features, labels and problem type, and the files that follow from them."""
+"""What bert-classify has read: splits with their features, labels and problem type, and the files
+that follow from them.
+"""
 
 import dataclasses
 import functools
@@ -59,7 +61,9 @@ class Split:
 
     @functools.cached_property
     def ids(self) -> list[str]:
-        """What outputs call the rows: the ids that the file has, else the guids of the original, such as test-1."""
+        """What outputs call the rows: the ids that the file has, else the guids of the original,
+        such as test-1.
+        """
         return [each.identifier or guid for each, guid in zip(self.examples, self.features.guids, strict=True)]
 
     def row_text(self, row: int) -> dict[str, Any]:
@@ -72,7 +76,9 @@ class Split:
         return named | {"text": shortened(example.text_a)} | second
 
     def text_columns(self, decisions: Sequence[Any]) -> dict[str, Column]:
-        """The columns of texts in predictions.tsv; decisions: of a choice, the indices of the endings that were chosen."""
+        """The columns of texts in predictions.tsv; decisions: of a choice, the indices of the
+        endings that were chosen.
+        """
         if choices := self.choices:
             endings = [each.endings[chosen] for each, chosen in zip(choices, decisions, strict=True)]
             return {"text": [each.context for each in choices], "ending": endings}
@@ -82,7 +88,8 @@ class Split:
         """The rows for --dry_run."""
         labels, sequences = [each.label for each in self.examples], self.features.sequences
         if isinstance(self.features, ChoiceFeatures):
-            # Endings are cut to the length of a sequence while they are tokenized, so the lengths are those after cutting.
+            # Endings are cut to the length of a sequence while they are tokenized, so the lengths
+            # are those after cutting.
             return SplitStatistics(
                 [(each.context, each.endings) for each in self.choices], labels, sequences.lengths, "sequence"
             )
@@ -129,9 +136,9 @@ def make_split(
 class ClassificationDataset(DivisibleDataset):
     """What is classified, and how.
 
-    answers: the problem type, its labels and their thresholds. splits: those that are needed, dev_mismatched and
-    test_mismatched of mnli among them where their files are there; none for new texts. glue_task: None for own files. found,
-    guesses: see data.ClassificationData.
+    answers: the problem type, its labels and their thresholds. splits: those that are needed,
+    dev_mismatched and test_mismatched of mnli among them where their files are there; none for new
+    texts. glue_task: None for own files. found, guesses: see data.ClassificationData.
     """
 
     trained_splits = _TRAINED
@@ -169,7 +176,9 @@ class ClassificationDataset(DivisibleDataset):
         return (*names, TEACHER) if self.teacher else tuple(names)
 
     def names(self, split: str) -> list[str]:
-        """Names of the two tables of a half of the test data, and of the submission, where there is to be one."""
+        """Names of the two tables of a half of the test data, and of the submission, where there is
+        to be one.
+        """
         half, inference = split.removeprefix("test"), self.settings.inference
         table = f"{PREDICTIONS_TABLE.removesuffix('.tsv')}{half}.{inference.output_format}"
         names = [f"{TEST_RESULTS.removesuffix('.tsv')}{half}.tsv", table]
@@ -180,7 +189,8 @@ class ClassificationDataset(DivisibleDataset):
     @property
     def metrics(self) -> tuple[str, ...]:
         known = known_metrics(self.problem_type.metrics, self.glue_task.metric if self.glue_task else None)
-        # Sorted, so that the matched half, which has no suffix, comes first and has the main metric.
+        # Sorted, so that the matched half, which has no suffix, comes first and has the main
+        # metric.
         halves = sorted(name.removeprefix("dev") for name in self.halves("dev"))
         return tuple(f"{name}{half}" for half in halves or [""] for name in known)
 
@@ -196,7 +206,8 @@ class ClassificationDataset(DivisibleDataset):
 
     def training_features(self) -> ClassificationFeatures | ChoiceFeatures:
         """The features of all training examples: of the train split, then of texts without labels."""
-        # Texts without labels come last, so that the first rows are those with a label; see with_teacher.
+        # Texts without labels come last, so that the first rows are those with a label; see
+        # with_teacher.
         parts = [self.splits[name].features for name in _TRAINED if name in self.splits]
         texts = [part for part in parts if isinstance(part, ClassificationFeatures)]
         return joined(*texts) if len(texts) > 1 else parts[0]
@@ -220,7 +231,7 @@ class ClassificationDataset(DivisibleDataset):
         return [self.problem_type.stratum(example.label) for example in self.splits["train"].examples]
 
     def subset(self, held_out: np.ndarray) -> "ClassificationDataset":
-        # Tuned anew for each fold: thresholds from other rows would have seen the held-out ones.
+        # Tuned for each fold: thresholds from other rows would have seen the held-out ones.
         answers = make_answers(self.problem_type, self.labels, self.settings.inference, True, [])
         train, splits = self.splits["train"], {}
         assert isinstance(train.features, ClassificationFeatures), "a choice is refused before it is read"
@@ -233,7 +244,7 @@ class ClassificationDataset(DivisibleDataset):
     def write_predictions(self, paths: Sequence[str], split: Split, found: dict[str, Any], answers: Answers) -> None:
         """Write the files of `names` to these paths; found: the model's predictions for the split.
 
-        answers: those of the dataset, or what an evaluation of the same run has made of them.
+        answers: as the dataset has them, or what an evaluation of the same run has made of them.
         """
         problem_type, labels = answers.problem_type, answers.labels
         decisions = problem_type.decisions(found, labels)

@@ -1,4 +1,6 @@
-"""The teacher of --distill_from: a trained classifier, and what it says of the training data, computed once for a run."""
+"""The teacher of --distill_from: a trained classifier, and what it says of the training data,
+computed once for a run.
+"""
 
 import dataclasses
 import os
@@ -20,8 +22,8 @@ from bert_cli.problem_types.problem_type import ProblemType
 class Teacher:
     """A trained classifier whose probabilities a student learns.
 
-    identity: its name in the manifest of a run. predict(examples): its probabilities, float32 [n, outputs]. columns: its
-    outputs that belong to the student's labels, in their order.
+    identity: its name in the manifest of a run. predict(examples): its probabilities, float32 [n,
+    outputs]. columns: its outputs that belong to the student's labels, in their order.
     """
 
     identity: str
@@ -40,15 +42,17 @@ class Teacher:
     ) -> DistillationFeatures:
         """The features with the teacher's logits of each example, in the student's order of labels.
 
-        label_count: the first so many examples have labels.
+        label_count: the number of examples with labels, which come first.
 
-        A run that starts computes them and leaves them in its folder, and a run that goes on reads them there: the teacher is
-        not needed any more. writes: whether this process writes files. folder: None for a dry run.
+        A run that starts computes them and leaves them in its folder, and a run that goes on reads
+        them there: the teacher is not needed any more. writes: whether this process writes files.
+        folder: None for a dry run.
         """
         shape, path = (len(examples), len(self.columns)), os.path.join(folder or "", TEACHER)
         if folder is None:
-            # Any logits take the same time in a step, and the teacher may take longer than the whole dry run.
-            LOG.info("the time that is told is without that of the teacher, which sees each row once")
+            # Any logits take the same time in a step, and the teacher may take longer than the
+            # whole dry run.
+            LOG.info("the estimate excludes the teacher's single pass over the data")
             logits = np.zeros(shape, np.float32)
         elif resumes and files.exists(path):
             logits = read_logits(path, shape)

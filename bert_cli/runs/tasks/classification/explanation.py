@@ -1,4 +1,6 @@
-"""Which words of a text mattered to a classifier: the rows of features.occlusion, computed, and what is said of them."""
+"""Which words of a text mattered to a classifier: the rows of features.occlusion, computed, and
+what is said of them.
+"""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -27,12 +29,14 @@ def explain(
     batch_size: int,
     budget: int = BUDGET,
 ) -> dict[str, Any]:
-    """The most probable label of a text, or the number, and the share of each word in its score, ready for JSON.
+    """The most probable label of a text, or the number, and the share of each word in its score,
+    ready for JSON.
 
-    {"label", "probability"}, for multi-label classification {"labels", "explained_label", "probability"}, or {"value"};
-    "score" of the text, "masked_score" of the text with all words masked, and
-    "words", [{"word", "share"}] in the order of the text, "text_b" at those of the second one. The shares add up to
-    score − masked_score. budget: about how many rows are computed.
+    {"label", "probability"}, for multi-label classification {"labels", "explained_label",
+    "probability"}, or {"value"}; "score" of the text, "masked_score" of the text with all words
+    masked, and "words", [{"word", "share"}] in the order of the text, with "text_b" for words of
+    the second text. The shares add up to score − masked_score. budget: about how many rows are
+    computed.
     """
     problem_type, labels, tokenizer = data.problem_type, data.answers.labels, data.tokenizer
     tokens = word_tokens(*texts, tokenizer, session.max_seq_length)
@@ -58,10 +62,10 @@ def explain(
 def explained_examples(
     session: "Predictor", data: ClassificationDataset, split: Split, found: Found, batch_size: int
 ) -> EvalExamples:
-    """What the report shows of the rows of a split with these predictions, some of them with `explain` as "explanation":
-    short ones, mistakes first.
+    """What the report shows of the rows of a split with these predictions, some of them with
+    `explain` as "explanation": short ones, mistakes first.
 
-    All processes of a run take part: those of the rows that are computed are the same for all.
+    All processes of a run take part: the rows that are computed are the same for all.
     """
     problem_type = data.problem_type
     examples = classification_examples(
@@ -72,7 +76,8 @@ def explained_examples(
         return examples
     texts = [row for row in examples.rows if "text" in row]
     short = [row for row in texts if len(f"{row['text']} {row.get('text_b', '')}".split()) <= DEV_WORDS]
-    # The largest surprises and the least: what misled the model, and what it goes by where it is right.
+    # The largest surprises and the least: what misled the model, and what it goes by where it is
+    # right.
     short.sort(key=lambda row: -problem_type.row_surprise(row))
     half = DEV_ROWS // 2
     for row in short[:half] + short[half:][-half:]:
@@ -91,7 +96,9 @@ def _answer(record: Mapping[str, Any]) -> str:
 
 
 def coloured(record: Mapping[str, Any]) -> Any:
-    """A text for a rich console: the words, green where they speak for the answer and red where against it."""
+    """A text for a rich console: the words, green where they speak for the answer and red where
+    against it.
+    """
     from rich.text import Text
 
     text = Text()

@@ -33,7 +33,9 @@ _Check = Callable[[Sequence[TextLine], ClassificationFeatures], None]
 
 
 def answer_texts(settings: ClassifySettings) -> dict:
-    """Classify --text, --explain or the lines of --input_file with a trained model; returns what the report would say."""
+    """Classify --text, --explain or the lines of --input_file with a trained model; returns what
+    the report would say.
+    """
     source, target = settings.files.input_file, settings.files.output_file
     is_sharded = files.is_pattern(source)
     if not is_sharded:
@@ -73,12 +75,14 @@ def answer_texts(settings: ClassifySettings) -> dict:
 
 
 def _dataset(settings: ClassifySettings, task: ClassificationTask, model: AnyModel) -> ClassificationDataset:
-    """The labels of a trained model, without rows. InputError for a model that texts alone are not enough for."""
+    """The labels of a trained model, without rows. InputError for a model that texts alone are not
+    enough for.
+    """
     checkpoint, problem_type = model.required_checkpoint, task.trained_problem_type(model)
     if problem_type.has_endings:
         raise InputError(
-            f"--{'input_file' if settings.files.input_file else 'text'}: the model in {checkpoint.folder} chooses one of "
-            "several endings; give the texts with their endings as a --predict_file, with --do_predict"
+            f"--{'input_file' if settings.files.input_file else 'text'}: the model in {checkpoint.folder} is a "
+            "multiple-choice model; give the texts with their endings as a --predict_file, with --do_predict"
         )
     labels = trained_labels(settings.encoding.labels or (), checkpoint)
     if not labels and settings.task.task_name:
@@ -98,7 +102,9 @@ def _read_table(settings: ClassifySettings, model: AnyModel, data: Classificatio
 
 
 def _given_text(settings: ClassifySettings, model: AnyModel, is_for_pairs: bool) -> TextLine:
-    """The text or pair of the flags. InputError for a single text where the model was trained on pairs."""
+    """The text or pair of the flags. InputError for a single text where the model was trained on
+    pairs.
+    """
     new = settings.new
     if is_for_pairs and not new.text_b:
         raise InputError(
@@ -128,7 +134,9 @@ class _Answering:
             yield _texts(line) | problem_type.record(numbers, row, labels)
 
     def answer_file(self, source: str, target: str, may_be_empty: bool = False) -> None:
-        """Write the answers to the lines of a file, or to the rows of a table; see interactive.answer_lines."""
+        """Write the answers to the lines of a file, or to the rows of a table; see
+        interactive.answer_lines.
+        """
         if is_table(source):
             self.answer_table(_read_table(self.settings, self.model, self.data, source), source, target)
             return
@@ -146,7 +154,9 @@ class _Answering:
         interactive.answer_items(iter(lines), target, lambda chunk: self.answer(chunk, check))
 
     def _check(self, source: str) -> _Check:
-        """Warns once of unknown words, and once of a single text where the model was trained on pairs."""
+        """Warns once of unknown words, and once of a single text where the model was trained on
+        pairs.
+        """
         check_unknown = interactive.unknown_check(source, self.model.vocabulary, self.settings.model)
         numbers = itertools.count(1)
         single: list[int] = []

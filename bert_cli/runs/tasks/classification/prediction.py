@@ -40,8 +40,8 @@ def shard_plan(
     names: Sequence[str],
     deciding: Sequence[str],
 ) -> shards.ShardPlan:
-    """The plan of several input files; see shards.ShardPlan.make. flags: of the files to read and of the outputs `names`;
-    deciding: the flags that decide the numbers.
+    """The plan of several input files; see shards.ShardPlan.make. flags: of the files to read and
+    of the outputs `names`; deciding: the flags that decide the numbers.
     """
     values, checkpoint = values_of(settings), model.required_checkpoint
     facts = {name: values[name] for name in deciding} | model.fingerprint
@@ -54,7 +54,8 @@ def shard_plan(
 
 
 def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
-    """Write the tables of --do_predict for each file of --predict_file; returns how many there were.
+    """Write the tables of --do_predict for each file of --predict_file; returns how many there
+    were.
 
     There is no report, and no lock: other processes work in the same output_dir, on other shards.
     """
@@ -67,7 +68,7 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
     labels = trained_labels(settings.encoding.labels or (), checkpoint)
     whole = task.for_new_texts(model, labels, [folder, *run_folders(checkpoint)])
     files.make_directory(folder)
-    # The names of a run that is not sharded, from which the plan makes those of each shard.
+    # The names of a run that is not sharded, from which the plan makes the names of each shard.
     names = [os.path.join(folder, name) for name in whole.names("test")]
     plan = shard_plan(settings, model, whole, ("predict_file", "output_dir"), names, OF_TABLES)
     todo, session = plan.todo(), None

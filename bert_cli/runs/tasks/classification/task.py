@@ -70,7 +70,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         return ClassificationDataset(self.settings, answers, model.tokenizer)
 
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> ClassificationDataset:
-        """Labels are those of the checkpoint where it is trained."""
+        """Labels come from the checkpoint where it is trained."""
         settings, phases = self.settings, self.settings.phases
         known = self._known
         # Before any file is read: a wrong combination of flags is reported at once.
@@ -107,7 +107,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         features, lower = data.training_features(), model.tokenizer.do_lower_case
         sequences, problem_type = features.sequences, data.problem_type
         labels = data.labels or None
-        # A name with a comma cannot be given as a flag; such labels come from the data and are found there again.
+        # A name with a comma cannot be given as a flag; such labels come from the data and are
+        # found there again.
         has_comma = any("," in label for label in data.labels)
         decided = {
             "labels": list(labels) if labels else None,
@@ -127,7 +128,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
     def make_model(
         self, model: AnyModel, data: ClassificationDataset, compute_dtype: str, rule: "TrainingRule"
     ) -> "TaskModel":
-        # Here, as heads import TensorFlow, which takes seconds and is not needed where a flag is wrong.
+        # Here, as heads import TensorFlow, which takes seconds and is not needed where a flag is
+        # wrong.
         from bert_cli.heads import classification as heads
         from bert_cli.heads.losses import Distillation
         from bert_cli.heads.model import NetworkOptions
@@ -156,7 +158,9 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
     def training_input(
         self, data: ClassificationDataset, folder: str | None, resumes: bool, writes: bool
     ) -> "RowInput":
-        """The training rows, with a teacher's logits where there is one; it computes them here, once for a run."""
+        """The training rows, with a teacher's logits where there is one; it computes them here,
+        once for a run.
+        """
         from bert_cli.runs.engine.training_inputs import RowInput
 
         features = data.training_features()
@@ -170,9 +174,11 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         return RowInput(features, self.settings.inference.eval_batch_size)
 
     def evaluate(self, predictor: Predictor, data: ClassificationDataset) -> Evaluation:
-        """Metrics and scores of each label; of a second half the same, its name after that of each metric.
+        """Metrics and scores of each label; of a second split the same, its name after the name of
+        each metric.
 
-        details: the answers, with the thresholds that were tuned, and what the model found of the first half.
+        details: the answers, with the thresholds that were tuned, and what the model found of the
+        first half.
         """
         batch_size, task = self.settings.inference.eval_batch_size, data.glue_task
         metrics: dict[str, Any] = {}
@@ -183,7 +189,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         for name in data.halves("dev"):
             split, half = data.splits[name], name.removeprefix("dev")
             found = predictor.infer(split.features, batch_size, "evaluating")
-            # Of two halves the thresholds of the last one are kept, but no task of two halves has thresholds.
+            # Of two halves the thresholds of the last one are kept, but no task of two halves has
+            # thresholds.
             answers = answers.tuned(split.features.label_ids, found)
             scores = answers.problem_type.evaluate(split.features.label_ids, found, answers.labels, batch_size)
             metrics |= {f"{key}{half}": value for key, value in scores.metrics.items()}
@@ -224,7 +231,9 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
     def predict(
         self, predictor: Predictor, data: ClassificationDataset, evaluation: Evaluation | None
     ) -> dict[str, Any]:
-        """Write test_results.tsv, predictions.tsv or what it is to be, and the submission; of a second half the same."""
+        """Write test_results.tsv, predictions.tsv or what it is to be, and the submission; of a
+        second half the same.
+        """
         # With the thresholds that the evaluation of the same run has tuned.
         answers = evaluation.details[0] if evaluation else data.answers
         rate = 0.0
@@ -239,7 +248,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
 
 
 def load_teacher(settings: ClassifySettings, labels: tuple[str, ...], problem_type: ProblemType) -> Teacher:
-    """The teacher of --distill_from, for a student of these labels. No TensorFlow until it predicts.
+    """The teacher of --distill_from, for a student of these labels. No TensorFlow until it
+    predicts.
 
     InputError where there is none, or where its problem type or labels are others.
     """
@@ -248,7 +258,8 @@ def load_teacher(settings: ClassifySettings, labels: tuple[str, ...], problem_ty
         raise InputError(f"--distill_from: {problem_type.distillation_refusal}")
     checkpoint = find_checkpoint(given, "distill_from")
     check_command(checkpoint, ClassificationTask.command)
-    # The group has fields that are flags of other commands only; a value of one of these would be refused.
+    # The group has fields that are flags of other commands only; a value of one of these would be
+    # refused.
     own_fields = {field.name for field in dataclasses.fields(settings.devices)}
     devices = {name: value for name, value in values_of(settings).items() if name in own_fields}
     own, model = load_with_settings(checkpoint, ClassifySettings, devices)
@@ -261,7 +272,7 @@ def load_teacher(settings: ClassifySettings, labels: tuple[str, ...], problem_ty
         raise InputError(
             f"--distill_from={given}: is a model of {data.problem_type.name}, and {problem_type.name} is to be trained"
         )
-    # The order may differ: Teacher.columns brings the teacher's outputs into that of the student.
+    # The order may differ: Teacher.columns brings the teacher's outputs into the student's order.
     if set(data.labels) != set(labels):
         raise InputError(
             f"--distill_from={given}: its labels are {', '.join(data.labels) or 'not known'}, and those to be trained "
@@ -270,7 +281,8 @@ def load_teacher(settings: ClassifySettings, labels: tuple[str, ...], problem_ty
 
     def predict(examples: Sequence[ClassificationExample]) -> np.ndarray:
         features = data.features(examples)
-        # TensorFlow also where --engine asks for onnxruntime: the student is trained with it in the same process.
+        # TensorFlow also where --engine asks for onnxruntime: the student is trained with it in the
+        # same process.
         session = opening.open_session(task, model, data, own)
         session.load_trained(checkpoint)
         batch_size = own.inference.predict_batch_size

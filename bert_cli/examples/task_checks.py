@@ -1,0 +1,90 @@
+"""Checks of the cells of a task's file: its first row, its text column, its labels; all errors say `file:line`."""
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
+from bert_cli.base.messages import listed, more, quoted
+from bert_cli.examples import tables
+from bert_cli.examples.glue import FileLayout
+from bert_cli.examples.tables import Row
+
+
+def check_first_row(
+    path: str, rows: list[Row], layout: FileLayout, header: str, has_header: bool, known: tuple[str, ...] | None
+) -> None:
+    """InputError in `auto`, a warning otherwise, where the first row does not look like what it is
+    taken for.
+    """
+    first, others = rows[0], rows[1:]
+    found = ""
+    if has_header:
+        labels = [*(known or ()), *layout.aliases]
+        reason = tables.data_reason(first, others, labels, layout.key_columns)
+        found = reason and f"looks like data ({reason}) but is skipped as a header"
+        advice = "give --header=no if it is data, --header=yes if it is a header"
+    elif layout.label is not None:
+        reason = tables.header_reason(first, others, known, layout.key_columns)
+        found = reason and f"looks like a header ({reason}) but is read as data"
+        advice = "give --header=yes if it is a header, --header=no if it is data"
+    if found and header == "auto":
+        raise InputError(f"{path}:{first.line}: the first row {found}; {advice}")
+    if found:
+        LOG.warning("%s:%d: the first row %s, as --header=%s says", path, first.line, found, header)
+    elif has_header:
+        names = ", ".join(quoted(cell, 20) for cell in first.cells[:12])
+        LOG.info("%s:%d: skipped the header row: %s", path, first.line, names)
+
+
+def check_text_column(path: str, rows: list[Row], layout: FileLayout, known: tuple[str, ...]) -> None:
+    """InputError where the column of the texts in an unlabelled file (id, text) holds labels or
+    ids.
+
+    The original reads them as texts. It happens with files laid out as train.tsv (id, label, mark,
+    text), as `text, label`, or with a column of row numbers before the id. There all cells of the
+    column are known labels or numbers, and the rows have four columns or a sentence in some other
+    column.
+    """
+    body = rows[1:] or rows
+    if not all(row.cell(layout.text_a) in known or tables.is_number(row.cell(layout.text_a)) for row in body):
+        return
+    if min(len(row.cells) for row in body) >= 4 or any(tables.is_sentence_like(c) for row in body for c in row.cells):
+        raise InputError(
+            f"{path}:{body[0].line}: column {layout.text_a + 1} holds labels or numbers "
+            f"({quoted(body[0].cell(layout.text_a))}) where the text is expected; "
+            "lay the file out as id<TAB>text under a header row"
+        )
+
+
+def check_labels(path: str, rows: list[Row], layout: FileLayout, column: int, known: tuple[str, ...] | None) -> None:
+    """InputError for rows whose label is empty or not among `known`; None: any label without blanks
+    at its ends.
+    """
+    labelled = [(row.line, row.cells[column]) for row in rows]
+    empty = [(line, label) for line, label in labelled if not label.strip()]
+    where = "the last column" if column < 0 else f"column {column + 1}"
+    tables.refuse_rows(path, empty, lambda _: f"the label in {where} is empty", "every row needs one")
+    if known is not None:
+        unknown = [(line, label) for line, label in labelled if layout.aliases.get(label, label) not in known]
+        advice = "correct it, or name all labels with --labels"
+        tables.refuse_rows(path, unknown, lambda label: f"label {quoted(label)} is not among {listed(known)}", advice)
+        return
+    padded = [(line, label) for line, label in labelled if label != label.strip()]
+    tables.refuse_rows(
+        path, padded, lambda label: f"label {quoted(label)} has a space at its end or start", "remove it"
+    )
+    distinct = len({label for _, label in labelled})
+    if distinct > 20 and distinct > len(rows) / 2:
+        line, label = labelled[0]
+        raise InputError(
+            f"{path}:{line}: column {column + 1} holds {distinct} different labels in {len(rows)} rows "
+            f"({quoted(label)}); check the order of the columns ({layout.columns}), or name all labels with --labels"
+        )
+
+
+def check_numbers(path: str, rows: list[Row], column: int) -> None:
+    """InputError for the first row whose label is no decimal."""
+    wrong = [(row.line, row.cells[column]) for row in rows if not tables.is_number(row.cells[column])]
+    if wrong:
+        line, label = wrong[0]
+        raise InputError(
+            f"{path}:{line}: column {column + 1} is {quoted(label)}, a decimal such as 2.5 is needed{more(wrong)}"
+        )
