@@ -75,7 +75,8 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
                 "--reserved_tokens cannot be used with --extend: its tokens stay as they are; leave it out"
             )
         return values
-    vocab_size, first = values["vocab_size"] or VOCAB_SIZE, first_tokens(reserved)
+    vocab_size = values["vocab_size"] or VOCAB_SIZE
+    first = first_tokens(reserved)
     if vocab_size <= len(first):
         raise InputError(
             f"--vocab_size={vocab_size} is too small: {len(first)} special and reserved tokens come before the tokens of the "
@@ -87,7 +88,8 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 def run(settings: BuildVocabSettings) -> dict:
     """Do what the settings say; returns the figures of the table."""
     began = time.monotonic()
-    size, output_file = settings.size, settings.files.output_file
+    size = settings.size
+    output_file = settings.files.output_file
     inputs = find_inputs(settings.files.input_file) if settings.files.input_file else []
     # The vocabulary that is extended may not be written over: ids would be lost with it.
     files.check_output_files([output_file], [*inputs, *([size.extend] if size.extend else [])])
@@ -102,7 +104,8 @@ def run(settings: BuildVocabSettings) -> dict:
     if old:
         tokens = extend_vocabulary(counts, old, size.vocab_size, size.min_count)
     else:
-        first, most = first_tokens(size.reserved_tokens), size.vocab_size or VOCAB_SIZE
+        first = first_tokens(size.reserved_tokens)
+        most = size.vocab_size or VOCAB_SIZE
         if size.algorithm == WORDS:
             tokens = build_word_vocabulary(counts, first, most, size.min_count)
         else:

@@ -42,7 +42,8 @@ def run(settings: ConvertSettings) -> dict:
     """Do what the settings say; returns what was done: `converted`, `left_out`, `unused` names,
     `files`, `differences`.
     """
-    changes, random_seed = settings.changes, settings.seed.random_seed
+    changes = settings.changes
+    random_seed = settings.seed.random_seed
     overwrite = settings.paths.overwrite
     checkpoint = find_source(settings.paths.source, settings.model.strict)
     target = find_target(settings.paths.target, settings.paths.to_format)

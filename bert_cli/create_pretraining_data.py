@@ -64,7 +64,8 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 def run(settings: CreateDataSettings) -> dict:
     """Do what the settings say; returns the figures of the table."""
     began = time.monotonic()
-    inputs, outputs = find_inputs(settings.files.input_file), expand_outputs(settings.files.output_file)
+    inputs = find_inputs(settings.files.input_file)
+    outputs = expand_outputs(settings.files.output_file)
     num_shards = settings.instances.num_shards
     if num_shards and num_shards < len(outputs):
         raise InputError(f"--num_shards={num_shards} is too few for {len(outputs)} output files")

@@ -55,8 +55,12 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
             raise InputError(f"--{name} is needed; - is for the standard {name.removesuffix('_file')}")
     refuse_table(values["input_file"])
     shards.check_shards(values, given, {"input_file": "output_file"})
-    output_format, output_file, resume = values["output_format"], values["output_file"], values["resume"]
-    jsonl, pooled, to_standard = output_format == "jsonl", values["pooling"] != "none", output_file == STANDARD
+    output_format = values["output_format"]
+    output_file = values["output_file"]
+    resume = values["resume"]
+    jsonl = output_format == "jsonl"
+    pooled = values["pooling"] != "none"
+    to_standard = output_file == STANDARD
     for wrong, text in (
         (values["words"] and pooled, "--words gives vectors of words, --pooling one of the line; leave one of them out"),
         (values["pooling"] == "pooler" and values["layers"], "--pooling=pooler is of the last layer; leave --layers out"),
@@ -77,7 +81,9 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 
 def run(settings: ExtractSettings) -> int:
     """Do what the settings say; returns the number of lines that were written."""
-    extraction, attention, max_seq_length = settings.extraction, settings.attention, settings.encoding.max_seq_length
+    extraction = settings.extraction
+    attention = settings.attention
+    max_seq_length = settings.encoding.max_seq_length
     input_file, output_file = settings.files.input_file, settings.files.output_file
     shown = bool(attention.show_attention)
     is_sharded = not shown and files.is_pattern(input_file)
@@ -101,8 +107,10 @@ def run(settings: ExtractSettings) -> int:
     if planned and not todo:
         return 0
 
-    with_attention, places = shown or bool(attention.attentions), [layer.place for layer in layers]
-    batch_size, devices = settings.devices.batch_size, shards.alone(settings.devices) if planned else settings.devices
+    with_attention = shown or bool(attention.attentions)
+    places = [layer.place for layer in layers]
+    batch_size = settings.devices.batch_size
+    devices = shards.alone(settings.devices) if planned else settings.devices
     choice = VectorChoice(extraction.pooling, places, max_seq_length, batch_size, with_attention)
     session = open_extractor(model.config, devices, choice)
     if shown:

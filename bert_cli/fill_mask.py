@@ -73,7 +73,9 @@ def run(settings: FillMaskSettings) -> list[dict]:
         files.check_output_files([output_file], [input_file])
     checkpoint = ready_checkpoint(settings.model.init_checkpoint, settings.model, "bert_output")
     model = load_model(settings.model, checkpoint, 3, needs_bert=True)
-    config, tokenizer, vocab_size = model.config, model.tokenizer, model.vocabulary.size
+    config = model.config
+    tokenizer = model.tokenizer
+    vocab_size = model.vocabulary.size
     if line := builtin_message(checkpoint, config):
         LOG.info(line)
     positions = config.max_position_embeddings

@@ -69,7 +69,8 @@ def _page(folders: tuple[str, ...]) -> str:
 
 def run(settings: ReportSettings) -> dict:
     """Do what the settings say; returns {"page": the path that was written}."""
-    folders, path = settings.runs.runs, settings.files.output_file
+    folders = settings.runs.runs
+    path = settings.files.output_file
     if len(folders) == 1 and not path:
         files.check_can_write(folders[0], "help")
         make_page(folders[0])

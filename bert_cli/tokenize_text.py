@@ -44,7 +44,8 @@ def read_texts(texts: tuple[str, ...], input_file: str, encoding: str) -> Iterat
 
 def table_of(record: dict[str, Any], unknown: list[str]) -> list[str]:
     """Lines for a terminal; unknown: the words that are [UNK], in their order."""
-    words, lines = iter(unknown), ["    id  segment  token"]
+    words = iter(unknown)
+    lines = ["    id  segment  token"]
     for token, number, segment in zip(*(record[key] for key in ("tokens", "input_ids", "segment_ids")), strict=True):
         mark = f"  <- {next(words, '')}" if token == UNK else ""
         lines.append(f"{number:6}  {segment:7}  {token}{mark}")

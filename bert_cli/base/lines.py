@@ -51,7 +51,9 @@ class _Recoded(io.RawIOBase):
     """The text of a file as UTF-8."""
 
     def __init__(self, file: BinaryIO, encoding: str, name: str):
-        self._file, self._encoding, self._name = file, encoding, name
+        self._file = file
+        self._encoding = encoding
+        self._name = name
         self._decoder = codecs.getincrementaldecoder(encoding)()
         self._pending = b""
         self._line = 1
@@ -183,7 +185,8 @@ def read_text(path: str, encoding: str | None = None) -> str:
     Raises InputError with the line number of the first byte that is not UTF-8, or that is NUL (a
     sign of UTF-16).
     """
-    data, what = read_bytes(path), TEXT if encoding else "file"
+    data = read_bytes(path)
+    what = TEXT if encoding else "file"
     if encoding:
         data = as_utf8(io.BytesIO(data), encoding, path).read()
     text = decode(data, path, what=what)
@@ -197,7 +200,8 @@ def open_lines(path: str, encoding: str | None = None) -> Iterator[Iterator[str]
     """The lines of a file, or of standard input for "-", as they come. encoding: see read_text.
     InputError for bytes that are not of this encoding.
     """
-    name, what = input_name(path), TEXT if encoding else "file"
+    name = input_name(path)
+    what = TEXT if encoding else "file"
     with contextlib.ExitStack() as stack:
         file = sys.stdin.buffer if path == STANDARD else stack.enter_context(open_binary(path))
         yield decode_lines(as_utf8(file, encoding, name) if encoding else file, name, what=what)

@@ -15,7 +15,11 @@ from bert_cli.examples.own_rows import read_rows
 from bert_cli.examples.tables import refuse_rows
 from bert_cli.settings.data import PLAIN, TextForm
 
-AUTO, FROM_0, FROM_1, LETTER, NAME = "auto", "0", "1", "letter", "name"
+AUTO = "auto"
+FROM_0 = "0"
+FROM_1 = "1"
+LETTER = "letter"
+NAME = "name"
 # How a file says which ending is right, in words.
 CHOICE_LABELS = {
     FROM_0: "the number in the label column, from 0,",
@@ -113,7 +117,8 @@ def _spellings(file: OwnFile, written: str) -> dict[str, int]:
 
 def _label_indices(file: OwnFile, spellings: dict[str, int]) -> list[int]:
     wrong = [(row.line, _cell(row)) for row in file.rows if _cell(row) not in spellings]
-    known, advice = list(spellings), "correct it, or see --choice_labels"
+    known = list(spellings)
+    advice = "correct it, or see --choice_labels"
     refuse_rows(
         file.path,
         wrong,

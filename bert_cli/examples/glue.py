@@ -17,7 +17,10 @@ from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.regression import REGRESSION
 from bert_cli.settings.data import Columns
 
-ACCURACY, ACCURACY_F1, MCC, PEARSON_SPEARMAN = "accuracy", "accuracy_f1", "mcc", "pearson_spearman"
+ACCURACY = "accuracy"
+ACCURACY_F1 = "accuracy_f1"
+MCC = "mcc"
+PEARSON_SPEARMAN = "pearson_spearman"
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,8 @@ class GlueTask:
 
     def _is_in(self, layout: FileLayout, sample: Sequence[Row], labels: Collection[str]) -> bool:
         # The first row may be a header also where the layout has none, and the other way round.
-        width, body = len(sample[0].cells), sample[1:]
+        width = len(sample[0].cells)
+        body = sample[1:]
         has_width = width == layout.minimum or (layout.label == -1 and width > layout.minimum)
         if not (body and has_width and all(len(row.cells) == width for row in body)):
             return False

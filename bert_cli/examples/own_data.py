@@ -108,9 +108,11 @@ def read_own_file(
     own_rows and own_columns refuse.
     """
     if isinstance(source, str):
-        path, stream = source, read_rows(source, flag, form)
+        path = source
+        stream = read_rows(source, flag, form)
     else:
-        path, stream = source.name, source.with_names()
+        path = source.name
+        stream = source.with_names()
     # The first rows decide about the columns and the header; they are examples as well.
     sample = list(itertools.islice(stream, SAMPLE))
     if not sample:

@@ -26,7 +26,10 @@ from bert_cli.examples.quoting import ADVICE, TAB, LiteralRows, quoted_rows, wou
 from bert_cli.examples.tables import Row
 from bert_cli.settings.data import CSV_QUOTES, PLAIN, TextForm
 
-TSV, CSV, JSONL, TEXTS = "tsv", "csv", "jsonl", "txt"
+TSV = "tsv"
+CSV = "csv"
+JSONL = "jsonl"
+TEXTS = "txt"
 _FORMATS = {"tsv": TSV, "tab": TSV, "csv": CSV, "jsonl": JSONL, "ndjson": JSONL, "json": JSONL, "txt": TEXTS}
 
 

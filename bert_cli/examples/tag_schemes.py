@@ -89,7 +89,9 @@ def entities(tags: Sequence[str], scheme: str = "BIO") -> list[Entity]:
     function reads BIO and IOB1, and no sequence is refused.
     """
     found: list[Entity] = []
-    begin, open_type, before = 0, "", "O"
+    begin = 0
+    open_type = ""
+    before = "O"
     for position, tag in enumerate(tags):
         prefix, entity_type = ("I", tag) if scheme == "IO" and tag != OUTSIDE else split_tag(tag)
         # conlleval repairs an I- without a B-, as models predict such sequences.
@@ -97,7 +99,8 @@ def entities(tags: Sequence[str], scheme: str = "BIO") -> list[Entity]:
         if before != "O" and (prefix == "O" or is_first):
             found.append(Entity(open_type, begin, position))
         if prefix != "O" and is_first:
-            begin, open_type = position, entity_type
+            begin = position
+            open_type = entity_type
         before = prefix
     if before != "O":
         found.append(Entity(open_type, begin, len(tags)))
@@ -109,7 +112,8 @@ def _tags_of(length: int, found: Iterable[Entity], scheme: str) -> tuple[str, ..
     tags = [OUTSIDE] * length
     before = Entity("", -1, -1)
     for entity in found:
-        entity_type, size = entity.type, entity.end - entity.start
+        entity_type = entity.type
+        size = entity.end - entity.start
         prefixes = ["B"] + ["I"] * (size - 1)
         if scheme == "IOB1" and not (before.end == entity.start and before.type == entity_type):
             prefixes[0] = "I"

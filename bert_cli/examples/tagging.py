@@ -147,7 +147,8 @@ def _check_columns(path: str, rows: Sequence[Row], word_column: int, tag_column:
     if min(wanted) >= 0:
         return
     # Counted from the end, a column is another one in a shorter or longer row.
-    line, width = rows[0].line, len(rows[0].cells)
+    line = rows[0].line
+    width = len(rows[0].cells)
     other = [(row.line, len(row.cells)) for row in rows if len(row.cells) != width]
     refuse_rows(path, other, lambda count: f"expected {width} columns as in line {line}, found {count}", advice)
     if len({column % width for column in wanted}) < len(wanted):

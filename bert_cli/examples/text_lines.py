@@ -130,7 +130,8 @@ def line_words(text: str, start: int, tokenizer: FullTokenizer) -> list[LineWord
         end = index + 1
         while end < len(parts) and starts[end] == starts[end - 1] + len(parts[end - 1]):
             end += 1
-        begin, stop = starts[index], starts[end - 1] + len(parts[end - 1])
+        begin = starts[index]
+        stop = starts[end - 1] + len(parts[end - 1])
         # Both ways are tried, as the ids must equal the ids of the whole text: extracted vectors
         # belong to them.
         whole = tuple(tokenizer.encode(text[begin:stop]))

@@ -143,14 +143,17 @@ def every_flag(settings_class: type) -> list[Flag]:
     groups that they inherit.
     """
     found: list[Flag] = []
-    defaults, classes = settings_class(), typing.get_type_hints(settings_class)
+    defaults = settings_class()
+    classes = typing.get_type_hints(settings_class)
     base = settings_class.__base__
     inherited = {each.name for each in dataclasses.fields(base)} if dataclasses.is_dataclass(base) else set()
     # A dataclass has inherited fields first, but --help begins with what is particular to a
     # command. Groups that follow a flag of another group come last, when that flag is in the list.
     groups = dataclasses.fields(settings_class)
     for each in sorted(groups, key=lambda each: (each.metadata["after"] is not None, each.name in inherited)):
-        kind, values, after = classes[each.name], getattr(defaults, each.name), each.metadata["after"]
+        kind = classes[each.name]
+        values = getattr(defaults, each.name)
+        after = each.metadata["after"]
         types_of = typing.get_type_hints(kind)
         # Groups are merged by topic, and flags.txt keeps the order that it had before: so a group
         # may be inside another one.

@@ -108,7 +108,8 @@ def _define(known: dict[str, Flag]) -> absl_flags.FlagValues:
     # notebooks.
     values = absl_flags.FlagValues()
     for name, flag in known.items():
-        text, option = flag.option.help, flag.option
+        text = flag.option.help
+        option = flag.option
         if option.choices:
             absl_flags.DEFINE_enum(name, flag.default, list(option.choices), text, flag_values=values)
         elif flag.kind is bool:

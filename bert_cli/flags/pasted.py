@@ -18,7 +18,8 @@ def refuse_pasted(command: str, arguments: Sequence[str], known: Mapping[str, Fl
     """InputError that shows the cause and the mended command, where one of these characters
     replaces a character of the shell.
     """
-    mended, causes = list(arguments), []
+    mended = list(arguments)
+    causes = []
     for cause, mend in (
         ("a dash is used where two hyphens belong", _with_hyphens),
         ("a space is missing", _divided),
@@ -71,7 +72,8 @@ def _unquoted(arguments: Sequence[str], known: Mapping[str, Flag]) -> list[str]:
             changed.append(argument)
             continue
         before = changed[-1] if changed and not beginning else ""
-        flag, parts = _flag_of(beginning or before, known), [value, *rest[: ends[0]]]
+        flag = _flag_of(beginning or before, known)
+        parts = [value, *rest[: ends[0]]]
         # A text of one argument may have such quotes of its own; a file, a number or a choice has
         # none.
         if (

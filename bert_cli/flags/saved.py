@@ -28,7 +28,8 @@ def flags_to_save(settings: Any, found: dict[str, Any]) -> dict[str, str]:
     values = values_of(settings) | found
     saved = {}
     for flag in every_flag(type(settings)):
-        value, option = values.get(flag.name), flag.option
+        value = values.get(flag.name)
+        option = flag.option
         if value is None or value == flag.default == "" or option.ignored or option.passing or option.words:
             continue
         if option.path and value not in option.usual:

@@ -172,3 +172,10 @@ def scores_v2(
             result[f"best_{name}"], result[f"best_{name}_thresh"] = best, best_threshold
     result["missing"] = sum(qas_id not in predictions for qas_id in gold)
     return result
+
+
+def score(
+    version_2: bool, gold: dict, answers: dict[str, str], null_odds: dict[str, float] | None
+) -> dict[str, float | int]:
+    """Exact match and F1 under the rules of SQuAD 1.1 or, with version_2, of 2.0."""
+    return scores_v2(gold, answers, null_odds) if version_2 else scores_v1(gold, answers)

@@ -101,7 +101,8 @@ def roc_curve(has: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.
     """
     order = np.argsort(-probability, kind="stable")
     is_cut = np.append(np.diff(probability[order]) < 0, True)  # equal probabilities are on one side
-    hits, misses = np.cumsum(has[order])[is_cut], np.cumsum(~has[order])[is_cut]
+    hits = np.cumsum(has[order])[is_cut]
+    misses = np.cumsum(~has[order])[is_cut]
     return np.append(0.0, misses / misses[-1]), np.append(0.0, hits / hits[-1])
 
 
@@ -154,7 +155,8 @@ def _text(asked: ProblemType, row: Mapping[str, Any], head: Mapping[str, Any]) -
     text = {name: row.get(name) for name in ("text", "text_b")} | {"id": row.get("id", ""), "bars": []}
     if asked.is_numeric:
         return text | {"actual": number(row["value"]), "predicted": number(row["predicted"])}
-    probabilities, names = row["probabilities"], head.get("labels", ())
+    probabilities = row["probabilities"]
+    names = head.get("labels", ())
     captions = names
     if asked.has_endings:
         names = [str(ending) for ending in range(len(probabilities))]  # as in predictions.tsv

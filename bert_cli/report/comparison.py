@@ -44,7 +44,8 @@ class RunComparison:
     """
 
     def __init__(self, runs: Sequence[Run], sweep: Sweep | None = None):
-        self.runs, self.sweep = runs, sweep
+        self.runs = runs
+        self.sweep = sweep
         self.kind = sweep.kind if sweep else ""
         self.names = names_of(runs)
         # A run that was stopped before its evaluation has no results.
@@ -98,7 +99,9 @@ class RunComparison:
 
     def tiles(self) -> list[Tile]:
         """Mean and standard deviation, the best run, the baselines, and the suspected label errors."""
-        shown, name, command = [], display_name(self.metric), self.runs[0].command
+        shown = []
+        name = display_name(self.metric)
+        command = self.runs[0].command
         if self._is_repeated:
             shown.append(Tile(self._mean(), name, f"mean ± sd of {len(self.values)} {_REPEATED[self.kind]}"))
         if best := self._best:
@@ -140,7 +143,8 @@ class RunComparison:
         return Card("card-compared", "Held-out data", "table", table, is_wide=True)
 
     def _curves(self) -> list[Card]:
-        cards, shown = [], list(zip(self.names, self.runs, strict=True))[:SERIES]
+        cards = []
+        shown = list(zip(self.names, self.runs, strict=True))[:SERIES]
         note = f"The first {SERIES} runs." if len(self.runs) > SERIES else ""
         losses = [Line(name, *run.series("loss")) for name, run in shown if run.series("loss")[0]]
         if losses:
@@ -151,7 +155,8 @@ class RunComparison:
         ]
         # One evaluation of each run is no curve; the table has its number.
         if any(len(curve.x) > 1 for curve in curves):
-            title, alt = f"Held-out data: {display_name(metric)}", "Held-out metric over the steps"
+            title = f"Held-out data: {display_name(metric)}"
+            alt = "Held-out metric over the steps"
             cards.append(line_card("metric", title, alt, curves, ("step", display_name(metric)), note))
         return cards
 

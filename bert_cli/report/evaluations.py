@@ -69,7 +69,8 @@ def _stretches(words: Sequence[str], marked: Sequence[Any], others: set, colors:
     for entity in marked:
         if entity.start > end:
             stretches.append({"text": " ".join(words[end : entity.start])})
-        text, end = " ".join(words[entity.start : entity.end]), entity.end
+        text = " ".join(words[entity.start : entity.end])
+        end = entity.end
         # A type that occurs only in predictions has no score, and so no color of its own.
         color = colors.get(entity.type, 1)
         stretches.append({"text": text, "type": entity.type, "colour": color, "is_odd": entity not in others})
@@ -82,7 +83,8 @@ def squad_cards(run: Run) -> list[Card]:
     """bert-squad: scores in per cent, the curve of the null threshold, and answers in their
     context.
     """
-    results, rows = run.results, []
+    results = run.results
+    rows = []
     for name, start in _GROUPS:
         # The scorer of SQuAD 1.1 calls it exact_match, the scorer of 2.0 exact.
         exact = results.get(f"{start}exact", results.get("exact_match") if not start else None)
@@ -116,7 +118,9 @@ def threshold_curve(rows: Sequence[Row]) -> tuple[np.ndarray, np.ndarray, np.nda
 def _threshold_card(rows: Sequence[Row], threshold: str) -> list[Card]:
     odds, exact, f1 = threshold_curve(rows)
     usual = np.abs(odds) < 1e5  # without any candidate the null odds are 1,000,000, far outside the scale of the others
-    odds, exact, f1 = odds[usual], exact[usual], f1[usual]
+    odds = odds[usual]
+    exact = exact[usual]
+    f1 = f1[usual]
     if len(odds) < 2:
         return []
     series = [Line("F1", odds.tolist(), f1.tolist()), Line("exact match", odds.tolist(), exact.tolist())]

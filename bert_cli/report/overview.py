@@ -40,7 +40,8 @@ _CHOICE_USE = ("Choose among the endings of a file with the same columns", "--do
 
 def tiles(run: Run) -> list[Tile]:
     """The main metric of the model and of the baselines; none before an evaluation."""
-    report, metric = run.report, main_metric(run.results, run.manifest)
+    report = run.report
+    metric = main_metric(run.results, run.manifest)
     if not metric:
         return []
     rows = report.get("eval", {}).get("eval_examples")
@@ -68,7 +69,8 @@ def lengths_cards(run: Run) -> list[Card]:
         return []
     series, rows = [], []
     for split, each in lengths.items():
-        edges, total = each["edges"], max(1, sum(each["counts"]))
+        edges = each["edges"]
+        total = max(1, sum(each["counts"]))
         width = edges[1] - edges[0]
         middles = [edge + (width - 1) / 2 for edge in edges]
         # An empty bar after the last one, so that the line ends on the ground.
@@ -89,7 +91,8 @@ def lengths_cards(run: Run) -> list[Card]:
 
 def commands(run: Run) -> list[tuple[str, str]]:
     """(what for, command) to repeat the run, to use it, and to make this page again."""
-    name, folder = run.command, run.folder if "://" in run.folder else os.path.abspath(run.folder)
+    name = run.command
+    folder = run.folder if "://" in run.folder else os.path.abspath(run.folder)
     # Quoted: a path may hold spaces, and commands are copied from the page.
     flags, folder = shlex.quote(f"{folder}/{FLAGS}"), shlex.quote(folder)
     shown = [("Repeat it in another folder", f"{name} --flagfile={flags} --output_dir=ANOTHER_FOLDER")]

@@ -8,8 +8,11 @@ from bert_cli.report.run_files import Run
 
 def training_cards(run: Run) -> list[Card]:
     """Loss, learning rate, metric on held-out data, and speed; none where there is no history."""
-    cards, evaluations = [], run.evaluations
-    loss, held_out, rate = run.series("loss"), run.held_out("eval_loss"), run.series("learning_rate")
+    cards = []
+    evaluations = run.evaluations
+    loss = run.series("loss")
+    held_out = run.held_out("eval_loss")
+    rate = run.series("learning_rate")
     if loss[0]:
         series = [Line("training", *loss)]
         if held_out[0]:
@@ -21,18 +24,23 @@ def training_cards(run: Run) -> list[Card]:
     if rate[0]:
         # Not the largest logged rate: the peak lies between two lines of the history.
         peak = number(run.manifest.get("learning_rate", max(rate[1])))
-        alt, axes, note = "Learning rate over the steps", ("step", "learning rate"), f"Peak of the schedule: {peak}."
+        alt = "Learning rate over the steps"
+        axes = ("step", "learning rate")
+        note = f"Peak of the schedule: {peak}."
         cards.append(line_card("rate", "Learning rate", alt, [Line("rate", *rate)], axes, note))
     # By the last evaluation: a run that was extended may have begun without the metric.
     metric = main_metric(evaluations[-1][1], run.manifest) if evaluations else ""
     best = best_step(evaluations, metric)
     # One evaluation is a number, which is at the top of the page, and no curve.
     if best and len(evaluations) > 1:
-        name, line = display_name(metric), Line(display_name(metric), *run.held_out(metric), points=True)
-        alt, note = "Held-out metric over the steps", f"Best: {number(best[1])} after step {best[0]:,}."
+        name = display_name(metric)
+        line = Line(display_name(metric), *run.held_out(metric), points=True)
+        alt = "Held-out metric over the steps"
+        note = f"Best: {number(best[1])} after step {best[0]:,}."
         cards.append(line_card("metric", f"Held-out data: {name}", alt, [line], ("step", name), note))
     speed = run.series("examples_per_second")
     if len(speed[0]) > 1:
-        axes, note = ("step", "examples per second"), "Without the time that evaluations took."
+        axes = ("step", "examples per second")
+        note = "Without the time that evaluations took."
         cards.append(line_card("speed", "Speed", "Examples per second", [Line("examples/s", *speed)], axes, note))
     return cards

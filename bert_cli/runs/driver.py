@@ -24,7 +24,7 @@ from bert_cli.runs.sweep import sweep
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Model, RunResult, Task
 from bert_cli.runs.tasks.opening import load_task_model, open_predictor
-from bert_cli.runs.training import TrainedModel, open_and_train, plan_training
+from bert_cli.runs.training import TrainedModel, TrainingPlan, open_and_train, plan_training
 from bert_cli.settings.checks import check_early_stopping, is_sweep
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.training import TrainingSettings
@@ -42,11 +42,13 @@ def run(task: Task[Model, Any], settings: TrainingSettings) -> dict[str, Any]:
 def run_once(
     task: Task[Model, Data], settings: TrainingSettings, data: Data | None = None, ends: bool = True
 ) -> RunResult:
-    """A single run. data: where that was read before, as by a cross-validation. ends: whether the
-    log says that it is done and the page is made.
-    """
-    began, phases, strategy = time.monotonic(), settings.phases, settings.devices.distribution_strategy
-    does_predict, folder, is_dry = settings.inference.do_predict, phases.output_dir, settings.phases.dry_run
+    """A single run. data: as read before. ends: whether to log the end and make the page."""
+    began = time.monotonic()
+    phases = settings.phases
+    strategy = settings.devices.distribution_strategy
+    does_predict = settings.inference.do_predict
+    folder = phases.output_dir
+    is_dry = phases.dry_run
     check_early_stopping(settings.early_stopping, phases.do_train, phases.do_eval)
     seen: tuple = ()
     # A dry run writes nothing, so it needs no folder of its own.
@@ -79,18 +81,14 @@ def run_once(
         stack.enter_context(worker_failure.watch_for_failures(strategy))
         if plan and is_dry:
             return RunResult(try_out(task, model, data, plan, settings, reading, ready))
-        trained = (
-            open_and_train(task, model, data, plan, settings) if plan else _open_trained(task, model, data, settings)
-        )
+        trained = _trained_model(task, model, data, plan, settings)
         predictor = trained.predictor
         trained_on = {TRAIN_DATA: data.digest(data.trained_splits)} if plan else {}
         report = {**data.facts(), **trained_on, "precision": predictor.precision, **trained.figures}
         files.make_directory(folder)
-        evaluation = None
-        if phases.do_eval:
-            # Before the prediction, which reads what an evaluation leaves, such as thresholds.
-            evaluation = evaluate(task, model, data, trained, settings)
-            report |= evaluation.report
+        # Before the prediction, which reads what an evaluation leaves, such as thresholds.
+        evaluation = evaluate(task, model, data, trained, settings) if phases.do_eval else None
+        report |= evaluation.report if evaluation else {}
         if does_predict:
             report |= task.predict(predictor, data, evaluation)
         report |= run_facts(predictor, data.sequences())
@@ -110,6 +108,11 @@ def _check_vocabulary(model: Model, data: Data, flags: ModelFiles) -> None:
             check_unknown(split, sequences, model.vocabulary, flags)
 
 
-def _open_trained(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> TrainedModel:
+def _trained_model(
+    task: Task[Model, Data], model: Model, data: Data, plan: TrainingPlan | None, settings: TrainingSettings
+) -> TrainedModel:
+    """The model that this run trains; without a plan, the model that was trained before."""
+    if plan:
+        return open_and_train(task, model, data, plan, settings)
     predictor = open_predictor(task, model, data, settings)
     return TrainedModel(predictor, {"global_step": predictor.load_trained(model.required_checkpoint)})

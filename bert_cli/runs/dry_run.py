@@ -28,7 +28,8 @@ from bert_cli.text.vocabulary import CLS, SEP, UNK
 def report_statistics(model: Model, data: Dataset, max_seq_length: int) -> None:
     """Log what is in the splits and between them."""
     LOG.log(RESULT, "***** Dry run *****")
-    sequences, statistics = data.sequences(), data.statistics()
+    sequences = data.sequences()
+    statistics = data.statistics()
     for split, found in statistics.items():
         lines = [f"{len(found.texts)} rows", length_line(found.lengths, found.unit, max_seq_length)]
         if model.optional_vocabulary and split in sequences:

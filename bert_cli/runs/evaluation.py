@@ -29,7 +29,9 @@ def evaluate(
 
     With --precision=int8 the log also has what the quantization costs.
     """
-    folder, predictor, step = settings.phases.output_dir, trained.predictor, trained.figures["global_step"]
+    folder = settings.phases.output_dir
+    predictor = trained.predictor
+    step = trained.figures["global_step"]
     # Before the results, so that a lack of memory for the second model leaves no half of them.
     before = _in_full_precision(task, model, data, settings) if predictor.precision == INT8 else None
     found = task.evaluate(predictor, data)

@@ -150,7 +150,8 @@ def _comparison_summary(folder: str) -> str:
     one.
     """
     report = read_report(folder) or {}
-    several, results = report[SEVERAL], report.get("eval", {})
+    several = report[SEVERAL]
+    results = report.get("eval", {})
     metric = report.get("metric", "")
     told = f"done in {clock(report.get('total_seconds'))}"
     if metric not in results:
@@ -162,7 +163,8 @@ def _comparison_summary(folder: str) -> str:
 
 def summary(run: Run, *written: str) -> list[str]:
     """The metric with the best step, where to look, and what to run next."""
-    metric, step = main_metric(run.results, run.manifest), run.report.get("global_step")
+    metric = main_metric(run.results, run.manifest)
+    step = run.report.get("global_step")
     told = f"done in {clock(run.report.get('total_seconds'))}"
     if metric:
         told += f": {display_name(metric)} {score(run.command, metric, run.results[metric])} at step {step}"

@@ -93,7 +93,8 @@ def plan_training(task: Task[Model, Data], model: Model, data: Data, settings: T
         settings.early_stopping,
         settings.training,
     )
-    metric, names = find_metric(early_stopping.metric_for_best, data.metrics), _files(data, settings)
+    metric = find_metric(early_stopping.metric_for_best, data.metrics)
+    names = _files(data, settings)
     # All that decides the result of training: a run with another manifest is another run.
     manifest = {COMMAND: task.command} | deciding_values(settings) | plan.decided
     manifest |= run_folder.model_manifest(model.config, model.vocab_file, model.checkpoint)
@@ -118,7 +119,8 @@ def plan_training(task: Task[Model, Data], model: Model, data: Data, settings: T
     assert training.learning_rate is not None, "with_size_defaults has set it"
     done = step_number(state) if state else 0
     first = plan_start((read_manifest(phases.output_dir) or {}) if state else {}, plan.steps, done)
-    history, best = History(phases.output_dir, done), None
+    history = History(phases.output_dir, done)
+    best = None
     if early_stopping.eval_every:
         every = interval(early_stopping.eval_every, plan.examples, training.train_batch_size)
         best = BestEvaluation(metric, every, early_stopping.early_stopping_patience, first, history)
@@ -217,7 +219,8 @@ def _recorders(session: "Session", plan: TrainingPlan, settings: TrainingSetting
     """history.jsonl, with --tensorboard in both forms; the history comes first, as the other one
     reads its lines.
     """
-    updates, writes = plan.updates, session.is_chief
+    updates = plan.updates
+    writes = session.is_chief
     steps = settings.saving.log_steps, updates.steps
     recorders: list[Callback] = [HistoryCallback(plan.history, *steps, updates.batch_size, writes)]
     if settings.saving.tensorboard and writes:
@@ -238,7 +241,8 @@ def _train(
     """Begin, or go on; returns figures for the report."""
     from bert_cli.runs.engine.training_run import train
 
-    folder, is_chief = settings.phases.output_dir, session.is_chief
+    folder = settings.phases.output_dir
+    is_chief = session.is_chief
     session.load_initial(model, settings.model.init_checkpoint, plan.state)
     # A process with other flags or data would wait for ever for the others' gradients, or spoil
     # them.

@@ -30,7 +30,8 @@ def complete(values: dict[str, Any]) -> dict[str, Any]:
 
 def check_hub(values: dict[str, Any]) -> None:
     """InputError where the flags of Hub do not go with the others."""
-    module, is_trained = values["hub_module"], values.get("hub_trainable", True)
+    module = values["hub_module"]
+    is_trained = values.get("hub_trainable", True)
     # A run that does not train may name both: a model that was trained on a module, and this
     # module.
     refuse_if(
@@ -41,7 +42,9 @@ def check_hub(values: dict[str, Any]) -> None:
 
 
 def _check_distillation(values: dict[str, Any]) -> None:
-    teacher, temperature, defaults = values["distill_from"], values["distill_temperature"], Distillation()
+    teacher = values["distill_from"]
+    temperature = values["distill_temperature"]
+    defaults = Distillation()
     refuse_if(teacher and not values["do_train"], "--distill_from needs --do_train")
     # Flags of a feature that is off are mistakes, not settings: the run would look distilled and be
     # none.
@@ -65,7 +68,9 @@ def check_early_stopping(early_stopping: EarlyStoppingFlags, does_train: bool, d
 
 def check_controls(settings: TrainingSettings) -> None:
     """InputError where the flags of layers, of the loss or of the batch do not go together."""
-    rates, loss, batch_size = settings.rates, settings.loss, settings.training.train_batch_size
+    rates = settings.rates
+    loss = settings.loss
+    batch_size = settings.training.train_batch_size
     decay = settings.optimization.weight_decay
     refuse_if(
         settings.optimization.optimizer == ADAM and decay not in (0, Optimization().weight_decay),
@@ -97,7 +102,8 @@ def is_sweep(settings: TrainingSettings) -> bool:
 
 def check_sweep(settings: TrainingSettings, does_train: bool, does_eval: bool, does_predict: bool) -> None:
     """InputError where the flags of several runs do not go together, or with what is to be done."""
-    lists, folds = lists_of(settings), settings.sweep.cross_validation
+    lists = lists_of(settings)
+    folds = settings.sweep.cross_validation
     # What the message is about: of a grid the first list, else the flag that asks for several runs.
     flag = next(iter(lists), "cross_validation" if folds else "num_runs")
     refuse_if(not does_train, f"--{flag}: training several times needs --do_train")

@@ -161,7 +161,9 @@ class HeldOut:
         return _FIRST * self.is_first + str(self.count or self.share)
 
 
-_FIRST, _MOST, _MOST_DIGITS = "first:", 0.9, 12
+_FIRST = "first:"
+_MOST = 0.9
+_MOST_DIGITS = 12
 
 
 def read_held_out(text: str) -> HeldOut:

@@ -60,7 +60,8 @@ def check_engine(values: dict[str, Any]) -> None:
     asked = chosen_inference(values["engine"], values["precision"]) if "precision" in values else None
     if not asked:
         return
-    flag, strategy = asked.flag, values["distribution_strategy"]
+    flag = asked.flag
+    strategy = values["distribution_strategy"]
     refuse_if(
         values.get("do_train"), f"{flag} is for predictions: train without it, then predict with it in a second command"
     )

@@ -100,8 +100,10 @@ class EvaluationCallback(Callback):
         listeners: Sequence[Callback],
     ):
         self.every = best.every
-        self._best, self._evaluate = best, evaluate
-        self._session, self._listeners = session, listeners
+        self._best = best
+        self._evaluate = evaluate
+        self._session = session
+        self._listeners = listeners
 
     def on_step(self, step: int) -> bool:
         with self._best.history.pausing(), self._session.quietly():
@@ -117,13 +119,16 @@ class BestCheckpoint(Callback):
     """
 
     def __init__(self, best: BestEvaluation, session: "Session", folder: str):
-        self._best, self._session, self._folder = best, session, folder
+        self._best = best
+        self._session = session
+        self._folder = folder
         self._held: dict[str, Any] | None = None  # best weights, in a process that writes no files
 
     def on_evaluation(self, step: int, metrics: Mapping[str, Any]) -> None:
         found = self._best.find()
         assert found is not None, "there is an evaluation now"
-        is_best, metric = found.step == step, self._best.metric
+        is_best = found.step == step
+        metric = self._best.metric
         names = [name for name in dict.fromkeys([metric, *metrics]) if not isinstance(metrics[name], int)][:_SHOWN]
         shown = "  ".join(f"{name} {plain_number(metrics[name]):.6g}" for name in names)
         LOG.info("evaluation at step %d  %s%s", step, shown, "  (the best so far)" if is_best else "")
@@ -185,7 +190,8 @@ class EarlyStopping(Callback):
 
     def __init__(self, best: BestEvaluation, steps: int):
         """steps: of the whole training."""
-        self._best, self._steps = best, steps
+        self._best = best
+        self._steps = steps
 
     def on_evaluation(self, step: int, metrics: Mapping[str, Any]) -> bool:
         is_stopped = self._best.is_stopped

@@ -23,8 +23,10 @@ class HistoryCallback(Callback):
         """log_steps: of --log_steps; steps: of the whole training; writes: whether this process
         writes files.
         """
-        self._history, self._writes = history, writes
-        self._steps, self._batch_size = steps, batch_size
+        self._history = history
+        self._writes = writes
+        self._steps = steps
+        self._batch_size = batch_size
         self._every = lines_each(log_steps, steps)[1]
 
     def on_start(self) -> None:
@@ -50,7 +52,8 @@ class TensorBoardCallback(Callback):
     """
 
     def __init__(self, folder: str, history: History):
-        self._path, self._history = os.path.join(folder, EVENTS), history
+        self._path = os.path.join(folder, EVENTS)
+        self._history = history
         self._began = 0.0
         self._written = 0
         self._writer: Any = None

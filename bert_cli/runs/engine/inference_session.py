@@ -71,8 +71,10 @@ class InferenceSession(Predictor):
     def __init__(
         self, head: InferenceHead, config: BertConfig | ModuleConfig, max_seq_length: int, inference: Inference
     ):
-        self._head, self.max_seq_length = head, max_seq_length
-        self._config, self._engine = checked_config(config, inference), inference.engine
+        self._head = head
+        self.max_seq_length = max_seq_length
+        self._config = checked_config(config, inference)
+        self._engine = inference.engine
         self.precision = inference.precision
 
     def facts(self) -> dict[str, Any]:

@@ -95,7 +95,8 @@ class Predictor:
         prediction_columns.
         """
         # Four lines for a whole prediction, however long it is.
-        every, is_shown = max(1, len(features) // 4), title is not None and not self.is_quiet
+        every = max(1, len(features) // 4)
+        is_shown = title is not None and not self.is_quiet
         shown = Progress(title or "", len(features), every=every, unit=unit) if is_shown else None
         with shown or contextlib.nullcontext():
             for rows, found in self._computed(features, batch_size, flag, run):

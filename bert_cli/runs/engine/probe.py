@@ -84,7 +84,8 @@ def expected_shapes(tokens: list[int], steps: int) -> int:
     Σ 1 − (1 − p)^steps over all numbers, p being the probability under a normal distribution with
     the mean and deviation of `tokens`.
     """
-    mean, deviation = np.mean(tokens), np.std(tokens)
+    mean = np.mean(tokens)
+    deviation = np.std(tokens)
     if not deviation:
         return 1
     numbers = np.arange(math.floor(mean - 5 * deviation), math.ceil(mean + 5 * deviation) + 1)

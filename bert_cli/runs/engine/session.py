@@ -217,7 +217,8 @@ class Session(Predictor):
     def _computed(
         self, features: Features, batch_size: int, flag: str, run: Callable | None
     ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
-        run, names = run or self._predict, [column.name for column in self.model.prediction_columns]
+        run = run or self._predict
+        names = [column.name for column in self.model.prediction_columns]
 
         def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
             batch = features.batch(rows, None if self._trims else self.max_seq_length)

@@ -62,7 +62,8 @@ def _runner(session: Session) -> Callable:
 
 def _of_pieces(session: Session, features: TaggingFeatures, batch_size: int) -> TaggingStates:
     """Of each labelled piece the numbers that the classifier reads."""
-    model, offsets_of_tokens = session.model, features.sequences.offsets
+    model = session.model
+    offsets_of_tokens = features.sequences.offsets
     is_labelled = features.label_ids != NOTHING
     counts = np.add.reduceat(is_labelled, offsets_of_tokens[:-1], dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum(counts)])
@@ -142,7 +143,8 @@ class RowInput:
         """The largest batch of the first epoch and typical ones; the outputs of a frozen encoder
         are not kept for them.
         """
-        session, features = run.session, self.features
+        session = run.session
+        features = self.features
         if run.compact:
             features = with_token_ids(features, run.compact.compact_ids(self.token_ids))
         chosen, mean, shapes = typical_rows(row_lengths(self.features), run.updates)

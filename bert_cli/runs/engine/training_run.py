@@ -76,12 +76,15 @@ class TrainingRun:
         """factors: of the learning rate, see rate_multipliers. token_ids: see TrainingInput. state:
         a checkpoint's prefix.
         """
-        self.session, self.updates = session, updates
-        model, self.compact = session.model, None
+        self.session = session
+        self.updates = updates
+        model = session.model
+        self.compact = None
         with session.strategy.scope():
             self.is_frozen = is_frozen(named_weights(model.encoder), factors)
             factors = dict(factors) | dict.fromkeys(model.without_gradient(self.is_frozen), 0.0)
-            trained, kind = dict(session.variables), _OPTIMIZERS[updates.optimizer]
+            trained = dict(session.variables)
+            kind = _OPTIMIZERS[updates.optimizer]
             has_words = kind.rows_are_independent and WORDS in trained and factors.get(WORDS, 1.0) > 0
             if token_ids is not None and has_words:
                 self.compact = CompactEmbeddings(model.encoder, token_ids)
@@ -102,7 +105,8 @@ class TrainingRun:
         """One update on a batch that `specs` describe; see training.step.make_train_step and
         training.auto_batch.
         """
-        strategy, updates = self.session.strategy, self.updates
+        strategy = self.session.strategy
+        updates = self.updates
         replicas = strategy.num_replicas_in_sync
 
         def make_step(accumulation_steps: int) -> Callable:
@@ -134,7 +138,8 @@ class _Paused(Callback):
 
     def __init__(self, callback: Callback, run: TrainingRun):
         self.every = callback.every
-        self._callback, self._run = callback, run
+        self._callback = callback
+        self._run = run
 
     def on_log(self, step: int, loss: float, rate: float) -> None:
         self._callback.on_log(step, loss, rate)
@@ -152,8 +157,10 @@ class _SaveCheckpoints(Callback):
 
     def __init__(self, run: TrainingRun, source: TrainingInput, saving: Saving, folder: str):
         self.every = saving.save_checkpoints_steps
-        self._run, self._source = run, source
-        self._folder, self._saving = folder, saving
+        self._run = run
+        self._source = source
+        self._folder = folder
+        self._saving = saving
 
     def on_step(self, step: int) -> None:
         is_regular = step % self._saving.save_checkpoints_steps == 0 or step == self._run.updates.steps

@@ -67,7 +67,8 @@ class Extractor:
         """
         attention: dict[int, np.ndarray] = {}
         vectors: np.ndarray | None = None
-        pools, sequences = self.choice.pooling != "none", features.sequences
+        pools = self.choice.pooling != "none"
+        sequences = features.sequences
         for rows, values in self.batches(features, attention):
             # Made with the first batch, whose shape gives layers and width.
             if vectors is None:
@@ -92,8 +93,10 @@ class InferenceExtractor(Extractor):
     _network: Network
 
     def __init__(self, config: BertConfig | ModuleConfig, inference: Inference, choice: VectorChoice):
-        self._config, self._engine = checked_config(config, inference), inference.engine
-        self.precision, self.choice = inference.precision, choice
+        self._config = checked_config(config, inference)
+        self._engine = inference.engine
+        self.precision = inference.precision
+        self.choice = choice
         self._layers = () if choice.pooling == "pooler" else tuple(choice.places)
         self._max_tokens = min(MAX_TOKENS, choice.tokens)
 
@@ -107,7 +110,8 @@ class InferenceExtractor(Extractor):
     def batches(
         self, features: ExtractionFeatures, attention: dict[int, np.ndarray]
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        sequences, lengths = features.sequences, features.sequences.lengths
+        sequences = features.sequences
+        lengths = features.sequences.lengths
         for rows in equal_length_groups(lengths, self._max_tokens):
             width = int(lengths[rows[0]])
             found = self._network(sequences.padded(rows, width))

@@ -45,10 +45,15 @@ def write_features(
 
     form: of plan.form_of. done, facts: see outputs.vectors.files.open_writer.
     """
-    extraction, attentions, length = settings.extraction, settings.attention.attentions, session.choice.max_seq_length
+    extraction = settings.extraction
+    attentions = settings.attention.attentions
+    length = session.choice.max_seq_length
     limits = plan.chunk_limits(model.config, len(form.layers), form.unit == "line", bool(attentions))
-    tokenizer, combine = model.tokenizer, plan.combination(extraction)
-    convert, lines, cut = tokenizer.convert_ids_to_tokens, 0, 0
+    tokenizer = model.tokenizer
+    combine = plan.combination(extraction)
+    convert = tokenizer.convert_ids_to_tokens
+    lines = 0
+    cut = 0
     with contextlib.ExitStack() as stack:
         texts, total = stack.enter_context(plan.open_texts(source, target, done, settings.text_files.encoding))
         if done:

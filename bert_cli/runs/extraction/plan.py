@@ -126,12 +126,15 @@ def resume_facts(settings: ExtractSettings, model: AnyModel, precision: str) -> 
 
 def plan_shards(settings: ExtractSettings, model: AnyModel) -> ShardPlan:
     """What is to be done where --input_file names several files."""
-    extraction, source, checkpoint = settings.extraction, settings.files.input_file, model.required_checkpoint
+    extraction = settings.extraction
+    source = settings.files.input_file
+    checkpoint = model.required_checkpoint
     check_format(extraction.output_format)
     facts = resume_facts(settings, model, settings.devices.precision)
     del facts["input_file"]  # the files themselves are compared
     facts |= {"output_format": extraction.output_format, "float16": shown(extraction.float16)}
-    names, shard = [settings.files.output_file], settings.files.shard
+    names = [settings.files.output_file]
+    shard = settings.files.shard
     strategy = settings.devices.distribution_strategy
     return ShardPlan.make(source, "input_file", names, "output_file", facts, checkpoint, shard, strategy)
 
@@ -148,11 +151,13 @@ def open_texts(
         name = input_name(input_file)
         yield read_text_lines(as_utf8(sys.stdin.buffer, encoding, name), name, done), None
         return
-    total, last = 0, b"\n"
+    total = 0
+    last = b"\n"
     with files.open_binary(input_file) as file:
         recoded = as_utf8(file, encoding, input_file)
         while block := recoded.read(1 << 20):
-            total, last = total + block.count(b"\n"), block[-1:]
+            total = total + block.count(b"\n")
+            last = block[-1:]
     # A last line without its end is a line.
     total += last != b"\n"
     if done > total:

@@ -82,7 +82,8 @@ class FeaturesSession(Extractor, Session):
     def batches(
         self, features: ExtractionFeatures, attention: dict[int, np.ndarray]
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        sequences, lengths = features.sequences, features.sequences.lengths
+        sequences = features.sequences
+        lengths = features.sequences.lengths
         tokens = self.choice.tokens
         if self.choice.attention:
             tokens = min(tokens, _ATTENTION_TOKENS)

@@ -125,7 +125,8 @@ class ModelBundle(ModelPaths, Generic[Config]):
         """What its classifier is, if it has one: CLASSIFIER, TAGGER or CHOICE; None where no file
         says it.
         """
-        saved, kind = self.saved_flags, None
+        saved = self.saved_flags
+        kind = None
         # flags.txt decides over config.json; a checkpoint of a fork of Google's scripts has
         # neither, only its labels.
         if self.required_checkpoint.kind == HUGGING_FACE:

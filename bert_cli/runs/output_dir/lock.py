@@ -160,7 +160,9 @@ def _traceless(folder: str) -> Iterator[None]:
     """Make the folder where it is missing; at the end, what was made and holds nothing, as after a
     refusal, is gone again.
     """
-    before, stat, missing = _contents(folder), os.stat(folder) if os.path.isdir(folder) else None, []
+    before = _contents(folder)
+    stat = os.stat(folder) if os.path.isdir(folder) else None
+    missing = []
     path = os.path.abspath(folder)
     while not os.path.lexists(path):
         missing.append(path)  # from the inside out, as they are removed
@@ -179,7 +181,8 @@ def _traceless(folder: str) -> Iterator[None]:
 @contextlib.contextmanager
 def _locked(path: str, command: str) -> Iterator[None]:
     """Within it the lock file is this process's, and touched from time to time."""
-    descriptor, ended = _take(path, command), threading.Event()
+    descriptor = _take(path, command)
+    ended = threading.Event()
     threading.Thread(target=_touch, args=(path, ended), daemon=True).start()
     try:
         yield

@@ -173,7 +173,8 @@ def clear(folder: str) -> None:
     files.make_directory(folder)
     remove_leftovers(folder)
     owned = run_json.owned_names(folder)
-    is_run, is_checkpoint = MANIFEST in owned, best_checkpoint.CHECKPOINT_FILE.fullmatch
+    is_run = MANIFEST in owned
+    is_checkpoint = best_checkpoint.CHECKPOINT_FILE.fullmatch
     ours = [name for name in files.list_directory(folder) if name in owned or (is_run and is_checkpoint(name))]
     # Checkpoints first and the manifest last: what is left if this is stopped is still known as a
     # folder of ours.

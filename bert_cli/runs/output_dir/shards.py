@@ -49,7 +49,8 @@ def check_shards(values: Mapping[str, Any], given: Collection[str], flags: Mappi
             f"--shard needs several files: give --{' or --'.join(flags)} a pattern in quotes, such as 'part-*.txt'",
         )
         return False
-    source, target = patterns[0], flags[patterns[0]]
+    source = patterns[0]
+    target = flags[patterns[0]]
     refuse_if(
         values[target] == STANDARD,
         f"--{target}: give the name that the outputs begin with, as --{source} names several files",
@@ -123,7 +124,8 @@ class ShardPlan:
             refuse_if(files.real(path) in taken, f"{path}: would be written over, but it is read; check --{target}")
         files.check_output_files([shard_name(name, 0, 0) for name in names], ())  # whether the folder can be written to
         # Every n-th one: large files that are neighbours in a listing go to different processes.
-        own, texts = shards[number::processes], {n: shown(value) for n, value in facts.items() if value is not None}
+        own = shards[number::processes]
+        texts = {n: shown(value) for n, value in facts.items() if value is not None}
         plan = ShardPlan(tuple(names), tuple(map(files.absolute, inputs)), texts, target, tuple(own), checkpoint)
         plan._check()
         LOG.info("this process handles %d of the %d files of --%s", len(own), count, flag)
@@ -148,7 +150,8 @@ class ShardPlan:
         found = next((name for name in files.list_directory(folder) if outputs.fullmatch(name)), None)
         if found is None:
             return False  # a run that came to nothing says nothing
-        output, listing = os.path.join(folder, found), os.path.basename(self.listing)
+        output = os.path.join(folder, found)
+        listing = os.path.basename(self.listing)
         refuse_if(
             difference is None,
             f"{output}: is there without {listing}, which says what it is of; remove it, or use another --{self.flag}",

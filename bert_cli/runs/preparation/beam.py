@@ -72,7 +72,8 @@ def make_with_beam(
     """
     import apache_beam
 
-    runner, began = str(settings.runner), time.time()
+    runner = str(settings.runner)
+    began = time.time()
     options = _options(settings)
     with staging_folder(os.path.dirname(outputs[0]) or ".", may_be_remote=True) as folder:
         LOG.info("%d files go through Apache Beam, --runner=%s", len(inputs), runner)

@@ -42,7 +42,9 @@ def expand_outputs(output_file: str) -> list[str]:
 
 def prepare_job(settings: CreateDataSettings) -> Job:
     """The vocabulary, and all that decides the instances."""
-    text, masking, max_seq_length = settings.vocabulary, settings.masking, settings.encoding.max_seq_length
+    text = settings.vocabulary
+    masking = settings.masking
+    max_seq_length = settings.encoding.max_seq_length
     vocabulary = read_vocabulary(text.vocab_file)
     checks.check_casing(text.do_lower_case, vocabulary, None)
     expected = max_seq_length * masking.masked_lm_prob
@@ -73,7 +75,8 @@ def write_instances(
     many as suit the corpus.
     """
 
-    total, unit = corpus.num_documents * job.dupe_factor, "documents"
+    total = corpus.num_documents * job.dupe_factor
+    unit = "documents"
     if workers.count:
         total = num_shards = num_shards or choose_num_shards(corpus, job.dupe_factor, len(paths))
         unit = "shards"

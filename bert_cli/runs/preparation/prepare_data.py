@@ -67,7 +67,8 @@ class Source:
         """(why it is left out or "", id, label, text) of each row, the text on one line. warns: of
         the file, once.
         """
-        indices, rows = self.indices, read_rows(self.path, "help", self.form, warns)
+        indices = self.indices
+        rows = read_rows(self.path, "help", self.form, warns)
         for number, row in enumerate(itertools.islice(rows, int(indices.names is not None), None)):
             if len(row.cells) != indices.width:
                 yield "another number of columns", "", "", ""
@@ -119,7 +120,8 @@ def plan(counts: dict[str, int], selection: RowSelection) -> dict[str, dict[str,
 
 def _kept(counts: dict[str, int], selection: RowSelection) -> dict[str, int]:
     """How many rows of each label stay, --max_rows in all at most."""
-    total, most = sum(counts.values()), selection.max_rows
+    total = sum(counts.values())
+    most = selection.max_rows
     if selection.balance:
         least = min(*counts.values(), total if most is None else most // len(counts))
         refuse_if(not least, f"--max_rows={most}: {len(counts)} labels need a row each at least")
@@ -177,7 +179,9 @@ def write_splits(
     """
     wanted = [split for split in SPLITS if any(each[split] for each in planned.values())]
     names = [f"{split}.tsv" for split in wanted]
-    left, needed, rng = dict(counts), {label: dict(each) for label, each in planned.items()}, random.Random(seed)
+    left = dict(counts)
+    needed = {label: dict(each) for label, each in planned.items()}
+    rng = random.Random(seed)
     with atomic_paths([os.path.join(folder, name) for name in (*names, LISTING)]) as (*paths, listing):
         with contextlib.ExitStack() as stack:
             opened: dict[str, IO[str]] = {}

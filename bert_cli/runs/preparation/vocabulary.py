@@ -59,7 +59,8 @@ def build_vocabulary(
 
     def learn(threshold: int) -> list[str]:
         """Pieces that occur so often, most frequent first."""
-        library, began = learner(), time.monotonic()
+        library = learner()
+        began = time.monotonic()
         tokens = library.learn(
             counts,
             vocab_size,
@@ -92,7 +93,8 @@ def build_word_vocabulary(
     tokens = corpus.frequent_words(counts, first, vocab_size, min_count)
     known = frozenset(tokens)
     covered = [count for word, count in counts if word in known]
-    words, total = len(counts), sum(count for _, count in counts)
+    words = len(counts)
+    total = sum(count for _, count in counts)
     LOG.info(
         "%s of the %s distinct words have a token (%.1f%%), %s of the %s running words (%.1f%%); each other word is [UNK]",
         f"{len(covered):,}", f"{words:,}", 100 * len(covered) / words,
@@ -131,7 +133,8 @@ def read_extended(size: VocabularySize, has_text: bool) -> Vocabulary:
 
     has_text: whether words are to be added, too. InputError where there is no place for a word.
     """
-    path, vocab_size = str(size.extend), size.vocab_size
+    path = str(size.extend)
+    vocab_size = size.vocab_size
     files.check_readable(path, "extend")
     vocabulary = _with_special_tokens(path) if size.add_special_tokens else read_vocabulary(path)
     checks.check_casing(size.do_lower_case, vocabulary, None)

@@ -76,14 +76,16 @@ def trials(settings: Any) -> tuple[str, list[Trial]]:
     """What kind of runs the settings ask for, and each of them; the runs of a cell are for the cell
     to make.
     """
-    lists, count = lists_of(settings), settings.sweep.cross_validation
+    lists = lists_of(settings)
+    count = settings.sweep.cross_validation
     if lists:
         cells = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
         return GRID, [Trial("-".join(["grid", *(f"{n}-{_short(v)}" for n, v in cell.items())]), cell) for cell in cells]
     if count:
         own = {"cross_validation": 0, "do_eval": True}
         return FOLDS, [Trial(f"fold-{number}", own) for number in range(1, count + 1)]
-    first, count = settings.seed.random_seed, settings.sweep.num_runs
+    first = settings.seed.random_seed
+    count = settings.sweep.num_runs
     return RUNS, [Trial(f"run-{n + 1}", {"random_seed": first + n, "num_runs": 1}) for n in range(count)]
 
 
@@ -101,7 +103,8 @@ def run(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, A
     """
     values = values_of(settings)
     check_sweep(settings, values["do_train"], values["do_eval"], values.get("do_predict", False))
-    folder, began = settings.phases.output_dir, time.monotonic()
+    folder = settings.phases.output_dir
+    began = time.monotonic()
     report = _all(task, settings, run_one)
     if model_folder(folder) != folder:  # of folds there is no model to go on with
         report |= _evaluate_best(task, settings, run_one)
@@ -132,7 +135,8 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
     kind, planned = trials(settings)
     folder, overwrite = settings.phases.output_dir, settings.phases.overwrite_output_dir
     if overwrite and is_interrupted_overwriting(folder):
-        settings, overwrite = changed(settings, {"overwrite_output_dir": False}), False
+        settings = changed(settings, {"overwrite_output_dir": False})
+        overwrite = False
         LOG.info("%s: resuming the runs that --overwrite_output_dir began; remove the folder to start over", folder)
     results = (_TABLES[kind], *((names.OUT_OF_FOLD, names.SUSPECTS) if kind == FOLDS else (names.BEST_FILE,)))
     files.check_can_write(folder, "output_dir")

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes_encoder: bool) -> None:
     """InputError for controls that do not go together, or not with the model."""
-    rates, layers = settings.rates, config.num_hidden_layers
+    rates = settings.rates
+    layers = config.num_hidden_layers
     check_controls(settings)
     if settings.optimization.auto_batch and is_multi_worker(settings.devices.distribution_strategy):
         raise InputError("--auto_batch works in one process only; give --gradient_accumulation_steps")

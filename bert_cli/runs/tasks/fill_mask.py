@@ -34,7 +34,9 @@ class FillMaskSession(Session):
         super().__init__(
             lambda precision: BertPretrainer(config, compute_dtype=precision), devices, positions, weights_follow=True
         )
-        self._batch_size, self._top_k, self._vocab_size = batch_size, top_k, vocab_size
+        self._batch_size = batch_size
+        self._top_k = top_k
+        self._vocab_size = vocab_size
         self._no_next_sentence: str | None = None
         self._runner = self.runner(self._forward, spec.FILL_MASK)
 

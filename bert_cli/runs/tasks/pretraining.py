@@ -88,7 +88,9 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
         return model
 
     def read(self, model: ModelBundle[BertConfig], stack: contextlib.ExitStack) -> PretrainingDataset:
-        settings, task, phases = self.settings, self.settings.task, self.settings.phases
+        settings = self.settings
+        task = self.settings.task
+        phases = self.settings.phases
         splits: dict[str, Data] = {}
         if phases.do_train:
             share = 0.0 if task.eval_file else task.eval_share
@@ -105,7 +107,8 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
             stack.enter_context(splits["held_out"])
         for data, split in {data: split for split, data in reversed(splits.items())}.items():  # each text once
             if isinstance(data, PretrainingText) and model.optional_vocabulary:
-                counts, strict = (data.num_unknown, data.num_tokens), settings.model.strict
+                counts = (data.num_unknown, data.num_tokens)
+                strict = settings.model.strict
                 doubt_unknown(split, *counts, "tokens", model.vocabulary, strict)
         return PretrainingDataset(splits, model.optional_vocabulary, not task.no_nsp)
 
@@ -114,7 +117,9 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
         out for evaluation.
         """
         (paths, are_records), settings = self._inputs[flag], self.settings
-        length, masking, seed = settings.encoding.max_seq_length, settings.masking, settings.seed.random_seed
+        length = settings.encoding.max_seq_length
+        masking = settings.masking
+        seed = settings.seed.random_seed
         if are_records:
             source = RecordSource(paths, length, masking.max_predictions_per_seq, model.config.vocab_size, seed)
             for path in paths[:LOGGED]:
@@ -122,11 +127,13 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
             LOG.info("%d instances in %d files", len(source), len(paths))
             return source
         sampling = Sampling.of(model.tokenizer.ids, length, masking)
-        pairs, encoding = not settings.task.no_nsp, settings.text_files.encoding
+        pairs = not settings.task.no_nsp
+        encoding = settings.text_files.encoding
         return PretrainingText(paths, model.tokenizer, sampling, share, pairs=pairs, seed=seed, encoding=encoding)
 
     def plan(self, model: ModelBundle[BertConfig], data: PretrainingDataset) -> Plan:
-        settings, steps = self.settings, self.settings.steps
+        settings = self.settings
+        steps = self.settings.steps
         lower = model.do_lower_case if model.optional_vocabulary else None
         if steps.num_warmup_steps >= steps.num_train_steps:
             LOG.warning(
@@ -162,13 +169,15 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
     ) -> "StreamInput":
         from bert_cli.runs.engine.training_inputs import StreamInput
 
-        train, batch_size = data.splits["train"], self.settings.training.train_batch_size
+        train = data.splits["train"]
+        batch_size = self.settings.training.train_batch_size
         return StreamInput(lambda position: train.stream(batch_size, position))
 
     def evaluate(self, predictor: Predictor, data: PretrainingDataset) -> Evaluation:
         """Accuracies and losses of masked words and next sentences."""
         session = cast("Session", predictor)  # refuse_inference leaves no other one
-        batch_size, most_steps = self.settings.inference.eval_batch_size, self.settings.steps.max_eval_steps
+        batch_size = self.settings.inference.eval_batch_size
+        most_steps = self.settings.steps.max_eval_steps
         count, is_cut, chunks = data.splits["held_out"].evaluation(most_steps * batch_size or None)
         if is_cut and not session.is_quiet:
             LOG.info("evaluating the first %d sequences (--max_eval_steps=%d; 0 for all)", count, most_steps)

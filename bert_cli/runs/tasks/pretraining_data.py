@@ -95,7 +95,8 @@ class PretrainingText:
     def evaluation(self, most: int | None) -> tuple[int, bool, Iterator[dict]]:
         """As RecordSource.evaluation: one pass over the documents."""
         rows = self._evaluation.one_pass(None if most is None else most + 1)
-        is_cut, rows = most is not None and len(rows) > most, rows[:most]
+        is_cut = most is not None and len(rows) > most
+        rows = rows[:most]
         chunks = (
             self._evaluation.format.features(rows[start : start + EVALUATED])
             for start in range(0, len(rows), EVALUATED)

@@ -25,7 +25,7 @@ from bert_cli.examples.squad import (
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import SquadFeatures, check_lengths, format_features, squad_features
 from bert_cli.flags.option import build
-from bert_cli.metrics.squad import read_null_odds, read_predictions, scores_v1, scores_v2
+from bert_cli.metrics.squad import read_null_odds, read_predictions, score
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.eval_examples import squad_examples
 from bert_cli.outputs.eval_results import write_eval_results
@@ -82,14 +82,10 @@ def trained_model(init_checkpoint: str | None, output_dir: str | None, strict: b
     return find_checkpoint(init_checkpoint, strict=strict)
 
 
-def score(version_2: bool, gold: dict, answers: dict[str, str], null_odds: dict[str, float] | None) -> dict:
-    """Exact match and F1 under the rules of 1.1 or, with --version_2_with_negative, of 2.0."""
-    return scores_v2(gold, answers, null_odds) if version_2 else scores_v1(gold, answers)
-
-
 def score_file(settings: SquadSettings) -> dict:
     """Score predictions_file, print the scores as JSON, and write them into an output_dir."""
-    scoring, task, folder = settings.scoring, settings.task, settings.phases.output_dir
+    scoring, task = settings.scoring, settings.task
+    folder = settings.phases.output_dir
     for flag, path in (
         ("predict_file", settings.data.predict_file),
         ("predictions_file", scoring.predictions_file),
@@ -210,7 +206,8 @@ class SquadTask(Task[AnyModel, SquadDataset]):
         return features
 
     def plan(self, model: AnyModel, data: SquadDataset) -> Plan:
-        windows, lower = data.windows["train"], model.tokenizer.do_lower_case
+        windows = data.windows["train"]
+        lower = model.tokenizer.do_lower_case
         by_questions = self.settings.squad_training.steps_from_examples and len(windows)
         sequences = windows.sequences
         arrays = (sequences.token_ids, sequences.offsets, windows.start_positions, windows.end_positions)
@@ -245,7 +242,8 @@ class SquadTask(Task[AnyModel, SquadDataset]):
 
     def _answers(self, predictor: Predictor, data: SquadDataset) -> tuple[list[Prediction], float]:
         """The answers to all questions, and how many windows there were each second."""
-        windows, batch_size = data.windows["predict"], self.settings.inference.predict_batch_size
+        windows = data.windows["predict"]
+        batch_size = self.settings.inference.predict_batch_size
         decoder = Decoder(windows, self.rules.n_best_size)
         rate = fill(predictor, decoder, windows, batch_size, "predicting")
         return decoder.finish(data.examples["predict"], data.tokenizer, self.rules), rate

@@ -32,7 +32,8 @@ def answer(
 ) -> list[Prediction]:
     """The answers to some questions in their order."""
     settings, rules = task.settings, task.rules
-    length, query_length = settings.encoding.max_seq_length, settings.task.max_query_length
+    length = settings.encoding.max_seq_length
+    query_length = settings.task.max_query_length
     features = squad_features(examples, tokenizer, length, settings.task.doc_stride, query_length, is_training=False)
     if features.num_cut_questions:
         LOG.warning("warning: %d question(s) were cut (--max_query_length)", features.num_cut_questions)
@@ -88,7 +89,9 @@ def run(settings: SquadSettings) -> dict:
     """Answer what --question or --input_file ask; returns the record of a --question, else the
     number of answers.
     """
-    asked, source, target = settings.questions, settings.files.input_file, settings.files.output_file
+    asked = settings.questions
+    source = settings.files.input_file
+    target = settings.files.output_file
     checkpoint = trained_model(settings.model.init_checkpoint, settings.phases.output_dir, settings.model.strict)
     task = SquadTask(settings)
     check_command(checkpoint, task.command)

@@ -76,7 +76,8 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
         return read_data(self.settings, model, self._tables)
 
     def plan(self, model: AnyModel, data: TaggingDataset) -> Plan:
-        features, lower = data.splits["train"].features, model.tokenizer.do_lower_case
+        features = data.splits["train"].features
+        lower = model.tokenizer.do_lower_case
         sequences = features.sequences
         labelled = features.label_ids[features.label_ids != NOTHING]
         decided = {
@@ -98,7 +99,8 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
     ) -> "TaskModel":
         from bert_cli.heads.tagging import BertTagger
 
-        seed, layers = self.settings.seed.random_seed, data.layers
+        seed = self.settings.seed.random_seed
+        layers = data.layers
         return BertTagger(model.config, len(data.labels), layers, compute_dtype=compute_dtype, seed=seed, rule=rule)
 
     def inference_head(self, model: AnyModel, data: TaggingDataset, flag: str) -> InferenceHead:
@@ -123,7 +125,8 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
 
     def evaluate(self, predictor: Predictor, data: TaggingDataset) -> Evaluation:
         """Precision, recall and F1 of entities, as conlleval has them; details: the predictions."""
-        split, batch_size = data.splits["dev"], self.settings.inference.eval_batch_size
+        split = data.splits["dev"]
+        batch_size = self.settings.inference.eval_batch_size
         predictions, rate = self._tag(predictor, data, split, batch_size, "evaluating")
         results, lines = _scores(split, predictions)
         report = {"eval_examples_per_second": rate, "decoding": self.settings.inference.decoding}
@@ -138,7 +141,8 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
         """Write test_predictions.txt, or .jsonl for JSON lines, and score them where the test file
         has tags.
         """
-        split, batch_size = data.splits["test"], self.settings.inference.predict_batch_size
+        split = data.splits["test"]
+        batch_size = self.settings.inference.predict_batch_size
         predictions, rate = self._tag(predictor, data, split, batch_size, "predicting")
         report = {"predict_examples_per_second": rate, "decoding": self.settings.inference.decoding}
         if split.has_tags:
@@ -173,7 +177,8 @@ def tag_examples(
     """The tags of new sentences. title: of the progress; check: sees what was made of them before
     it is computed.
     """
-    length, inference = settings.encoding.max_seq_length, settings.inference
+    length = settings.encoding.max_seq_length
+    inference = settings.inference
     stride = window_stride(settings.task.doc_stride, length)
     features = tagging_features(examples, data.labels, data.tokenizer, length, stride)
     check(features.sequences)
@@ -192,11 +197,14 @@ def tag_text(settings: TagSettings) -> dict:
     """Tag --text or the lines of --input_file with a trained model; returns what the report would
     say.
     """
-    source, target, text = settings.files.input_file, settings.files.output_file, settings.new.text
+    source = settings.files.input_file
+    target = settings.files.output_file
+    text = settings.new.text
     interactive.check_files(source, target)
     task = TaggingTask(settings)
     model = opening.load_task_model(task, settings)
-    labels, scheme = trained_labels(model.required_checkpoint), scheme_of(settings.task.tag_scheme)
+    labels = trained_labels(model.required_checkpoint)
+    scheme = scheme_of(settings.task.tag_scheme)
     data = TaggingDataset(labels, scheme, model_layers(settings, model), model.tokenizer, {})
     if text and not text_example(text).words:
         raise InputError("--text: holds no words")

@@ -92,7 +92,8 @@ class TaggingDataset(DivisibleDataset):
         return [",".join(sorted({entity.type for entity in entities(tags)})) for tags in tags_of]
 
     def subset(self, held_out: np.ndarray) -> Self:
-        whole, splits = self.splits["train"], {}
+        whole = self.splits["train"]
+        splits = {}
         for name, is_in in (("train", ~held_out), ("dev", held_out)):
             rows = np.flatnonzero(is_in)
             file = dataclasses.replace(whole.file, examples=tuple(whole.file.examples[row] for row in rows))
@@ -161,7 +162,9 @@ def read_data(
 
     tables: sentences in memory, by the names of the splits that they are instead of files.
     """
-    task, phases, folder = settings.task, settings.phases, settings.data.data_dir
+    task = settings.task
+    phases = settings.phases
+    folder = settings.data.data_dir
     encoding = settings.text_files.encoding
     wanted = (
         ("train", phases.do_train, settings.data.train_file),

@@ -39,7 +39,8 @@ def baselines(
     train = data.splits.get("train")
     if train is None:
         return {}
-    problem_type, label_ids = data.problem_type, train.features.label_ids
+    problem_type = data.problem_type
+    label_ids = train.features.label_ids
     outputs = len(data.labels) or (len(train.choices[0].endings) if problem_type.has_endings else 1)
     constant, linear = problem_type.baseline_names
     plain = answers
@@ -58,7 +59,8 @@ def baselines(
 
 
 def _metrics(plain: Answers, dev: Split, predicted: np.ndarray, batch_size: int, tunes: bool) -> dict[str, float]:
-    problem_type, label_ids = plain.problem_type, dev.features.label_ids
+    problem_type = plain.problem_type
+    label_ids = dev.features.label_ids
     # Metrics of losses are left out below, so any losses do.
     found = {problem_type.output_name: predicted, "losses": np.zeros(len(predicted), np.float32)}
     labels = plain.tuned(label_ids, found).labels if tunes else plain.labels

@@ -63,7 +63,8 @@ def known_problem_type(settings: ClassifySettings) -> ProblemType | None:
 
     InputError where two of them say something, and not the same.
     """
-    given, name = settings.label_kind.problem_type, settings.task.task_name
+    given = settings.label_kind.problem_type
+    name = settings.task.task_name
     known = find_task(name).problem_type if name else problem_type(given) if given else None
     if given and known and given != known.name:
         raise InputError(f"--problem_type={given}: --task_name={name} is {known.name}; leave --problem_type out")
@@ -85,7 +86,8 @@ def _check_choice(settings: ClassifySettings) -> None:
     """InputError for flags that say nothing of texts with endings."""
     if settings.sweep.cross_validation:
         raise InputError("--cross_validation is not available for multiple choice")
-    task, columns = settings.task.task_name, settings.columns
+    task = settings.task.task_name
+    columns = settings.columns
     for flag, is_given in (
         ("text_b_column", columns.text_b_column),
         ("label_separator", settings.label_kind.label_separator),
@@ -199,7 +201,8 @@ class DataReader:
         layout_of = self._task_split(path) if is_plain else split
         if not self.task_name or layout_of is None:
             return self._read_own(split, path, is_plain)
-        data, language = self.settings.data, self.settings.task.language
+        data = self.settings.data
+        language = self.settings.task.language
         examples = read_examples(
             self.task_name,
             layout_of,
@@ -228,7 +231,8 @@ class DataReader:
 
     def _own_file(self, split: str, path: str | None, is_plain: bool, choices: Sequence[str] = ()) -> OwnFile:
         flag = "predict_file" if split == "test" and self.settings.data.predict_file else f"{split}_file"
-        settings, header, needs_label = self.settings, self.settings.data.header, split not in ("test", "unlabeled")
+        settings, header = self.settings, self.settings.data.header
+        needs_label = split not in ("test", "unlabeled")
         if split in self.tables:
             return read_own_file(
                 self.tables[split], split, settings.columns, "yes", flag, needs_label, trained=self.trained

@@ -68,7 +68,8 @@ class Split:
 
     def row_text(self, row: int) -> dict[str, Any]:
         """The id and the texts of a row for eval_examples.jsonl, cut to its length."""
-        example, named = self.examples[row], {"id": self.ids[row]}
+        example = self.examples[row]
+        named = {"id": self.ids[row]}
         if isinstance(example, ChoiceExample):
             endings = [shortened(each) for each in example.endings]
             return named | {"text": shortened(example.context), "endings": endings}
@@ -86,7 +87,8 @@ class Split:
 
     def statistics(self) -> SplitStatistics:
         """The rows for --dry_run."""
-        labels, sequences = [each.label for each in self.examples], self.features.sequences
+        labels = [each.label for each in self.examples]
+        sequences = self.features.sequences
         if isinstance(self.features, ChoiceFeatures):
             # Endings are cut to the length of a sequence while they are tokenized, so the lengths
             # are those after cutting.
@@ -120,13 +122,15 @@ def make_split(
     features: ClassificationFeatures | ChoiceFeatures
     length = encoding.max_seq_length
     if choices := [each for each in examples if isinstance(each, ChoiceExample)]:
-        features, described = choice_features(choices, tokenizer, length), describe_choices(choices)
+        features = choice_features(choices, tokenizer, length)
+        described = describe_choices(choices)
         cut = features.num_truncated
         lines = [f"{cut} of {len(features.sequences)} sequences were cut to {length} tokens"] * bool(cut)
     else:
         texts = [each for each in examples if isinstance(each, ClassificationExample)]
         features = classification_features(texts, labels, tokenizer, length, problem_type, encoding.long_text)
-        described, lines = describe_examples(texts, labels), format_cuts(features, length)
+        described = describe_examples(texts, labels)
+        lines = format_cuts(features, length)
     for line in (described, *lines):
         LOG.info("%s: %s", name, line)
     return Split(examples, features)
@@ -179,7 +183,8 @@ class ClassificationDataset(DivisibleDataset):
         """Names of the two tables of a half of the test data, and of the submission, where there is
         to be one.
         """
-        half, inference = split.removeprefix("test"), self.settings.inference
+        half = split.removeprefix("test")
+        inference = self.settings.inference
         table = f"{PREDICTIONS_TABLE.removesuffix('.tsv')}{half}.{inference.output_format}"
         names = [f"{TEST_RESULTS.removesuffix('.tsv')}{half}.tsv", table]
         if inference.glue_submission and self.glue_task:
@@ -233,7 +238,8 @@ class ClassificationDataset(DivisibleDataset):
     def subset(self, held_out: np.ndarray) -> "ClassificationDataset":
         # Tuned for each fold: thresholds from other rows would have seen the held-out ones.
         answers = make_answers(self.problem_type, self.labels, self.settings.inference, True, [])
-        train, splits = self.splits["train"], {}
+        train = self.splits["train"]
+        splits = {}
         assert isinstance(train.features, ClassificationFeatures), "a choice is refused before it is read"
         for name, is_in in (("train", ~held_out), ("dev", held_out)):
             rows = np.flatnonzero(is_in)
@@ -259,8 +265,10 @@ class ClassificationDataset(DivisibleDataset):
     def write_folds(self, paths: tuple[str, str], folds: np.ndarray, evaluations: Sequence[Evaluation]) -> int:
         train = self.splits["train"]
         texts = [(each.text_a, each.text_b) for each in train.texts]
-        ids, label_ids = train.ids, train.features.label_ids
-        problem_type, labels = self.problem_type, self.answers.labels
+        ids = train.ids
+        label_ids = train.features.label_ids
+        problem_type = self.problem_type
+        labels = self.answers.labels
         thresholds = [each.details[0].labels.thresholds for each in evaluations]
         if problem_type.has_thresholds:
             # The mean over the folds, which differ where each tunes its own.

@@ -48,7 +48,8 @@ class Teacher:
         them there: the teacher is not needed any more. writes: whether this process writes files.
         folder: None for a dry run.
         """
-        shape, path = (len(examples), len(self.columns)), os.path.join(folder or "", TEACHER)
+        shape = (len(examples), len(self.columns))
+        path = os.path.join(folder or "", TEACHER)
         if folder is None:
             # Any logits take the same time in a step, and the teacher may take longer than the
             # whole dry run.

@@ -38,7 +38,9 @@ def explain(
     the second text. The shares add up to score − masked_score. budget: about how many rows are
     computed.
     """
-    problem_type, labels, tokenizer = data.problem_type, data.answers.labels, data.tokenizer
+    problem_type = data.problem_type
+    labels = data.answers.labels
+    tokenizer = data.tokenizer
     tokens = word_tokens(*texts, tokenizer, session.max_seq_length)
     # With a fixed seed, so that the same text has the same shares in every call.
     orders = uncovering_orders(len(tokens.seen), budget, seed=0)

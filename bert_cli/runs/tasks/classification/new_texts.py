@@ -78,7 +78,8 @@ def _dataset(settings: ClassifySettings, task: ClassificationTask, model: AnyMod
     """The labels of a trained model, without rows. InputError for a model that texts alone are not
     enough for.
     """
-    checkpoint, problem_type = model.required_checkpoint, task.trained_problem_type(model)
+    checkpoint = model.required_checkpoint
+    problem_type = task.trained_problem_type(model)
     if problem_type.has_endings:
         raise InputError(
             f"--{'input_file' if settings.files.input_file else 'text'}: the model in {checkpoint.folder} is a "
@@ -129,7 +130,8 @@ class _Answering:
         features = _features(lines, self.data)
         check(lines, features)
         numbers = self.session.infer(features, self.settings.inference.predict_batch_size, None)
-        problem_type, labels = self.data.problem_type, self.data.answers.labels
+        problem_type = self.data.problem_type
+        labels = self.data.answers.labels
         for row, line in enumerate(lines):
             yield _texts(line) | problem_type.record(numbers, row, labels)
 

@@ -43,12 +43,14 @@ def shard_plan(
     """The plan of several input files; see shards.ShardPlan.make. flags: of the files to read and
     of the outputs `names`; deciding: the flags that decide the numbers.
     """
-    values, checkpoint = values_of(settings), model.required_checkpoint
+    values = values_of(settings)
+    checkpoint = model.required_checkpoint
     facts = {name: values[name] for name in deciding} | model.fingerprint
     facts |= {"problem_type": data.problem_type.name, "labels": ",".join(data.labels) or None}
     if data.answers.labels.thresholds is not None:
         facts["threshold"] = ",".join(map(str, data.answers.labels.thresholds))
-    shard, strategy = settings.files.shard, settings.devices.distribution_strategy
+    shard = settings.files.shard
+    strategy = settings.devices.distribution_strategy
     source, target = flags
     return shards.ShardPlan.make(values[source], source, names, target, facts, checkpoint, shard, strategy)
 
@@ -71,7 +73,8 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
     # The names of a run that is not sharded, from which the plan makes the names of each shard.
     names = [os.path.join(folder, name) for name in whole.names("test")]
     plan = shard_plan(settings, model, whole, ("predict_file", "output_dir"), names, OF_TABLES)
-    todo, session = plan.todo(), None
+    todo = plan.todo()
+    session = None
     for shard in plan.each(todo):
         part = ClassificationTask(changed(settings, {"predict_file": shard.source}))
         with contextlib.ExitStack() as stack:

@@ -75,7 +75,9 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         known = self._known
         # Before any file is read: a wrong combination of flags is reported at once.
         check_submission(settings)
-        labels, folders, columns = settings.encoding.labels or (), [], TrainedColumns()
+        labels = settings.encoding.labels or ()
+        folders = []
+        columns = TrainedColumns()
         # A training takes its labels from the data; a trained model has the order of its outputs.
         if not phases.do_train:
             known = known or model.problem_type
@@ -104,8 +106,9 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         )
 
     def plan(self, model: AnyModel, data: ClassificationDataset) -> Plan:
-        features, lower = data.training_features(), model.tokenizer.do_lower_case
-        sequences, problem_type = features.sequences, data.problem_type
+        features, problem_type = data.training_features(), data.problem_type
+        sequences = features.sequences
+        lower = model.tokenizer.do_lower_case
         labels = data.labels or None
         # A name with a comma cannot be given as a flag; such labels come from the data and are
         # found there again.
@@ -136,7 +139,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
 
         text_input = self.settings.head.text_input
         options = NetworkOptions(compute_dtype=compute_dtype, seed=self.settings.seed.random_seed, rule=rule)
-        given, has_windows = self.settings.distillation, self.settings.encoding.long_text == WINDOWS
+        given = self.settings.distillation
+        has_windows = self.settings.encoding.long_text == WINDOWS
         distillation = Distillation(given.distill_temperature, given.distill_share) if data.teacher else None
         kind = heads.BertWindowsClassifier if has_windows else heads.BertClassifier
         if data.problem_type.has_endings:
@@ -145,11 +149,13 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         return kind(model.config, count, data.problem_type.name, text_input, distillation, **options)
 
     def inference_head(self, model: AnyModel, data: ClassificationDataset, flag: str) -> InferenceHead:
-        problem_type, long_text = data.problem_type, self.settings.encoding.long_text
+        problem_type = data.problem_type
+        long_text = self.settings.encoding.long_text
         if problem_type.has_endings or long_text == WINDOWS:
             what = "a choice of endings" if problem_type.has_endings else f"--long_text={WINDOWS}"
             raise InputError(f"{flag} is not for {what}; leave it out")
-        count, text_input = problem_type.output_count(data.labels), self.settings.head.text_input
+        count = problem_type.output_count(data.labels)
+        text_input = self.settings.head.text_input
         spec = HeadSpec(CLASSIFIER, count, text_input, activation=problem_type.activation)
         return InferenceHead(
             spec, lambda logits, batch: problem_type.postprocess(logits, batch["label_ids"]), "a fine-tuned classifier"
@@ -180,7 +186,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         details: the answers, with the thresholds that were tuned, and what the model found of the
         first half.
         """
-        batch_size, task = self.settings.inference.eval_batch_size, data.glue_task
+        batch_size = self.settings.inference.eval_batch_size
+        task = data.glue_task
         metrics: dict[str, Any] = {}
         details: dict[str, Any] = {}
         lines: list[str] = []
@@ -214,7 +221,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
     def compare(self, data: ClassificationDataset, evaluation: Evaluation) -> Comparison:
         """Of two halves the first one is compared."""
         split, (answers, found) = data.splits[data.halves("dev")[0]], evaluation.details
-        label_ids, problem_type = split.features.label_ids, data.problem_type
+        label_ids = split.features.label_ids
+        problem_type = data.problem_type
         is_varied = len(np.unique(label_ids, axis=0)) > 1
         collapse = problem_type.collapse(found, answers.labels) if is_varied else ""
         known = baselines(data, split, answers, self.settings.inference.eval_batch_size)
@@ -264,7 +272,8 @@ def load_teacher(settings: ClassifySettings, labels: tuple[str, ...], problem_ty
     devices = {name: value for name, value in values_of(settings).items() if name in own_fields}
     own, model = load_with_settings(checkpoint, ClassifySettings, devices)
     task = ClassificationTask(own)
-    own_type, own_labels = task.trained_problem_type(model), model.labels or ()
+    own_type = task.trained_problem_type(model)
+    own_labels = model.labels or ()
     # Its probabilities are learned, so no thresholds are needed, which a copy of a model may lack.
     answers = make_answers(own_type, own_labels, Inference(), False, ())
     data = ClassificationDataset(own, answers, model.tokenizer)
