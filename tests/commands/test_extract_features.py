@@ -333,6 +333,15 @@ def test_lines_that_the_vocabulary_does_not_have(extract, tmp_path):
     assert len(read_lines(path)) == 1
 
 
+def test_a_text_in_another_language_leaves_no_file(extract, tmp_path):
+    source = tmp_path / "unknown.txt"
+    source.write_text("\u4e00 \u4e00\n", encoding="utf-8")
+    code, path, _, err = extract(input_file=source)
+    assert code == 1
+    assert "2 of 2 words (100%) are [UNK]" in err.splitlines()[-1]
+    assert not [*path.parent.glob(f"{path.name}*")]
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [

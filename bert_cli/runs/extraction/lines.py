@@ -59,8 +59,7 @@ def write_features(
         if done:
             LOG.info("resuming after line %d of %s.partial", done, target)
         chunks = extraction_chunks(texts, tokenizer, length, extraction.long_text, extraction.words, **limits)
-        # Before the writer is opened: with --strict no file is begun for a vocabulary that does not
-        # fit.
+        # Before the writer is opened: no file is begun for a vocabulary that does not fit.
         chunks = plan.checked_first(chunks, source, model.vocabulary, settings.model)
         writer = stack.enter_context(open_writer(target, extraction.output_format, form, done, facts))
         archive = stack.enter_context(open_archive(attentions)) if attentions else None

@@ -171,8 +171,7 @@ def checked_first(
 ) -> Iterator[ExtractionFeatures]:
     """The same chunks, looked at by model_checks.check_first_unknown.
 
-    With --strict the first one is made now, before a file is begun that an error would leave
-    unfinished.
+    The first one is made now, before a file is begun that an error would leave unfinished.
     """
     check = check_first_unknown(input_name(input_file), vocabulary, flags)
 
@@ -182,7 +181,7 @@ def checked_first(
             yield features
 
     passed = checked()
-    first = list(itertools.islice(passed, 1)) if flags.strict else []
+    first = list(itertools.islice(passed, 1))
     return itertools.chain(first, passed)
 
 
