@@ -23,6 +23,8 @@ SKIPPED = ("make test",)
 def make_downloads(folder: pathlib.Path) -> None:
     """What the blocks that download leave, with small models."""
     sizes = {"max_position_embeddings": 512, "num_hidden_layers": 4, "num_attention_heads": 4}
+    vocabulary = folder / "bert_cli" / "builtin" / "pretrained" / "vocab.txt"
+    sizes |= {"tokens": vocabulary.read_text(encoding="utf-8").split()}
     google, _ = make_source(folder, ("masked_lm", "next_sentence"), name="uncased_L-12_H-768_A-12", **sizes)
     plain, _ = make_source(folder, (), name="plain", gelu="erf", **sizes)
     convert(plain, folder / "all-MiniLM-L6-v2")

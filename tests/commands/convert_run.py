@@ -15,7 +15,7 @@ TOKENS = VOCABULARY.split()
 
 
 def make_source(
-    parent: pathlib.Path, heads=ALL, labels=(), name="google", pooler=True, **changes
+    parent: pathlib.Path, heads=ALL, labels=(), name="google", pooler=True, tokens=TOKENS, **changes
 ) -> tuple[pathlib.Path, dict[str, np.ndarray]]:
     """A TF1 folder with these heads, whose weights are drawn, and its tensors; `changes` are keys of the config."""
     from bert_cli.heads.all_heads import BertWithHeads
@@ -24,7 +24,7 @@ def make_source(
     from bert_cli.weights.checkpoint import write_tf1
 
     sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
-    config = BertConfig(len(TOKENS), **(sizes | {"max_position_embeddings": 12, "type_vocab_size": 2} | changes))
+    config = BertConfig(len(tokens), **(sizes | {"max_position_embeddings": 12, "type_vocab_size": 2} | changes))
     folder, rng = parent / name, np.random.default_rng(3)
     folder.mkdir()
     weights = named_weights(BertWithHeads(config, heads, (3, 16)))
@@ -34,7 +34,7 @@ def make_source(
     left = {"global_step": np.int64(7), "bert/pooler/dense/bias/adam_m": np.ones(16, np.float32)}
     write_tf1(str(folder / "bert_model.ckpt"), tensors | left)
     write_config(str(folder / "bert_config.json"), config)
-    (folder / "vocab.txt").write_text("\n".join(TOKENS) + "\n")
+    (folder / "vocab.txt").write_text("\n".join(tokens) + "\n")
     if labels:
         (folder / "labels.txt").write_text("".join(f"{label}\n" for label in labels))
     return folder, tensors

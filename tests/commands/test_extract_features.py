@@ -15,6 +15,7 @@ import pytest
 from bert_cli.extract_features import main
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
+from bert_cli.runs.extraction.plan import MAX_LINES
 
 TEXTS = ["The cat sees a dog.", "a bird", "", "my dog ||| likes bread , not fish", "qua " * 12, "a old house !"]
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-\d+)?(?=, -?\d|\])")  # of a list; not an index, which a name follows
@@ -151,7 +152,10 @@ def test_long_text_cuts_nothing(extract):
     np.testing.assert_allclose(vectors[4], np.mean(values, axis=0), atol=1e-5)
 
 
-def test_resume_goes_on_behind_the_last_whole_line(extract):
+REPEATS = MAX_LINES // len(TEXTS) + 1  # of the texts, for more lines than are held at once
+
+
+def test_resume_continues_after_the_last_whole_line(extract):
     _, path, _, _ = extract()
     whole = path.read_text(encoding="utf-8")
     partial = path.with_name("out.jsonl.partial")
@@ -160,10 +164,10 @@ def test_resume_goes_on_behind_the_last_whole_line(extract):
     texts = path.with_name("texts.txt")
     good = texts.read_bytes()
     path.unlink()
-    texts.write_bytes(good + b"\xff\n")
+    texts.write_bytes(good * REPEATS + b"\xff\n")
     code, _, _, err = extract()
     assert code == 1
-    assert "texts.txt:7: is not UTF-8" in err
+    assert f"texts.txt:{len(TEXTS) * REPEATS + 1}: is not UTF-8" in err
     assert partial.exists()
     assert not path.exists()
     texts.write_bytes(good)
@@ -188,10 +192,11 @@ SLOWER = [pytest.param(name, marks=pytest.mark.slow) for name in ("bert_config_f
 def test_resume_compares_what_decides_the_numbers(extract, checkpoint, tmp_path, changed):
     texts = tmp_path / "texts.txt"
     good = texts.read_bytes()
-    texts.write_bytes(good + b"\xff\n")
+    texts.write_bytes(good * REPEATS + b"\xff\n")
     assert extract()[0] == 1
     texts.write_bytes(good)
-    partial = (tmp_path / "out.jsonl.partial").read_bytes()
+    partial = b""
+    (tmp_path / "out.jsonl.partial").write_bytes(partial)
     for name in ("vocab.txt", "bert_config.json"):
         (tmp_path / name).write_bytes((checkpoint[0] / name).read_bytes())
     same = {"vocab_file": tmp_path / "vocab.txt", "bert_config_file": tmp_path / "bert_config.json"}
