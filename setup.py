@@ -6,7 +6,6 @@ import re
 from setuptools import find_packages, setup
 
 ROOT = pathlib.Path(__file__).parent
-ONNX = ["onnx>=1.17", "onnxruntime>=1.20"]
 VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "bert_cli/base/version.py").read_text(encoding="utf-8"))[1]
 
 setup(
@@ -59,13 +58,15 @@ setup(
         "rich>=13.7",  # progress and tables
         "matplotlib>=3.9",  # the plots of report.html, which each training run writes: SVG, so no script in the page
         "jinja2>=3.1",  # its tables and texts, escaped
+        "onnx>=1.17",  # graphs for onnxruntime, and files of bert-export
+        "onnxruntime>=1.20",  # answers new texts in a second, in which TensorFlow is not yet imported; 110 MB
     ],
     extras_require={
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],  # NVIDIA's libraries, 3 GB, for Linux
         "parquet": ["pyarrow>=17"],
         "beam": ["apache-beam>=2.77,<3"],  # bert-create-pretraining-data --runner; takes protobuf below 7
         "tensorboard": ["tensorboard>=2.18"],  # to look at what --tensorboard writes, which needs no package
-        "onnx": ONNX,  # 80 MB, and only bert-export --format=onnx needs them
+        "onnx": [],  # a dependency by now; for commands from before
         # The programs that `make benchmark` compares with, in an environment of their own or in this one.
         "benchmark": [
             "torch>=2.4",
@@ -74,7 +75,6 @@ setup(
             "sentence-transformers>=5",
             "openvino>=2025",
             "ctranslate2>=4.5",
-            *ONNX,
         ],
         "dev": [
             "pytest>=8",
@@ -83,7 +83,6 @@ setup(
             "hypothesis>=6.100",
             "ruff>=0.9",
             "mypy>=1.15",
-            *ONNX,
         ],
     },
     entry_points={

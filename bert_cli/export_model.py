@@ -23,7 +23,6 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.exports.exported import check_target, exporting, find_exported, read_dev
 from bert_cli.flags.command import Command
-from bert_cli.onnx.session import check_packages
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.tools import ExportSettings
 
@@ -48,8 +47,6 @@ def run(settings: ExportSettings) -> list[str]:
     export = settings.export
     folder = export.export_dir.rstrip("/") if files.is_remote(export.export_dir) else files.absolute(export.export_dir)
     check_target(folder, settings.export.overwrite)
-    if export.format == "onnx":
-        check_packages("--format=onnx")
     exported = find_exported(settings)
     if export.format == "onnx":
         with exporting(folder) as new:

@@ -31,14 +31,13 @@ from bert_cli.outputs.fill_mask import format_record
 from bert_cli.runs.loading.checkpoints import builtin_message, ready_checkpoint
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.tasks.interactive import chunks_of, write_answers
-from bert_cli.runtime.tensorflow_setup import setup_tensorflow
-from bert_cli.settings.devices import refuse_inference
+from bert_cli.settings.devices import refuse_int8
 from bert_cli.settings.pretraining import FillMaskSettings
 
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     """The checks of the flags that need no file."""
-    refuse_inference(values)
+    refuse_int8(values["engine"], values["precision"])
     if bool(values["texts"]) == bool(values["input_file"]):
         raise InputError('give texts, such as "the man went to the [MASK] .", or --input_file=FILE')
     if "output_file" in given and not values["input_file"]:
@@ -75,21 +74,18 @@ def run(settings: FillMaskSettings) -> list[dict]:
     model = load_model(settings.model, checkpoint, 3, needs_bert=True)
     config = model.config
     tokenizer = model.tokenizer
-    vocab_size = model.vocabulary.size
     if line := builtin_message(checkpoint, config):
         LOG.info(line)
     positions = config.max_position_embeddings
-    for place, text in read_texts(words, "", UTF_8) if words else ():  # told before TensorFlow takes its seconds
+    for place, text in read_texts(words, "", UTF_8) if words else ():
         masked_text(text, tokenizer, positions, place)
 
-    setup_tensorflow()
-    from bert_cli.runs.tasks.fill_mask import FillMaskSession, answers, masked_texts
+    # Here, as the engine and what reads checkpoints take a while, which a wrong text need not wait for.
+    from bert_cli.runs.tasks.fill_mask import answers, masked_texts, open_masked_words
 
-    best = min(top_k, vocab_size)
-    session = FillMaskSession(config, settings.devices, settings.devices.batch_size, best, vocab_size)
-    session.load(checkpoint, trained_without=model.saved_flags.get("no_nsp") == "true")
+    session = open_masked_words(model, checkpoint, settings.devices)
     texts = masked_texts(session, read_texts(words, input_file, settings.text_files.encoding), tokenizer, positions)
-    answer = functools.partial(answers, session, tokenizer)
+    answer = functools.partial(answers, session, tokenizer, min(top_k, model.vocabulary.size))
     if words:
         records = [record for chunk in chunks_of(texts) for record in answer(chunk)]
         for record in records:

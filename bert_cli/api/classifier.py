@@ -173,7 +173,7 @@ class Classifier(loading.Trained):
         if not names and problem_type.has_named_outputs:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
         data = task.for_new_texts(model, names, run_folders(checkpoint))
-        return cls(opening.open_trained(task, model, data, settings), data)
+        return cls(opening.open_for_answers(task, model, data, settings), data)
 
     @named_arguments()
     def predict(self, texts: Sequence[str | tuple[str, str]], batch_size: int = 32) -> Predictions:

@@ -19,6 +19,7 @@ from bert_cli.examples.text_lines import TextLine
 from bert_cli.features.extraction import extraction_chunks
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
+from bert_cli.model.config import BertConfig
 from bert_cli.outputs.vectors.rows import FeatureRows, feature_rows
 from bert_cli.runs.extraction.extractor import Extractor, VectorChoice
 from bert_cli.runs.extraction.lines import open_extractor
@@ -92,7 +93,7 @@ class FeatureExtractor:
         check_max_seq_length(length, pairs=long_text)
         places = [layer.place for layer in parse_layers(layers, config.num_hidden_layers)]
         choice = VectorChoice(pooling, places, length, settings.devices.batch_size)
-        session = open_extractor(config, settings.devices, choice)
+        session = open_extractor(config, settings.devices.for_answers(isinstance(config, BertConfig)), choice)
         session.load(checkpoint)
         return cls(session, settings, model)
 

@@ -18,7 +18,7 @@ from bert_cli.flags.option import build
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import ready_checkpoint
 from bert_cli.runs.loading.loader import load_model
-from bert_cli.runtime.tensorflow_setup import setup_tensorflow
+from bert_cli.settings.devices import refuse_int8
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.pretraining import FillMaskSettings
 
@@ -39,26 +39,24 @@ class MaskFiller:
         path: str | os.PathLike | None = None,
         do_lower_case: bool | None = None,
         precision: str | None = None,
+        engine: str | None = None,
     ) -> "MaskFiller":
         """Load an output_dir of bert-pretrain, or a checkpoint of any format; by default the
         pre-trained model in the box.
 
-        precision: auto, float32, bfloat16 or float16. Raises InputError where something is missing,
+        precision: auto, float32, bfloat16 or float16; engine: auto, tensorflow or onnxruntime.
+        Raises InputError where something is missing,
         damaged, or does not fit together, and for a model without the head of masked words, such as
         a fine-tuned one.
         """
         values, _ = parse_arguments(FillMaskSettings, loading.flags_of(locals()))
         settings = build(FillMaskSettings, values)
+        refuse_int8(settings.devices.engine, settings.devices.precision)
         checkpoint = ready_checkpoint("", ModelFiles()) if path is None else loading.find(path)
         model = load_model(settings.model, checkpoint, 3, needs_bert=True)
-        setup_tensorflow()
-        from bert_cli.runs.tasks.fill_mask import FillMaskSession
+        from bert_cli.runs.tasks.fill_mask import open_masked_words
 
-        devices = settings.devices
-        size = model.vocabulary.size
-        session = FillMaskSession(model.config, devices, devices.batch_size, min(_TOP_K, size), size)
-        session.load(checkpoint, trained_without=model.saved_flags.get("no_nsp") == "true")
-        return cls(session, model)
+        return cls(open_masked_words(model, checkpoint, settings.devices), model)
 
     @named_arguments()
     def fill(self, text: str | Sequence[str], top_k: int = _TOP_K) -> Any:
@@ -85,9 +83,9 @@ class MaskFiller:
         from bert_cli.runs.tasks.fill_mask import answers, masked_texts
         from bert_cli.runs.tasks.interactive import chunks_of
 
-        self._session.keep_best(min(top_k, self._model.vocabulary.size))
         named = ((f"texts[{number}]", text) for number, text in enumerate(texts))
         tokenizer = self._model.tokenizer
         positions = self._model.config.max_position_embeddings
         masked = masked_texts(self._session, named, tokenizer, positions)
-        return [record for chunk in chunks_of(masked) for record in answers(self._session, tokenizer, chunk)]
+        best = min(top_k, self._model.vocabulary.size)
+        return [record for chunk in chunks_of(masked) for record in answers(self._session, tokenizer, best, chunk)]

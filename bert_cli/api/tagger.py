@@ -109,7 +109,7 @@ class Tagger(loading.Trained):
         labels = trained_labels(checkpoint)
         scheme = scheme_of(settings.task.tag_scheme)
         data = TaggingDataset(labels, scheme, layers, model.tokenizer, {})
-        return cls(opening.open_trained(task, model, data, settings), data, settings)
+        return cls(opening.open_for_answers(task, model, data, settings), data, settings)
 
     @named_arguments()
     def tag(self, texts: Sequence[str]) -> list[TaggedText]:

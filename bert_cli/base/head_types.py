@@ -118,6 +118,22 @@ def head_of(name: str) -> str | None:
     return next((head for head, beginning in HEADS.items() if name.startswith(beginning)), None)
 
 
+def pretraining_shapes(hidden_size: int, vocab_size: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of the variables of the masked-LM and next-sentence heads, by their names in a
+    checkpoint.
+    """
+    transform = f"{HEADS[MASKED_LM]}transform"
+    return {
+        f"{transform}/dense/kernel": (hidden_size, hidden_size),
+        f"{transform}/dense/bias": (hidden_size,),
+        f"{transform}/LayerNorm/gamma": (hidden_size,),
+        f"{transform}/LayerNorm/beta": (hidden_size,),
+        f"{HEADS[MASKED_LM]}output_bias": (vocab_size,),
+        f"{HEADS[NEXT_SENTENCE]}output_weights": (2, hidden_size),
+        f"{HEADS[NEXT_SENTENCE]}output_bias": (2,),
+    }
+
+
 # What the names of the parts begin with; what has none of these beginnings is of a head.
 _PARTS = {"embeddings": "bert/embeddings/", "layers": "bert/encoder/", "pooler": POOLER, "module": "hub/"}
 _OF_HEADS = "heads"

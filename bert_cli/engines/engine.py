@@ -32,22 +32,31 @@ class InferenceEngine(abc.ABC):
     description: str
 
     @abc.abstractmethod
-    def check_installed(self, flag: str) -> None:
-        """InputError, naming the flag that asks for the engine, where a package is missing."""
-
-    @abc.abstractmethod
     def versions(self) -> dict[str, str]:
         """For run_report.json: the versions of its packages."""
 
     @abc.abstractmethod
-    def encoder(self, precision: str, tensors: Tensors, config: BertConfig, layers: Sequence[int]) -> Network:
+    def encoder(
+        self, precision: str, tensors: Tensors, config: BertConfig, layers: Sequence[int], attention: bool = False
+    ) -> Network:
         """Gives float32 `state_0`, … [B, S, H]: the outputs of these layers, 0 for the embedding, n
         for the n-th Transformer layer. Without layers there is one output, `pooled_output` [B, H].
+        With attention also `attention_0`, … [B, N, S, S], the probabilities of each layer.
         """
 
     @abc.abstractmethod
     def logits(self, precision: str, tensors: Tensors, config: BertConfig, head: HeadSpec) -> Network:
         """Gives float32 `logits`: [B, n] of a head of texts, [B, S, n] of a head of tokens."""
+
+    @abc.abstractmethod
+    def masked_words(self, tensors: Tensors, config: BertConfig, words: int) -> Network:
+        """Gives the pre-trained heads' predictions, in float32.
+
+        A batch also has `masked`, int64 [M, 2], the rows and positions of masked tokens, and
+        `top_k`, int64 [1]. `probabilities` float32 and `candidates` int64 [M, k] are the most
+        probable of the first `words` entries of the vocabulary, best first; `next_sentence` float32
+        [B, 2] are probabilities, where the tensors have that head.
+        """
 
 
 class Inference(NamedTuple):

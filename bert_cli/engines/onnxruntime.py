@@ -16,25 +16,31 @@ class OnnxRuntime(InferenceEngine):
     precisions = (FLOAT32, INT8)
     description = "onnxruntime starts in a second, on the CPU"
 
-    def check_installed(self, flag: str) -> None:
-        from bert_cli.onnx.session import check_packages
-
-        check_packages(flag)
-
     def versions(self) -> dict[str, str]:
         import onnxruntime
 
         return {self.name: onnxruntime.__version__}
 
-    def encoder(self, precision: str, tensors: Tensors, config: BertConfig, layers: Sequence[int]) -> Network:
+    def encoder(
+        self, precision: str, tensors: Tensors, config: BertConfig, layers: Sequence[int], attention: bool = False
+    ) -> Network:
         from bert_cli.onnx.models import encoder_runner
 
-        return encoder_runner(_graph_type(precision), tensors, config, layers)
+        if not attention:
+            return encoder_runner(_graph_type(precision), tensors, config, layers)
+        from bert_cli.onnx.models import AttentionBert
+
+        return encoder_runner(AttentionBert, tensors, config, layers)
 
     def logits(self, precision: str, tensors: Tensors, config: BertConfig, head: HeadSpec) -> Network:
         from bert_cli.onnx.models import logits_runner
 
         return logits_runner(_graph_type(precision), tensors, config, head)
+
+    def masked_words(self, tensors: Tensors, config: BertConfig, words: int) -> Network:
+        from bert_cli.onnx.models import masked_words_runner
+
+        return masked_words_runner(tensors, config, words)
 
 
 def _graph_type(precision: str) -> type:

@@ -8,6 +8,7 @@ from bert_cli.engines.onnxruntime import OnnxRuntime
 
 AUTO, TENSORFLOW = "auto", "tensorflow"  # TensorFlow also trains, so it is no InferenceEngine
 ENGINES = {engine.name: engine for engine in (OnnxRuntime(),)}
+ANSWERING = OnnxRuntime.name  # what --engine=auto takes for the answers to new texts, see Devices.for_answers
 _OF_TENSORFLOW = (FLOAT32, "bfloat16", "float16")
 # Of a precision that TensorFlow does not have, the engine that --engine=auto takes.
 _FURTHER = {

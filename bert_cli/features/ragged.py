@@ -120,6 +120,15 @@ def row_lengths(features: "Features") -> np.ndarray:
     return lengths.reshape(len(features), -1).max(axis=1) if len(features) else lengths
 
 
+def sequence_starts(features: "Features") -> np.ndarray:
+    """int64 [rows + 1]: row i has the sequences starts[i]:starts[i + 1]; see row_lengths."""
+    starts = getattr(features, "row_starts", None)
+    if starts is not None:
+        return starts
+    each = len(features.sequences) // max(1, len(features))
+    return np.arange(len(features) + 1, dtype=np.int64) * each
+
+
 def with_token_ids(features: Any, token_ids: np.ndarray) -> Any:
     """Features of any kind, with other token ids in their `sequences`: int32 [total]."""
     return dataclasses.replace(features, sequences=dataclasses.replace(features.sequences, token_ids=token_ids))

@@ -1,4 +1,4 @@
-"""A BERT as nodes of an ONNX graph, from its tensors; needs the package onnx of the extra onnx."""
+"""A BERT as nodes of an ONNX graph, from its tensors."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -97,9 +97,13 @@ class Bert:
         value = self.split_heads(value, (0, 2, 1, 3))
         width = math.sqrt(config.hidden_size // config.num_attention_heads)
         scores = graph.add("Div", graph.add("MatMul", query, key), graph.number(width))
-        probabilities = graph.add("Softmax", graph.add("Add", scores, key_bias), axis=-1)
+        probabilities = self.normalized_scores(scores, key_bias)
         context = graph.add("Transpose", graph.add("MatMul", probabilities, value), perm=[0, 2, 1, 3])
         return graph.add("Reshape", context, graph.numbers(0, 0, config.hidden_size))
+
+    def normalized_scores(self, scores: str, key_bias: str) -> str:
+        """The attention probabilities [B, N, S, S]."""
+        return self.graph.add("Softmax", self.graph.add("Add", scores, key_bias), axis=-1)
 
     def layer(self, x: str, number: int, key_bias: str) -> str:
         graph = self.graph
@@ -137,6 +141,22 @@ class Bert:
         real = graph.add("Unsqueeze", graph.add("Cast", INPUTS[1], to=TensorProto.FLOAT), graph.numbers(2))
         total = graph.add("ReduceSum", graph.add("Mul", x, real), graph.numbers(1), keepdims=0)
         return graph.add("Div", total, graph.add("ReduceSum", real, graph.numbers(1), keepdims=0))
+
+    def masked_words(self, x: str, places: str) -> str:
+        """The logits [M, V] of the masked-LM head at `places`, int64 [M, 2], of x [B, S, H]."""
+        graph = self.graph
+        scope = "cls/predictions"
+        rows = self.dense(graph.add("GatherND", x, places), f"{scope}/transform/dense")
+        rows = self.norm(activate(graph, rows, self.config.activation), f"{scope}/transform/LayerNorm")
+        # Tied to the word embeddings, which are not copied for a transposed constant.
+        words = self.weight("bert/embeddings/word_embeddings")
+        return graph.add("Gemm", rows, words, self.weight(f"{scope}/output_bias"), transB=1)
+
+    def next_sentence(self, x: str) -> str:
+        """The logits [B, 2] of the next-sentence head: column 0 is "B follows A"."""
+        scope = "cls/seq_relationship"
+        weights = self.weight(f"{scope}/output_weights")
+        return self.graph.add("Gemm", self.pooled(x), weights, self.weight(f"{scope}/output_bias"), transB=1)
 
     def text_row(self, x: str, text_input: TextInput) -> str:
         """What a head of texts reads of the last layer's output: [B, S, H] -> [B, H]."""

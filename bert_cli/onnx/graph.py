@@ -1,4 +1,4 @@
-"""Building an ONNX graph operator by operator; needs the package onnx of the extra onnx.
+"""Building an ONNX graph operator by operator.
 
 Operators are written in the forms that onnxruntime fuses and quantizes: two-dimensional constants
 as second factors of MatMul, LayerNormalization and Gelu as single operators (opset 20).
@@ -12,6 +12,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 OPSET, IR_VERSION = 20, 9  # the newest that onnxruntime 1.17 and later read
+CANDIDATES = "candidates"  # the output of masked words that is no number but an index
 
 
 class Graph:
@@ -28,9 +29,14 @@ class Graph:
 
     def add_outputs(self, kind: str, *inputs: str, count: int, **attributes: Any) -> list[str]:
         """The same of an operator with `count` results."""
-        names = [f"{inputs[0]}:{kind}_{number}" for number in range(count)]
-        self.nodes.append(helper.make_node(kind, list(inputs), names, name=f"{inputs[0]}:{kind}", **attributes))
-        return names
+        return self.add_named(
+            kind, *inputs, names=[f"{inputs[0]}:{kind}_{number}" for number in range(count)], **attributes
+        )
+
+    def add_named(self, kind: str, *inputs: str, names: Sequence[str], **attributes: Any) -> list[str]:
+        """The same of an operator with several results of these names."""
+        self.nodes.append(helper.make_node(kind, list(inputs), list(names), name=f"{inputs[0]}:{kind}", **attributes))
+        return list(names)
 
     def split(self, x: str, widths: Sequence[int]) -> list[str]:
         """Parts of these widths along the last axis."""
@@ -62,16 +68,21 @@ def assemble(
     outputs: Mapping[str, Sequence[str | int]],
     fed: Mapping[str, Sequence[str | int]] | None = None,
     external: Container[str] = (),
+    indices: Mapping[str, Sequence[str | int]] | None = None,
 ) -> onnx.ModelProto:
-    """A model of what was added to the graph. inputs: int32 [batch, length]; outputs: float32, with
-    their shapes.
+    """A model of what was added to the graph. inputs: int32 [batch, length]; outputs: float32, but
+    int64 for CANDIDATES, with their shapes.
 
-    fed: further inputs, float32, with their shapes. external: constants without values, see
-    session.make_runner.
+    fed, indices: further inputs, float32 and int64, with their shapes. external: constants without
+    values, see session.make_runner.
     """
     taken = [helper.make_tensor_value_info(name, TensorProto.INT32, ["batch", "length"]) for name in inputs]
     taken += [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in (fed or {}).items()]
-    given = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs.items()]
+    taken += [helper.make_tensor_value_info(name, TensorProto.INT64, shape) for name, shape in (indices or {}).items()]
+    given = [
+        helper.make_tensor_value_info(name, TensorProto.INT64 if name == CANDIDATES else TensorProto.FLOAT, shape)
+        for name, shape in outputs.items()
+    ]
     constants = [
         _external_tensor(name, value) if name in external else numpy_helper.from_array(value, name)
         for name, value in graph.constants.items()

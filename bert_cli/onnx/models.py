@@ -12,7 +12,7 @@ from bert_cli.base.head_types import CLASSIFIER, ENCODER, TAGGER, HeadSpec
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx.bert import Bert
-from bert_cli.onnx.graph import Graph, assemble
+from bert_cli.onnx.graph import CANDIDATES, Graph, assemble
 from bert_cli.onnx.session import Runner, make_runner
 
 _SPANS = ("start_logits", "end_logits")
@@ -106,6 +106,19 @@ class UnpaddedBert(Bert):
         return self.attend_projected(graph.add("Add", graph.add("MatMul", x, kernel), bias), key_bias)
 
 
+class AttentionBert(UnpaddedBert):
+    """An UnpaddedBert that also gives the attention of each layer, `attention_0`, … [B, N, S, S]."""
+
+    def attend(self, query: str, key: str, value: str, key_bias: str) -> str:
+        # In single operators: the fused one does not give its probabilities.
+        return Bert.attend(self, query, key, value, key_bias)
+
+    def normalized_scores(self, scores: str, key_bias: str) -> str:
+        graph = self.graph
+        number = sum(node.op_type == "Softmax" for node in graph.nodes)
+        return graph.add("Softmax", scores, name=f"attention_{number}", axis=-1)
+
+
 def embed(tensors: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) -> np.ndarray:
     """What Bert.embedded gives for a batch, without a graph that would keep the tables: float32 [B,
     S, H].
@@ -119,20 +132,25 @@ def embed(tensors: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) ->
     return total
 
 
-def embedded_runner(bert: UnpaddedBert, outputs: Mapping[str, Sequence[str | int]]) -> Runner:
+def embedded_runner(
+    bert: UnpaddedBert,
+    outputs: Mapping[str, Sequence[str | int]],
+    indices: Mapping[str, Sequence[str | int]] | None = None,
+) -> Runner:
     """Gives these outputs of the Bert's graph, with their shapes, for batches of spec.INPUTS, int32
-    [B, S].
+    [B, S], and of `indices`, int64 with their shapes.
 
     Of a batch the mask is not read: all texts have S tokens.
     """
     # The model would else be copied into protobuf, where a message ends at 2 GB.
     external = {name: value for name, value in bert.graph.constants.items() if value.nbytes >= _LARGE}
     fed = {_EMBEDDED: ("batch", "length", bert.config.hidden_size)}
-    model = assemble(bert.graph, (), outputs, fed, external)
+    model = assemble(bert.graph, (), outputs, fed, external, indices)
     run = make_runner(model.SerializeToString(), external)
     # Only the tables: all other weights are held by onnxruntime from here on.
     tables = {name: value for name, value in bert.tensors.items() if "_embeddings" in name}
-    return lambda batch: run({_EMBEDDED: embed(tables, batch)})
+    given = tuple(indices or ())
+    return lambda batch: run({_EMBEDDED: embed(tables, batch)} | {name: batch[name] for name in given})
 
 
 def encoder_runner(
@@ -141,18 +159,41 @@ def encoder_runner(
     """Gives float32 `state_0`, … [B, S, H] of a batch: the outputs of the layers with these
     indices, 0 for the embedding.
 
-    network: UnpaddedBert for float32, int8.Int8Bert. tensors: Google's name -> float32. Without
-    indices there is one output, `pooled_output` [B, H]. See also embedded_runner.
+    network: UnpaddedBert for float32, AttentionBert, int8.Int8Bert. tensors: Google's name ->
+    float32. Without indices there is one output, `pooled_output` [B, H]. An AttentionBert's
+    attention is in the outputs, too. See also embedded_runner.
     """
     bert = network(Graph(), tensors, config)
     states = bert.states()
     hidden = config.hidden_size
+    outputs: dict[str, Sequence[str | int]] = {}
+    if issubclass(network, AttentionBert):
+        heads = config.num_attention_heads
+        shape = ("batch", heads, "length", "length")
+        outputs |= {f"attention_{number}": shape for number in range(config.num_hidden_layers)}
     if not indices:
         bert.graph.add("Identity", bert.pooled(states[-1]), name="pooled_output")
-        return embedded_runner(bert, {"pooled_output": ("batch", hidden)})
+        return embedded_runner(bert, outputs | {"pooled_output": ("batch", hidden)})
     for number, index in enumerate(indices):
-        bert.graph.add("Identity", states[index], name=f"state_{number}")
-    return embedded_runner(bert, {f"state_{number}": ("batch", "length", hidden) for number in range(len(indices))})
+        outputs[bert.graph.add("Identity", states[index], name=f"state_{number}")] = ("batch", "length", hidden)
+    return embedded_runner(bert, outputs)
+
+
+def masked_words_runner(tensors: Mapping[str, np.ndarray], config: BertConfig, words: int) -> Runner:
+    """See engine.InferenceEngine.masked_words."""
+    bert = UnpaddedBert(Graph(), tensors, config)
+    graph = bert.graph
+    last = bert.states()[-1]
+    logits = bert.masked_words(last, "masked")
+    # A model may have more rows than the vocabulary has words; these are never candidates.
+    logits = graph.add("Slice", logits, graph.numbers(0), graph.numbers(words), graph.numbers(1))
+    probabilities = graph.add("Softmax", logits, axis=-1)
+    graph.add_named("TopK", probabilities, "top_k", names=("probabilities", CANDIDATES), axis=-1)
+    outputs: dict[str, Sequence[str | int]] = {"probabilities": ("masks", "best"), CANDIDATES: ("masks", "best")}
+    if "cls/seq_relationship/output_weights" in tensors and "bert/pooler/dense/kernel" in tensors:
+        graph.add("Softmax", bert.next_sentence(last), name="next_sentence", axis=-1)
+        outputs["next_sentence"] = ("batch", 2)
+    return embedded_runner(bert, outputs, {"masked": ("masks", 2), "top_k": (1,)})
 
 
 def logits_runner(

@@ -1,27 +1,15 @@
-"""Running an ONNX graph with onnxruntime, of the extra onnx, on the CPU."""
+"""Running an ONNX graph with onnxruntime, on the CPU."""
 
-import importlib.util
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from bert_cli.base.errors import InputError
-
 Runner = Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]
-_PACKAGES = ("onnx", "onnxruntime")
 _OUT_OF_MEMORY = ("Failed to allocate memory", "bad_alloc")
 # Fusions that cost time: this one's operator takes twice as long as an addition and a
 # LayerNormalization.
 _SLOWER = ["SkipLayerNormFusion"]
 _ERRORS = 3  # the level of severity from which onnxruntime writes to the log
-
-
-def check_packages(flag: str) -> None:
-    """InputError, naming the flag, where the extra is not installed."""
-    # Looked for without importing them, which takes a while.
-    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
-    if missing:
-        raise InputError(f"{flag} needs the package {missing[0]}: pip install 'bert_cli[onnx]'")
 
 
 class _Running:

@@ -2,13 +2,15 @@
 --precision ask for, are for.
 """
 
-from typing import Any
+import dataclasses
+from typing import Any, Self
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.engines.engine import Inference
-from bert_cli.engines.table import AUTO, ENGINES, PRECISIONS, TENSORFLOW, chosen_inference
+from bert_cli.engines.engine import FLOAT32, INT8, Inference
+from bert_cli.engines.table import ANSWERING, AUTO, ENGINES, PRECISIONS, TENSORFLOW, chosen_inference
 from bert_cli.flags.option import FlagGroup, option
 from bert_cli.runtime.cluster import is_multi_worker
+from bert_cli.runtime.gpus import has_gpu
 
 
 class Devices(FlagGroup, heading="Devices"):
@@ -35,7 +37,8 @@ class Devices(FlagGroup, heading="Devices"):
     )
     engine: str = option(
         "auto",
-        "inference engine of predictions and features; auto: onnxruntime for int8, else TensorFlow; "
+        "inference engine; auto: onnxruntime for int8, and on a machine without a GPU for the answers to new texts "
+        "(--text, --input_file, --question, masked words, models loaded in Python), else TensorFlow; "
         + "; ".join(engine.description for engine in ENGINES.values()),
         choices=(AUTO, TENSORFLOW, *ENGINES),
     )
@@ -53,6 +56,19 @@ class Devices(FlagGroup, heading="Devices"):
     def inference(self) -> Inference | None:
         """See chosen_inference."""
         return chosen_inference(self.engine, self.precision)
+
+    def for_answers(self, is_bert: bool = True) -> Self:
+        """The same with the engine that answers new texts: by --engine=auto onnxruntime in float32.
+
+        It is TensorFlow where there is a GPU, where flags or TF_CONFIG ask for devices of TensorFlow
+        or for its precisions, and for a module of tensorflow-hub, which is not a BERT.
+        """
+        asks_for_devices = (
+            self.use_tpu or self.distribution_strategy != "auto" or is_multi_worker(self.distribution_strategy)
+        )
+        if self.engine != AUTO or self.precision not in (AUTO, FLOAT32) or not is_bert or asks_for_devices or has_gpu():
+            return self
+        return dataclasses.replace(self, engine=ANSWERING, precision=FLOAT32)
 
 
 def check_engine(values: dict[str, Any]) -> None:
@@ -72,9 +88,14 @@ def check_engine(values: dict[str, Any]) -> None:
     )
 
 
-def refuse_inference(values: dict[str, Any]) -> None:
-    """InputError for an inference engine where words are predicted, of which there are as many as
-    in the vocabulary.
-    """
-    if asked := chosen_inference(values["engine"], values["precision"]):
+def refuse_int8(engine: str, precision: str) -> None:
+    """InputError for int8 where masked words are predicted."""
+    asked = chosen_inference(engine, precision)
+    if asked and asked.precision == INT8:
         raise InputError(f"{asked.flag} is for predictions and features, not for masked words; leave it out")
+
+
+def refuse_inference(values: dict[str, Any]) -> None:
+    """InputError for an inference engine where a model is trained or evaluated on masked words."""
+    if asked := chosen_inference(values["engine"], values["precision"]):
+        raise InputError(f"{asked.flag} is for predictions and features, not for pre-training; leave it out")

@@ -74,6 +74,9 @@ def test_an_own_file(chosen, classify, tmp_path, capfd):
     assert out.eval_results()["eval_accuracy"] == np.float32(accuracy_score([0, 1], best[:2]))
     np.testing.assert_allclose(out.probabilities(), found[:2], atol=1e-5)
 
+    assert classify("--do_predict", *given, "--engine=onnxruntime").code == 0
+    np.testing.assert_allclose(out.probabilities(), found[:2], atol=1e-5)
+
     # What has no place for endings says so; a Hugging Face folder knows what it is.
     asked = classify("--text=a dog", f"--output_dir={out.path}")
     asked.assert_refused("--text: the model in", "is a multiple-choice model", "--predict_file")

@@ -1,7 +1,5 @@
 """The controls from the command line: a killed run, what later runs remember, exports, and what is another run."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 
@@ -101,7 +99,6 @@ def test_a_saved_model_computes_it(runs, run_folder, tmp_path):
     np.testing.assert_allclose(found["probabilities"], run_folder(runs[1]).probabilities(), atol=1e-5)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="needs the extra onnx")
 @pytest.mark.filterwarnings("ignore:.*onnx.*:DeprecationWarning")
 @pytest.mark.parametrize("head_input", ["mean", "cls"])
 def test_so_does_onnx(runs, tmp_path, head_input):

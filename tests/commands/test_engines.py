@@ -1,6 +1,5 @@
 """--engine=onnxruntime, without TensorFlow: its numbers to rounding, those of int8 nearly; one line for what it is not for."""
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -8,16 +7,15 @@ import sys
 import numpy as np
 import pytest
 
-from bert_cli import Classifier, extract_features, fill_mask, run_pretraining
+from bert_cli import Classifier, MaskFiller, extract_features, fill_mask, run_pretraining
 from bert_cli.base.errors import InputError
 from bert_cli.run_squad import main as squad
 from tests.commands import helpers, squad_run
 from tests.commands.helpers import as_problem
 
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="needs the extra onnx")
 PLAIN, ONNX, INT8 = "tensorflow", "onnxruntime", "int8"
 HOW = {
-    PLAIN: {"precision": "float32"},
+    PLAIN: {"precision": "float32", "engine": "tensorflow"},
     ONNX: {"engine": "onnxruntime"},
     INT8: {"precision": "int8"},
 }
@@ -76,6 +74,16 @@ def test_other_kinds_from_python(trained, tmp_path, problem_type):
             assert (ours is None) == (plain is None)
             if plain is not None:
                 np.testing.assert_allclose(ours, plain, atol=far)
+
+
+def test_windows_of_long_texts(trained):
+    """Texts of one, two and many windows, some of equal length."""
+    texts = ["a bird", *TEXTS, "the dog sees a cat and " * 5, "a bird likes a small fish and a dog ."]
+    found = {
+        name: Classifier.load(str(trained), **HOW[name], long_text="windows", max_seq_length=8).predict(texts)
+        for name in (PLAIN, ONNX)
+    }
+    np.testing.assert_allclose(found[ONNX].probabilities, found[PLAIN].probabilities, atol=1e-5)
 
 
 def test_a_tagger(tagger, tag, tmp_path):
@@ -138,21 +146,46 @@ def test_what_it_is_not_for(trained, classify, cola, capfd, tmp_path, name):
     given = [*base, "--task_name=cola", f"--data_dir={cola}"]
     classify(*given, "--do_train").assert_refused(f"{flag} is for predictions: train without it")
     classify(*given, "--do_eval", "--distribution_strategy=mirrored").assert_refused("on the CPU, alone")
-    classify(*given, "--do_predict", "--long_text=windows").assert_refused("is not for --long_text=windows")
     with pytest.MonkeyPatch.context() as patch:
         workers = {"worker": ["localhost:1", "localhost:2"]}
         patch.setenv("TF_CONFIG", json.dumps({"cluster": workers, "task": {"type": "worker", "index": 0}}))
         classify(*given, "--do_predict").assert_refused("on the CPU, alone")
     assert not (tmp_path / "out").exists()
-    shown = ["--show_attention=the dog", "--max_seq_length=16", f"--init_checkpoint={trained}", flag]
-    for main, flags, told in (
+    outcome = helpers.call(capfd, "", run_pretraining.main, "--do_eval", *base[1:], "--input_file=no.txt")
+    assert outcome.code == 1
+    assert "not for pre-training" in outcome.last_line
+
+
+def test_int8_computes_no_masked_words_and_no_attention(trained, capfd):
+    shown = ["--show_attention=the dog", "--max_seq_length=16", f"--init_checkpoint={trained}"]
+    for main, flags, message in (
         (extract_features.main, shown, "shows no attention"),
-        (fill_mask.main, ["a [MASK] .", flag], "not for masked words"),
-        (run_pretraining.main, ["--do_eval", *base[1:], "--input_file=no.txt"], "not for masked words"),
+        (fill_mask.main, ["a [MASK] ."], "not for masked words"),
     ):
-        outcome = helpers.call(capfd, "", main, *flags)
+        outcome = helpers.call(capfd, "", main, *flags, "--precision=int8")
         assert outcome.code == 1
-        assert told in outcome.last_line
+        assert message in outcome.last_line
+    with pytest.raises(InputError, match="not for masked words"):
+        MaskFiller.load(precision="int8")
+
+
+def test_attention(trained, tmp_path):
+    """Of a pair and of windows: the probabilities of all layers and heads."""
+    (tmp_path / "texts.txt").write_text("\n".join([*TEXTS, "the dog ||| a cat ."]) + "\n", encoding="utf-8")
+    found = {}
+    for name in (PLAIN, ONNX):
+        flags = {"input_file": tmp_path / "texts.txt", "output_file": tmp_path / name, "init_checkpoint": trained}
+        flags |= {"max_seq_length": 16, "attentions": tmp_path / f"{name}.npz", "layers": "-1", **HOW[name]}
+        assert extract_features.main(helpers.words(flags)) == 0
+        with np.load(tmp_path / f"{name}.npz") as arrays:
+            found[name] = {array: arrays[array] for array in arrays.files}
+    assert found[ONNX].keys() == found[PLAIN].keys()
+    for array, plain in found[PLAIN].items():
+        if plain.dtype == np.float32:
+            np.testing.assert_allclose(found[ONNX][array], plain, atol=1e-5)
+            np.testing.assert_allclose(plain.sum(axis=-1), 1.0, atol=1e-5)
+        else:
+            assert np.array_equal(found[ONNX][array], plain)
 
 
 def test_an_engine_has_its_precisions(trained, classify):
@@ -165,12 +198,13 @@ def test_an_engine_has_its_precisions(trained, classify):
         Classifier.load(str(trained), precision="float16", engine="onnxruntime")
 
 
-@pytest.mark.parametrize("name", FAR)
-def test_without_the_packages(trained, classify, monkeypatch, name):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    classify(f"--output_dir={trained}", "--text=a dog", *FLAGS[name]).assert_refused(
-        f"{FLAGS[name][0]} needs the package onnx: pip install 'bert_cli[onnx]'"
-    )
+def test_auto_answers_by_onnxruntime_and_predicts_files_by_tensorflow(trained, trained_flags, classify, tmp_path):
+    assert "precision float32, by onnxruntime" in classify(f"--output_dir={trained}", "--text=a dog").err
+    data = [flag for flag in trained_flags if flag.startswith(("--data_dir=", "--task_name="))]
+    flags = [f"--init_checkpoint={trained}", f"--output_dir={tmp_path}", "--do_predict", "--precision=float32"]
+    assert "onnxruntime" not in classify(*data, *flags).err
+    strategy = "--distribution_strategy=one_device"
+    assert "onnxruntime" not in classify(f"--output_dir={trained}", "--text=a dog", strategy).err
 
 
 def test_a_checkpoint_that_is_not_whole(trained, classify, tmp_path):

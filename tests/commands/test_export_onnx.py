@@ -1,6 +1,5 @@
 """bert-export --format=onnx: onnxruntime gives the numbers of the commands; int8; the files around; refusals."""
 
-import importlib.util
 import json
 import pathlib
 
@@ -21,7 +20,6 @@ from tests.commands import squad_run
 from tests.commands.helpers import as_problem
 
 pytestmark = [
-    pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="needs the extra onnx"),
     # onnx warns of functions that it calls itself.
     pytest.mark.filterwarnings("ignore:.*onnx.*:DeprecationWarning"),
 ]
@@ -161,7 +159,7 @@ def test_tags_and_answers(two_layer_flags, two_layer_model, tmp_path):
     assert {name: values.shape for name, values in found.items()} == {"start_logits": (2, 6), "end_logits": (2, 6)}
 
 
-def test_refusals(trained, tmp_path, capfd, monkeypatch):
+def test_refusals(trained, tmp_path, capfd):
     flags = ["--format=onnx", f"--init_checkpoint={trained}", f"--export_dir={tmp_path / 'out'}"]
     for more, message in (
         (["--pairs=yes"], "--pairs is for --format=saved_model, not for --format=onnx"),
@@ -173,9 +171,6 @@ def test_refusals(trained, tmp_path, capfd, monkeypatch):
         assert export(*flags, *more) == 1
         assert message in capfd.readouterr().err
         assert not (tmp_path / "out").exists()
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert export(*flags) == 1
-    assert "--format=onnx needs the package onnx: pip install 'bert_cli[onnx]'" in capfd.readouterr().err
 
 
 def test_the_dev_file_is_read_with_the_quoting_of_the_training(trained, tmp_path):

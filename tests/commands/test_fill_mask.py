@@ -63,11 +63,12 @@ def expected(folder, run_folder, words: list[str], first_length: int):
     return vocabulary, np.exp(masked["log_probs"][0]), follows["probabilities"][0, 0]
 
 
-def test_candidates_are_those_of_the_model(fill, pretrained, run_folder, tmp_path):
+@pytest.mark.parametrize("engine", ["tensorflow", "onnxruntime"])
+def test_candidates_are_those_of_the_model(fill, pretrained, run_folder, tmp_path, engine):
     words = "[CLS] the [MASK] sees a [MASK] . [SEP] it sings [SEP]".replace("it", "my").split()
     vocabulary, probabilities, follows = expected(pretrained, run_folder, words, 8)
     (tmp_path / "texts.txt").write_text("The [MASK] sees a [MASK]. ||| my sings\n\nthe [MASK]\n", encoding="utf-8")
-    code, out, _ = fill(input_file=tmp_path / "texts.txt", top_k=4)
+    code, out, _ = fill(input_file=tmp_path / "texts.txt", top_k=4, engine=engine)
     assert code == 0
     first, second = [json.loads(line) for line in out.splitlines()]
     assert first["text"] == "The [MASK] sees a [MASK]. ||| my sings"

@@ -1,12 +1,7 @@
 """The exported int8 graph: of standard operators, and of padded batches as of single texts."""
 
-import importlib.util
-
 import numpy as np
 import pytest
-
-if importlib.util.find_spec("onnx") is None:
-    pytest.skip("needs the extra onnx", allow_module_level=True)
 
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, MEAN, HeadSpec
 from bert_cli.base.spec import INPUTS

@@ -1,7 +1,6 @@
 """The graphs for texts of one length, in float32 and in 8 bits, beside an independent encoder in NumPy."""
 
 import gc
-import importlib.util
 
 import numpy as np
 import numpy_bert
@@ -9,10 +8,6 @@ import pytest
 
 from bert_cli.base.head_types import CLASSIFIER, FIRST, MEAN, POOLED, TAGGER, HeadSpec
 from bert_cli.base.spec import INPUTS
-
-if importlib.util.find_spec("onnx") is None:
-    pytest.skip("needs the extra onnx", allow_module_level=True)
-
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx import int8
 from bert_cli.onnx.int8 import Int8Bert

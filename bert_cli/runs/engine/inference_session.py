@@ -6,7 +6,7 @@ Imports no TensorFlow, so that a text is answered in the time that TensorFlow ta
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -14,14 +14,25 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import POOLER, count_parameters
 from bert_cli.base.log import LOG
 from bert_cli.engines.engine import Inference, Network
-from bert_cli.features.ragged import Features, equal_length_groups, row_lengths
+from bert_cli.features.ragged import (
+    Features,
+    equal_length_groups,
+    length_groups,
+    row_lengths,
+    sequence_starts,
+    take_ranges,
+)
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
 from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint, saved_step
 from bert_cli.weights.path import CheckpointPath
 
+if TYPE_CHECKING:
+    from bert_cli.features.classification import ClassificationFeatures
+
 # That are computed at once: with more, activations do not stay in the processor's cache.
 MAX_TOKENS = 1024
+_ROWS_AT_ONCE = 8  # times MAX_TOKENS, of rows with several sequences, whose logits are held together
 
 
 @dataclasses.dataclass
@@ -36,25 +47,22 @@ class _Tensor:
 
 
 def load_tensors(
-    checkpoint: CheckpointPath, shapes: dict[str, tuple[int, ...]], optional: str | tuple[str, ...], model: str
+    checkpoint: CheckpointPath, shapes: dict[str, tuple[int, ...]], optional: str | tuple[str, ...], reason: str
 ) -> tuple[dict[str, np.ndarray], list[str], int]:
     """(the weights by Google's names, lines for the log, global_step or 0).
 
-    optional: see LoadReport.check_whole; model: what the checkpoint should be.
+    optional, reason: see LoadReport.check_whole.
     """
     reader = open_checkpoint(checkpoint)
     tensors = {name: _Tensor(shape) for name, shape in shapes.items()}
     report = load_weights(tensors, reader)
-    report.check_whole(f"it is not {model}", optional)
+    report.check_whole(reason, optional)
     found = {name: tensor.value for name, tensor in tensors.items() if tensor.value is not None}
     return found, report.lines(), saved_step(reader)
 
 
 def checked_config(config: BertConfig | ModuleConfig, inference: Inference) -> BertConfig:
-    """The config, where the engine is installed and the model a BERT; logs what computes.
-    InputError otherwise.
-    """
-    inference.engine.check_installed(inference.flag)
+    """The config, where the model is a BERT; logs what computes. InputError otherwise."""
     if isinstance(config, ModuleConfig):
         raise InputError(f"{config.hub_module}: {inference.flag} is for a BERT, not for a module; leave it out")
     LOG.info("devices: 1 CPU, precision %s, by %s", inference.precision, inference.engine.name)
@@ -77,6 +85,10 @@ class InferenceSession(Predictor):
         self._engine = inference.engine
         self.precision = inference.precision
 
+    @property
+    def has_windows(self) -> bool:
+        return self._head.has_windows
+
     def facts(self) -> dict[str, Any]:
         """See Predictor."""
         return {"devices": "1 CPU", "versions": self._engine.versions(), "parameters": self._parameters}
@@ -85,7 +97,7 @@ class InferenceSession(Predictor):
         spec = self._head.spec
         shapes = encoder_shapes(self._config) | spec.shapes(self._config.hidden_size)
         optional = () if spec.reads_pooler else POOLER
-        tensors, lines, step = load_tensors(checkpoint, shapes, optional, self._head.model)
+        tensors, lines, step = load_tensors(checkpoint, shapes, optional, f"it is not {self._head.model}")
         for line in lines:
             LOG.info(line)
         self._parameters = count_parameters({name: each.shape for name, each in tensors.items()})
@@ -95,7 +107,28 @@ class InferenceSession(Predictor):
     def _computed(
         self, features: Features, batch_size: int, flag: str, run: Callable | None
     ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+        most = min(MAX_TOKENS, batch_size * self.max_seq_length)
+        if self._head.join:
+            yield from self._joined(features, most, self._head.join)
+            return
         # Groups of one length: the network has neither padding nor mask.
-        for rows in equal_length_groups(row_lengths(features), min(MAX_TOKENS, batch_size * self.max_seq_length)):
+        for rows in equal_length_groups(row_lengths(features), most):
             batch = features.batch(rows)
             yield rows, self._head.postprocess(self._network(batch)["logits"], batch)
+
+    def _joined(
+        self, features: Features, most: int, join: Callable
+    ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+        """Of rows with several sequences, such as windows; see InferenceHead.join."""
+        sequences = features.sequences
+        lengths = sequences.lengths
+        starts = sequence_starts(features)
+        # Of many rows at once, as the sequences of a row have different lengths.
+        for rows in length_groups(row_lengths(features), _ROWS_AT_ONCE * most):
+            indices, offsets = take_ranges(starts, rows)
+            logits = np.empty((len(indices), self._head.spec.count), np.float32)
+            for group in equal_length_groups(lengths[indices], most):
+                chosen = indices[group]
+                logits[group] = self._network(sequences.padded(chosen, int(lengths[chosen[0]])))["logits"]
+            batch = {"label_ids": cast("ClassificationFeatures", features).label_ids[rows]}
+            yield rows, self._head.postprocess(join(logits, offsets), batch)

@@ -5,7 +5,7 @@ TensorFlow.
 import contextlib
 import dataclasses
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,27 @@ class InferenceHead:
     """A head for inference engines, and its postprocess(logits, batch): the predictions of the
     Keras model in heads/.
 
-    model: what a checkpoint should be, for error messages.
+    model: what a checkpoint should be, for error messages. join: of rows with several sequences:
+    from the logits float32 [sequences, n] and where the sequences of each row begin, int64
+    [rows + 1], the logits of the rows. has_windows: see Predictor.
     """
 
     spec: HeadSpec
-    postprocess: Callable[[np.ndarray, dict[str, np.ndarray]], dict[str, np.ndarray]]
+    postprocess: Callable[[np.ndarray, Mapping[str, np.ndarray]], dict[str, np.ndarray]]
     model: str
+    join: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    has_windows: bool = False
+
+
+def row_means(logits: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """For InferenceHead.join: the mean of the windows of each text, float32 [rows, n]."""
+    counts = np.diff(starts)[:, np.newaxis].astype(np.float32)
+    return np.add.reduceat(logits, starts[:-1]) / counts
+
+
+def endings_side_by_side(logits: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """For InferenceHead.join: [rows · K, 1] -> [rows, K], of equally many endings for each row."""
+    return logits.reshape(len(starts) - 1, -1)
 
 
 class Predictor:

@@ -88,7 +88,7 @@ class Extractor:
 
 
 class InferenceExtractor(Extractor):
-    """See Extractor; it has no attention, which inference engines do not give."""
+    """See Extractor."""
 
     _network: Network
 
@@ -104,8 +104,10 @@ class InferenceExtractor(Extractor):
         """See Extractor."""
         # Many published encoders come without a pooler.
         optional = POOLER if self._layers else ()
-        tensors, _, _ = load_tensors(checkpoint, encoder_shapes(self._config), optional, "the model of this config")
-        self._network = self._engine.encoder(self.precision, tensors, self._config, self._layers)
+        tensors, _, _ = load_tensors(
+            checkpoint, encoder_shapes(self._config), optional, "it is not the model of this config"
+        )
+        self._network = self._engine.encoder(self.precision, tensors, self._config, self._layers, self.choice.attention)
 
     def batches(
         self, features: ExtractionFeatures, attention: dict[int, np.ndarray]
@@ -115,6 +117,9 @@ class InferenceExtractor(Extractor):
         for rows in equal_length_groups(lengths, self._max_tokens):
             width = int(lengths[rows[0]])
             found = self._network(sequences.padded(rows, width))
+            if self.choice.attention:
+                layers = [found[f"attention_{number}"] for number in range(self._config.num_hidden_layers)]
+                attention |= dict(zip(rows.tolist(), np.stack(layers, axis=1), strict=True))
             if self._layers:
                 states = [found[f"state_{number}"] for number in range(len(self._layers))]
                 yield rows, self._pooled(states, features.counted(rows, width))

@@ -6,6 +6,7 @@ import time
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
+from bert_cli.engines.engine import INT8
 from bert_cli.features.extraction import extraction_chunks
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.vectors.arrays import open_archive, write_attention
@@ -22,7 +23,7 @@ from bert_cli.settings.tools import ExtractSettings
 def open_extractor(config: BertConfig | ModuleConfig, devices: Devices, choice: VectorChoice) -> Extractor:
     """An encoder on its devices, its weights still to be loaded."""
     if inference := devices.inference:
-        if choice.attention:
+        if choice.attention and inference.precision == INT8:
             raise InputError(f"{inference.flag} shows no attention; leave it out")
         return InferenceExtractor(config, inference, choice)
     setup_tensorflow()

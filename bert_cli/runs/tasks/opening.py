@@ -1,7 +1,9 @@
 """A task's model: found and opened, put on its devices, its weights loaded."""
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from bert_cli.model.config import BertConfig
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import choose_checkpoint
 from bert_cli.runs.loading.trained import check_command
@@ -65,6 +67,12 @@ def open_predictor(task: Task[Model, Data], model: Model, data: Data, settings: 
         head = task.inference_head(model, data, inference.flag)
         return InferenceSession(head, model.config, settings.encoding.max_seq_length, inference)
     return open_session(task, model, data, settings)
+
+
+def open_for_answers(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
+    """As open_trained, for new texts: by the engine of Devices.for_answers."""
+    devices = settings.devices.for_answers(isinstance(model.config, BertConfig))
+    return open_trained(task, model, data, dataclasses.replace(settings, devices=devices))
 
 
 def open_trained(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> Predictor:

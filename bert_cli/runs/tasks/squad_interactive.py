@@ -105,7 +105,7 @@ def run(settings: SquadSettings) -> dict:
         files.check_readable(source, "input_file")
     # After the inputs are known to be there, so that the first error is about them.
     files.check_output_files([target], [source, asked.context_file])
-    session = opening.open_trained(task, model, SquadDataset(settings, model.tokenizer, {}, {}, {}), settings)
+    session = opening.open_for_answers(task, model, SquadDataset(settings, model.tokenizer, {}, {}, {}), settings)
     if asked.question:
         record = answer_record(example, answer(session, task, [example], model.tokenizer)[0])
         print("\n".join(format_record(record)), flush=True)

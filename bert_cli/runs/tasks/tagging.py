@@ -208,7 +208,7 @@ def tag_text(settings: TagSettings) -> dict:
     data = TaggingDataset(labels, scheme, model_layers(settings, model), model.tokenizer, {})
     if text and not text_example(text).words:
         raise InputError("--text: holds no words")
-    session = opening.open_trained(task, model, data, settings)
+    session = opening.open_for_answers(task, model, data, settings)
 
     check = interactive.unknown_check(source, model.vocabulary, settings.model)
 

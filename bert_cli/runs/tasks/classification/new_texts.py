@@ -56,7 +56,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
     if plan and not todo:
         return data.facts()
     _features(lines[: interactive.CHUNK], data)  # what cannot be packed is said before TensorFlow takes its seconds
-    session = opening.open_trained(task, model, data, alone(settings) if plan else settings)
+    session = opening.open_for_answers(task, model, data, alone(settings) if plan else settings)
     answering = _Answering(settings, model, data, session, is_for_pairs)
     if plan:
         for shard in plan.each(todo):

@@ -21,7 +21,7 @@ from bert_cli.flags.option import values_of
 from bert_cli.metrics.classification import main_metrics, preload
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.runs.engine.predictor import InferenceHead, Predictor
+from bert_cli.runs.engine.predictor import InferenceHead, Predictor, endings_side_by_side, row_means
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import check_command, load_with_settings, trained_columns, trained_labels
@@ -150,23 +150,20 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
 
     def inference_head(self, model: AnyModel, data: ClassificationDataset, flag: str) -> InferenceHead:
         problem_type = data.problem_type
-        long_text = self.settings.encoding.long_text
-        if problem_type.has_endings or long_text == WINDOWS:
-            what = "a choice of endings" if problem_type.has_endings else f"--long_text={WINDOWS}"
-            raise InputError(f"{flag} is not for {what}; leave it out")
         count = problem_type.output_count(data.labels)
-        text_input = self.settings.head.text_input
-        spec = HeadSpec(CLASSIFIER, count, text_input, activation=problem_type.activation)
-        return InferenceHead(
-            spec, lambda logits, batch: problem_type.postprocess(logits, batch["label_ids"]), "a fine-tuned classifier"
-        )
+        spec = HeadSpec(CLASSIFIER, count, self.settings.head.text_input, activation=problem_type.activation)
+        has_windows = self.settings.encoding.long_text == WINDOWS and not problem_type.has_endings
+        join = row_means if has_windows else endings_side_by_side if problem_type.has_endings else None
+
+        def postprocess(logits: np.ndarray, batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+            return problem_type.postprocess(logits, batch["label_ids"])
+
+        return InferenceHead(spec, postprocess, "a fine-tuned classifier", join, has_windows)
 
     def training_input(
         self, data: ClassificationDataset, folder: str | None, resumes: bool, writes: bool
     ) -> "RowInput":
-        """The training rows, with a teacher's logits where there is one; it computes them here,
-        once for a run.
-        """
+        """The training rows, with a teacher's logits, which it computes here, once for a run."""
         from bert_cli.runs.engine.training_inputs import RowInput
 
         features = data.training_features()
