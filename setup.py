@@ -6,6 +6,7 @@ import re
 from setuptools import find_packages, setup
 
 ROOT = pathlib.Path(__file__).parent
+SERVE = ["fastapi>=0.115", "uvicorn>=0.34", "httptools>=0.6", "uvloop>=0.21", "prometheus_client>=0.21"]
 VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "bert_cli/base/version.py").read_text(encoding="utf-8"))[1]
 
 setup(
@@ -37,6 +38,7 @@ setup(
         "": ["py.typed", "*.txt", "*.json", "*.md", "*.safetensors", "*.html", "*.css", "*.js", "*.svg"],
         "bert_cli.builtin": ["pretrained/*"],
         "bert_cli.report": ["templates/*"],
+        "bert_cli.serving": ["templates/*"],
     },
     # `pip install -e` puts a path file for the clone into site-packages, not an import hook, which Python asks last: in the
     # folder above a clone named bert_cli, the clone itself would be imported, as a package without modules.
@@ -66,6 +68,7 @@ setup(
         "parquet": ["pyarrow>=17"],
         "beam": ["apache-beam>=2.77,<3"],  # bert-create-pretraining-data --runner; takes protobuf below 7
         "tensorboard": ["tensorboard>=2.18"],  # to look at what --tensorboard writes, which needs no package
+        "serve": SERVE,  # bert-serve
         "onnx": [],  # a dependency by now; for commands from before
         # The programs that `make benchmark` compares with, in an environment of their own or in this one.
         "benchmark": [
@@ -83,6 +86,8 @@ setup(
             "hypothesis>=6.100",
             "ruff>=0.9",
             "mypy>=1.15",
+            "openai>=2",  # a client of bert-serve, in its tests
+            *SERVE,
         ],
     },
     entry_points={
@@ -102,6 +107,7 @@ setup(
             "bert-convert = bert_cli.convert_checkpoint:main",
             "bert-prepare = bert_cli.prepare_data:main",
             "bert-report = bert_cli.report_runs:main",
+            "bert-serve = bert_cli.serve:main",
         ]
     },
 )

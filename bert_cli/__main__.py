@@ -17,6 +17,7 @@ COMMANDS = {
     "bert-build-vocab": ("build_vocab", "build or extend a WordPiece vocabulary"),
     "bert-create-pretraining-data": ("create_pretraining_data", "pre-training examples as TFRecords, from text"),
     "bert-pretrain": ("run_pretraining", "pre-train with masked LM and next sentences"),
+    "bert-serve": ("serve", "serve models over HTTP"),
     "bert-report": ("report_runs", "HTML report of a run, or a comparison of runs"),
     "bert-convert": ("convert_checkpoint", "convert a model between formats"),
     "bert-export": ("export_model", "export for TensorFlow Serving, TF Hub or ONNX"),

@@ -28,6 +28,7 @@ GUIDES = {
     "published-results": "figures that Google and the paper published, with the command for each of them",
     "performance": "what was measured, on which machine, compared with which programs",
     "report": "report.html, and which words mattered",
+    "serving": "answers over HTTP: bert-serve, its interface, limits and deployment",
     "devices": "devices, precision, stops, damage, exit codes",
     "python": "the same from Python",
     "faq": "out of memory, small data, one label for every text, learning rates, GPUs, systems, languages, stops",
@@ -42,6 +43,7 @@ TUTORIALS = {
     "tensorflow_hub": "BERT from tensorflow-hub, step by step",
     "pretraining": "pre-training from scratch",
 }
+_SERVERS = ("bert-serve",)  # their examples do not end, so no test runs them
 _MADE = "<!-- Printed from the code by `make docs`. -->"
 _KINDS = {bool: "true or false", int: "whole number", float: "number"}
 _LEGEND = """\
@@ -68,7 +70,18 @@ def page(command: str) -> str:
     lines = [_MADE, "", f"# {command}", ""]
     for block in blocks(text):
         lines += [*(["```text", *_dedented(block), "```"] if is_verbatim(block) else [_plain(block)]), ""]
-    lines += ["## Examples", "", "```sh", examples, "```", "", "## Flags", "", _LEGEND, ""]
+    lines += [
+        "## Examples",
+        "",
+        "```text" if command in _SERVERS else "```sh",
+        examples,
+        "```",
+        "",
+        "## Flags",
+        "",
+        _LEGEND,
+        "",
+    ]
     for title, flags in sections(every_flag(settings_of(command))).items():
         lines += [f"### {title}", "", "| flag | value | default | kept | |", "|---|---|---|---|---|"]
         lines += [_row(flag) for flag in flags]

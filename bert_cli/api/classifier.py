@@ -25,9 +25,12 @@ from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
+from bert_cli.runs.tasks.classification.explanation import BUDGET, explain, text_record
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import read_threshold
+
+BATCH_SIZE = 32  # texts of full length
 
 
 class Predictions(NamedTuple):
@@ -176,22 +179,50 @@ class Classifier(loading.Trained):
         return cls(opening.open_for_answers(task, model, data, settings), data)
 
     @named_arguments()
-    def predict(self, texts: Sequence[str | tuple[str, str]], batch_size: int = 32) -> Predictions:
+    def predict(self, texts: Sequence[str | tuple[str, str]], batch_size: int = BATCH_SIZE) -> Predictions:
         """Classify n texts or pairs of texts; the results are in the order of `texts`.
 
         batch_size: texts of full length; as many shorter texts are computed at once as have the
         same number of tokens.
         """
-        loading.check_list(texts, "predict")
         problem_type = self._data.problem_type
         # No batch has no rows; an array of the right shape is easier on callers than an error.
         if not len(texts):
             values = np.zeros(0, np.float32) if problem_type.is_numeric else None
             return Predictions([], np.zeros((0, len(self.labels)), np.float32), values)
-        pairs = [loading.text_pair(number, text) for number, text in enumerate(texts)]
-        examples = [ClassificationExample(str(number), *pair, None) for number, pair in enumerate(pairs)]
-        features = self._data.features(examples)
-        found = self._session.infer(features, batch_size, "predicting")
+        _, found = self._infer(texts, batch_size, "predicting")
         if problem_type.is_numeric:
             return Predictions([], np.zeros((len(texts), 0), np.float32), found["values"])
         return Predictions(problem_type.decisions(found, self._data.answers.labels), found["probabilities"])
+
+    @named_arguments()
+    def records(self, texts: Sequence[str | tuple[str, str]]) -> list[dict[str, Any]]:
+        """The answers to n texts or pairs of texts, as JSON lines of --input_file have them.
+
+        `text` (and `text_b`) with `label` and `probabilities`, in multi-label classification
+        `labels` and `probabilities`, or the `value` of a regression.
+        """
+        if not len(texts):
+            return []
+        pairs, found = self._infer(texts, BATCH_SIZE, None)
+        problem_type = self._data.problem_type
+        labels = self._data.answers.labels
+        return [text_record(*pair) | problem_type.record(found, row, labels) for row, pair in enumerate(pairs)]
+
+    @named_arguments()
+    def explain(self, text: str, text_b: str | None = None, budget: int = BUDGET) -> dict[str, Any]:
+        """Which words mattered, as --explain prints it in JSON; see
+        runs.tasks.classification.explanation.explain.
+
+        budget: about how many masked copies of the text are computed.
+        """
+        return text_record(text, text_b) | explain(self._session, self._data, (text, text_b), BATCH_SIZE, budget)
+
+    def _infer(
+        self, texts: Sequence, batch_size: int, title: str | None
+    ) -> tuple[list[tuple[str, str | None]], dict[str, np.ndarray]]:
+        """(pairs of texts, what the model gives for them)."""
+        loading.check_list(texts, "predict")
+        pairs = [loading.text_pair(number, text) for number, text in enumerate(texts)]
+        examples = [ClassificationExample(str(number), *pair, None) for number, pair in enumerate(pairs)]
+        return pairs, self._session.infer(self._data.features(examples), batch_size, title)

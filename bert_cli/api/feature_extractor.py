@@ -116,6 +116,11 @@ class FeatureExtractor:
             vectors[rows.first_line : rows.first_line + len(rows)] = rows.values[:, 0]
         return vectors
 
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """The tokens of each text that a vector is made of, with [CLS] and [SEP]."""
+        most = self._session.choice.max_seq_length
+        return [min(most, len(self._model.tokenizer.encode(text)) + 2) for text in texts]
+
     def _rows(self, texts: Sequence) -> Iterator[FeatureRows]:
         """The vectors of one chunk of texts after the other."""
         extraction = self._settings.extraction

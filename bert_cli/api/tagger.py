@@ -7,7 +7,7 @@ is a list of {"type", "text", "start", "end", "score"}; `train` makes a new one.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.api import loading
@@ -17,7 +17,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.examples.tagging import TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import text_example
-from bert_cli.outputs.tagging import example_entities
+from bert_cli.outputs.tagging import TagPrediction, example_entities
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
@@ -116,16 +116,23 @@ class Tagger(loading.Trained):
         """Tag n texts; a text without words has no tags. Offsets of entities are characters of the
         text.
         """
-        loading.check_texts(texts, "tag")
-        examples = [text_example(text) for text in texts]
-        # Texts without words stay among them, so that results keep the order of the texts.
-        predictions = tag_examples(self._session, self._data, self._settings, examples, "tagging")
         results = []
-        for example, prediction in zip(examples, predictions, strict=True):
+        for example, prediction in self._tagged(texts, "tagging"):
             tags = tuple(from_bio(prediction.tags, self._data.scheme))
             entities = example_entities(example, prediction)["entities"]
             results.append(TaggedText(tuple(example.words), tags, entities))
         return results
+
+    @named_arguments()
+    def records(self, texts: Sequence[str]) -> list[dict[str, Any]]:
+        """The answers to n texts, as JSON lines of --input_file have them: `text` and `entities`."""
+        return [example_entities(example, prediction) for example, prediction in self._tagged(texts, None)]
+
+    def _tagged(self, texts: Sequence[str], title: str | None) -> Iterator[tuple[TaggingExample, TagPrediction]]:
+        loading.check_texts(texts, "tag")
+        examples = [text_example(text) for text in texts]
+        # Texts without words stay among them, so that results keep the order of the texts.
+        return zip(examples, tag_examples(self._session, self._data, self._settings, examples, title), strict=True)
 
 
 def _sentences(name: str, data: Sequence[tuple[Sequence[str], Sequence[str]]]) -> TaggingFile:

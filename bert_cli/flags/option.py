@@ -41,7 +41,8 @@ class Option:
     words that are none. grid: a number of which a list may be given, with commas between; the field
     is then a tuple of them until runs.sweep.sweep has made a run of each. alone: the value of a
     text flag that the command line gives without one. once: the flag cannot be given twice, and
-    what to do instead; "": the last value counts.
+    what to do instead; "": the last value counts. repeated: all values count; `read` gets them as
+    lines.
     """
 
     help: str
@@ -63,6 +64,7 @@ class Option:
     grid: bool = False
     alone: str | None = None
     once: str = ""
+    repeated: bool = False
 
 
 def option(default: Any, help: str, **facts: Any) -> Any:

@@ -118,6 +118,8 @@ def _define(known: dict[str, Flag]) -> absl_flags.FlagValues:
             number = _NUMBERS[flag.kind](option.lower, option.upper)
             parser = _NumberOrList(number) if option.grid else number
             absl_flags.DEFINE(parser, name, flag.default, text, flag_values=values)
+        elif option.repeated:
+            absl_flags.DEFINE_multi_string(name, None, text, flag_values=values)
         elif not option.words:
             # The default is ours, not of absl: "" and None mean different things here, and
             # Option.read sees given texts only.
@@ -129,6 +131,8 @@ def _checked(flag: Flag, value: Any, is_given: bool) -> Any:
     """The value of a flag; of a text that was given, what Option.read makes of it."""
     if not is_given:
         return flag.default
+    if flag.option.repeated:
+        value = "\n".join(value)
     refuse_if(
         value == "" and not flag.option.may_be_empty,
         f"--{flag.name}= has no value (a variable that is not set?); leave the flag out for the default",

@@ -176,7 +176,7 @@ class Export(FlagGroup, heading="Input and output"):
     format: str = option(
         "saved_model",
         "export format; saved_model: a classifier of raw text, for TensorFlow Serving; hub: an encoder and a "
-        "preprocessor for tensorflow-hub; onnx: any model, of token ids (needs the extra onnx)",
+        "preprocessor for tensorflow-hub; onnx: any model, of token ids",
         choices=("saved_model", "hub", "onnx"),
     )
     export_dir: str = option("", "directory to write; for TensorFlow Serving it ends with a version, as in serving/1")

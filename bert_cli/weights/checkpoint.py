@@ -103,8 +103,18 @@ class Reader(Protocol):
     def read(self, name: str) -> np.ndarray: ...
 
 
+_SHARED: dict[str, Reader] = {}
+
+
+def register_shared(path: CheckpointPath, reader: Reader) -> None:
+    """Let open_checkpoint give this reader for the checkpoint, see weights.shared."""
+    _SHARED[path.location] = reader
+
+
 def open_checkpoint(path: CheckpointPath) -> Reader:
     """The reader of the checkpoint's format."""
+    if path.location in _SHARED:
+        return _SHARED[path.location]
     if path.kind == HUGGING_FACE:
         return HuggingFaceReader(path.location)
     if path.kind == HUB:

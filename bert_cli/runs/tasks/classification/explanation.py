@@ -22,6 +22,11 @@ DEV_ROWS, DEV_WORDS, DEV_BUDGET = 6, 40, 48  # of the rows of the dev file that 
 METHOD = "occlusion with [MASK]: Shapley values, the mean over orders in which the words are uncovered"
 
 
+def text_record(text_a: str, text_b: str | None) -> dict[str, str]:
+    """The texts of an answer in JSON."""
+    return {"text": text_a} | ({} if text_b is None else {"text_b": text_b})
+
+
 def explain(
     session: "Predictor",
     data: ClassificationDataset,

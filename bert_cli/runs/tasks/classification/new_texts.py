@@ -24,7 +24,7 @@ from bert_cli.runs.loading.trained import trained_columns, trained_labels, train
 from bert_cli.runs.tasks import interactive, opening
 from bert_cli.runs.tasks.classification.data import DataReader
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
-from bert_cli.runs.tasks.classification.explanation import METHOD, coloured, explain
+from bert_cli.runs.tasks.classification.explanation import METHOD, coloured, explain, text_record
 from bert_cli.runs.tasks.classification.prediction import OF_TABLES, OF_TEXTS, alone, shard_plan
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
@@ -133,7 +133,7 @@ class _Answering:
         problem_type = self.data.problem_type
         labels = self.data.answers.labels
         for row, line in enumerate(lines):
-            yield _texts(line) | problem_type.record(numbers, row, labels)
+            yield text_record(line.text_a, line.text_b) | problem_type.record(numbers, row, labels)
 
     def answer_file(self, source: str, target: str, may_be_empty: bool = False) -> None:
         """Write the answers to the lines of a file, or to the rows of a table; see
@@ -182,17 +182,13 @@ class _Answering:
         )
         if not self.session.is_chief:
             return
-        record = _texts(line) | record
+        record = text_record(line.text_a, line.text_b) | record
         if sys.stdout.isatty():
             from rich.console import Console
 
             Console().print(coloured(record))
         else:
             print(json.dumps(record | {"method": METHOD}, ensure_ascii=False), flush=True)
-
-
-def _texts(line: TextLine) -> dict[str, str]:
-    return {"text": line.text_a} | ({} if line.text_b is None else {"text_b": line.text_b})
 
 
 def _features(lines: Sequence[TextLine], data: ClassificationDataset) -> ClassificationFeatures:

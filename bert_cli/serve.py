@@ -1,0 +1,99 @@
+"""Serve trained models over HTTP.
+
+POST /predict answers a text, a pair, a question, or a list of them with the JSON of --input_file;
+POST /v1/embeddings gives vectors as OpenAI's API does, POST /v1/models/NAME:predict answers as
+TensorFlow Serving does. GET / is a page to try the models, GET /docs describes the interface, GET
+/metrics is for Prometheus. Needs FastAPI and uvicorn: pip install 'bert_cli[serve]'.
+
+Requests that wait are computed together. Without a GPU, onnxruntime computes (--engine).
+
+Examples:
+
+    bert-serve --output_dir=bert_output
+    bert-serve --model=cola=bert_output --model=vectors=all-MiniLM-L6-v2 --port=9000
+"""
+
+import importlib.util
+import socket
+from typing import Any
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.lines import read_text
+from bert_cli.base.log import LOG
+from bert_cli.flags.command import Command
+from bert_cli.settings.serving import DEFAULT, ServeSettings
+from bert_cli.weights.path import find_checkpoint
+
+_PACKAGES = ("fastapi", "uvicorn", "httptools", "prometheus_client")
+
+
+def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
+    """InputError unless there is a model to serve, and what serves it."""
+    refuse_if(not values["output_dir"] and not values["model"], "--output_dir or --model=NAME=DIRECTORY is needed")
+    names = [name for name, _ in values["model"]]
+    refuse_if(values["output_dir"] and DEFAULT in names, f"--model={DEFAULT}=…: this is the name of --output_dir")
+    missing = next((name for name in _PACKAGES if importlib.util.find_spec(name) is None), None)
+    refuse_if(missing, f"bert-serve needs the package {missing}: pip install 'bert_cli[serve]'")
+    return values
+
+
+def _keys(path: str | None) -> list[str]:
+    """The API keys of a file, one per line."""
+    if not path:
+        return []
+    files.check_readable(path, "api_key_file")
+    keys = [line.strip() for line in read_text(path).split("\n") if line.strip()]
+    refuse_if(not keys, f"{path}: holds no key; one per line is needed")
+    return keys
+
+
+def run(settings: ServeSettings) -> None:
+    """Serve until a signal asks for the end."""
+    server = settings.server
+    named = {DEFAULT: settings.served.output_dir} if settings.served.output_dir else {}
+    paths = named | dict(settings.served.model)
+    keys = _keys(server.api_key_file)
+    checkpoints = {name: find_checkpoint(path, "output_dir") for name, path in paths.items()}
+    # Here, as they take a while to import, which a wrong flag need not wait for.
+    from bert_cli.serving.server import bind
+
+    try:
+        listener = bind(server.host, server.port)
+    except OSError as error:
+        raise InputError(f"--port={server.port}: cannot listen on {server.host} ({error.strerror})") from None
+    if server.num_workers == 1:
+        _work(settings, paths, keys, listener)
+        return
+    from bert_cli.serving.processes import run_workers
+    from bert_cli.weights.shared import share
+
+    for checkpoint in checkpoints.values():
+        share(checkpoint)
+    code = run_workers(server.num_workers, lambda: _work(settings, paths, keys, listener))
+    refuse_if(code, "the server processes end by themselves; their errors are above")
+
+
+def _work(settings: ServeSettings, paths: dict[str, str], keys: list[str], listener: socket.socket) -> None:
+    """One process: load the models, then answer."""
+    from bert_cli.serving.app import State
+    from bert_cli.serving.served_model import Options, load_served
+    from bert_cli.serving.server import serve
+    from bert_cli.serving.service import Service
+    from bert_cli.serving.watching import Watcher
+
+    options = Options(settings.devices.precision, settings.devices.engine)
+    service = Service({name: load_served(name, path, options) for name, path in paths.items()}, settings.limits)
+    for model in service.models.values():
+        LOG.info("model %s: a %s, %s", model.name, model.kind, model.checkpoint.name)
+    watcher = Watcher(service, paths, options, settings.served.watch_seconds) if settings.served.watch else None
+    serve(State(service, keys), listener, settings.limits, settings.server.drain_seconds)
+    if watcher:
+        watcher.close()
+
+
+main = Command("bert-serve", __doc__, ServeSettings, run, check, "nothing was lost")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

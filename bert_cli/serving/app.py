@@ -1,0 +1,253 @@
+"""The HTTP interface: routes, limits on what a client sends, API keys, metrics, and pages."""
+
+import asyncio
+import base64
+import binascii
+import hmac
+import json
+import os
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import jinja2
+from fastapi import FastAPI, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from starlette.exceptions import HTTPException
+
+from bert_cli.base.log import LOG
+from bert_cli.base.version import __version__
+from bert_cli.serving.errors import RequestError
+from bert_cli.serving.openapi import described
+from bert_cli.serving.payloads import Json, parse_object
+from bert_cli.serving.service import Service
+
+_TEMPLATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates")
+_OPEN = ("/health", "/ready")  # without an API key
+_JSON = "application/json"
+_BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
+
+
+class Metrics:
+    """What GET /metrics shows, in Prometheus' format."""
+
+    def __init__(self, service: Service):
+        self.registry = CollectorRegistry()
+        labels = ("path", "status")
+        self._requests = Counter("bert_requests", "Requests by path and status.", labels, registry=self.registry)
+        self._seconds = Histogram(
+            "bert_request_seconds",
+            "Seconds from request to answer.",
+            ("path",),
+            buckets=_BUCKETS,
+            registry=self.registry,
+        )
+        waiting = Gauge("bert_waiting_texts", "Texts that wait for a batch.", registry=self.registry)
+        waiting.set_function(lambda: service.batcher.waiting)
+        self._known: dict[tuple[str, int], Any] = {}
+
+    def count(self, path: str, status: int, seconds: float) -> None:
+        # Looking up labels costs more than counting.
+        known = self._known.get((path, status))
+        if known is None:
+            known = self._requests.labels(path, str(status)), self._seconds.labels(path)
+            self._known[path, status] = known
+        known[0].inc()
+        known[1].observe(seconds)
+
+
+class State:
+    """What all requests share. keys: API keys, () for none needed; is_draining: the server is about
+    to end; running: requests that are not yet answered.
+    """
+
+    def __init__(self, service: Service, keys: Sequence[str]):
+        self.service = service
+        self.keys = [key.encode() for key in keys]
+        self.is_draining = False
+        self.running = 0
+        self.metrics = Metrics(service)
+
+    def is_allowed(self, authorization: str) -> bool:
+        """Whether a request's Authorization header has a key: as a bearer token, or as the password
+        that a browser asks for.
+        """
+        if not self.keys:
+            return True
+        scheme, _, given = authorization.partition(" ")
+        if scheme.lower() == "basic":
+            try:
+                given = base64.b64decode(given, validate=True).decode().partition(":")[2]
+            except (binascii.Error, ValueError):
+                return False
+        elif scheme.lower() != "bearer":
+            return False
+        found = given.strip().encode()
+        # All are compared, in the same time.
+        return sum(hmac.compare_digest(found, key) for key in self.keys) > 0
+
+
+def error_response(status: int, message: str, retry_after: int = 0, is_plain: bool = False) -> Response:
+    """is_plain: {"error": message}, as TensorFlow Serving has it."""
+    error: Any = message if is_plain else {"message": message, "type": "invalid_request_error", "code": status}
+    headers = {"retry-after": str(retry_after)} if retry_after else {}
+    if status == 401:
+        headers["www-authenticate"] = "Bearer"
+    if status in (408, 413):
+        headers["connection"] = "close"  # the rest of the body is not read
+    return json_response({"error": error}, status, headers)
+
+
+def json_response(value: Json, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(json.dumps(value, ensure_ascii=False), status, headers, media_type=_JSON)
+
+
+async def read_body(request: Request, most: int, seconds: float) -> bytes:
+    """The body; RequestError 413 for one that is too large, 408 for one that does not end."""
+    length = request.headers.get("content-length", "")
+    if length.isdigit() and int(length) > most:
+        raise RequestError(413, f"the body has {int(length):,} bytes; {most:,} are allowed (--max_body_bytes)")
+    parts = []
+    size = 0
+    try:
+        async with asyncio.timeout(seconds):
+            async for part in request.stream():
+                size += len(part)
+                if size > most:
+                    raise RequestError(413, f"the body has more than {most:,} bytes (--max_body_bytes)")
+                parts.append(part)
+    except TimeoutError:
+        raise RequestError(408, f"the request did not end within {seconds} s") from None
+    return b"".join(parts)
+
+
+def make_app(state: State) -> FastAPI:
+    """The application, for uvicorn."""
+    service = state.service
+    limits = service.limits
+    app = FastAPI(title="bert_cli", version=__version__, docs_url=None, redoc_url=None)
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True)
+
+    def page(name: str, **values: Any) -> Response:
+        nonce = secrets.token_urlsafe(16)
+        policy = f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; connect-src 'self'; img-src data:"
+        text = environment.get_template(name).render(values, nonce=nonce, generator=f"bert_cli {__version__}")
+        headers = {"content-security-policy": policy, "x-content-type-options": "nosniff", "cache-control": "no-store"}
+        return Response(text, media_type="text/html", headers=headers)
+
+    async def posted(request: Request, answer: Callable[[Json], Awaitable[Json]]) -> Response:
+        body = await read_body(request, limits.max_body_bytes, limits.request_timeout)
+        return json_response(await answer(parse_object(body)))
+
+    @app.post("/predict", **described("predict"))
+    async def predict(request: Request) -> Response:
+        return await posted(request, service.predict)
+
+    @app.post("/v1/models/{name}:predict", **described("instances"))
+    async def predict_instances(name: str, request: Request) -> Response:
+        return await posted(request, lambda body: service.predict_instances(name, body))
+
+    @app.post("/v1/embeddings", **described("embeddings"))
+    async def embeddings(request: Request) -> Response:
+        return await posted(request, service.embeddings)
+
+    @app.post("/explain", **described("explain"))
+    async def explain(request: Request) -> Response:
+        return await posted(request, service.explain)
+
+    @app.get("/v1/models", **described("models"))
+    async def models() -> Response:
+        return json_response(service.listing())
+
+    @app.get("/health", **described("health"))
+    async def health() -> Response:
+        return json_response({"status": "ok"})
+
+    @app.get("/ready", **described("ready"))
+    async def ready() -> Response:
+        if state.is_draining:
+            return json_response({"status": "ending"}, 503)
+        return json_response({"status": "ready"})
+
+    @app.get("/metrics", **described("metrics"))
+    async def metrics() -> Response:
+        return Response(generate_latest(state.metrics.registry), media_type=CONTENT_TYPE_LATEST)
+
+    @app.get("/", include_in_schema=False)
+    async def try_page() -> Response:
+        return page("try.html", models=[model.description() for model in service.models.values()])
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        return page("api.html", api=app.openapi())
+
+    app.add_exception_handler(RequestError, _answer_request_error)
+    app.add_exception_handler(HTTPException, _answer_http_error)
+    app.add_exception_handler(Exception, _answer_failure)
+    return app
+
+
+async def _answer_request_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestError)
+    return error_response(error.status, error.message, error.retry_after, request.url.path.endswith(":predict"))
+
+
+async def _answer_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return error_response(error.status_code, str(error.detail))
+
+
+async def _answer_failure(request: Request, error: Exception) -> Response:
+    LOG.error("error: %s %s: %s: %s", request.method, request.url.path, type(error).__name__, error)
+    return error_response(500, "the server failed on this request")
+
+
+class Guard:
+    """Around the application: API keys, the end of the server, metrics. An ASGI application."""
+
+    def __init__(self, app: FastAPI, state: State):
+        self._app = app
+        self._state = state
+        self._paths = {getattr(route, "path", "") for route in app.routes}
+
+    async def __call__(self, scope: dict, receive: Callable, send: Callable) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        state = self._state
+        path = scope["path"]
+        refused = self._refused(scope, path)
+        if refused:
+            await refused(scope, receive, send)
+            return
+        began = time.monotonic()
+        status = 500
+
+        async def noting(message: Any) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        state.running += 1
+        try:
+            await self._app(scope, receive, noting)
+        finally:
+            state.running -= 1
+            # Paths that clients make up would be so many time series.
+            shown = path if path in self._paths else "/v1/models/NAME:predict" if path.endswith(":predict") else "other"
+            state.metrics.count(shown, status, time.monotonic() - began)
+
+    def _refused(self, scope: dict, path: str) -> Response | None:
+        if path in _OPEN:
+            return None
+        headers = dict(scope["headers"])
+        if not self._state.is_allowed(headers.get(b"authorization", b"").decode("latin-1")):
+            refused = error_response(401, "an API key is needed: Authorization: Bearer KEY")
+            if path in ("/", "/docs"):  # a browser then asks for it, as a password
+                refused.headers["www-authenticate"] = 'Basic realm="bert_cli"'
+            return refused
+        if self._state.is_draining:
+            return error_response(503, "the server is ending", 1)
+        return None

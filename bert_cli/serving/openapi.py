@@ -1,0 +1,74 @@
+"""Descriptions of the routes for GET /openapi.json and GET /docs."""
+
+from typing import Any
+
+_TEXT = {"text": "the film was lovely ."}
+_RECORD = {"index": 0, "text": "the film was lovely .", "label": "good", "probabilities": {"bad": 0.1, "good": 0.9}}
+_VECTOR = {"object": "embedding", "index": 0, "embedding": [0.1, -0.2]}
+# Name -> (summary, description, example of a request, example of an answer).
+_ROUTES: dict[str, tuple[str, str, Any, Any]] = {
+    "predict": (
+        "Answer a text, a pair, a question, or a list of them",
+        'One item: {"text"}, {"text", "text_b"} for pairs, or {"question", "context"}. Several: {"texts": [...]}, each a '
+        'string, a pair [a, b] or an object; the answer is then {"predictions": [...]} in the same order. "model" names '
+        "one of several models.",
+        _TEXT,
+        _RECORD,
+    ),
+    "instances": (
+        "Answer a list, as TensorFlow Serving's REST API",
+        "Each instance is a string, a pair [a, b] or an object, as in POST /predict.",
+        {"instances": ["the film was lovely ."]},
+        {"predictions": [_RECORD]},
+    ),
+    "embeddings": (
+        "Vectors of texts, as OpenAI's API",
+        "The mean of the encoder's last layer, of length 1. encoding_format: float or base64.",
+        {"input": ["a text", "another text"], "encoding_format": "float"},
+        {"object": "list", "data": [_VECTOR], "usage": {"prompt_tokens": 4, "total_tokens": 4}},
+    ),
+    "explain": (
+        "Which words mattered to a classifier",
+        "The contribution of each word to the score of the predicted label.",
+        _TEXT,
+        {"label": "good", "probability": 0.9, "words": [{"word": "lovely", "share": 1.4}]},
+    ),
+    "models": ("The models", "Their names, kinds and labels.", None, {"object": "list", "data": [{"id": "default"}]}),
+    "health": ("Whether the process runs", "Needs no API key.", None, {"status": "ok"}),
+    "ready": (
+        "Whether requests are taken",
+        "503 when the server is ending. Needs no API key.",
+        None,
+        {"status": "ready"},
+    ),
+    "metrics": ("Metrics in Prometheus' format", "Requests, seconds, texts that wait.", None, None),
+}
+_ERRORS = {
+    400: "not JSON, or a wrong type",
+    401: "no or a wrong API key",
+    404: "no such model",
+    408: "the request did not end in time",
+    413: "too large",
+    429: "too many texts wait; Retry-After says when to try again",
+    504: "no answer within --request_timeout",
+}
+
+
+def described(name: str) -> dict[str, Any]:
+    """Arguments of a FastAPI route."""
+    summary, description, request, answer = _ROUTES[name]
+    responses: dict[int, Any] = {200: {"description": "the answer"}}
+    if answer is not None:
+        responses[200]["content"] = {"application/json": {"example": answer}}
+    extra = {}
+    if request is not None:
+        content = {"application/json": {"schema": {"type": "object"}, "example": request}}
+        extra = {"requestBody": {"required": True, "content": content}}
+        responses |= {status: {"description": meaning} for status, meaning in _ERRORS.items()}
+    return {
+        "summary": summary,
+        "description": description,
+        "response_model": None,
+        "openapi_extra": extra,
+        "responses": responses,
+    }

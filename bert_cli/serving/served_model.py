@@ -1,0 +1,197 @@
+"""A model that is served: its kind, the items that it takes, and its answers as JSON objects."""
+
+import abc
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bert_cli.api.classifier import Classifier
+from bert_cli.api.feature_extractor import FeatureExtractor
+from bert_cli.api.mask_filler import MaskFiller
+from bert_cli.api.question_answerer import QuestionAnswerer
+from bert_cli.api.tagger import Tagger
+from bert_cli.base.errors import InputError
+from bert_cli.base.names import PAIR_MARK
+from bert_cli.runs.loading.trained import command_of
+from bert_cli.serving.errors import RequestError
+from bert_cli.weights.path import CheckpointPath, find_checkpoint
+
+EXPLAIN_BUDGET = 96  # masked copies of a text; more would keep other requests waiting
+
+
+class Item(NamedTuple):
+    """What one answer is made for: a text, a pair, or a question and its context."""
+
+    first: str
+    second: str | None = None
+
+    @property
+    def text_or_pair(self) -> str | tuple[str, str]:
+        return self.first if self.second is None else (self.first, self.second)
+
+    @property
+    def characters(self) -> int:
+        return len(self.first) + len(self.second or "")
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """How models are loaded: as the flags --precision and --engine."""
+
+    precision: str
+    engine: str
+
+
+class ServedModel(abc.ABC):
+    """One model. name: in requests; checkpoint: the checkpoint that was loaded."""
+
+    kind: str  # classifier, multi_label, regression, tagger, question_answerer, masked_lm or encoder
+    fields = ("text", "text_b")  # of an item that is an object; the second one may be missing
+    explains = False
+
+    def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
+        self.name = name
+        self.checkpoint = checkpoint
+        self._options = options
+        self._extractor: FeatureExtractor | None = None
+
+    @property
+    def labels(self) -> list[str]:
+        return []
+
+    def description(self) -> dict[str, Any]:
+        """For the page and GET /v1/models."""
+        about = {"name": self.name, "kind": self.kind, "labels": self.labels}
+        return about | {"takes_pairs": self.fields[1] == "text_b", "explains": self.explains}
+
+    @abc.abstractmethod
+    def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
+        """The answers in the order of the items, as JSON lines of the command's --input_file have
+        them, without `index`.
+        """
+
+    def explain(self, item: Item) -> dict[str, Any]:
+        """Which words mattered; RequestError for a model without."""
+        raise RequestError(400, f"the model {self.name} is a {self.kind}; classifiers are explained")
+
+    def embed(self, items: Sequence[Item]) -> list[tuple[np.ndarray, int]]:
+        """For each item the mean of the last layer, of length 1, float32 [H], and its tokens."""
+        if self._extractor is None:
+            options = dataclasses.asdict(self._options)
+            self._extractor = FeatureExtractor.load(self.checkpoint.location, normalize=True, **options)
+        texts = [each.first for each in items]
+        vectors = np.asarray(self._extractor.extract(texts))
+        return list(zip(vectors, self._extractor.count_tokens(texts), strict=True))
+
+
+class _Classifier(ServedModel):
+    explains = True
+
+    def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
+        super().__init__(name, checkpoint, options)
+        self._model = Classifier.load(checkpoint.location, **dataclasses.asdict(options))
+        self.kind = {"single_label": "classifier"}.get(self._model.problem_type, self._model.problem_type)
+
+    @property
+    def labels(self) -> list[str]:
+        return list(self._model.labels)
+
+    def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
+        return self._model.records([item.text_or_pair for item in items])
+
+    def explain(self, item: Item) -> dict[str, Any]:
+        return self._model.explain(item.first, item.second, EXPLAIN_BUDGET)
+
+
+class _Tagger(ServedModel):
+    kind = "tagger"
+
+    def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
+        super().__init__(name, checkpoint, options)
+        self._model = Tagger.load(checkpoint.location, **dataclasses.asdict(options))
+
+    @property
+    def labels(self) -> list[str]:
+        return list(self._model.labels)
+
+    def description(self) -> dict[str, Any]:
+        return super().description() | {"takes_pairs": False}
+
+    def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
+        _refuse_pairs(self, items)
+        return self._model.records([item.first for item in items])
+
+
+class _QuestionAnswerer(ServedModel):
+    kind = "question_answerer"
+    fields = ("question", "context")
+
+    def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
+        super().__init__(name, checkpoint, options)
+        self._model = QuestionAnswerer.load(checkpoint.location, **dataclasses.asdict(options))
+
+    def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
+        if any(item.second is None for item in items):
+            raise RequestError(400, f'the model {self.name} answers questions: give {{"question": …, "context": …}}')
+        return self._model.answer([(item.first, item.second or "") for item in items])
+
+
+class _MaskFiller(ServedModel):
+    kind = "masked_lm"
+
+    def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
+        super().__init__(name, checkpoint, options)
+        self._model = MaskFiller.load(checkpoint.location, **dataclasses.asdict(options))
+
+    def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
+        pairs = [item.first if item.second is None else f"{item.first}{PAIR_MARK}{item.second}" for item in items]
+        return self._model.fill(pairs)
+
+
+class _Encoder(ServedModel):
+    kind = "encoder"
+
+    def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
+        super().__init__(name, checkpoint, options)
+        self.embed([Item("a text")])
+
+    def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
+        raise RequestError(400, f"the model {self.name} has no trained head; POST /v1/embeddings gives its vectors")
+
+
+def _refuse_pairs(model: ServedModel, items: Sequence[Item]) -> None:
+    if any(item.second is not None for item in items):
+        raise RequestError(400, f"the model {model.name} is a {model.kind}, which takes single texts")
+
+
+_KINDS: dict[str, type[ServedModel]] = {
+    "bert-classify": _Classifier,
+    "bert-tag": _Tagger,
+    "bert-squad": _QuestionAnswerer,
+    "bert-pretrain": _MaskFiller,
+}
+
+
+def load_served(name: str, path: str, options: Options) -> ServedModel:
+    """The model in a folder, by the command that trained it; an encoder, if none did. Imports what
+    computes it, and answers a first text, so that the first request does not wait for it.
+    """
+    checkpoint = find_checkpoint(path, "output_dir")
+    command = command_of(checkpoint)
+    model = _KINDS.get(command or "", _Encoder)(name, checkpoint, options)
+    check_served(model)
+    return model
+
+
+def check_served(model: ServedModel) -> None:
+    """InputError for a model whose numbers are not finite."""
+    if model.kind == "encoder":
+        is_finite = bool(np.isfinite(model.embed([Item("a text")])[0][0]).all())
+    else:
+        text = "the [MASK] sees a dog ." if model.kind == "masked_lm" else "a text ."
+        item = Item(text, text if model.fields[1] == "context" else None)
+        is_finite = "NaN" not in repr(model.answer([item])).replace("nan", "NaN")
+    if not is_finite:
+        raise InputError(f"{model.checkpoint.name}: gives NaN or infinite numbers; use another checkpoint")

@@ -1,0 +1,77 @@
+"""What the server does for a request, without HTTP: models by name, one queue, the answers."""
+
+import asyncio
+from typing import Any
+
+from bert_cli.serving import payloads
+from bert_cli.serving.batching import Batcher
+from bert_cli.serving.errors import RequestError
+from bert_cli.serving.payloads import Json
+from bert_cli.serving.served_model import Item, ServedModel
+from bert_cli.settings.serving import Limits
+
+PREDICT, EXPLAIN, EMBED = "predict", "explain", "embed"  # what a batch computes
+
+
+class Service:
+    """models: by name, the first one is the default; an entry may be replaced while it serves, and
+    each batch is computed by one model.
+    """
+
+    def __init__(self, models: dict[str, ServedModel], limits: Limits):
+        self.models = models
+        self.limits = limits
+        self.batcher = Batcher(self._compute, limits.max_queue)
+
+    def _compute(self, key: tuple[str, str], items: list[Item]) -> list[Any]:
+        operation, name = key
+        model = self.models[name]
+        if operation == PREDICT:
+            return model.answer(items)
+        return model.embed(items) if operation == EMBED else [model.explain(item) for item in items]
+
+    async def _submit(self, operation: str, model: ServedModel, items: list[Item]) -> list[Any]:
+        try:
+            async with asyncio.timeout(self.limits.request_timeout):
+                return await self.batcher.submit((operation, model.name), items)
+        except TimeoutError:
+            seconds = self.limits.request_timeout
+            raise RequestError(504, f"no answer within {seconds} s (--request_timeout)") from None
+
+    async def predict(self, body: Json) -> Json:
+        """POST /predict: one answer, or with `texts` all of them in `predictions`."""
+        model = payloads.named_model(self.models, body.get("model"))
+        if "texts" not in body:
+            item = payloads.parse_item(body, model, self.limits, "the body")
+            return payloads.indexed(await self._submit(PREDICT, model, [item]))[0]
+        items = payloads.parse_items(body["texts"], model, self.limits, "texts")
+        return {"predictions": payloads.indexed(await self._submit(PREDICT, model, items))}
+
+    async def predict_instances(self, name: str, body: Json) -> Json:
+        """POST /v1/models/NAME:predict, as TensorFlow Serving's REST API has it."""
+        model = payloads.named_model(self.models, name)
+        if "instances" not in body:
+            raise RequestError(400, "'instances' is missing")
+        items = payloads.parse_items(body["instances"], model, self.limits, "instances")
+        return {"predictions": payloads.indexed(await self._submit(PREDICT, model, items))}
+
+    async def explain(self, body: Json) -> Json:
+        """POST /explain: which words of a text mattered to a classifier."""
+        model = payloads.named_model(self.models, body.get("model"))
+        item = payloads.parse_item(body, model, self.limits, "the body")
+        return (await self._submit(EXPLAIN, model, [item]))[0]
+
+    async def embeddings(self, body: Json) -> Json:
+        """POST /v1/embeddings, as OpenAI's API has it."""
+        model = payloads.named_model(self.models, body.get("model"))
+        items = payloads.embedding_items(body, model, self.limits)
+        found = await self._submit(EMBED, model, items)
+        return payloads.embedding_answer([vector for vector, _ in found], body, model, sum(n for _, n in found))
+
+    def listing(self) -> Json:
+        """GET /v1/models."""
+        data = [
+            {"id": model.name, "object": "model", "created": 0, "owned_by": "bert_cli"} | model.description()
+            for model in self.models.values()
+        ]
+        return {"object": "list", "data": data}

@@ -1,0 +1,82 @@
+"""The flags of bert-serve."""
+
+import dataclasses
+import re
+from typing import ClassVar
+
+from bert_cli.base.errors import InputError
+from bert_cli.flags.option import FlagGroup, group, option
+from bert_cli.settings.devices import Devices
+from bert_cli.settings.groups import Log
+
+DEFAULT = "default"  # the name of the model of --output_dir
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+
+
+def read_models(text: str) -> tuple[tuple[str, str], ...]:
+    """(name, path) of each line NAME=PATH. InputError for anything else, and a name given twice."""
+    models: dict[str, str] = {}
+    for part in text.split("\n"):
+        name, found, path = part.partition("=")
+        # A name is a part of addresses, such as /v1/models/NAME:predict.
+        if not (found and path and _NAME.fullmatch(name)):
+            raise InputError(f"--model={part}: NAME=DIRECTORY is needed; a name has letters, digits, '.', '_' and '-'")
+        if name in models:
+            raise InputError(f"--model={part}: the name {name} is given twice")
+        models[name] = path
+    return tuple(models.items())
+
+
+class Served(FlagGroup, heading="Models"):
+    """The models that are served."""
+
+    output_dir: str = option(
+        "", "model to serve: an output_dir, or any checkpoint or Hugging Face directory", path=True
+    )
+    model: tuple[tuple[str, str], ...] = option(
+        (), "model to serve, as NAME=DIRECTORY; may be given several times", read=read_models, repeated=True
+    )
+    watch: bool = option(
+        False, "load each new checkpoint of the directories, check it, and use it instead of the one before"
+    )
+    watch_seconds: int = option(5, "seconds between two looks at the directories with --watch", lower=1)
+
+
+class Server(FlagGroup, heading="Server"):
+    """Where the server listens, and who may ask."""
+
+    host: str = option("127.0.0.1", "address to listen on; 0.0.0.0: all addresses of the machine")
+    port: int = option(8000, "port to listen on; 0: any free port, which the log names", lower=0, upper=65535)
+    num_workers: int = option(1, "number of server processes; all share the weights in memory", lower=1)
+    api_key_file: str | None = option(
+        None, "file with API keys, one per line; requests then need 'Authorization: Bearer KEY'", path=True
+    )
+    drain_seconds: int = option(30, "seconds to finish running requests after SIGTERM", lower=0)
+
+
+class Limits(FlagGroup, heading="Limits"):
+    """What a request may cost."""
+
+    max_body_bytes: int = option(4 << 20, "largest request body in bytes; a larger one is answered with 413", lower=1)
+    max_texts: int = option(1000, "most texts in one request; more are answered with 413", lower=1)
+    max_text_chars: int = option(50_000, "longest text in characters; a longer one is answered with 413", lower=1)
+    max_queue: int = option(4000, "most texts that wait; further requests are answered with 429", lower=1)
+    request_timeout: int = option(
+        30, "seconds to receive and to answer a request; then it is answered with 504", lower=1
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class ServeSettings:
+    """The flags of bert-serve."""
+
+    essential: ClassVar[tuple[str, ...]] = (
+        "output_dir", "model", "watch", "host", "port", "num_workers", "api_key_file", "drain_seconds",
+        "max_body_bytes", "max_texts", "max_text_chars", "max_queue", "request_timeout", "precision", "engine", "quiet",
+    )  # fmt: skip
+
+    served: Served = group(Served)
+    server: Server = group(Server)
+    limits: Limits = group(Limits)
+    devices: Devices = group(Devices, only=("precision", "engine"))
+    log: Log = group(Log)

@@ -1,0 +1,377 @@
+"""bert-serve as its users meet it: a process, asked over HTTP by programs, by the openai client, by curl and a browser."""
+
+import base64
+import concurrent.futures
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import queue
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from bert_cli import Classifier, FeatureExtractor, QuestionAnswerer, Tagger, serve
+from tests.commands import helpers
+
+TEXTS = ["the old dog sees a cat .", "a bird", "the bird likes a small fish and a horse ."]
+
+
+class Served:
+    """A server process."""
+
+    said: "queue.SimpleQueue | None" = None
+
+    def __init__(self, *flags: str, **environment: str):
+        command = [sys.executable, "-m", "bert_cli.serve", "--port=0", *flags]
+        self.lines: list[str] = []
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
+        while not (found := re.match(r"serving http://127\.0\.0\.1:(\d+)", self.read_line())):
+            assert self.process.poll() is None, self.lines
+        self.port = int(found[1])
+        # Read all along: a full pipe would stop the server.
+        self.said = queue.SimpleQueue()
+        self.reader = threading.Thread(target=lambda: [self.said.put(line) for line in self.process.stderr])
+        self.reader.start()
+
+    def read_line(self) -> str:
+        line = self.said.get(timeout=60) if self.said else self.process.stderr.readline()
+        self.lines.append(line)
+        return line
+
+    def ask(self, method: str, path: str, body=None, **headers: str):
+        """(status, the JSON or the text of the answer, headers)."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        with contextlib.closing(connection):
+            data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+            connection.request(method, path, data, headers)
+            answer = connection.getresponse()
+            text = answer.read().decode()
+            kind = answer.headers.get("content-type", "")
+            return answer.status, json.loads(text) if "json" in kind else text, answer.headers
+
+    def post(self, path: str, body, **headers: str):
+        status, answer, _ = self.ask("POST", path, body, **headers)
+        return status, answer
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(30)
+
+
+@contextlib.contextmanager
+def serving(*flags: str, **environment: str):
+    served = Served(*map(str, flags), **environment)
+    try:
+        yield served
+    finally:
+        served.process.kill()
+        served.process.wait()
+        served.reader.join()
+        served.process.stderr.close()
+
+
+@pytest.fixture(scope="module")
+def served(trained_once, tagger_once, answering):
+    models = (f"--model=tags={tagger_once[0]}", f"--model=answers={answering}")
+    with serving(f"--output_dir={trained_once[0]}", *models, "--max_texts=50", "--max_body_bytes=20000") as server:
+        yield server
+
+
+def test_a_classifier_gives_what_input_file_gives(served, trained_once, classify, tmp_path):
+    (tmp_path / "texts.txt").write_text("".join(f"{text}\n" for text in [*TEXTS, "a dog ||| a cat"]))
+    flags = [f"--output_dir={trained_once[0]}", f"--input_file={tmp_path / 'texts.txt'}"]
+    wanted = [json.loads(line) for line in classify(*flags).out.splitlines()]
+    items = [TEXTS[0], {"text": TEXTS[1]}, TEXTS[2], ["a dog", "a cat"]]
+    status, answer = served.post("/predict", {"texts": items})
+    assert status == 200
+    assert_same_records(answer["predictions"], wanted)
+    assert_same_records(served.post("/v1/models/default:predict", {"instances": items})[1]["predictions"], wanted)
+    assert_same_records([served.post("/predict", {"text": TEXTS[0]})[1]], wanted[:1])
+    pair = {"text": "a dog", "text_b": "a cat", "model": "default"}
+    assert_same_records([served.post("/predict", pair)[1] | {"index": 3}], wanted[3:])
+
+
+def assert_same_records(found, wanted):
+    assert [each.keys() for each in found] == [each.keys() for each in wanted]
+    for ours, theirs in zip(found, wanted, strict=True):
+        assert {name: ours[name] for name in ("index", "text", "label")} == {
+            name: theirs[name] for name in ("index", "text", "label")
+        }
+        assert list(ours["probabilities"].values()) == pytest.approx(list(theirs["probabilities"].values()), abs=1e-6)
+
+
+def test_other_kinds(served, tagger_once, answering):
+    texts = ["Zora lives in Kelm .", "the dog"]
+    wanted = Tagger.load(str(tagger_once[0])).records(texts)
+    found = served.post("/predict", {"texts": texts, "model": "tags"})[1]["predictions"]
+    assert [each["entities"] for each in found] == [each["entities"] for each in wanted]
+    question = {"question": "who sees a dog ?", "context": "the cat sees a dog . a bird sings ."}
+    answer = served.post("/predict", question | {"model": "answers"})[1]
+    plain = QuestionAnswerer.load(str(answering)).answer([tuple(question.values())])[0]
+    assert (answer["answer"], answer["start"], answer["sentence"]) == (
+        plain["answer"],
+        plain["start"],
+        plain["sentence"],
+    )
+    words = served.post("/explain", {"text": TEXTS[0]})[1]
+    assert [word["word"] for word in words["words"]] == TEXTS[0].split()
+    for path, body, said in (
+        ("/predict", {"text": "a", "text_b": "b", "model": "tags"}, "single texts"),
+        ("/predict", {"question": "a", "model": "answers"}, "answers questions"),
+        ("/explain", {"text": "a", "model": "tags"}, "classifiers are explained"),
+    ):
+        status, answer = served.post(path, body)
+        assert (status, said in answer["error"]["message"]) == (400, True)
+
+
+def test_the_openai_client(served, trained_once):
+    openai = pytest.importorskip("openai")
+    client = openai.OpenAI(base_url=f"http://127.0.0.1:{served.port}/v1", api_key="none")
+    wanted = FeatureExtractor.load(str(trained_once[0]), normalize=True).extract(TEXTS)
+    answer = client.embeddings.create(model="default", input=TEXTS)  # base64, as the client asks by itself
+    np.testing.assert_allclose([each.embedding for each in answer.data], wanted, atol=1e-6)
+    plain = client.embeddings.create(model="default", input=TEXTS[0], encoding_format="float")
+    np.testing.assert_allclose(plain.data[0].embedding, wanted[0], atol=1e-6)
+    assert plain.usage.prompt_tokens == len(TEXTS[0].split()) + 2
+    assert [model.id for model in client.models.list()] == ["default", "tags", "answers"]
+    with pytest.raises(openai.NotFoundError, match="no model 'gpt-4'"):
+        client.embeddings.create(model="gpt-4", input="a")
+
+
+def test_curl(served):
+    if shutil.which("curl") is None:
+        pytest.skip("needs curl")
+    command = ["curl", "-s", f"http://127.0.0.1:{served.port}/predict", "-d", json.dumps({"text": "a dog"})]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["text"] == "a dog"
+
+
+def test_state_metrics_and_pages(served):
+    assert served.ask("GET", "/health")[:2] == (200, {"status": "ok"})
+    assert served.ask("GET", "/ready")[:2] == (200, {"status": "ready"})
+    kinds = [model["kind"] for model in served.ask("GET", "/v1/models")[1]["data"]]
+    assert kinds == ["classifier", "tagger", "question_answerer"]
+    served.post("/predict", {"text": "a dog"})
+    metrics = served.ask("GET", "/metrics")[1]
+    assert re.search(r'bert_requests_total\{path="/predict",status="200"\} [1-9]', metrics)
+    assert 'bert_request_seconds_bucket{le="0.01",path="/predict"}' in metrics
+    assert "/predict" in served.ask("GET", "/openapi.json")[1]["paths"]
+    for path in ("/", "/docs"):
+        status, page, headers = served.ask("GET", path)
+        assert status == 200
+        assert not re.search(r'(?:src|href)="(?:https?:)?//', page)
+        assert "default-src 'none'" in headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("/predict", b"", 400),
+        ("/predict", b"{", 400),
+        ("/predict", b"\xff\xfe", 400),
+        ("/predict", b"[" * 10_000, 400),
+        ("/predict", {"text": 7}, 400),
+        ("/predict", {"texts": "a"}, 400),
+        ("/predict", {"text": "a\x00b"}, 400),
+        ("/predict", {"text": "a\ud800b"}, 400),
+        ("/predict", {"texts": ["a"] * 51}, 413),
+        ("/predict", {"text": "a" * 30_000}, 413),
+        ("/predict", {"text": "a", "model": "none"}, 404),
+        ("/v1/models/none:predict", {"instances": ["a"]}, 404),
+        ("/v1/models/default:predict", {}, 400),
+        ("/v1/embeddings", {"input": [1]}, 400),
+        ("/nowhere", {}, 404),
+    ],
+)
+def test_what_is_refused(served, path, body, status):
+    found, answer = served.post(path, body)
+    assert found == status
+    assert answer["error"]
+    assert "Traceback" not in str(answer)
+    assert served.post("/predict", {"texts": []}) == (200, {"predictions": []})
+
+
+def test_bodies_without_a_length_and_methods(served):
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)) as connection:
+        connection.request(
+            "POST", "/predict", iter([b"x" * 4000] * 10), {"Transfer-Encoding": "chunked"}, encode_chunked=True
+        )
+        assert connection.getresponse().status == 413
+    assert served.ask("GET", "/predict")[0] == 405
+
+
+def test_fuzzed_requests_between_good_ones(served):
+    """Bytes, cut requests and closed connections; every good request between them has its right answer."""
+    rng = random.Random(0)
+    wanted = served.post("/predict", {"text": TEXTS[0]})[1]
+    good = json.dumps({"text": TEXTS[0]}).encode()
+
+    def hostile(number: int) -> None:
+        kind = number % 4
+        body = bytearray(good * rng.randint(1, 3))
+        for _ in range(rng.randint(1, 8)):
+            body[rng.randrange(len(body))] = rng.randrange(256)
+        head = f"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        data = (head + body, rng.randbytes(rng.randint(1, 300)), head + body[:-3], head[: rng.randint(1, len(head))])[
+            kind
+        ]
+        with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
+            connection.sendall(data)
+            if kind < 1:
+                assert re.match(rb"HTTP/1.1 [24]\d\d ", connection.recv(65536))
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        attacks = [pool.submit(hostile, number) for number in range(400)]
+        answers = [pool.submit(served.post, "/predict", {"text": TEXTS[0]}) for _ in range(100)]
+        for attack in attacks:
+            attack.result()
+        for answer in answers:
+            status, found = answer.result()
+            assert (status, found["label"]) == (200, wanted["label"])
+            assert found["probabilities"] == pytest.approx(wanted["probabilities"], abs=1e-5)
+    assert served.process.poll() is None
+
+
+def test_many_clients_get_their_own_answers(served):
+    texts = [
+        f"the {word} dog sees a {other}" for word in ("old", "small", "green") for other in ("cat", "fish", "bird")
+    ] * 8
+    wanted = dict(zip(texts, served_probabilities(served, texts), strict=True))
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(lambda text: served.post("/predict", {"text": text}), texts))
+    for text, (status, answer) in zip(texts, found, strict=True):
+        assert (status, answer["text"]) == (200, text)
+        assert answer["probabilities"] == pytest.approx(wanted[text], abs=1e-5)
+
+
+def served_probabilities(served, texts):
+    found = []
+    for start in range(0, len(texts), 50):
+        found += served.post("/predict", {"texts": texts[start : start + 50]})[1]["predictions"]
+    return [each["probabilities"] for each in found]
+
+
+def test_api_keys(trained_once, tmp_path):
+    (tmp_path / "keys.txt").write_text("first\nsecond\n")
+    with serving(f"--output_dir={trained_once[0]}", f"--api_key_file={tmp_path / 'keys.txt'}") as served:
+        body = {"text": "a dog"}
+        assert served.post("/predict", body)[0] == 401
+        assert served.post("/predict", body, Authorization="Bearer third")[0] == 401
+        assert served.post("/predict", body, Authorization="Bearer second")[0] == 200
+        password = base64.b64encode(b"anybody:first").decode()
+        assert served.ask("GET", "/", Authorization=f"Basic {password}")[0] == 200
+        assert [served.ask("GET", path)[0] for path in ("/health", "/ready")] == [200, 200]
+        assert [served.ask("GET", path)[0] for path in ("/", "/metrics", "/v1/models", "/docs")] == [401] * 4
+
+
+def test_a_server_that_is_asked_to_end_answers_what_is_running(trained_once):
+    with serving(f"--output_dir={trained_once[0]}", "--max_queue=10000") as served:
+        with concurrent.futures.ThreadPoolExecutor(9) as pool:
+            running = [pool.submit(served.post, "/predict", {"texts": ["the dog " * 60] * 1000}) for _ in range(9)]
+            while float(re.search(r"bert_waiting_texts (\S+)", served.ask("GET", "/metrics")[1])[1]) < 3000:
+                assert not all(request.done() for request in running)
+            served.process.send_signal(signal.SIGTERM)
+            while served.ask("GET", "/ready")[0] == 200:
+                pass
+            assert served.post("/predict", {"text": "a dog"})[0] == 503
+            answers = [request.result() for request in running]
+        assert [(status, len(answer["predictions"])) for status, answer in answers] == [(200, 1000)] * 9
+        assert served.process.wait(20) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_idle_server_ends_at_once(trained_once, number):
+    with serving(f"--output_dir={trained_once[0]}") as served:
+        began = time.monotonic()
+        assert served.end(number) == 0
+        assert time.monotonic() - began < 5
+
+
+def test_a_client_that_does_not_finish_is_closed(trained_once):
+    with serving(f"--output_dir={trained_once[0]}", "--request_timeout=1") as served:
+        for sent in (b"", b"POST /predict HTT", b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\n{"):
+            with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+                connection.sendall(sent)
+                assert connection.recv(1000)[:12] in (b"", b"HTTP/1.1 408")
+        assert served.post("/predict", {"text": "a dog"})[0] == 200
+
+
+def test_two_processes_share_a_port(trained_once):
+    with serving(f"--output_dir={trained_once[0]}", "--num_workers=2") as served:
+        wanted = Classifier.load(str(trained_once[0])).predict(TEXTS).best
+        for _ in range(10):
+            found = served.post("/predict", {"texts": TEXTS})[1]["predictions"]
+            assert [each["label"] for each in found] == wanted
+        assert served.end() == 0
+
+
+def test_a_new_checkpoint_replaces_the_old_one_under_load(trained, classify, trained_flags):
+    """A damaged one is named, and the old one goes on."""
+    flags = [flag for flag in trained_flags if not flag.startswith("--num_train_epochs")]
+    with serving(f"--output_dir={trained}", "--watch", "--watch_seconds=1") as served:
+        before = served.post("/predict", {"text": TEXTS[0]})[1]
+        newest = max(trained.glob("model.ckpt-*.index"), key=lambda path: int(path.stem.rpartition("-")[2]))
+        for part in trained.glob(f"{newest.stem}.*"):
+            shutil.copy(part, trained / part.name.replace(newest.stem, "model.ckpt-900"))
+        damaged = next(trained.glob("model.ckpt-900.data*"))
+        damaged.write_bytes(damaged.read_bytes()[:-50])
+        (trained / "checkpoint").write_text('model_checkpoint_path: "model.ckpt-900"\n')
+        while "ckpt-900" not in (line := served.read_line()):
+            pass
+        assert "cannot be used" in line
+        assert served.post("/predict", {"text": TEXTS[0]})[1] == before
+        for path in trained.glob("model.ckpt-900*"):
+            path.unlink()
+        (trained / "checkpoint").write_text(f'model_checkpoint_path: "{newest.stem}"\n')
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            asked = [pool.submit(served.post, "/predict", {"text": TEXTS[0]}) for _ in range(50)]
+            done = classify(*flags, "--num_train_epochs=8", f"--output_dir={trained}")
+            assert done.code == 0, done.err
+            while "now serving" not in served.read_line():
+                asked.append(pool.submit(served.post, "/predict", {"text": TEXTS[0]}))
+            assert all(each.result()[0] == 200 for each in asked)
+        after = served.post("/predict", {"text": TEXTS[0]})[1]
+        assert after["probabilities"] != before["probabilities"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ([], "--output_dir or --model=NAME=DIRECTORY is needed"),
+        (["--model=a"], "--model=a: NAME=DIRECTORY is needed"),
+        (["--model=a=x", "--model=a=y"], "the name a is given twice"),
+        (["--model=a/b=x"], "a name has letters"),
+        (["--output_dir=x", "--model=default=y"], "this is the name of --output_dir"),
+        (["--output_dir=nowhere"], "nowhere: no checkpoint there"),
+        (["--output_dir=nowhere", "--api_key_file=none.txt"], "none.txt: no such file"),
+        (["--output_dir=nowhere", "--port=70000"], "--port=70000"),
+    ],
+)
+def test_errors_before_it_serves(flags, said, capfd):
+    helpers.call(capfd, "bert-serve", serve.main, *flags).assert_refused(said)
+
+
+def test_a_port_that_is_taken(served, trained_once, capfd):
+    flags = [f"--output_dir={trained_once[0]}", f"--port={served.port}"]
+    helpers.call(capfd, "bert-serve", serve.main, *flags).assert_refused(
+        f"--port={served.port}: cannot listen on 127.0.0.1"
+    )
+
+
+def test_no_request_writes_a_file(served, trained_once):
+    folder = pathlib.Path(trained_once[0])
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    served.post("/predict", {"text": "../../etc/passwd"})
+    served.ask("GET", "/../../etc/passwd")
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before

@@ -1,0 +1,130 @@
+"""The queue: what is computed together, in turns, within bounds; and what an error takes with it."""
+
+import asyncio
+import threading
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.serving.batching import MOST_CHARACTERS, MOST_ITEMS, Batcher
+from bert_cli.serving.errors import RequestError
+from bert_cli.serving.served_model import Item
+
+
+def items(text, count):
+    return [Item(f"{text}{number}") for number in range(count)]
+
+
+class Computing:
+    """Computes by giving each item's text back; the first batch waits until it is let go."""
+
+    def __init__(self):
+        self.batches = []
+        self.may_go = threading.Event()
+
+    def __call__(self, key, given):
+        self.batches.append((key, [item.first for item in given]))
+        assert self.may_go.wait(20)
+        if any(item.first.startswith("bad") for item in given):
+            raise InputError("a bad text")
+        if any(item.first.startswith("bug") for item in given):
+            raise KeyError("bug")
+        return [item.first for item in given]
+
+
+@pytest.fixture
+def computing():
+    return Computing()
+
+
+def run(computing, requests, max_queue=10_000):
+    """Results or errors of requests that come, in this order, while a first one is computed."""
+
+    async def ask():
+        batcher = Batcher(computing, max_queue)
+        try:
+            tasks = [asyncio.create_task(batcher.submit("key", items("first", 1)))]
+            while not computing.batches:
+                await asyncio.sleep(0.001)
+            for request in requests:
+                tasks.append(asyncio.create_task(batcher.submit(*request)))
+                await asyncio.sleep(0)
+            computing.may_go.set()
+            return (await asyncio.gather(*tasks, return_exceptions=True))[1:]
+        finally:
+            computing.may_go.set()
+            batcher.close()
+
+    return asyncio.run(ask())
+
+
+def test_requests_that_wait_are_computed_together(computing):
+    requests = [("key", items(name, 2)) for name in "abc"]
+    assert run(computing, requests) == [[f"{name}0", f"{name}1"] for name in "abc"]
+    assert [len(texts) for _, texts in computing.batches] == [1, 6]
+
+
+def test_keys_are_not_mixed(computing):
+    run(computing, [("one", items("a", 1)), ("two", items("b", 1)), ("one", items("c", 1))])
+    assert computing.batches[1:] == [("one", ["a0", "c0"]), ("two", ["b0"])]
+
+
+def test_a_large_request_does_not_hold_up_a_small_one(computing):
+    large, small = run(computing, [("key", items("large", 1000)), ("key", items("small", 1))])
+    assert large == [f"large{number}" for number in range(1000)]
+    assert small == ["small0"]
+    assert "small0" in computing.batches[1][1]
+    assert max(len(texts) for _, texts in computing.batches) <= MOST_ITEMS
+
+
+def test_long_texts_are_computed_alone(computing):
+    long = [Item("x" * MOST_CHARACTERS), Item("y" * (MOST_CHARACTERS + 1))]
+    assert len(run(computing, [("key", long)])[0]) == 2
+    assert [len(texts) for _, texts in computing.batches] == [1, 1, 1]
+
+
+def test_an_error_takes_only_its_own_request_with_it(computing, caplog):
+    good, bad, bug = run(computing, [("key", items(name, 2)) for name in ("good", "bad", "bug")])
+    assert good == ["good0", "good1"]
+    assert (bad.status, bad.message) == (400, "a bad text")
+    assert bug.status == 500
+    assert "bug" not in bug.message
+
+
+def test_a_full_queue_refuses(computing):
+    first, second = run(computing, [("key", items("a", 8)), ("key", items("b", 3))], max_queue=10)
+    assert len(first) == 8
+    assert (second.status, second.retry_after) == (429, 1)
+    assert run(Computing(), [("key", items("larger", 30))], max_queue=10)[0][-1] == "larger29"
+
+
+def test_what_nobody_waits_for_is_not_computed(computing):
+    async def ask():
+        batcher = Batcher(computing, 100)
+        try:
+            first = asyncio.create_task(batcher.submit("key", items("first", 1)))
+            while not computing.batches:
+                await asyncio.sleep(0.001)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.02):
+                    await batcher.submit("key", items("late", 3))
+            computing.may_go.set()
+            await first
+            assert await batcher.submit("key", items("next", 1)) == ["next0"]
+            assert batcher.waiting == 0
+        finally:
+            computing.may_go.set()
+            batcher.close()
+
+    asyncio.run(ask())
+    assert [texts for _, texts in computing.batches] == [["first0"], ["next0"]]
+
+
+def test_no_items_no_batch(computing):
+    assert run(computing, [("key", [])]) == [[]]
+
+
+def test_errors_say_their_status():
+    with pytest.raises(RequestError) as caught:
+        raise RequestError(413, "too large")
+    assert (caught.value.status, str(caught.value)) == (413, "too large")

@@ -1,0 +1,139 @@
+"""What a request may hold, and what it is answered with."""
+
+import base64
+import types
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bert_cli.serving.errors import RequestError
+from bert_cli.serving.payloads import (
+    embedding_answer,
+    embedding_items,
+    named_model,
+    parse_item,
+    parse_items,
+    parse_object,
+)
+from bert_cli.serving.served_model import Item
+from bert_cli.settings.serving import Limits
+
+LIMITS = Limits(max_texts=3, max_text_chars=10)
+TEXTS = types.SimpleNamespace(name="texts", fields=("text", "text_b"))
+QUESTIONS = types.SimpleNamespace(name="questions", fields=("question", "context"))
+
+
+@pytest.mark.parametrize(
+    ("value", "item"),
+    [
+        ("a", Item("a")),
+        (["a", "b"], Item("a", "b")),
+        ({"text": "a"}, Item("a")),
+        ({"text": "a", "text_b": "b", "id": 7, "model": "texts"}, Item("a", "b")),
+        ({"text": "a", "text_b": None}, Item("a")),
+    ],
+)
+def test_items(value, item):
+    assert parse_item(value, TEXTS, LIMITS, "here") == item
+
+
+@pytest.mark.parametrize(
+    ("value", "status", "said"),
+    [
+        (7, 400, "a text, a pair of texts or an object"),
+        (["a"], 400, "a pair of two texts"),
+        (["a", 1], 400, "a pair of two texts"),
+        ({}, 400, "'text' is missing"),
+        ({"text": 1}, 400, "'text' is not a text"),
+        ({"text": "a", "txet_b": "b"}, 400, "'txet_b' is unknown"),
+        ("x" * 11, 413, "11 characters; 10 are allowed"),
+        (["a", "x" * 11], 413, "11 characters"),
+        ("a\x00b", 400, "NUL"),
+        ("a\ud800b", 400, "surrogate"),
+    ],
+)
+def test_items_that_are_refused(value, status, said):
+    with pytest.raises(RequestError, match=said) as caught:
+        parse_item(value, TEXTS, LIMITS, "here")
+    assert caught.value.status == status
+    assert str(caught.value).startswith("here: ")
+
+
+def test_questions():
+    value = {"question": "who?", "context": "Anna"}
+    assert parse_item(value, QUESTIONS, LIMITS, "here") == Item("who?", "Anna")
+    with pytest.raises(RequestError, match="'context' is not a text"):
+        parse_item({"question": "who?", "context": None}, QUESTIONS, LIMITS, "here")
+
+
+def test_lists():
+    assert parse_items(["a", ["b", "c"]], TEXTS, LIMITS, "texts") == [Item("a"), Item("b", "c")]
+    with pytest.raises(RequestError, match=r"4 texts; 3 are allowed") as caught:
+        parse_items(["a"] * 4, TEXTS, LIMITS, "texts")
+    assert caught.value.status == 413
+    with pytest.raises(RequestError, match=r"texts\[1\]: "):
+        parse_items(["a", 1], TEXTS, LIMITS, "texts")
+    with pytest.raises(RequestError, match="is not a list"):
+        parse_items("a", TEXTS, LIMITS, "texts")
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b"\xff", b'"a"', b"[" * 100_000, b"null"])
+def test_bodies_that_are_no_object(body):
+    with pytest.raises(RequestError) as caught:
+        parse_object(body)
+    assert caught.value.status == 400
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_any_json_is_an_item_or_an_error_of_the_client(value):
+    for model in (TEXTS, QUESTIONS):
+        status = None
+        try:
+            parse_item(value, model, LIMITS, "here")
+        except RequestError as error:
+            status = error.status
+        assert status in (None, 400, 413)
+
+
+def test_models_by_name():
+    models = {"first": TEXTS, "second": QUESTIONS}
+    assert named_model(models, None) is TEXTS
+    assert named_model(models, "second") is QUESTIONS
+    for wrong in ("third", 7, ["first"]):
+        with pytest.raises(RequestError, match="there is first, second") as caught:
+            named_model(models, wrong)
+        assert caught.value.status == 404
+
+
+def test_embeddings_as_numbers_and_as_base64():
+    vectors = [np.array([0.5, -0.25], np.float32)]
+    plain = embedding_answer(vectors, {}, TEXTS, 7)
+    assert plain["data"] == [{"object": "embedding", "index": 0, "embedding": [0.5, -0.25]}]
+    assert plain["usage"] == {"prompt_tokens": 7, "total_tokens": 7}
+    coded = embedding_answer(vectors, {"encoding_format": "base64"}, TEXTS, 7)["data"][0]["embedding"]
+    assert np.frombuffer(base64.b64decode(coded), "<f4").tolist() == [0.5, -0.25]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({}, "a text or a list"),
+        ({"input": []}, "a text or a list"),
+        ({"input": [1, 2]}, "check_embedding_ctx_length"),
+        ({"input": [[1, 2]]}, "check_embedding_ctx_length"),
+        ({"input": "a", "dimensions": 8}, "dimensions"),
+        ({"input": "a", "encoding_format": "int8"}, "float or base64"),
+    ],
+)
+def test_embeddings_that_are_refused(body, said):
+    with pytest.raises(RequestError, match=said):
+        embedding_items(body, TEXTS, LIMITS)
+    assert embedding_items({"input": ["a", "b"]}, TEXTS, LIMITS) == [Item("a"), Item("b")]

@@ -1,0 +1,28 @@
+"""Weights that several processes map: the same values, not to be written to, without training's own."""
+
+import numpy as np
+import pytest
+
+from bert_cli.weights import checkpoint
+from bert_cli.weights.checkpoint import open_checkpoint, write_tf1
+from bert_cli.weights.path import find_checkpoint
+from bert_cli.weights.shared import share
+
+
+def test_a_shared_checkpoint_is_read_from_its_file(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    tensors = {"output_weights": rng.normal(size=(3, 7)), "output_bias": rng.normal(size=3), "scalar": np.array(0.5)}
+    tensors = {name: values.astype(np.float32) for name, values in tensors.items()}
+    left = {"global_step": np.int64(7), "output_bias/adam_m": np.ones(3, np.float32)}
+    write_tf1(str(tmp_path / "bert_model.ckpt"), tensors | left)
+    path = find_checkpoint(str(tmp_path / "bert_model.ckpt"))
+    monkeypatch.setattr(checkpoint, "_SHARED", {})
+    share(path)
+    shared = open_checkpoint(path)
+    assert shared.read("global_step") == 7
+    assert "output_bias/adam_m" not in shared.shapes
+    for name, values in tensors.items():
+        np.testing.assert_array_equal(shared.read(name), values)
+        assert shared.shapes[name] == values.shape
+    with pytest.raises(ValueError, match="read-only"):
+        shared.read("output_weights")[0] = 1
