@@ -14,6 +14,7 @@ class OnnxRuntime(InferenceEngine):
 
     name = "onnxruntime"
     precisions = (FLOAT32, INT8)
+    masks_padding = (FLOAT32,)
     description = "onnxruntime starts in a second, on the CPU"
 
     def versions(self) -> dict[str, str]:
@@ -33,9 +34,10 @@ class OnnxRuntime(InferenceEngine):
         return encoder_runner(AttentionBert, tensors, config, layers)
 
     def logits(self, precision: str, tensors: Tensors, config: BertConfig, head: HeadSpec) -> Network:
-        from bert_cli.onnx.models import logits_runner
+        from bert_cli.onnx.models import MaskedBert, logits_runner
 
-        return logits_runner(_graph_type(precision), tensors, config, head)
+        network = MaskedBert if precision in self.masks_padding else _graph_type(precision)
+        return logits_runner(network, tensors, config, head)
 
     def masked_words(self, tensors: Tensors, config: BertConfig, words: int) -> Network:
         from bert_cli.onnx.models import masked_words_runner

@@ -264,6 +264,21 @@ def length_groups(lengths: np.ndarray, max_tokens: int) -> list[np.ndarray]:
     return groups
 
 
+def similar_length_groups(lengths: np.ndarray, max_tokens: int, most_padding: float = 0.1) -> list[np.ndarray]:
+    """As length_groups, of rows whose shortest needs at most this fraction of padding, or two tokens."""
+    groups = []
+    for rows in length_groups(lengths, max_tokens):
+        # A few tokens cost less than a batch of their own.
+        shortest = np.minimum((1 - most_padding) * lengths[rows], lengths[rows] - 2)
+        start = 0
+        while start < len(rows):
+            # Longest first: the end is the first row that is shorter than the group allows.
+            size = int(np.searchsorted(-lengths[rows[start:]], -shortest[start], side="right"))
+            groups.append(rows[start : start + size])
+            start += size
+    return groups
+
+
 def equal_length_groups(lengths: np.ndarray, max_tokens: int) -> list[np.ndarray]:
     """Split all rows into groups of the same length, longest first, each of at most `max_tokens`
     tokens; see length_groups.

@@ -106,6 +106,17 @@ class UnpaddedBert(Bert):
         return self.attend_projected(graph.add("Add", graph.add("MatMul", x, kernel), bias), key_bias)
 
 
+class MaskedBert(UnpaddedBert):
+    """An UnpaddedBert of texts of different lengths, whose padding is masked; it costs no time."""
+
+    is_padded = True
+
+    def attend(self, query: str, key: str, value: str, key_bias: str) -> str:
+        heads = self.config.num_attention_heads
+        inputs = (query, key, value, "", INPUTS[1])  # "": no bias of the projections
+        return self.graph.add("MultiHeadAttention", *inputs, num_heads=heads, domain=ONNXRUNTIME_DOMAIN)
+
+
 class AttentionBert(UnpaddedBert):
     """An UnpaddedBert that also gives the attention of each layer, `attention_0`, … [B, N, S, S]."""
 
@@ -140,16 +151,17 @@ def embedded_runner(
     """Gives these outputs of the Bert's graph, with their shapes, for batches of spec.INPUTS, int32
     [B, S], and of `indices`, int64 with their shapes.
 
-    Of a batch the mask is not read: all texts have S tokens.
+    Of a batch the mask is not read, but by a MaskedBert: all texts have S tokens.
     """
     # The model would else be copied into protobuf, where a message ends at 2 GB.
     external = {name: value for name, value in bert.graph.constants.items() if value.nbytes >= _LARGE}
     fed = {_EMBEDDED: ("batch", "length", bert.config.hidden_size)}
-    model = assemble(bert.graph, (), outputs, fed, external, indices)
+    masks = (INPUTS[1],) if bert.is_padded else ()
+    model = assemble(bert.graph, masks, outputs, fed, external, indices)
     run = make_runner(model.SerializeToString(), external)
     # Only the tables: all other weights are held by onnxruntime from here on.
     tables = {name: value for name, value in bert.tensors.items() if "_embeddings" in name}
-    given = tuple(indices or ())
+    given = (*masks, *(indices or ()))
     return lambda batch: run({_EMBEDDED: embed(tables, batch)} | {name: batch[name] for name in given})
 
 
@@ -200,7 +212,8 @@ def logits_runner(
     network: type[UnpaddedBert], tensors: Mapping[str, np.ndarray], config: BertConfig, head: HeadSpec
 ) -> Runner:
     """Gives `logits` of a batch, float32: [B, n] of a head of texts, [B, S, n] of a head of tokens.
-    See encoder_runner.
+
+    network: MaskedBert for float32, int8.Int8Bert; see encoder_runner.
     """
     bert = network(Graph(), tensors, config)
     bert.graph.add("Identity", bert.logits(head), name="logits")

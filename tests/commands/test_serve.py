@@ -279,7 +279,10 @@ def test_a_server_that_is_asked_to_end_answers_what_is_running(trained_once):
     with serving(f"--output_dir={trained_once[0]}", "--max_queue=10000") as served:
         with concurrent.futures.ThreadPoolExecutor(9) as pool:
             running = [pool.submit(served.post, "/predict", {"texts": ["the dog " * 60] * 1000}) for _ in range(9)]
-            while float(re.search(r"bert_waiting_texts (\S+)", served.ask("GET", "/metrics")[1])[1]) < 3000:
+            while (
+                float(re.search(r"^bert_waiting_texts (\S+)$", served.ask("GET", "/metrics")[1], re.MULTILINE)[1])
+                < 3000
+            ):
                 assert not all(request.done() for request in running)
             served.process.send_signal(signal.SIGTERM)
             while served.ask("GET", "/ready")[0] == 200:

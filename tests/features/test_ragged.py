@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.features.ragged import RaggedFeatures, similar_length_groups
 
 
 def ragged(sequences: list[list[int]], segments: list[list[int]] | None = None) -> RaggedFeatures:
@@ -61,3 +61,16 @@ def test_nothing_but_padding_is_added(sequences, data):
     expected = [sequences[row] + [0] * (7 - len(sequences[row])) for row in rows]
     assert padded["input_word_ids"].tolist() == expected
     assert padded["input_mask"].tolist() == [[int(cell > 0) for cell in row] for row in expected]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(1, 300), max_size=60), st.integers(1, 1000))
+def test_groups_of_similar_length_hold_each_row_once_and_bound_padding(lengths, max_tokens):
+    lengths = np.array(lengths, np.int64)
+    groups = similar_length_groups(lengths, max_tokens)
+    assert sorted(row for group in groups for row in group.tolist()) == list(range(len(lengths)))
+    for group in groups:
+        longest, shortest = lengths[group].max(), lengths[group].min()
+        assert lengths[group[0]] == longest
+        assert shortest >= min(0.9 * longest, longest - 2)
+        assert len(group) == 1 or len(group) * longest <= max_tokens

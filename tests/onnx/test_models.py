@@ -11,7 +11,7 @@ from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx import int8
 from bert_cli.onnx.int8 import Int8Bert
-from bert_cli.onnx.models import UnpaddedBert, encoder_runner, logits_runner
+from bert_cli.onnx.models import MaskedBert, UnpaddedBert, encoder_runner, logits_runner
 
 # The least cosine of what each gives, and that of logits.
 BOTH = pytest.mark.parametrize(
@@ -142,3 +142,20 @@ def test_a_head_of_tokens_reads_layers_side_by_side(parts, least, of_logits):
     wanted = np.concatenate(states, axis=-1) @ weights["output_weights"].T + 1
     found = logits_runner(parts, weights, config, HeadSpec(TAGGER, 9, layers=("embedding", -1)))(inputs)["logits"]
     assert likeness(found, wanted) > of_logits
+
+
+@pytest.mark.parametrize("text_input", [FIRST, MEAN, POOLED])
+def test_padding_is_masked(text_input):
+    """Texts of different lengths in one batch, beside the oracle on each alone."""
+    config, plain, weights = weights_of()
+    head = np.random.default_rng(0).normal(size=(3, 64)).astype(np.float32)
+    weights |= {"output_weights": head, "output_bias": np.zeros(3, np.float32)}
+    inputs = batch(3)
+    for row, length in enumerate((12, 7, 2)):
+        inputs[INPUTS[1]][row, length:] = 0
+    found = logits_runner(MaskedBert, weights, config, HeadSpec(CLASSIFIER, 3, text_input))(inputs)["logits"]
+    for row, length in enumerate((12, 7, 2)):
+        wanted = oracle(plain, weights, {name: values[row : row + 1, :length] for name, values in inputs.items()})
+        last = wanted["encoder_outputs"][-1]
+        alone = {FIRST: last[:, 0], MEAN: last.mean(axis=1), POOLED: wanted["pooled_output"]}[text_input]
+        np.testing.assert_allclose(found[row], (alone @ head.T)[0], atol=2e-5)

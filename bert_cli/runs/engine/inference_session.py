@@ -20,6 +20,7 @@ from bert_cli.features.ragged import (
     length_groups,
     row_lengths,
     sequence_starts,
+    similar_length_groups,
     take_ranges,
 )
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
@@ -111,10 +112,14 @@ class InferenceSession(Predictor):
         if self._head.join:
             yield from self._joined(features, most, self._head.join)
             return
-        # Groups of one length: the network has neither padding nor mask.
-        for rows in equal_length_groups(row_lengths(features), most):
+        for rows in self._groups(row_lengths(features), most):
             batch = features.batch(rows)
             yield rows, self._head.postprocess(self._network(batch)["logits"], batch)
+
+    def _groups(self, lengths: np.ndarray, most: int) -> list[np.ndarray]:
+        """Rows that are computed at once: of one length, where the network has no mask."""
+        masks = self.precision in self._engine.masks_padding
+        return similar_length_groups(lengths, most) if masks else equal_length_groups(lengths, most)
 
     def _joined(
         self, features: Features, most: int, join: Callable
@@ -127,7 +132,7 @@ class InferenceSession(Predictor):
         for rows in length_groups(row_lengths(features), _ROWS_AT_ONCE * most):
             indices, offsets = take_ranges(starts, rows)
             logits = np.empty((len(indices), self._head.spec.count), np.float32)
-            for group in equal_length_groups(lengths[indices], most):
+            for group in self._groups(lengths[indices], most):
                 chosen = indices[group]
                 logits[group] = self._network(sequences.padded(chosen, int(lengths[chosen[0]])))["logits"]
             batch = {"label_ids": cast("ClassificationFeatures", features).label_ids[rows]}
