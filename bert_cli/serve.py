@@ -9,8 +9,8 @@ Requests that wait are computed together. Without a GPU, onnxruntime computes (-
 
 Examples:
 
-    bert-serve --output_dir=bert_output
-    bert-serve --model=cola=bert_output --model=vectors=all-MiniLM-L6-v2 --port=9000
+    bert-serve --output_dir=bert_output/reviews
+    bert-serve --model=cola=bert_output --model=tags=bert_output/tag --port=9000
 """
 
 import importlib.util
@@ -51,7 +51,7 @@ def _keys(path: str | None) -> list[str]:
 def run(settings: ServeSettings) -> None:
     """Serve until a signal asks for the end."""
     server = settings.server
-    named = {DEFAULT: settings.served.output_dir} if settings.served.output_dir else {}
+    named = {DEFAULT: settings.phases.output_dir} if settings.phases.output_dir else {}
     paths = named | dict(settings.served.model)
     keys = _keys(server.api_key_file)
     checkpoints = {name: find_checkpoint(path, "output_dir") for name, path in paths.items()}

@@ -43,7 +43,9 @@ class Block:
         """The words of each line that is no comment, and of each part of a pipe, redirections included."""
         lines = self.text.replace("\\\n", " ").splitlines()
         parts = [part for line in lines for part in re.split(r" \| |; ", line)]
-        return [words for part in parts if (words := shlex.split(part, comments=True))]
+        commands = (shlex.split(part, comments=True) for part in parts)
+        # "&" after a command starts it in the background.
+        return [found for words in commands if (found := [word for word in words if word != "&"])]
 
     @property
     def program(self) -> list[str]:

@@ -89,7 +89,7 @@ def test_extras_that_are_named_exist():
     extras = re.search(r"extras_require=\{(.*?)\n    \},", setup, re.DOTALL)[1]
     known = set(re.findall(r'^ {8}"(\w+)":', extras, re.MULTILINE))
     named = re.findall(r'(?:bert_cli|"\.)\[([\w,]+)\]', EVERYTHING)
-    assert {"gpu", "onnx"} <= set(named)
+    assert {"gpu", "serve"} <= set(named)
     assert {each for names in named for each in names.split(",")} <= known
 
 

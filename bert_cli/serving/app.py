@@ -5,13 +5,10 @@ import base64
 import binascii
 import hmac
 import json
-import os
-import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-import jinja2
 from fastapi import FastAPI, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.exceptions import HTTPException
@@ -20,10 +17,10 @@ from bert_cli.base.log import LOG
 from bert_cli.base.version import __version__
 from bert_cli.serving.errors import RequestError
 from bert_cli.serving.openapi import described
+from bert_cli.serving.pages import render_page
 from bert_cli.serving.payloads import Json, parse_object
 from bert_cli.serving.service import Service
 
-_TEMPLATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates")
 _OPEN = ("/health", "/ready")  # without an API key
 _JSON = "application/json"
 _BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
@@ -127,13 +124,9 @@ def make_app(state: State) -> FastAPI:
     service = state.service
     limits = service.limits
     app = FastAPI(title="bert_cli", version=__version__, docs_url=None, redoc_url=None)
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True)
 
     def page(name: str, **values: Any) -> Response:
-        nonce = secrets.token_urlsafe(16)
-        policy = f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; connect-src 'self'; img-src data:"
-        text = environment.get_template(name).render(values, nonce=nonce, generator=f"bert_cli {__version__}")
-        headers = {"content-security-policy": policy, "x-content-type-options": "nosniff", "cache-control": "no-store"}
+        text, headers = render_page(name, **values)
         return Response(text, media_type="text/html", headers=headers)
 
     async def posted(request: Request, answer: Callable[[Json], Awaitable[Json]]) -> Response:
@@ -235,7 +228,7 @@ class Guard:
             await self._app(scope, receive, noting)
         finally:
             state.running -= 1
-            # Paths that clients make up would be so many time series.
+            # Each path that a client makes up would be a time series of its own.
             shown = path if path in self._paths else "/v1/models/NAME:predict" if path.endswith(":predict") else "other"
             state.metrics.count(shown, status, time.monotonic() - began)
 

@@ -34,10 +34,10 @@ class Watcher:
                 self.look(name, path)
 
     def look(self, name: str, path: str) -> None:
-        """Replace the model where its folder has another checkpoint than the one that is served."""
+        """Replace the model where its folder has a checkpoint that is not served yet."""
         newest = self._refused.get(name, "")
         try:
-            # strict: a damaged checkpoint is an error here, and not the one before in its place.
+            # strict: a damaged checkpoint is an error here, and not replaced by an older one.
             newest = find_checkpoint(path, "output_dir", strict=True).location
             if newest in (self._service.models[name].checkpoint.location, self._refused.get(name)):
                 return

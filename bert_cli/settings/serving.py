@@ -7,7 +7,7 @@ from typing import ClassVar
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.groups import Log
+from bert_cli.settings.groups import Log, Phases
 
 DEFAULT = "default"  # the name of the model of --output_dir
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
@@ -30,9 +30,6 @@ def read_models(text: str) -> tuple[tuple[str, str], ...]:
 class Served(FlagGroup, heading="Models"):
     """The models that are served."""
 
-    output_dir: str = option(
-        "", "model to serve: an output_dir, or any checkpoint or Hugging Face directory", path=True
-    )
     model: tuple[tuple[str, str], ...] = option(
         (), "model to serve, as NAME=DIRECTORY; may be given several times", read=read_models, repeated=True
     )
@@ -75,6 +72,12 @@ class ServeSettings:
         "max_body_bytes", "max_texts", "max_text_chars", "max_queue", "request_timeout", "precision", "engine", "quiet",
     )  # fmt: skip
 
+    phases: Phases = group(
+        Phases,
+        {"output_dir": "model to serve: an output_dir, or any checkpoint or Hugging Face directory"},
+        only=("output_dir",),
+        output_dir="",
+    )
     served: Served = group(Served)
     server: Server = group(Server)
     limits: Limits = group(Limits)

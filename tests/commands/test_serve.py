@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 
 import numpy as np
 import pytest
@@ -204,9 +205,8 @@ def test_what_is_refused(served, path, body, status):
 
 def test_bodies_without_a_length_and_methods(served):
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)) as connection:
-        connection.request(
-            "POST", "/predict", iter([b"x" * 4000] * 10), {"Transfer-Encoding": "chunked"}, encode_chunked=True
-        )
+        headers = {"Transfer-Encoding": "chunked"}
+        connection.request("POST", "/predict", iter([b"x" * 20_500]), headers, encode_chunked=True)
         assert connection.getresponse().status == 413
     assert served.ask("GET", "/predict")[0] == 405
 
@@ -378,3 +378,70 @@ def test_no_request_writes_a_file(served, trained_once):
     served.post("/predict", {"text": "../../etc/passwd"})
     served.ask("GET", "/../../etc/passwd")
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="needs Chromium (Debian's package chromium)")
+
+
+def browse(address: str, folder: pathlib.Path, *flags: str) -> tuple[str, str]:
+    """(the document after its scripts, the browser's log)."""
+    command = [
+        BROWSER,
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--no-first-run",
+    ]
+    command += [
+        "--enable-logging=stderr",
+        f"--user-data-dir={folder / 'profile'}",
+        "--virtual-time-budget=8000",
+        *flags,
+    ]
+    done = subprocess.run([*command, "--dump-dom", address], capture_output=True, text=True, timeout=120, check=True)
+    return done.stdout, done.stderr
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", [0, 1])
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        ({"text": TEXTS[0]}, ['class="rail"', " %", "curl -s", "urllib.request"]),
+        ({"text": "<img src=x onerror=alert(1)> \u05e9\u05dc\u05d5\u05dd '", "explain": "1"}, ["speak for the answer"]),
+        ({"text": "Zora lives in Kelm .", "model": "tags"}, ["entities"]),
+        ({"question": "who sees a dog ?", "context": "the cat sees a dog .", "model": "answers"}, ['class="bar']),
+        ({"lines": "a dog\na cat", "query": "the dog"}, ["<ol", "a cat"]),
+    ],
+)
+def test_the_page_answers(served, tmp_path, asked, shown, scheme):
+    fragment = urllib.parse.urlencode(asked | {"run": "1"})
+    flags = (f"--blink-settings=preferredColorScheme={scheme}", "--window-size=1280,900")
+    document, log = browse(f"http://127.0.0.1:{served.port}/#{fragment}", tmp_path, *flags)
+    assert 'data-state="done"' in document, document[-3000:]
+    assert [part for part in shown if part not in document] == []
+    assert "<img" not in document
+    assert "CONSOLE" not in log
+
+
+@needs_browser
+def test_the_page_fits_a_phone(served, tmp_path):
+    _, page, _ = served.ask("GET", "/")
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    (tmp_path / "look.html").write_text(
+        '<iframe width="390" height="900" src="page.html"></iframe><script>'
+        'const frame = document.querySelector("iframe"); frame.onload = () => document.title ='
+        ' "wide " + frame.contentDocument.documentElement.scrollWidth;</script>'
+    )
+    document, _ = browse((tmp_path / "look.html").as_uri(), tmp_path, "--allow-file-access-from-files")
+    assert int(re.search(r"<title>wide (\d+)</title>", document)[1]) <= 390
+
+
+@needs_browser
+def test_the_page_shows_an_error(served, tmp_path):
+    asked = urllib.parse.urlencode({"text": "x" * 60_000, "run": "1"})
+    document, _ = browse(f"http://127.0.0.1:{served.port}/#{asked}", tmp_path)
+    assert 'data-state="failed"' in document
+    assert "are allowed (--max_body_bytes)" in document

@@ -108,7 +108,8 @@ def declarations() -> list[str]:
 def test_a_flag_is_declared_once():
     names = declarations()
     assert len(set(names)) > 100
-    assert len(names) - len(set(names)) <= 16
+    # Words that two commands use for different things, such as --model and --num_workers of bert-serve.
+    assert len(names) - len(set(names)) <= 18
 
 
 def test_groups_hold_more_than_one_flag():
