@@ -9,8 +9,9 @@ Requests that wait are computed together. Without a GPU, onnxruntime computes (-
 
 Examples:
 
+    bert-classify --do_train --train_file=data/reviews.csv --output_dir=bert_output/reviews
     bert-serve --output_dir=bert_output/reviews
-    bert-serve --model=cola=bert_output --model=tags=bert_output/tag --port=9000
+    bert-serve --model=reviews=bert_output/reviews --port=9000
 """
 
 import importlib.util

@@ -137,6 +137,8 @@ def test_the_examples_run_as_printed(command, tmp_path):
     """One after the other, in a clone in which nothing ran before; the files that are left are those documented."""
     copy_repository(tmp_path)
     _, text = split_examples(docs_pages.module_of(command).__doc__)
+    # A server does not end by itself.
+    text = re.sub(r"^(bert-serve .*)$", r"\1 & sleep 4; kill $!", text, flags=re.MULTILINE)
     run(["bash", "-e", "-c", text], tmp_path, f"{command} --help")
     changed = {path.name for path in tmp_path.iterdir()} - {*COPIED, ".venv", "bert_output"}
     assert changed == set()
