@@ -9,7 +9,8 @@ Requests that wait are computed together. Without a GPU, onnxruntime computes (-
 
 Examples:
 
-    bert-classify --do_train --train_file=data/reviews.csv --output_dir=bert_output/reviews
+    bert-classify --do_train --train_file=data/reviews.csv \\
+      --output_dir=bert_output/reviews
     bert-serve --output_dir=bert_output/reviews
     bert-serve --model=reviews=bert_output/reviews --port=9000
 """

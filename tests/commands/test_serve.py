@@ -449,3 +449,16 @@ def test_the_page_shows_an_error(served, tmp_path):
     document, _ = browse(f"http://127.0.0.1:{served.port}/#{asked}", tmp_path)
     assert 'data-state="failed"' in document
     assert "are allowed (--max_body_bytes)" in document
+
+
+def test_the_server_needs_no_package_but_its_own(trained_once):
+    """deploy/serve-requirements.txt leaves out TensorFlow and what only training imports."""
+    code = (
+        "import sys; from bert_cli.serving.served_model import Item, Options, load_served; import bert_cli.serving.server\n"
+        f"model = load_served('a', {str(trained_once[0])!r}, Options('auto', 'auto'))\n"
+        "model.answer([Item('a dog')]); model.embed([Item('a dog')]); model.explain(Item('a dog'))\n"
+        "import bert_cli.serving.watching, bert_cli.serving.processes, bert_cli.weights.shared\n"
+        "print(*sorted({'tensorflow', 'keras', 'pandas', 'sklearn', 'scipy', 'matplotlib', 'h5py'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
