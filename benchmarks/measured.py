@@ -18,6 +18,20 @@ FIGURES = {
     "seconds": ("the whole process, s", False),
     "first": ("first step, s", False),
     "one": ("one text, ms", False),
+    "cold": ("first answer of a server, s", False),
+    **{
+        name: shown
+        for length in ("12", "50")
+        for name, shown in {
+            f"client_{length}": (f"one client, {length} tokens, p50 ms", False),
+            f"client_p99_{length}": (f"one client, {length} tokens, p99 ms", False),
+            f"inside_{length}": (f"the same text inside a process, {length} tokens, ms", False),
+            f"clients_{length}": (f"64 clients, {length} tokens, texts/s", True),
+            f"clients_p99_{length}": (f"64 clients, {length} tokens, p99 ms", False),
+            f"file_{length}": (f"the same texts from a file, {length} tokens, texts/s", True),
+            f"vectors_{length}": (f"64 clients, vectors of {length} tokens, texts/s", True),
+        }.items()
+    },
 }
 MEMORY, QUALITY = "mib", "accuracy"  # not compared as speed
 

@@ -4,11 +4,12 @@ import dataclasses
 import functools
 import json
 import pathlib
+import sys
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from benchmarks import inputs, ours
+from benchmarks import inputs, ours, serving
 from benchmarks.limits import operations_of_token
 from benchmarks.measured import MEMORY, OURS
 from benchmarks.processes import missing, run
@@ -226,6 +227,47 @@ def _one(context: Context, name: str, how: Sequence[str]) -> Workload:
     return Workload(name, context.config["hidden_size"], context.precision, {}, make)
 
 
+def _serve(context: Context) -> Workload:
+    """A classifier behind HTTP, and vectors of the encoder, for texts of about 12 and of about 50 tokens."""
+    folder, trained, converted = (context.folder / name for name in ("serve", "serve-trained", "serve-hf"))
+    inputs.write_tsv(folder, context.words, "short", {"train": 64, "dev": 8, "test": 8})
+    texts = {}
+    for name, kind, count in (("12", "short", 4000), ("50", "news", 2000)):
+        lengths = inputs.token_counts(kind, context.count(count), 11)
+        made = inputs.texts(context.words, lengths, np.zeros(len(lengths), np.int64), 11)
+        texts[name] = folder / f"texts{name}.txt"
+        texts[name].write_text("\n".join(made) + "\n", encoding="utf-8")
+
+    def make(workload: Workload) -> dict[str, Program]:
+        flags: dict[str, object] = {
+            "data_dir": folder, "init_checkpoint": context.model, "num_train_epochs": 1, "train_batch_size": 32,
+            "precision": context.precision, "max_seq_length": 128,
+        }  # fmt: skip
+        ours.classify(flags, trained, 64)
+        run(
+            [sys.executable, "-m", "bert_cli.convert_checkpoint", f"--from={trained}", f"--to={converted}"],
+            "bert-convert",
+        )
+        programs: dict[str, Program] = {
+            OURS: lambda: serving.ours(trained, texts) | serving.our_vectors(context.model, texts)
+        }
+        peers: dict[str, tuple[list[str], Program]] = {
+            "FastAPI and transformers": (
+                ["fastapi", "uvicorn", "transformers", "torch"],
+                lambda: serving.fastapi(context.peer_python, PEERS / "serve_fastapi.py", converted, texts),
+            ),
+            "infinity": (["infinity_emb"], lambda: serving.infinity(context.peer_python, context.model, texts)),
+        }
+        for name, (modules, program) in peers.items():
+            if reason := missing(context.peer_python, modules):
+                workload.absent[name] = reason
+            else:
+                programs[name] = program
+        return programs
+
+    return Workload("serve", context.config["hidden_size"], "float32", {}, make)
+
+
 _MAKERS: dict[str, Callable[[Context], Workload]] = {
     "short": lambda context: _fine_tuning(context, "short", "short", 4000),
     "news": lambda context: _fine_tuning(context, "news", "news", 2000),
@@ -237,6 +279,7 @@ _MAKERS: dict[str, Callable[[Context], Workload]] = {
     "one-text": lambda context: _one(context, "one-text", [f"--precision={context.precision}"]),
     "one-text-onnxruntime": lambda context: _one(context, "one-text-onnxruntime", _OURS["float32"]),
     "one-text-int8": lambda context: _one(context, "one-text-int8", _OURS["int8"]),
+    "serve": _serve,
 }
 NAMES = tuple(_MAKERS)
 

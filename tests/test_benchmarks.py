@@ -5,7 +5,7 @@ import types
 import numpy as np
 import pytest
 
-from benchmarks import inputs, measured
+from benchmarks import http_load, inputs, measured
 from benchmarks.limits import operations_of_token
 from benchmarks.workloads import NAMES
 
@@ -60,3 +60,18 @@ def test_the_operations_of_bert_base():
     config = {"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12}
     assert operations_of_token(config) == 2 * 12 * (4 * 768 * 768 + 2 * 768 * 3072) == 169_869_312
     assert {"short", "news", "base", "pretraining"} < set(NAMES)
+
+
+def test_percentiles():
+    values = list(range(100))
+    assert [http_load.percentile(values, share) for share in (0.0, 0.5, 0.99, 1.0)] == [0, 50, 99, 99]
+    assert http_load.percentile([7.0], 0.5) == 7.0
+
+
+def test_answers_of_a_server_are_read():
+    assert http_load.content_length(b"HTTP/1.1 200 OK\r\nContent-Type: a\r\ncontent-length: 17\r\n\r\n") == 17
+    with pytest.raises(RuntimeError, match="503"):
+        http_load.content_length(b"HTTP/1.1 503 no\r\ncontent-length: 1\r\n\r\n")
+    with pytest.raises(RuntimeError, match="without Content-Length"):
+        http_load.content_length(b"HTTP/1.1 200 OK\r\n\r\n")
+    assert http_load.request("/predict", {"text": "a"}).endswith(b'Content-Length: 13\r\n\r\n{"text": "a"}')
