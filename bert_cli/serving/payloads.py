@@ -57,11 +57,15 @@ def parse_item(value: object, model: ServedModel, limits: Limits, place: str) ->
     for name, part in given.items():
         if not isinstance(part, str) and not (name == "text_b" and part is None):
             raise RequestError(400, f"{place}: {name!r} is not a text")
-    return _checked(Item(given[first], given.get(second)), limits, place)
+    identifier = value.get("id")
+    if identifier is not None and not isinstance(identifier, str | int):
+        raise RequestError(400, f"{place}: 'id' is neither a text nor a number")
+    known = None if identifier is None else str(identifier)
+    return _checked(Item(given[first], given.get(second), known), limits, place)
 
 
 def _checked(item: Item, limits: Limits, place: str) -> Item:
-    for text in (item.first, item.second or ""):
+    for text in (item.first, item.second or "", item.id or ""):
         if len(text) > limits.max_text_chars:
             most = limits.max_text_chars
             raise RequestError(413, f"{place}: {len(text):,} characters; {most:,} are allowed (--max_text_chars)")
@@ -83,9 +87,9 @@ def parse_items(value: object, model: ServedModel, limits: Limits, name: str) ->
     return [parse_item(each, model, limits, f"{name}[{number}]") for number, each in enumerate(value)]
 
 
-def indexed(records: Sequence[Json]) -> list[Json]:
-    """The answers with their `index`, as JSON lines of --input_file have it."""
-    return [{"index": number} | record for number, record in enumerate(records)]
+def placed(model: ServedModel, items: Sequence[Item], records: Sequence[Json]) -> list[Json]:
+    """The answers with their places in the request, see ServedModel.placed."""
+    return [model.placed(number, *pair) for number, pair in enumerate(zip(items, records, strict=True))]
 
 
 def embedding_items(body: Json, model: ServedModel, limits: Limits) -> list[Item]:

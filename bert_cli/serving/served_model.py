@@ -26,6 +26,7 @@ class Item(NamedTuple):
 
     first: str
     second: str | None = None
+    id: str | None = None  # of a question
 
     @property
     def text_or_pair(self) -> str | tuple[str, str]:
@@ -65,6 +66,10 @@ class ServedModel(abc.ABC):
         """For the page and GET /v1/models."""
         about = {"name": self.name, "kind": self.kind, "labels": self.labels}
         return about | {"takes_pairs": self.fields[1] == "text_b", "explains": self.explains}
+
+    def placed(self, number: int, item: Item, record: dict[str, Any]) -> dict[str, Any]:
+        """An answer with its place in the request, as JSON lines of --input_file have it."""
+        return {"index": number} | record
 
     @abc.abstractmethod
     def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
@@ -137,6 +142,9 @@ class _QuestionAnswerer(ServedModel):
             raise RequestError(400, f'the model {self.name} answers questions: give {{"question": …, "context": …}}')
         return self._model.answer([(item.first, item.second or "") for item in items])
 
+    def placed(self, number: int, item: Item, record: dict[str, Any]) -> dict[str, Any]:
+        return record | {"id": str(number) if item.id is None else item.id}
+
 
 class _MaskFiller(ServedModel):
     kind = "masked_lm"
@@ -148,6 +156,9 @@ class _MaskFiller(ServedModel):
     def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
         pairs = [item.first if item.second is None else f"{item.first}{PAIR_MARK}{item.second}" for item in items]
         return self._model.fill(pairs)
+
+    def placed(self, number: int, item: Item, record: dict[str, Any]) -> dict[str, Any]:
+        return record
 
 
 class _Encoder(ServedModel):

@@ -43,9 +43,9 @@ class Service:
         model = payloads.named_model(self.models, body.get("model"))
         if "texts" not in body:
             item = payloads.parse_item(body, model, self.limits, "the body")
-            return payloads.indexed(await self._submit(PREDICT, model, [item]))[0]
+            return payloads.placed(model, [item], await self._submit(PREDICT, model, [item]))[0]
         items = payloads.parse_items(body["texts"], model, self.limits, "texts")
-        return {"predictions": payloads.indexed(await self._submit(PREDICT, model, items))}
+        return {"predictions": payloads.placed(model, items, await self._submit(PREDICT, model, items))}
 
     async def predict_instances(self, name: str, body: Json) -> Json:
         """POST /v1/models/NAME:predict, as TensorFlow Serving's REST API has it."""
@@ -53,7 +53,7 @@ class Service:
         if "instances" not in body:
             raise RequestError(400, "'instances' is missing")
         items = payloads.parse_items(body["instances"], model, self.limits, "instances")
-        return {"predictions": payloads.indexed(await self._submit(PREDICT, model, items))}
+        return {"predictions": payloads.placed(model, items, await self._submit(PREDICT, model, items))}
 
     async def explain(self, body: Json) -> Json:
         """POST /explain: which words of a text mattered to a classifier."""

@@ -125,6 +125,10 @@ def test_other_kinds(served, tagger_once, answering):
         plain["start"],
         plain["sentence"],
     )
+    several = [question | {"id": "x"}, ["who sings ?", "a bird sings ."]]
+    answers = served.post("/predict", {"texts": several, "model": "answers"})[1]["predictions"]
+    assert [each["id"] for each in answers] == ["x", "1"]
+    assert "index" not in answers[0]
     words = served.post("/explain", {"text": TEXTS[0]})[1]
     assert [word["word"] for word in words["words"]] == TEXTS[0].split()
     for path, body, said in (
@@ -413,15 +417,21 @@ def browse(address: str, folder: pathlib.Path, *flags: str) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("asked", "shown"),
     [
-        ({"text": TEXTS[0]}, ['class="rail"', " %", "curl -s", "urllib.request"]),
-        ({"text": "<img src=x onerror=alert(1)> \u05e9\u05dc\u05d5\u05dd '", "explain": "1"}, ["speak for the answer"]),
-        ({"text": "Zora lives in Kelm .", "model": "tags"}, ["entities"]),
-        ({"question": "who sees a dog ?", "context": "the cat sees a dog .", "model": "answers"}, ['class="bar']),
-        ({"lines": "a dog\na cat", "query": "the dog"}, ["<ol", "a cat"]),
+        ({"text": TEXTS[0], "run": "1"}, ['class="rail"', " %", "curl 'http", "urllib.request"]),
+        (
+            {"text": "<img src=x onerror=alert(1)> \u05e9\u05dc\u05d5\u05dd '", "explain": "1"},
+            ["Which words mattered for"],
+        ),
+        ({"text": "Zora lives in Kelm .", "model": "tags", "run": "1"}, ["entities"]),
+        (
+            {"question": "who sees a dog ?", "context": "the cat sees a dog .", "model": "answers", "run": "1"},
+            ['class="bar'],
+        ),
+        ({"lines": "a dog\na cat", "query": "the dog", "nearest": "1"}, ["the nearest first", "a cat"]),
     ],
 )
 def test_the_page_answers(served, tmp_path, asked, shown, scheme):
-    fragment = urllib.parse.urlencode(asked | {"run": "1"})
+    fragment = urllib.parse.urlencode(asked, quote_via=urllib.parse.quote)
     flags = (f"--blink-settings=preferredColorScheme={scheme}", "--window-size=1280,900")
     document, log = browse(f"http://127.0.0.1:{served.port}/#{fragment}", tmp_path, *flags)
     assert 'data-state="done"' in document, document[-3000:]

@@ -31,7 +31,7 @@ QUESTIONS = types.SimpleNamespace(name="questions", fields=("question", "context
         ("a", Item("a")),
         (["a", "b"], Item("a", "b")),
         ({"text": "a"}, Item("a")),
-        ({"text": "a", "text_b": "b", "id": 7, "model": "texts"}, Item("a", "b")),
+        ({"text": "a", "text_b": "b", "id": 7, "model": "texts"}, Item("a", "b", "7")),
         ({"text": "a", "text_b": None}, Item("a")),
     ],
 )
@@ -47,6 +47,7 @@ def test_items(value, item):
         (["a", 1], 400, "a pair of two texts"),
         ({}, 400, "'text' is missing"),
         ({"text": 1}, 400, "'text' is not a text"),
+        ({"text": "a", "id": [1]}, 400, "'id' is neither"),
         ({"text": "a", "txet_b": "b"}, 400, "'txet_b' is unknown"),
         ("x" * 11, 413, "11 characters; 10 are allowed"),
         (["a", "x" * 11], 413, "11 characters"),
