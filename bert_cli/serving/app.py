@@ -12,6 +12,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from bert_cli.base.log import LOG
 from bert_cli.base.version import __version__
@@ -114,6 +115,8 @@ async def read_body(request: Request, most: int, seconds: float) -> bytes:
                 if size > most:
                     raise RequestError(413, f"the body has more than {most:,} bytes (--max_body_bytes)")
                 parts.append(part)
+    except ClientDisconnect:
+        raise RequestError(400, "the connection was closed within the request") from None
     except TimeoutError:
         raise RequestError(408, f"the request did not end within {seconds} s") from None
     return b"".join(parts)
