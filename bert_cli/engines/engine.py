@@ -13,7 +13,7 @@ from bert_cli.model.config import BertConfig
 
 FLOAT32, INT8 = "float32", "int8"
 # From a batch of spec.INPUTS, int32 [B, S], to outputs by name. All texts of it have S tokens, and
-# its mask is not read, but for `logits` in InferenceEngine.masks_padding.
+# its mask is not read, but in InferenceEngine.masks_padding.
 Network = Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]
 # Of encoder and head: Google's name -> float32.
 Tensors = Mapping[str, np.ndarray]
@@ -24,7 +24,7 @@ class InferenceEngine(abc.ABC):
 
     name         as --engine spells it
     precisions   of matrix products, the one of --precision=auto first
-    masks_padding  precisions in which `logits` takes texts of different lengths in one batch
+    masks_padding  precisions in which a batch may hold texts of different lengths, but where attention is asked for
     description  in the help of --engine
     """
 

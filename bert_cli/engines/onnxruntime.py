@@ -25,29 +25,23 @@ class OnnxRuntime(InferenceEngine):
     def encoder(
         self, precision: str, tensors: Tensors, config: BertConfig, layers: Sequence[int], attention: bool = False
     ) -> Network:
-        from bert_cli.onnx.models import encoder_runner
+        from bert_cli.onnx.models import AttentionBert, encoder_runner
 
-        if not attention:
-            return encoder_runner(_graph_type(precision), tensors, config, layers)
-        from bert_cli.onnx.models import AttentionBert
-
-        return encoder_runner(AttentionBert, tensors, config, layers)
+        return encoder_runner(AttentionBert if attention else self._network(precision), tensors, config, layers)
 
     def logits(self, precision: str, tensors: Tensors, config: BertConfig, head: HeadSpec) -> Network:
-        from bert_cli.onnx.models import MaskedBert, logits_runner
+        from bert_cli.onnx.models import logits_runner
 
-        network = MaskedBert if precision in self.masks_padding else _graph_type(precision)
-        return logits_runner(network, tensors, config, head)
+        return logits_runner(self._network(precision), tensors, config, head)
+
+    def _network(self, precision: str) -> type:
+        """What builds the graph of this precision, an onnx.models.UnpaddedBert."""
+        from bert_cli.onnx.int8 import Int8Bert
+        from bert_cli.onnx.models import MaskedBert
+
+        return MaskedBert if precision in self.masks_padding else Int8Bert
 
     def masked_words(self, tensors: Tensors, config: BertConfig, words: int) -> Network:
         from bert_cli.onnx.models import masked_words_runner
 
         return masked_words_runner(tensors, config, words)
-
-
-def _graph_type(precision: str) -> type:
-    """What builds the graph of this precision, an onnx.models.UnpaddedBert."""
-    from bert_cli.onnx.int8 import Int8Bert
-    from bert_cli.onnx.models import UnpaddedBert
-
-    return Int8Bert if precision == INT8 else UnpaddedBert

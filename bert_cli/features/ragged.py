@@ -264,18 +264,30 @@ def length_groups(lengths: np.ndarray, max_tokens: int) -> list[np.ndarray]:
     return groups
 
 
+_ENOUGH_TOKENS = 512  # of a batch: more of them at once are computed no faster
+
+
 def similar_length_groups(lengths: np.ndarray, max_tokens: int, most_padding: float = 0.1) -> list[np.ndarray]:
-    """As length_groups, of rows whose shortest needs at most this fraction of padding, or two tokens."""
+    """As equal_length_groups, but small groups are joined with shorter rows, as far as each of them
+    needs at most this fraction of padding, or two tokens.
+    """
+    order = np.argsort(-lengths, kind="stable")
+    descending = lengths[order].tolist()
     groups = []
-    for rows in length_groups(lengths, max_tokens):
-        # A few tokens cost less than a batch of their own.
-        shortest = np.minimum((1 - most_padding) * lengths[rows], lengths[rows] - 2)
-        start = 0
-        while start < len(rows):
-            # Longest first: the end is the first row that is shorter than the group allows.
-            size = int(np.searchsorted(-lengths[rows[start:]], -shortest[start], side="right"))
-            groups.append(rows[start : start + size])
-            start += size
+    start = 0
+    while start < len(descending):
+        longest = descending[start]
+        # A few tokens of padding cost less than a batch of their own.
+        shortest = min((1 - most_padding) * longest, longest - 2)
+        most = max(1, max_tokens // max(1, longest))
+        enough = -(-_ENOUGH_TOKENS // max(1, longest))
+        end = start + 1
+        while end < len(descending) and end - start < most and descending[end] >= shortest:
+            if descending[end] < longest and end - start >= enough:
+                break
+            end += 1
+        groups.append(order[start:end])
+        start = end
     return groups
 
 

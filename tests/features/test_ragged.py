@@ -74,3 +74,10 @@ def test_groups_of_similar_length_hold_each_row_once_and_bound_padding(lengths, 
         assert lengths[group[0]] == longest
         assert shortest >= min(0.9 * longest, longest - 2)
         assert len(group) == 1 or len(group) * longest <= max_tokens
+
+
+def test_large_groups_of_one_length_are_not_padded():
+    lengths = np.array([50] * 20 + [49] * 20 + [48] * 2 + [40] * 2)
+    groups = [sorted(set(lengths[group].tolist())) for group in similar_length_groups(lengths, 10_000)]
+    assert groups == [[50], [49], [48], [40]]
+    assert [len(group) for group in similar_length_groups(np.array([50, 49, 48, 46, 30]), 10_000)] == [4, 1]

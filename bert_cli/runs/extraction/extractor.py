@@ -10,7 +10,7 @@ import numpy as np
 from bert_cli.base.head_types import POOLER
 from bert_cli.engines.engine import Inference, Network
 from bert_cli.features.extraction import ExtractionFeatures
-from bert_cli.features.ragged import equal_length_groups
+from bert_cli.features.ragged import equal_length_groups, similar_length_groups
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
 from bert_cli.runs.engine.inference_session import MAX_TOKENS, checked_config, load_tensors
 from bert_cli.weights.path import CheckpointPath
@@ -114,7 +114,9 @@ class InferenceExtractor(Extractor):
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         sequences = features.sequences
         lengths = features.sequences.lengths
-        for rows in equal_length_groups(lengths, self._max_tokens):
+        masks = self.precision in self._engine.masks_padding and not self.choice.attention
+        groups = similar_length_groups if masks else equal_length_groups
+        for rows in groups(lengths, self._max_tokens):
             width = int(lengths[rows[0]])
             found = self._network(sequences.padded(rows, width))
             if self.choice.attention:
