@@ -67,13 +67,19 @@ def share_of_limit(rounds: Sequence[Round], figure: str, operations: float) -> f
     return statistics.median(shares) if shares else None
 
 
+def _memory(rounds: Sequence[Round], program: str | None) -> str:
+    """MiB; "" for no program, and for one whose memory was not measured."""
+    is_known = program and all(MEMORY in one.figures[program] for one in rounds)
+    return f"{median(rounds, program, MEMORY):.0f}" if program and is_known else ""
+
+
 def rows_of(workload: Any, rounds: Sequence[Round]) -> list[list[str]]:
     """A row of the table for each figure of ours."""
     rows = []
     for figure in (name for name in FIGURES if name in rounds[0].figures[OURS]):
         peer = best_peer(rounds, figure)
         share = share_of_limit(rounds, figure, workload.operations[figure]) if figure in workload.operations else None
-        memory = [f"{median(rounds, name, MEMORY):.0f}" if name else "" for name in (OURS, peer)]
+        memory = [_memory(rounds, name) for name in (OURS, peer)]
         rows.append(
             [
                 workload.name,

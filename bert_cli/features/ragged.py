@@ -265,26 +265,30 @@ def length_groups(lengths: np.ndarray, max_tokens: int) -> list[np.ndarray]:
 
 
 _ENOUGH_TOKENS = 512  # of a batch: more of them at once are computed no faster
+# Of a batch: a tenth of its tokens, or as many as the call of a small model costs (measured with 6
+# layers of width 384 on two cores: 0.8 ms, and 50 us a token).
+_MOST_PADDING, _FEW_TOKENS = 0.1, 16
 
 
-def similar_length_groups(lengths: np.ndarray, max_tokens: int, most_padding: float = 0.1) -> list[np.ndarray]:
-    """As equal_length_groups, but small groups are joined with shorter rows, as far as each of them
-    needs at most this fraction of padding, or two tokens.
+def similar_length_groups(lengths: np.ndarray, max_tokens: int) -> list[np.ndarray]:
+    """As equal_length_groups, but small groups are joined with shorter rows, as far as they need
+    little padding.
     """
     order = np.argsort(-lengths, kind="stable")
     descending = lengths[order].tolist()
     groups = []
     start = 0
     while start < len(descending):
-        longest = descending[start]
-        # A few tokens of padding cost less than a batch of their own.
-        shortest = min((1 - most_padding) * longest, longest - 2)
-        most = max(1, max_tokens // max(1, longest))
-        enough = -(-_ENOUGH_TOKENS // max(1, longest))
+        longest = real = descending[start]
         end = start + 1
-        while end < len(descending) and end - start < most and descending[end] >= shortest:
-            if descending[end] < longest and end - start >= enough:
+        most = start + max(1, max_tokens // max(1, longest))
+        while end < min(most, len(descending)):
+            length = descending[end]
+            padding = longest * (end + 1 - start) - real - length
+            is_large = length < longest and longest * (end - start) >= _ENOUGH_TOKENS
+            if is_large or padding > max(_FEW_TOKENS, _MOST_PADDING * (real + length)):
                 break
+            real += length
             end += 1
         groups.append(order[start:end])
         start = end
