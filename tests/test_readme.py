@@ -43,8 +43,8 @@ def test_the_picture_is_that_of_the_tree():
 def test_readme_is_short_and_in_order():
     assert README.count("\n") <= 200
     assert re.findall(r"^## (.+)$", README, re.MULTILINE) == [
-        "Quickstart", "Your own CSV", "Python", "Commands", "Tasks", "Get a model", "Coming from Google's BERT",
-        "Coming from Hugging Face", "Performance", "Scale", "Limits", "Licence and citation",
+        "Quickstart", "Your own CSV", "One text, and a server", "Python", "Commands", "Tasks", "Get a model",
+        "Coming from Google's BERT", "Coming from Hugging Face", "Performance", "Scale", "Limits", "Licence and citation",
     ]  # fmt: skip
     first = README.index("## Quickstart")
     for heading in re.findall(r"^## (.+)$", README, re.MULTILINE)[:-1]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.spec import pretraining_features
-from bert_cli.features.ragged import training_rows
+from bert_cli.features.row_batches import training_rows
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import RecordIndex
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_cli.features.ragged import RaggedFeatures, similar_length_groups
+from bert_cli.features.ragged import RaggedFeatures
 
 
 def ragged(sequences: list[list[int]], segments: list[list[int]] | None = None) -> RaggedFeatures:
@@ -61,23 +61,3 @@ def test_nothing_but_padding_is_added(sequences, data):
     expected = [sequences[row] + [0] * (7 - len(sequences[row])) for row in rows]
     assert padded["input_word_ids"].tolist() == expected
     assert padded["input_mask"].tolist() == [[int(cell > 0) for cell in row] for row in expected]
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.integers(1, 300), max_size=60), st.integers(1, 1000))
-def test_groups_of_similar_length_hold_each_row_once_and_bound_padding(lengths, max_tokens):
-    lengths = np.array(lengths, np.int64)
-    groups = similar_length_groups(lengths, max_tokens)
-    assert sorted(row for group in groups for row in group.tolist()) == list(range(len(lengths)))
-    for group in groups:
-        longest, real = lengths[group[0]], lengths[group].sum()
-        assert longest == lengths[group].max()
-        assert longest * len(group) - real <= max(16, 0.1 * real)
-        assert len(group) == 1 or len(group) * longest <= max_tokens
-
-
-def test_large_groups_of_one_length_are_not_padded():
-    lengths = np.array([50] * 20 + [49] * 20 + [48] * 2 + [20] * 2)
-    groups = [sorted(set(lengths[group].tolist())) for group in similar_length_groups(lengths, 10_000)]
-    assert groups == [[50], [49], [48], [20]]
-    assert [len(group) for group in similar_length_groups(np.array([50, 49, 48, 46, 20]), 10_000)] == [4, 1]

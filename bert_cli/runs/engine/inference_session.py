@@ -14,15 +14,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import POOLER, count_parameters
 from bert_cli.base.log import LOG
 from bert_cli.engines.engine import Inference, Network
-from bert_cli.features.ragged import (
-    Features,
-    equal_length_groups,
-    length_groups,
-    row_lengths,
-    sequence_starts,
-    similar_length_groups,
-    take_ranges,
-)
+from bert_cli.features.ragged import Features, row_lengths, sequence_starts, take_ranges
+from bert_cli.features.row_batches import equal_length_groups, length_groups, similar_length_groups
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
 from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint, saved_step

@@ -9,7 +9,8 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import HEADS, NEXT_SENTENCE, POOLER, pretraining_shapes
-from bert_cli.features.ragged import RaggedFeatures, equal_length_groups
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.features.row_batches import equal_length_groups
 from bert_cli.model.config import BertConfig, encoder_shapes
 from bert_cli.runs.engine.inference_session import MAX_TOKENS, checked_config, load_tensors
 from bert_cli.settings.devices import Devices

@@ -19,7 +19,8 @@ from bert_cli.base.head_types import count_parameters
 from bert_cli.base.log import LOG
 from bert_cli.base.spec import Column
 from bert_cli.features.pretraining_batch import model_batch
-from bert_cli.features.ragged import Features, length_groups, row_lengths
+from bert_cli.features.ragged import Features, row_lengths
+from bert_cli.features.row_batches import length_groups
 from bert_cli.heads.classification import BertWindowsClassifier
 from bert_cli.heads.model import TaskModel, tensor_specs
 from bert_cli.model.deferred_initialization import DeferredInitialization

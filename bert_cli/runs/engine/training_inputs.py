@@ -18,7 +18,8 @@ from bert_cli.base.formats import byte_size
 from bert_cli.base.log import LOG
 from bert_cli.base.spec import INPUTS
 from bert_cli.features.pretraining_batch import training_batch
-from bert_cli.features.ragged import Batches, Features, StatedRows, row_lengths, training_rows, with_token_ids
+from bert_cli.features.ragged import Batches, Features, StatedRows, row_lengths, with_token_ids
+from bert_cli.features.row_batches import training_rows
 from bert_cli.features.tagging import NOTHING, TaggingFeatures, TaggingStates
 from bert_cli.heads.model import tensor_specs
 from bert_cli.runs.engine.session import Session

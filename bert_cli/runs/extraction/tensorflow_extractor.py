@@ -8,7 +8,7 @@ import tensorflow as tf
 from bert_cli.base import spec
 from bert_cli.base.head_types import POOLER
 from bert_cli.features.extraction import ExtractionFeatures
-from bert_cli.features.ragged import length_groups
+from bert_cli.features.row_batches import length_groups
 from bert_cli.heads.model import make_encoder
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runs.engine.session import Session, memory_advice

@@ -5,7 +5,8 @@ import tensorflow as tf
 
 from bert_cli.base import spec
 from bert_cli.base.head_types import HEADS, NEXT_SENTENCE, POOLER
-from bert_cli.features.ragged import RaggedFeatures, length_groups
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.features.row_batches import length_groups
 from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.model.config import BertConfig
 from bert_cli.runs.engine.masked_words import NO_HEAD, MaskedWords

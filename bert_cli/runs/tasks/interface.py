@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, Type
 
 import numpy as np
 
-from bert_cli.features.ragged import RaggedFeatures, steps_and_batch
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.features.row_batches import steps_and_batch
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.dry_run import SplitStatistics, data_digest
 from bert_cli.outputs.eval_examples import EvalExamples
