@@ -2,30 +2,18 @@
 them.
 """
 
-import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
+from bert_cli.examples import tables
 from bert_cli.examples.own_rows import JSONL, TEXTS, format_of
-from bert_cli.examples.tables import LABEL_COLUMN_NAMES, KeyColumns, Row, header_reason, is_number
+from bert_cli.examples.tables import KeyColumns, Row, has_usual_names, header_reason, plain
 from bert_cli.examples.unnamed_columns import with_guesses
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
 
-# Names that leave no doubt, as `_plain` writes them.
-_TEXT_NAMES = frozenset((
-    "text", "sentence", "review", "comment_text", "comment", "content", "body", "message", "tweet", "utterance", "post",
-    "review_text", "review_body", "document",
-))  # fmt: skip
-_PAIRS = (
-    ("text_a", "text_b"), ("text", "text_b"), ("text1", "text2"), ("text_1", "text_2"), ("sentence1", "sentence2"),
-    ("sentence_1", "sentence_2"), ("sentence_a", "sentence_b"), ("premise", "hypothesis"), ("question1", "question2"),
-    ("question", "sentence"),
-)  # fmt: skip
-_LABEL_NAMES = LABEL_COLUMN_NAMES | {"stars", "class_index", "class_name", "label_name", "is_duplicate"}
-_ID_NAMES = frozenset(("id", "idx", "index", "guid", "uid", "text_id", "review_id", "comment_id", "tweet_id"))
 SAMPLE = 1000  # rows that are looked at to find out whether there is a header
 
 
@@ -71,6 +59,7 @@ def find_columns(
     """
     # The first row decides the width; own_rows.check_width holds the others to it.
     width = len(sample[0].cells)
+    columns = _without_missing_id(path, sample[0], columns, trained)
     # A list of texts; an object with one key still has a name.
     if width == 1 and format_of(path) != JSONL:
         if choices:
@@ -103,15 +92,30 @@ def _list_of_texts(
         raise InputError(f"{path}: has one column, and one of labels is needed too; put a tab between them")
     if columns.text_b_column or trained.guessed.text_b_column:
         raise InputError(f"{path}: has one column, and two of texts are needed, as the model was trained on pairs")
+    if columns.id_column:
+        raise InputError(
+            f"{path}:1: --id_column={columns.id_column}: there is no such column; the file has texts alone"
+        )
     cell = first.cells[0]
-    known = _plain(cell) in _TEXT_NAMES or cell in (columns.text_column, trained.guessed.text_column)
+    known = plain(cell) in tables.TEXT_NAMES or cell in (columns.text_column, trained.guessed.text_column)
     has_header = header == "yes" or (header == "auto" and format_of(path) != TEXTS and known)
     LOG.info("%s: a list of texts%s", path, f" under the header {quoted(cell)}" if has_header else "")
     return ColumnIndices(1, (cell,) if has_header else None, 0, None, (), None)
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[\W_]+", "_", name.strip().lower()).strip("_")
+def _without_missing_id(path: str, first: Row, columns: Columns, trained: TrainedColumns) -> Columns:
+    """`columns` without an --id_column of the training run that this file lacks: its rows are
+    numbered.
+    """
+    name = columns.id_column
+    if name is None or "id_column" not in trained.flags:
+        return columns
+    width = len(first.cells)
+    # One column is the text.
+    if width > 1 and (name in map(str.strip, map(str, first.cells)) or (name.isdecimal() and int(name) < width)):
+        return columns
+    LOG.info("%s: has no column %s, the --id_column of the training run", path, quoted(name))
+    return replace(columns, id_column=None)
 
 
 def _given(columns: Columns, choices: Sequence[str]) -> list[str]:
@@ -144,14 +148,6 @@ def _names(
                 "--header=yes if it is a header, --header=no if it is data"
             )
     return None
-
-
-def has_usual_names(cells: Sequence[str]) -> bool:
-    """Whether the first row holds two usual names or more, and no number and nothing twice."""
-    known = _TEXT_NAMES | {name for pair in _PAIRS for name in pair} | _LABEL_NAMES | _ID_NAMES
-    # A header never repeats a name; two equal cells are data.
-    is_plausible = len(set(cells)) == len(cells) and not any(map(is_number, cells))
-    return is_plausible and sum(_plain(cell) in known for cell in cells) >= 2
 
 
 @dataclass(frozen=True)
@@ -193,7 +189,7 @@ class _Table:
 
     def usual(self, known: Collection[str], used: Collection[int | None] = ()) -> list[int]:
         """The columns with one of the known names, without the used ones."""
-        return [n for n, name in enumerate(self.names or ()) if _plain(name) in known and n not in used]
+        return [n for n, name in enumerate(self.names or ()) if plain(name) in known and n not in used]
 
     def doubt(self, what: str, flag: str) -> InputError:
         """The error that asks for a flag, as no column is the text or the label without doubt."""
@@ -215,9 +211,9 @@ class _Table:
             return self._guessed_texts(choices)
         text_a = self.column(first, "text_column")
         text_b = None if second is None else self.column(second, "text_b_column")
-        better = self.usual(_TEXT_NAMES)
+        better = self.usual(tables.TEXT_NAMES)
         # A number may be meant for another file, which an earlier run has read.
-        if self.names and better and text_a in self.usual(_ID_NAMES | _LABEL_NAMES):
+        if self.names and better and text_a in self.usual(tables.ID_NAMES | tables.LABEL_NAMES):
             LOG.warning(
                 "%s:1: warning: --text_column=%d is %s, but there is a column %s; is it the text?",
                 self.path, text_a, quoted(self.names[text_a]), quoted(self.names[better[0]]),
@@ -226,16 +222,16 @@ class _Table:
 
     def _guessed_texts(self, choices: Sequence[str]) -> tuple[int, int | None]:
         names, second = self.names or (), self.columns.text_b_column
-        plain = [_plain(name) for name in names]
+        written = [plain(name) for name in names]
         given = _given(self.columns, choices)
-        free = ["" if name in given else _plain(name) for name in names]
-        pairs = [pair for pair in _PAIRS if all(free.count(name) == 1 for name in pair)] if not choices else []
-        alone = [name for name in free if name in _TEXT_NAMES and not any(name in pair for pair in pairs)]
+        free = ["" if name in given else plain(name) for name in names]
+        pairs = [pair for pair in tables.PAIRS if all(free.count(name) == 1 for name in pair)] if not choices else []
+        alone = [name for name in free if name in tables.TEXT_NAMES and not any(name in pair for pair in pairs)]
         text_b: int | None
         if len(pairs) == 1 and not alone and second is None:
-            text_a, text_b = (plain.index(name) for name in pairs[0])
+            text_a, text_b = (written.index(name) for name in pairs[0])
         elif len(alone) == 1 and not pairs:
-            text_a = plain.index(alone[0])
+            text_a = written.index(alone[0])
             text_b = None if second is None else self.column(second, "text_b_column")
         elif (number := self.trained.number("text_column", len(self.sample[0].cells))) is not None and not choices:
             text_a, text_b = number, None
@@ -267,7 +263,7 @@ class _Table:
             if not self.needs_label and all(self.find(name) is None for name in named):
                 return ()
             return tuple(self.column(name, "label_column") for name in named)
-        found = self.usual(_LABEL_NAMES, used)
+        found = self.usual(tables.LABEL_NAMES, used)
         if self.names and len(found) == 1:
             LOG.info("%s: took %s for the label", self.path, quoted(self.names[found[0]]))
             return (found[0],)
@@ -296,5 +292,5 @@ class _Table:
         if name is not None:
             is_there = name in (self.names or ()) or name.isdecimal()
             return self.column(name, "id_column") if is_there or not self.needs_label else None
-        found = self.usual(_ID_NAMES, used)
+        found = self.usual(tables.ID_NAMES, used)
         return found[0] if len(found) == 1 else None

@@ -22,6 +22,18 @@ LABEL_COLUMN_NAMES = frozenset(
     ("label", "labels", "gold", "gold_label", "class", "category", "target", "sentiment", "score", "rating", "polarity")
     + ("acceptability", "judgment", "judgement", "quality", "tag", "intent", "topic", "y")
 )
+# Names that leave no doubt about a column, as `plain` writes them.
+TEXT_NAMES = frozenset((
+    "text", "sentence", "review", "comment_text", "comment", "content", "body", "message", "tweet", "utterance", "post",
+    "review_text", "review_body", "document",
+))  # fmt: skip
+PAIRS = (
+    ("text_a", "text_b"), ("text", "text_b"), ("text1", "text2"), ("text_1", "text_2"), ("sentence1", "sentence2"),
+    ("sentence_1", "sentence_2"), ("sentence_a", "sentence_b"), ("premise", "hypothesis"), ("question1", "question2"),
+    ("question", "sentence"),
+)  # fmt: skip
+LABEL_NAMES = LABEL_COLUMN_NAMES | {"stars", "class_index", "class_name", "label_name", "is_duplicate"}
+ID_NAMES = frozenset(("id", "idx", "index", "guid", "uid", "text_id", "review_id", "comment_id", "tweet_id"))
 _MANY = 10  # rows that have a label
 
 
@@ -53,6 +65,18 @@ class Table(NamedTuple):
         """The rows, after a header."""
         yield Row(0, list(self.names))
         yield from self.rows
+
+
+def plain(name: str) -> str:
+    return re.sub(r"[\W_]+", "_", name.strip().lower()).strip("_")
+
+
+def has_usual_names(cells: Sequence[str]) -> bool:
+    """Whether the first row holds two usual names or more, and no number and nothing twice."""
+    known = TEXT_NAMES | {name for pair in PAIRS for name in pair} | LABEL_NAMES | ID_NAMES
+    # A header never repeats a name; two equal cells are data.
+    is_plausible = len(set(cells)) == len(cells) and not any(map(is_number, cells))
+    return is_plausible and sum(plain(cell) in known for cell in cells) >= 2
 
 
 def refuse_rows(path: str, wrong: Sequence[tuple[int, Any]], problem: Callable[[Any], str], advice: str) -> None:

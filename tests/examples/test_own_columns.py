@@ -192,3 +192,18 @@ def test_a_missing_column_of_a_flag_of_the_training_run():
         "a.csv:1: --text_column=txt (from the training run): there is no such column; the file has columns 'text', "
         "'label'; give this file's --text_column"
     )
+
+
+@pytest.mark.parametrize("lines", [["text|label", "a|b"], ["text|key", "a|b"], ["It was good."]])
+def test_an_id_column_of_the_training_run_may_be_missing(lines, caplog):
+    """A flag of the command itself may not, also where the file is a list of texts."""
+    trained = TrainedColumns(frozenset({"id_column"}))
+    options = {"needs_label": False, "trained": trained}
+    with caplog.at_level(logging.INFO):
+        found = place(*lines, id_column="key", **options)
+    is_there = lines[0] == "text|key"
+    assert found.identifier == (1 if is_there else None)
+    assert ("a.csv: has no column 'key', the --id_column of the training run" in caplog.text) != is_there
+    if not is_there:
+        message = refused(*lines, id_column="key", needs_label=False)
+        assert message.startswith("a.csv:1: --id_column=key: there is no such column")

@@ -21,7 +21,7 @@ from bert_cli.examples.choice import (
 )
 from bert_cli.examples.classification import ClassificationExample, find_labels, read_examples
 from bert_cli.examples.glue import TASKS, GlueTask, find_task
-from bert_cli.examples.own_columns import SAMPLE, has_usual_names
+from bert_cli.examples.own_columns import SAMPLE
 from bert_cli.examples.own_data import (
     OwnFile,
     find_own_labels,
@@ -31,7 +31,7 @@ from bert_cli.examples.own_data import (
 )
 from bert_cli.examples.own_rows import CSV, JSONL, format_of, is_tab_separated, read_rows
 from bert_cli.examples.splitting import split_dev
-from bert_cli.examples.tables import Table
+from bert_cli.examples.tables import Table, has_usual_names
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
