@@ -37,11 +37,6 @@ def parse(settings_class: type, arguments: list[str]) -> tuple[dict[str, Any], f
     """Values of all flags by name, and the names that the command line (or a flagfile) gave. Raises
     InputError.
     """
-    for argument in arguments:
-        # "\ " is an escaped space to a shell, which becomes an argument or the start of one; "\"
-        # alone continues the line.
-        is_broken = argument.startswith(" ") and (not argument.strip() or argument.strip().startswith("--"))
-        refuse_if(is_broken, f"the argument {argument!r} begins with a space: a line ends in '\\ ' instead of '\\'?")
     known = {flag.name: flag for flag in every_flag(settings_class)}
     words = next((flag for flag in known.values() if flag.option.words), None)
     values = _define(known)

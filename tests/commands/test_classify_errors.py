@@ -95,7 +95,10 @@ BAD_FLAGS = {
     "from the original's README": (["--do_train", "--do_lower=False"], ["--do_lower", "--do_lower_case"]),
     "word after a boolean": (["--do_train", "False"], ["stray word 'False'", "--do_train=false"]),
     "stray word": (["--do_train", "cola"], ["stray word 'cola'"]),
-    "leading space": (["--do_train", " --do_eval"], ["' --do_eval' begins with a space"]),
+    "leading space": (
+        ["--do_train", " --do_eval"],
+        ["' --do_eval': a space belongs to the argument", "the command is: bert-classify --do_train --do_eval"],
+    ),
     "no boolean": (["--do_train=yes"], ["--do_train=yes: true or false"]),
     "no whole number": (["--do_train", "--max_seq_length=3.0"], ["--max_seq_length=3.0: a whole number"]),
     "no number": (["--do_train", "--learning_rate=fast"], ["--learning_rate=fast: a number"]),

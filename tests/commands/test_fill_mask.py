@@ -102,7 +102,7 @@ def test_a_text_may_begin_with_a_blank(fill):
     assert out.startswith(" the [MASK] sees a dog\n")
     code, _, line = fill("a [MASK]", " ")
     assert code == 1
-    assert "the argument ' ' begins with a space" in line
+    assert "' ': a space belongs to the argument" in line
 
 
 def test_many_lines_come_in_order(fill, tmp_path):

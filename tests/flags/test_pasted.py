@@ -29,6 +29,29 @@ KNOWN = {flag.name: flag for flag in every_flag(ClassifySettings)}
         (["--task_name=‘cola’"], "--task_name=‘cola’: the quotes are typographic", "--task_name=cola"),
         (["--data_dir=„data“"], "the quotes are typographic", "--data_dir=data"),
         (
+            [" --do_eval"],
+            "' --do_eval': a space belongs to the argument; does a line end in '\\ ' instead of '\\'?",
+            "--do_eval",
+        ),
+        (["--do_eval", " ", "\n"], "' ': a space belongs to the argument", "--do_eval"),
+        (["\\", "--do_eval"], "\\: a space belongs to the argument", "--do_eval"),
+        (["--data_dir=d --do_eval"], "--data_dir=d --do_eval: a space belongs", "--data_dir=d --do_eval"),
+        (["--data_dir=my data ", "--do_eval"], "'--data_dir=my data ': a space", "'--data_dir=my data' --do_eval"),
+        ([" --text= a"], "' --text= a': a space belongs to the argument", "'--text= a'"),
+        (["\u00a0--do_eval"], "'\\xa0--do_eval': a space that no shell takes for one", "--do_eval"),
+        (["--data_dir=d\u00a0", "\u00a0"], "'--data_dir=d\\xa0': a space that no shell", "--data_dir=d"),
+        (["--do_\u200beval"], "'--do_\\u200beval': a space that no shell takes for one, or a character", "--do_eval"),
+        (["--data_dir", "=", "d"], "--data_dir: spaces are around the =", "--data_dir=d"),
+        (["--data_dir=", "d"], "--data_dir=: spaces are around the =", "--data_dir=d"),
+        (["--data_dir", "=d"], "--data_dir: spaces are around the =", "--data_dir=d"),
+        (["--do_train", "=", "true"], "--do_train: spaces are around the =", "--do_train=true"),
+        (
+            ["--learning_rate=2e−5"],
+            "--learning_rate=2e−5: a dash is used where a hyphen belongs",
+            "--learning_rate=2e-5",
+        ),
+        (["--learning_rate", "2e–5"], "2e–5: a dash is used where a hyphen belongs", "--learning_rate 2e-5"),
+        (
             ["–do_train", "--data_dir=“d”--max_seq_length=8"],
             "–do_train: a dash is used where two hyphens belong; --data_dir=“d”--max_seq_length=8: a space is missing; "
             "--data_dir=“d”: the quotes are typographic",
@@ -53,6 +76,8 @@ def test_the_cause_and_the_mended_command_are_shown(arguments, cause, command):
         ["--text", "–dogs", "--text_b=— and cats"],
         ["--input_file=-", "--output_file", "-"],
         ["--learning_rate=-1", "--data_dir=“"],
+        ["--text= a\u00a0b\u200d ", "--text_b", "=", "--label_separator= ", "--data_dir=my data"],
+        ["--text=a --do_train", "--text", "5–6"],
     ],
 )
 def test_other_commands_stay(arguments):
