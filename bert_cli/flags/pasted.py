@@ -24,7 +24,7 @@ def refuse_pasted(command: str, arguments: Sequence[str], known: Mapping[str, Fl
     causes = []
     for cause, mend in (
         ("a space that no shell takes for one, or a character without width", _visible),
-        ("a space belongs to the argument; does a line end in '\\ ' instead of '\\'?", _without_escapes),
+        ("a space belongs to the argument, as where a line ends in '\\ ' instead of '\\'", _without_escapes),
         ("spaces are around the =", _joined),
         ("a dash is used where two hyphens belong", _with_hyphens),
         ("a dash is used where a hyphen belongs", _with_minus),
@@ -112,7 +112,7 @@ def _with_minus(arguments: Sequence[str], known: Mapping[str, Flag]) -> list[str
     for argument in arguments:
         beginning, equals, value = argument.rpartition("=")
         flag = _flag_of(beginning or (changed[-1] if changed else ""), known)
-        is_number = _NUMBERS.fullmatch(value) and flag and (flag.kind is not str or flag.option.read)
+        is_number = _NUMBERS.fullmatch(value) and flag and (not _is_free_text(flag) or flag.name == "layers")
         changed.append(beginning + equals + re.sub(f"[{_DASHES}]", "-", value) if is_number else argument)
     return changed
 

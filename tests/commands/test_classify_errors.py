@@ -97,7 +97,7 @@ BAD_FLAGS = {
     "stray word": (["--do_train", "cola"], ["stray word 'cola'"]),
     "leading space": (
         ["--do_train", " --do_eval"],
-        ["' --do_eval': a space belongs to the argument", "the command is: bert-classify --do_train --do_eval"],
+        ["' --do_eval': a space belongs to the argument"],
     ),
     "no boolean": (["--do_train=yes"], ["--do_train=yes: true or false"]),
     "no whole number": (["--do_train", "--max_seq_length=3.0"], ["--max_seq_length=3.0: a whole number"]),

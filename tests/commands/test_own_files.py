@@ -119,4 +119,4 @@ def test_a_text_that_begins_with_a_blank_is_a_text(tmp_path, capfd):
     assert run_squad.main(["--question", " who ?", "--context", "  a dog .", missing]) == 1
     assert "no checkpoint there" in capfd.readouterr().err
     assert fill_mask.main([" --top_k=3", "a [MASK]", missing]) == 1
-    assert "' --top_k=3': a space belongs to the argument; does a line end in" in capfd.readouterr().err
+    assert "' --top_k=3': a space belongs to the argument, as where a line ends in" in capfd.readouterr().err

@@ -30,7 +30,7 @@ KNOWN = {flag.name: flag for flag in every_flag(ClassifySettings)}
         (["--data_dir=„data“"], "the quotes are typographic", "--data_dir=data"),
         (
             [" --do_eval"],
-            "' --do_eval': a space belongs to the argument; does a line end in '\\ ' instead of '\\'?",
+            "' --do_eval': a space belongs to the argument, as where a line ends in '\\ ' instead of '\\'",
             "--do_eval",
         ),
         (["--do_eval", " ", "\n"], "' ': a space belongs to the argument", "--do_eval"),
