@@ -108,6 +108,30 @@ def atomic_paths(paths: Sequence[str]) -> Iterator[list[str]]:
                 os.remove(temporary)
 
 
+def make_names_durable(folder: str) -> None:
+    """Let the names of the files in a local directory, as they are now, survive a power cut."""
+    # Network file systems and Windows do not offer it.
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def add_name(staged: str, target: str) -> None:
+    """Give a file of a local staging folder a second name, atomically; a copy where there are no
+    hard links.
+    """
+    if not is_remote(target):
+        linked = f"{staged}.linked"
+        with contextlib.suppress(OSError):
+            os.link(staged, linked)
+            os.replace(linked, target)
+            return
+    copy_file(staged, target)
+
+
 def move_file(source: str, target: str) -> None:
     """Give a whole file, local or remote, another name on the same file system; an existing file is
     replaced.

@@ -11,6 +11,7 @@ from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Encoding, Hub, Inference, Log, ModelFiles, Phases
 
 EPOCH = "epoch"  # of --eval_every
+NEWEST = "newest"  # of --keep_moments
 _BY_SIZE = "by the size of the model (docs/training.md)"
 
 
@@ -49,6 +50,12 @@ class Saving(FlagGroup, heading="Training"):
 
     save_checkpoints_steps: int = option(1000, "steps between checkpoints", lower=1)
     keep_checkpoint_max: int = option(5, "number of checkpoints to keep; 0: all", lower=0)
+    keep_moments: str = option(
+        NEWEST,
+        "checkpoints with the optimizer's moments; newest: older ones are rewritten with the weights alone, a third of "
+        "the size; all: as Google's",
+        choices=(NEWEST, "all"),
+    )
     log_steps: int = option(
         0,
         "log every N steps, to history.jsonl and without a terminal to the log; 0: 100, fewer in short runs, at "

@@ -12,14 +12,23 @@ import tensorflow as tf
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, why_not_written
 from bert_cli.base.names import CHECKPOINT, UNFINISHED
+from bert_cli.base.writing import make_names_durable
 from bert_cli.model.encoder import WORDS
 from bert_cli.tf_internals.variables import memory_of
 from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.step import LossScale
-from bert_cli.weights.checkpoint import Reader, Tf1Reader, data_files, write_tf1
+from bert_cli.weights.checkpoint import Reader, Tf1Reader, data_files, second_name, write_tf1
 from bert_cli.weights.checkpoint_index import check_data
-from bert_cli.weights.names import LOG_DECAY_NAME, REMAINDER_ENDING, STEP_NAME, UNROUNDED_ENDING
+from bert_cli.weights.names import (
+    LOG_DECAY_NAME,
+    MOMENT_ENDINGS,
+    REMAINDER_ENDING,
+    STEP_NAME,
+    UNROUNDED_ENDING,
+    has_moments,
+    weight_of,
+)
 from bert_cli.weights.training_folder import numbered_checkpoints, write_state
 
 
@@ -44,8 +53,8 @@ def training_tensors(
     tensors = {name: memory_of(variable) for name, variable in variables.items()}
     moments = optimizer.moments()
     if compact:
-        for ending in ("adam_m", "adam_v"):
-            moments[f"{WORDS}/{ending}"] = compact.expand(moments[f"{WORDS}/{ending}"])
+        for ending in MOMENT_ENDINGS:
+            moments[WORDS + ending] = compact.expand(moments[WORDS + ending])
     scale = loss_scale.tensors() if loss_scale else {}
     return tensors | moments | unrounded | scale | {STEP_NAME: np.int64(optimizer.step.numpy())}
 
@@ -76,19 +85,21 @@ def restore_training(
     loss_scale: LossScale | None = None,
 ) -> int:
     """Bring weights, moments, step and loss scale back from a training checkpoint; returns the
-    number of finished steps.
+    number of finished steps. From a checkpoint without any moments, these start from 0.
 
     Raises InputError where a variable is missing or has another shape.
     """
     reader = Tf1Reader(prefix)
-    names = [*variables, *(f"{name}/{ending}" for name in optimizer.weights for ending in ("adam_m", "adam_v"))]
+    moments = [f"{name}{ending}" for name in optimizer.weights for ending in MOMENT_ENDINGS]
+    is_slim = not has_moments(reader.shapes)
+    names = [*variables, *([] if is_slim else moments)]
     for name in [*names, STEP_NAME]:
         if name not in reader.shapes:
             raise InputError(
                 f"{prefix}: cannot go on from this checkpoint, it has no {name}; use --overwrite_output_dir"
             )
     for name in names:
-        shape = tuple(variables[name.removesuffix("/adam_m").removesuffix("/adam_v")].shape)
+        shape = tuple(variables[weight_of(name)].shape)
         if reader.shapes[name] != shape:
             raise InputError(
                 f"{prefix}: {name} has the shape {list(reader.shapes[name])}, this run needs {list(shape)}; "
@@ -96,13 +107,15 @@ def restore_training(
             )
     # All is read before anything is assigned: a file that is cut short leaves the model as it was.
     values = {name: reader.read(name) for name in names}
+    if is_slim:
+        values |= {name: np.zeros(variables[weight_of(name)].shape, np.float32) for name in moments}
     for name, variable in variables.items():
         variable.assign(values[name])
     step = int(reader.read(STEP_NAME))
     if compact:
         compact.reload()
-        for ending in ("adam_m", "adam_v"):
-            values[f"{WORDS}/{ending}"] = values[f"{WORDS}/{ending}"][compact.used]
+        for ending in MOMENT_ENDINGS:
+            values[WORDS + ending] = values[WORDS + ending][compact.used]
     optimizer.restore(values, step)
     if loss_scale:
         loss_scale.restore(reader)
@@ -158,11 +171,15 @@ def save_checkpoint(folder: str, step: int, tensors: dict[str, np.ndarray], keep
     numbers = [number for number in numbered_checkpoints(folder) if number <= step]
     kept = numbers[-keep:] if keep > 0 else numbers
     write_state(folder, step, kept)
+    # An older checkpoint may go, or lose its moments, only when no power cut can take the new one
+    # back.
+    make_names_durable(folder)
     for number in numbers:
         if number not in kept:
             # The index first: a data file without one counts for nothing, an index without data for
             # a damaged checkpoint.
-            for path in reversed(data_files(os.path.join(folder, f"{CHECKPOINT}{number}"))):
+            gone = os.path.join(folder, f"{CHECKPOINT}{number}")
+            for path in (*reversed(data_files(gone)), second_name(gone)):
                 files.remove(path)
     return prefix
 
@@ -171,19 +188,26 @@ def _write_local(folder: str, prefix: str, tensors: dict[str, np.ndarray]) -> No
     temporary = tempfile.mkdtemp(dir=folder, prefix=UNFINISHED)
     try:
         hidden = os.path.join(temporary, os.path.basename(prefix))
-        write_tf1(hidden, tensors)
-        for source in data_files(hidden):
-            # Before the rename: after a power cut the new name must not refer to blocks that were
-            # never written.
-            with open(source, "rb") as written:
-                os.fsync(written.fileno())
-        try:
-            check_data(hidden)  # before it takes the place of anything
-        except ValueError as error:
-            raise OSError(f"the file that is read back differs from the written one: {error}") from None
+        write_checked(hidden, tensors)
         # The index comes last: it makes the checkpoint visible, so a stop in between leaves the
         # older one the newest.
         for source, target in zip(data_files(hidden), data_files(prefix), strict=True):
             os.replace(source, target)
     finally:
         shutil.rmtree(temporary)
+
+
+def write_checked(prefix: str, tensors: dict[str, np.ndarray]) -> None:
+    """Write a local checkpoint that is to take the place of another one: it is on the disk, and was
+    read back. Raises OSError where it cannot be written.
+    """
+    write_tf1(prefix, tensors)
+    for source in data_files(prefix):
+        # Before the rename: after a power cut the new name must not refer to blocks that were
+        # never written.
+        with open(source, "rb") as written:
+            os.fsync(written.fileno())
+    try:
+        check_data(prefix)  # before it takes the place of anything
+    except ValueError as error:
+        raise OSError(f"the file that is read back differs from the written one: {error}") from None

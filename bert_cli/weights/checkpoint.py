@@ -169,6 +169,13 @@ def data_files(prefix: str) -> list[str]:
     return [f"{prefix}.data-00000-of-00001", f"{prefix}.index"]
 
 
+def second_name(prefix: str) -> str:
+    """The name of a checkpoint's data while it takes the place of other data, see
+    training.older_checkpoints.
+    """
+    return f"{prefix}.data-00000-of-00002"
+
+
 @dataclasses.dataclass(frozen=True)
 class LoadReport:
     """What came of loading: names by what happened to them."""

@@ -187,14 +187,8 @@ def table_entries(data: bytes) -> Iterator[tuple[bytes, bytes, bool]]:
     """
     if len(data) < _FOOTER or struct.unpack("<Q", data[-8:])[0] != _MAGIC:
         raise ValueError("the index is no table")
-    position = len(data) - _FOOTER
-    for _ in range(2):  # of the footer's two handles the second one is of the block that lists the blocks
-        offset, position = varint(data, position)
-        size, position = varint(data, position)
     end = 0
-    for _, handle in _entries(_block(data, offset, size)):
-        start, place = varint(handle, 0)
-        length, _ = varint(handle, place)
+    for start, length in _blocks(data):
         # Blocks that overlap would let a small file claim to hold an index of any size.
         if start < end:
             raise ValueError("two blocks of the index overlap")
@@ -204,6 +198,31 @@ def table_entries(data: bytes) -> Iterator[tuple[bytes, bytes, bool]]:
         is_sound = masked_crc32c(data[start : end_of_trailer - 4]) == data[end_of_trailer - 4 : end_of_trailer]
         for key, value in _entries(block):
             yield key, value, is_sound
+
+
+def _blocks(data: bytes) -> Iterator[tuple[int, int]]:
+    """(offset, size) of each block of entries."""
+    position = len(data) - _FOOTER
+    for _ in range(2):  # of the footer's two handles the second one is of the block that lists the blocks
+        offset, position = varint(data, position)
+        size, position = varint(data, position)
+    for _, handle in _entries(_block(data, offset, size)):
+        start, place = varint(handle, 0)
+        yield start, varint(handle, place)[0]
+
+
+def with_second_shard(index: bytes) -> bytes:
+    """The index of a checkpoint of one data file, which calls this file 00000-of-00002 instead of
+    00000-of-00001; there are no variables in the other one.
+    """
+    start, size = next(_blocks(index))
+    end = start + size + 1  # with the type of compression, which the checksum covers
+    # The first entry is the header: lengths of its shared key, key and value, then field 1, the
+    # number of data files.
+    if index[start : start + 5] != b"\0\0\x06\x08\x01":
+        raise ValueError("the index is not of one data file")
+    block = index[start : start + 4] + b"\x02" + index[start + 5 : end]
+    return index[:start] + block + masked_crc32c(block) + index[end + 4 :]
 
 
 def _block(data: bytes, offset: int, size: int) -> bytes:

@@ -3,7 +3,7 @@ stores with them; no TensorFlow.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from bert_cli.model.config import BertConfig, encoder_shapes
 
@@ -32,12 +32,27 @@ REMAINDER_ENDING = "/remainder"
 _BOOKKEEPING = (STEP_NAME, POSITION_NAME, SCALE_NAME, GOOD_STEPS_NAME, LOG_DECAY_NAME)
 # After "encoder/layer_" of Google, "encoder.layer." of Hugging Face, "encoder_layer_" of Keras.
 _LAYER_NUMBER = re.compile(r"(?<=encoder[/._]layer[/._])\d+")
-_ENDINGS = ("/adam_m", "/adam_v", UNROUNDED_ENDING, REMAINDER_ENDING)
+MOMENT_ENDINGS = ("/adam_m", "/adam_v")
+
+
+def is_of_optimizer(name: str) -> bool:
+    """Whether a name is of a moment, or of a number that only a checkpoint with moments needs."""
+    return name == LOG_DECAY_NAME or name.endswith((*MOMENT_ENDINGS, UNROUNDED_ENDING, REMAINDER_ENDING))
+
+
+def has_moments(names: Iterable[str]) -> bool:
+    """Whether a checkpoint of these names holds the moments of an optimizer."""
+    return any(name.endswith(MOMENT_ENDINGS) for name in names)
+
+
+def weight_of(name: str) -> str:
+    """The weight that a moment is of; any other name as it is."""
+    return name.removesuffix(MOMENT_ENDINGS[0]).removesuffix(MOMENT_ENDINGS[1])
 
 
 def is_of_training(name: str) -> bool:
     """Whether a name is none of a weight."""
-    return name in _BOOKKEEPING or name.endswith(_ENDINGS)
+    return name in _BOOKKEEPING or is_of_optimizer(name)
 
 
 def of_any_layer(foreign: str, table: Mapping[str, str]) -> str | None:

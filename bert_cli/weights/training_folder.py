@@ -12,7 +12,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import CHECKPOINT, STATE
 from bert_cli.base.writing import atomic_write
 from bert_cli.weights.checkpoint_index import check_data, read_index
-from bert_cli.weights.names import is_of_training
+from bert_cli.weights.names import has_moments, is_of_training
 
 _NUMBERED = re.compile(r"^model\.ckpt-(\d+)\.index$")
 _DATA = re.compile(r"^model\.ckpt-(\d+)\.data-\d+-of-\d+$")
@@ -30,6 +30,18 @@ def latest_checkpoint(folder: str) -> str | None:
         return named
     numbers = numbered_checkpoints(folder)
     return os.path.join(folder, f"{CHECKPOINT}{numbers[-1]}") if numbers else None
+
+
+def newest_to_train(folder: str, strict: bool = False) -> str | None:
+    """The newest_undamaged to go on from, with a warning where it has no moments; strict:
+    InputError.
+    """
+    found = newest_undamaged(folder, strict, to_train=True)
+    if found and not has_moments(read_index(found)):
+        lost = "the optimizer's moments are lost and start from 0"
+        refuse_if(strict, f"{found}: holds weights alone; without --strict {lost}")
+        _warn(f"warning: {found} holds weights alone: {lost}, so the run will end in other weights")
+    return found
 
 
 def newest_undamaged(folder: str, strict: bool = False, to_train: bool = False) -> str | None:

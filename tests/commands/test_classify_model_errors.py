@@ -100,7 +100,7 @@ def test_checkpoint_without_its_data(trained, classify):
 def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(
     trained, trained_once, trained_flags, classify, run_folder
 ):
-    """One wrong bit in the data of the newest: to predict, and to go on, which ends in the weights of the whole run."""
+    """One wrong bit in the data of the newest: to predict, and to go on, though from the weights alone."""
     whole, data = run_folder(trained_once[0]), trained / "model.ckpt-30.data-00000-of-00001"
     content = bytearray(data.read_bytes())
     content[1000] ^= 1  # of bert/embeddings: prediction needs it too
@@ -112,12 +112,38 @@ def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(
     assert outcome.code == 0, outcome.err
     assert outcome.err.count(said) == outcome.err.count(lost) == 1
     assert f"{trained / 'model.ckpt-20'}: 25 variables loaded" in outcome.err
+    assert "weights alone" not in outcome.err
     outcome = classify(*trained_flags, "--report", f"--output_dir={trained}", "--nodo_eval")
     assert outcome.code == 0, outcome.err
     assert f"resuming from {trained / 'model.ckpt-20'}" in outcome.err
-    assert_same_tensors(run_folder(trained).tensors(30), whole.tensors(30))
+    slim = (
+        f"warning: {trained / 'model.ckpt-20'} holds weights alone: the optimizer's moments are lost and start from 0"
+    )
+    assert outcome.err.count(slim) == 1
+    assert run_folder(trained).tensors(30).keys() == whole.tensors(30).keys()
     assert (trained / "checkpoint").read_bytes() == (trained_once[0] / "checkpoint").read_bytes()
     assert run_folder(trained).names() == whole.names()
+
+
+def test_moments_of_all_checkpoints_let_a_run_go_on_from_an_older_one(
+    trained_once, trained_flags, tmp_path, classify, run_folder
+):
+    """It ends in the weights of the whole run; the newest one is what --keep_moments=newest writes, byte for byte."""
+    whole, out = run_folder(trained_once[0]), tmp_path / "out"
+    flags = [*trained_flags, "--nodo_eval", "--nodo_predict", "--keep_moments=all", f"--output_dir={out}"]
+    assert classify(*flags).code == 0
+    for name in ("model.ckpt-30.index", "model.ckpt-30.data-00000-of-00001"):
+        assert (out / name).read_bytes() == (trained_once[0] / name).read_bytes()
+    weights = whole.tensors(20).keys()
+    assert {name for name in run_folder(out).tensors(20) if "/adam_" not in name} == weights
+    assert not any("/adam_" in name for name in weights)
+    data = out / "model.ckpt-30.data-00000-of-00001"
+    data.write_bytes(data.read_bytes()[:-9])
+    outcome = classify(*flags)
+    assert outcome.code == 0, outcome.err
+    assert "model.ckpt-20 is used, and steps 21 to 30 are lost" in outcome.err
+    assert "weights alone" not in outcome.err
+    assert_same_tensors(run_folder(out).tensors(30), whole.tensors(30))
 
 
 def test_number_of_labels(trained, refused, flags, classify, snapshot):

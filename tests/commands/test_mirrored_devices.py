@@ -21,7 +21,7 @@ def flags(tmp_path_factory, two_layer_flags):
     folder = tmp_path_factory.mktemp("data")
     write_cola(folder)
     return [*two_layer_flags, "--task_name=cola", f"--data_dir={folder}", "--do_train", "--do_predict", "--num_train_epochs=2",
-            "--save_checkpoints_steps=5",]  # fmt: skip
+            "--save_checkpoints_steps=5", "--keep_moments=all",]  # fmt: skip
 
 
 def test_one_two_and_four_replicas(starter, flags, tmp_path):

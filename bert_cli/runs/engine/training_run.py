@@ -21,12 +21,13 @@ from bert_cli.outputs.progress import Progress
 from bert_cli.runs.engine.session import Session, memory_advice
 from bert_cli.runtime.signals import Stopped, deferred
 from bert_cli.settings.controls import ADAM
-from bert_cli.settings.training import Saving
+from bert_cli.settings.training import NEWEST, Saving
 from bert_cli.training.auto_batch import AutoBatch
 from bert_cli.training.batch_distribution import distribute
 from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
 from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.loop import Callback, final_loss, run_steps
+from bert_cli.training.older_checkpoints import drop_older_moments
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters, is_frozen
 from bert_cli.training.optimizers.lamb_nadam import Lamb, Nadam
@@ -169,6 +170,9 @@ class _SaveCheckpoints(Callback):
         tensors = self._run.tensors(is_regular) | self._source.checkpoint_tensors()
         if self._run.session.is_chief:
             LOG.info("saved %s", save_checkpoint(self._folder, step, tensors, self._saving.keep_checkpoint_max))
+            del tensors  # the older checkpoint's weights take their place in memory
+            if self._saving.keep_moments == NEWEST:
+                drop_older_moments(self._folder, step)
 
 
 class _ShowProgress(Callback):

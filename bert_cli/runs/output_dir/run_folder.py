@@ -24,7 +24,7 @@ from bert_cli.model.config import BertConfig, ModuleConfig, write_config
 from bert_cli.runs.output_dir import best_checkpoint
 from bert_cli.runs.output_dir import manifest as run_json
 from bert_cli.weights.path import CheckpointPath
-from bert_cli.weights.training_folder import check_no_index_lost, latest_checkpoint, newest_undamaged, step_number
+from bert_cli.weights.training_folder import check_no_index_lost, latest_checkpoint, newest_to_train, step_number
 
 _ANEW = "--overwrite_output_dir starts over"
 _OTHER = "use another --output_dir to keep both, or --overwrite_output_dir to start over"
@@ -62,7 +62,7 @@ def find_state(
 
     `manifest` is all that decides a run's result, `start` the checkpoint that a new run starts
     from, `names` the files that the task writes in addition to the files of every run; `defaults`
-    what a run had that is from before a key was listed; strict: see newest_undamaged. Raises
+    what a run had that is from before a key was listed; strict: see newest_to_train. Raises
     InputError where the folder holds another run and `overwrite` is not set, or a file that the run
     would write over and that no run of ours has listed. Nothing is changed.
     """
@@ -109,7 +109,7 @@ def find_state(
             "%s: resuming the run that --overwrite_output_dir began and that was interrupted; remove the folder to "
             "start over", folder,
         )  # fmt: skip
-    return newest_undamaged(folder, strict, to_train=True)
+    return newest_to_train(folder, strict)
 
 
 def _check_no_run(folder: str, latest: str | None) -> None:

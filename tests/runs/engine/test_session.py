@@ -27,7 +27,7 @@ CONFIG = BertConfig(
     type_vocab_size=2,
 )
 UPDATES = TrainingHyperparameters(steps=8, warmup_steps=2, learning_rate=0.01, batch_size=4, random_seed=5)
-SAVING = types.SimpleNamespace(save_checkpoints_steps=5, keep_checkpoint_max=5, log_steps=100)
+SAVING = types.SimpleNamespace(save_checkpoints_steps=5, keep_checkpoint_max=5, keep_moments="newest", log_steps=100)
 
 
 def make_session(precision: str) -> Session:

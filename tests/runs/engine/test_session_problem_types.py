@@ -31,7 +31,7 @@ KINDS = ("multi_label", "regression", "choice")
 COUNT, ENDINGS, STEPS, STOP = 24, 3, 120, 50
 # Narrower, or at a higher rate, half of the seeds end in a valley where the network knows one word only.
 UPDATES = TrainingHyperparameters(steps=STEPS, warmup_steps=4, learning_rate=0.002, batch_size=8, random_seed=1)
-SAVING = types.SimpleNamespace(save_checkpoints_steps=STOP, keep_checkpoint_max=5, log_steps=100)
+SAVING = types.SimpleNamespace(save_checkpoints_steps=STOP, keep_checkpoint_max=5, keep_moments="newest", log_steps=100)
 
 
 def sequences(rng, count: int) -> RaggedFeatures:

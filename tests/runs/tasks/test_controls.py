@@ -37,7 +37,7 @@ CONFIG = BertConfig(
 )  # fmt: skip
 SMALL = dataclasses.replace(CONFIG, num_hidden_layers=1)  # of what is trained here: a layer costs a second of tracing
 MODULE = ModuleConfig("a module", 30, 8, 2, 8)
-SAVING = types.SimpleNamespace(save_checkpoints_steps=3, keep_checkpoint_max=5, log_steps=100)
+SAVING = types.SimpleNamespace(save_checkpoints_steps=3, keep_checkpoint_max=5, keep_moments="newest", log_steps=100)
 STEPS, SAVED = 7, 3
 
 

@@ -1,0 +1,65 @@
+"""The optimizer's moments in older checkpoints of a run: dropped, so that only the newest has them."""
+
+import functools
+import os
+
+import tensorflow as tf
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError, why_not_written
+from bert_cli.base.log import LOG
+from bert_cli.base.names import CHECKPOINT
+from bert_cli.base.writing import add_name, atomic_write, publish_file, staging_folder
+from bert_cli.training.checkpoints import write_checked
+from bert_cli.weights.checkpoint import Tf1Reader, data_files, saved_step, second_name
+from bert_cli.weights.checkpoint_index import with_second_shard
+from bert_cli.weights.names import is_of_optimizer
+from bert_cli.weights.training_folder import numbered_checkpoints
+
+
+def drop_older_moments(folder: str, step: int) -> None:
+    """Rewrite the checkpoints before model.ckpt-`step` that have moments with the weights alone.
+
+    To be called when that one is whole and the `checkpoint` file names it. A reader, or a run that
+    is stopped at any moment, finds each checkpoint whole, with moments or without. One that is
+    damaged stays as it is, with a warning. InputError where one cannot be written.
+    """
+    for number in numbered_checkpoints(folder):
+        if number < step:
+            _drop_moments(folder, number)
+
+
+def _drop_moments(folder: str, number: int) -> None:
+    prefix = os.path.join(folder, f"{CHECKPOINT}{number}")
+    data, index = data_files(prefix)
+    second = second_name(prefix)
+    try:
+        reader = Tf1Reader(prefix)
+        has_work = any(map(is_of_optimizer, reader.shapes)) or files.exists(second)
+        # One that says another step is none of this run.
+        if not has_work or saved_step(reader) != number:
+            return
+        weights = {name: reader.read(name) for name in reader.shapes if not is_of_optimizer(name)}
+    except InputError as error:
+        _warn(f"warning: {error}; until then it stays as it is")
+        return
+    with staging_folder(folder) as staged:
+        hidden = os.path.join(staged, os.path.basename(prefix))
+        try:
+            write_checked(hidden, weights)
+        except (OSError, tf.errors.OpError) as error:
+            raise InputError(f"{prefix}: its moments cannot be dropped: {why_not_written(error, folder)}") from None
+        hidden_data, hidden_index = data_files(hidden)
+        # Two files cannot be replaced at once. So the new data is there under a second name until
+        # the index that belongs to it is there as well: what an index names is always its own data.
+        add_name(hidden_data, second)
+        with atomic_write(index, "wb") as file:
+            file.write(with_second_shard(files.read_bytes(hidden_index)))
+        publish_file(hidden_data, data)
+        publish_file(hidden_index, index)
+        files.remove(second)
+
+
+@functools.cache  # once a run, not at each save
+def _warn(text: str) -> None:
+    LOG.warning("%s", text)
