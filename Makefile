@@ -16,6 +16,8 @@ SQUAD ?= data/squad
 TEXTS ?= data/pretraining/corpus.txt
 FEATURES ?= bert_output/features/features.jsonl
 CONFIG ?= data/pretraining/bert_config.json
+DEVICE ?= gpu
+PEER_PYTHON ?= $(BIN)/python
 PRETRAINED ?= bert_output/pretrained
 PRETRAIN_FLAGS ?= --max_seq_length=64 --max_predictions_per_seq=10 --learning_rate=1e-3 --num_train_steps=3000 \
   --num_warmup_steps=300
@@ -51,7 +53,7 @@ one = $(subst $(blank),\ ,$(1))
 
 .DEFAULT_GOAL := help
 .PHONY: help install lint format docs test test-all quickstart classify pretrain tag squad features convert export builtin-model \
-  benchmark clean
+  benchmark check-gpu clean
 
 help:
 	@echo "make quickstart   set up .venv, train, evaluate and predict on the sample in data/"
@@ -64,6 +66,7 @@ help:
 	@echo "make export       bert-export of OUTPUT= (or what make quickstart made) into EXPORT="
 	@echo "make builtin-model  pre-train the model in the box on BUILTIN_TEXT=, with BUILTIN_STEPS= BUILTIN_FALL_STEPS="
 	@echo "make benchmark    measure speed beside other programs, from MODEL=, a Hugging Face folder; BENCHMARK_FLAGS=--only=short"
+	@echo "make check-gpu    check results and speed on a GPU, in ten minutes, into bert_output/check_gpu; DEVICE=cpu: on small sizes here"
 	@echo "make install      set up .venv with the commands"
 	@echo "make test         the tests (under 5 minutes); make test-all: slow ones too"
 	@echo "make lint         report style and types; make format: mend style"
@@ -140,6 +143,11 @@ squad: install
 benchmark: install
 	@test -n "$(MODEL)" || { echo "give MODEL=: a Hugging Face folder, from which all programs start"; exit 1; }
 	$(BIN)/python -m benchmarks "--model=$(MODEL)" --json=bert_output/benchmarks.json $(BENCHMARK_FLAGS)
+
+# NVIDIA's libraries are an extra of 3 GB. PEER_PYTHON: the interpreter that has the other programs.
+check-gpu: install
+	$(if $(filter gpu,$(DEVICE)),$(BIN)/python -m pip install --quiet --editable ".[gpu]")
+	$(BIN)/python -m benchmarks.gpu "--device=$(DEVICE)" "--peer_python=$(PEER_PYTHON)" $(if $(MODEL),"--model=$(MODEL)")
 
 features: install
 	@mkdir -p "$$(dirname "$(FEATURES)")"

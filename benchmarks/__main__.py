@@ -21,7 +21,8 @@ import tempfile
 from rich.console import Console
 
 from benchmarks.limits import product_rates
-from benchmarks.measured import Round, make_table
+from benchmarks.measured import OURS, Round, make_table, rows_of
+from benchmarks.processes import ProgramError
 from benchmarks.workloads import NAMES, Context, workloads
 
 
@@ -36,14 +37,16 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--precision", default="bfloat16", help="of all programs, where the name of a workload says none"
     )
-    parser.add_argument("--share", type=float, default=1.0, help="of the rows that each workload has; less for a trial")
+    parser.add_argument("--share", type=float, default=1.0, help="times the rows of each workload; below 1 for a trial")
+    parser.add_argument("--batch", type=int, default=32, help="texts in a training step (base: half of it)")
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="where all programs compute")
     parser.add_argument("--json", help="where all figures of all rounds are kept")
     settings = parser.parse_args(arguments)
     unknown = sorted(set(settings.only.split(",")) - set(NAMES))
     if unknown:
         parser.error(f"--only: {', '.join(unknown)} is none of {', '.join(NAMES)}")
-    if settings.rounds < 1 or not 0 < settings.share <= 1:
-        parser.error("--rounds must be at least 1, and --share above 0 and at most 1")
+    if settings.rounds < 1 or settings.batch < 2 or settings.share <= 0:
+        parser.error("--rounds must be at least 1, --batch at least 2, and --share above 0")
     if not (pathlib.Path(settings.model) / "vocab.txt").exists():
         parser.error(f"--model={settings.model}: has no vocab.txt; give a Hugging Face folder")
     return settings
@@ -52,29 +55,46 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> None:
     settings = parse_arguments(arguments)
     progress, results = Console(stderr=True, highlight=False, soft_wrap=True), {}
+    if settings.device == "cpu":
+        # Ours and sentence-transformers would take a GPU that is there.
+        os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
     with tempfile.TemporaryDirectory() as folder:
         context = Context(
-            settings.model, pathlib.Path(folder), settings.peer_python, settings.precision, settings.share
-        )
+            settings.model, pathlib.Path(folder), settings.peer_python, settings.precision, settings.share,
+            settings.batch, settings.device,
+        )  # fmt: skip
         for workload in workloads(context, settings.only.split(",")):
             programs = workload.programs()
             for name, reason in workload.absent.items():
                 progress.print(f"{workload.name}: {name} is left out: {reason}")
             rounds: list[Round] = []
             for number in range(settings.rounds):
-                limits = product_rates(context.peer_python, workload.width, workload.precision)
+                limits = product_rates(context.peer_python, workload.width, workload.precision, settings.device)
                 figures = {}
-                for name in reversed(programs) if number % 2 else programs:
-                    figures[name] = programs[name]()
+                for name in list(reversed(programs) if number % 2 else programs):
+                    try:
+                        figures[name] = programs[name]()
+                    except ProgramError as error:
+                        if name == OURS:
+                            sys.exit(f"error: {error}")
+                        # Its earlier rounds, too: a ratio compares the runs of a round.
+                        workload.absent[name] = str(error).strip().splitlines()[-1]
+                        progress.print(f"{workload.name}: {name} is left out: {error}")
+                        del programs[name]
+                        continue
                     shown = ", ".join(f"{key} {value:.4g}" for key, value in figures[name].items())
                     progress.print(f"{workload.name}, round {number + 1} of {settings.rounds}, {name}: {shown}")
                 rounds.append(Round(figures, limits))
-            results[workload.name] = (workload, rounds)
+            kept_figures = [{name: one.figures[name] for name in programs} for one in rounds]
+            kept_rounds = [Round(figures, one.limits) for figures, one in zip(kept_figures, rounds, strict=True)]
+            results[workload.name] = (workload, kept_rounds)
     Console(width=None if sys.stdout.isatty() else 140).print(make_table(results))
     if settings.json:
         kept = {
             "machine": {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()},
             "workloads": {name: [dataclasses.asdict(one) for one in rounds] for name, (_, rounds) in results.items()},
+            "rows": {name: rows_of(workload, rounds) for name, (workload, rounds) in results.items()},
+            "absent": {name: workload.absent for name, (workload, _) in results.items()},
         }
         pathlib.Path(settings.json).parent.mkdir(parents=True, exist_ok=True)
         pathlib.Path(settings.json).write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

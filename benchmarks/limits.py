@@ -1,4 +1,4 @@
-"""What the processor could do: the rate of matrix products alone, and how many of their operations a model needs."""
+"""What the device could do: the rate of matrix products alone, and how many of their operations a model needs."""
 
 import json
 import subprocess
@@ -11,28 +11,33 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import tensorflow as tf
 def rate(rows, inner, columns, dtype):
     a, b = (tf.cast(tf.random.normal(shape), dtype) for shape in ((rows, inner), (inner, columns)))
-    product, times = tf.function(tf.matmul), []
+    product, times, wait = tf.function(tf.matmul), [], tf.test.experimental.sync_devices
     for _ in range(24):
-        began = time.perf_counter(); product(a, b); times.append(time.perf_counter() - began)
+        wait(); began = time.perf_counter(); product(a, b); wait(); times.append(time.perf_counter() - began)
     return 2 * rows * inner * columns / min(times)
 """
 _TORCH = """
 import json, time, torch
 def rate(rows, inner, columns, dtype):
-    a, b = (torch.randn(*shape, dtype=getattr(torch, dtype)) for shape in ((rows, inner), (inner, columns)))
+    device = torch.device("{device}")
+    wait = torch.cuda.synchronize if device.type == "cuda" else lambda: None
+    a, b = (torch.randn(*shape, dtype=getattr(torch, dtype), device=device) for shape in ((rows, inner), (inner, columns)))
     times = []
     for _ in range(24):
-        began = time.perf_counter(); a @ b; times.append(time.perf_counter() - began)
+        wait(); began = time.perf_counter(); a @ b; wait(); times.append(time.perf_counter() - began)
     return 2 * rows * inner * columns / min(times)
 """
-_END = "\nprint(json.dumps(max(rate(rows, {width}, 4 * {width}, '{dtype}') for rows in (512, 2048, 4096))))"
+TORCH_DEVICES = {"cpu": "cpu", "gpu": "cuda"}
+_ROWS = {"cpu": (512, 2048, 4096), "gpu": (4096, 16384, 65536)}
+_END = "\nprint(json.dumps(max(rate(rows, {width}, 4 * {width}, '{dtype}') for rows in {rows})))"
 
 
-def product_rates(peer_python: str, width: int, precision: str) -> dict[str, float]:
+def product_rates(peer_python: str, width: int, precision: str, device: str = "cpu") -> dict[str, float]:
     """The best rate of products [rows, width] × [width, 4·width] of each library that is there, operations a second."""
     found = {}
     for name, python, code in (("tensorflow", sys.executable, _TF), ("torch", peer_python, _TORCH)):
-        command = [python, "-c", code + _END.format(width=width, dtype=precision)]
+        end = _END.format(width=width, dtype=precision, rows=_ROWS[device])
+        command = [python, "-c", code.replace("{device}", TORCH_DEVICES[device]) + end]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode == 0:
             found[name] = float(json.loads(done.stdout.split("\n")[-2]))

@@ -9,6 +9,10 @@ import tempfile
 import time
 
 
+class ProgramError(Exception):
+    """A program ended with an error; the text names it, with the end of its standard error."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Finished:
     """Standard output and error; seconds from the start of the interpreter to its end; the most memory of a process, MiB."""
@@ -19,15 +23,15 @@ class Finished:
     mib: float
 
     def last_object(self) -> dict[str, float]:
-        """The JSON object of the last line that is one; exits where there is none."""
+        """The JSON object of the last line that is one; ProgramError where there is none."""
         lines = [line for line in self.output.split("\n") if line.startswith("{")]
         if not lines:
-            sys.exit(f"error: no JSON line in:\n{self.output[-2000:]}\n{self.errors[-2000:]}")
+            raise ProgramError(f"no JSON line in:\n{self.output[-2000:]}\n{self.errors[-2000:]}")
         return json.loads(lines[-1])
 
 
 def run(command: list[str], name: str) -> Finished:
-    """Run it; exits if it fails. Linux and macOS: it asks the system what the process used."""
+    """Run it; ProgramError if it fails. Linux and macOS: it asks the system what the process used."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         began = time.perf_counter()
         process = subprocess.Popen(command, stdout=output, stderr=errors, stdin=subprocess.DEVNULL)
@@ -39,7 +43,7 @@ def run(command: list[str], name: str) -> Finished:
             file.seek(0)
             texts.append(file.read().decode("utf-8", "replace"))
     if process.returncode:
-        sys.exit(f"error: {name} ended with exit code {process.returncode}:\n{texts[1][-3000:]}")
+        raise ProgramError(f"{name} ended with exit code {process.returncode}:\n{texts[1][-3000:]}")
     unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
     return Finished(*texts, seconds, usage.ru_maxrss / unit)
 

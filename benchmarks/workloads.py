@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from benchmarks import inputs, ours, serving
-from benchmarks.limits import operations_of_token
+from benchmarks.limits import TORCH_DEVICES, operations_of_token
 from benchmarks.measured import MEMORY, OURS
 from benchmarks.processes import missing, run
 
@@ -28,6 +28,12 @@ _ENGINES = {
     "bfloat16": (("sentence-transformers-bf16", "sentence_transformers"), ("openvino-bf16", "openvino")),
     "int8": (("onnxruntime-int8", "onnxruntime"), ("ctranslate2-int8", "ctranslate2")),
 }
+# What people use on a GPU; the others are for processors.
+_GPU_ENGINES = {
+    "float32": ("sentence-transformers", "sentence-transformers-compiled"),
+    "bfloat16": ("sentence-transformers-bf16", "sentence-transformers-compiled-bf16"),
+    "int8": (),
+}
 # What is fastest in each precision: in float32 TensorFlow gives the same vectors, with twice the start and thrice the memory.
 _OURS = {
     "float32": ["--engine=onnxruntime"],
@@ -41,21 +47,34 @@ Program = Callable[[], dict[str, float]]
 
 @dataclasses.dataclass(frozen=True)
 class Context:
-    """model: a Hugging Face folder; folder: for inputs and outputs; share: of the rows."""
+    """model: a Hugging Face folder; folder: for inputs and outputs; share: times the rows; batch: texts in a training step;
+    device: "cpu" or "gpu".
+    """
 
     model: str
     folder: pathlib.Path
     peer_python: str
     precision: str
     share: float
+    batch: int
+    device: str
 
     def count(self, rows: int) -> int:
         return max(64, round(rows * self.share))
 
     @property
-    def peer_precision(self) -> list[str]:
-        """A peer script's flag."""
-        return ["--bf16"] if self.precision == "bfloat16" else []
+    def on_gpu(self) -> bool:
+        return self.device == "gpu"
+
+    @property
+    def peer_flags(self) -> list[str]:
+        """Precision and device, for a peer script."""
+        return [*(["--bf16"] if self.precision == "bfloat16" else []), "--device", TORCH_DEVICES[self.device]]
+
+    @property
+    def compiled(self) -> dict[str, list[str]]:
+        """Flags of a peer script's ways: as it comes, and on a GPU also by torch.compile."""
+        return {"": []} | ({", torch.compile": ["--compile"]} if self.on_gpu else {})
 
     @functools.cached_property
     def words(self) -> list[str]:
@@ -105,29 +124,36 @@ def _peer(
 
 
 def _fine_tuning(context: Context, name: str, kind: str, train_rows: int) -> Workload:
-    """One epoch of batches of 32 from the model's weights, an evaluation, a prediction of twice the rows."""
+    """One epoch from the model's weights, an evaluation, a prediction of twice the rows."""
     folder = context.folder / name
     count = context.count(train_rows)
     lengths = inputs.write_tsv(folder, context.words, kind, {"train": count, "dev": 500, "test": 2 * count})
 
     def make(workload: Workload) -> dict[str, Program]:
         flags: dict[str, object] = {
-            "data_dir": folder, "init_checkpoint": context.model, "num_train_epochs": 1, "train_batch_size": 32,
-            "learning_rate": _RATE, "precision": context.precision, "max_seq_length": 128,
+            "data_dir": folder, "init_checkpoint": context.model, "num_train_epochs": 1,
+            "train_batch_size": context.batch, "learning_rate": _RATE, "precision": context.precision,
+            "max_seq_length": 128,
         }  # fmt: skip
         programs: dict[str, Program] = {OURS: lambda: ours.classify(flags, context.folder / "out", count)}
-        shared = ["trainer.py", context.model, folder, "--batch", 32, "--epochs", 1, "--max_seq_length", 128]
-        shared += ["--rate", _RATE, *context.peer_precision]
+        shared = ["trainer.py", context.model, folder, "--batch", context.batch, "--epochs", 1, "--max_seq_length", 128]
+        shared += ["--rate", _RATE, *context.peer_flags]
         for mode, more in (("Trainer, dynamic padding", []), ("Trainer, batches of like length", ["--group"])):
-            programs |= _peer(context, workload, mode, ["transformers", "accelerate"], [*shared, *more])
+            for way, compiled in context.compiled.items():
+                # Its slowest way on a GPU: each new width is compiled.
+                if compiled and not more:
+                    continue
+                arguments = [*shared, *more, *compiled]
+                programs |= _peer(context, workload, mode + way, ["transformers", "accelerate"], arguments)
         return programs
 
     return Workload(name, context.config["hidden_size"], context.precision, _operations(context.config, lengths), make)
 
 
 def _base(context: Context) -> Workload:
-    """BERT-Base from random weights on rows of 128 tokens, 16 a batch."""
-    folder, size = context.folder / "base", {"train": 320, "dev": 32, "test": 160}
+    """BERT-Base from random weights on rows of 128 tokens, in batches half as large as the others'."""
+    folder, batch = context.folder / "base", context.batch // 2
+    size = {"train": context.count(320), "dev": 32, "test": context.count(160)}
     lengths = inputs.write_tsv(folder, context.words, "full", size)
     vocab = pathlib.Path(context.model) / "vocab.txt"
     config = {**_BASE, "vocab_size": context.config["vocab_size"], "model_type": "bert", "num_labels": 2}
@@ -138,12 +164,15 @@ def _base(context: Context) -> Workload:
     def make(workload: Workload) -> dict[str, Program]:
         flags: dict[str, object] = {
             "data_dir": folder, "vocab_file": vocab, "bert_config_file": folder / "config.json", "num_train_epochs": 1,
-            "train_batch_size": 16, "learning_rate": _RATE, "precision": context.precision, "max_seq_length": 128,
+            "train_batch_size": batch, "learning_rate": _RATE, "precision": context.precision, "max_seq_length": 128,
         }  # fmt: skip
-        arguments = ["trainer.py", folder, folder, "--batch", 16, "--epochs", 1, "--max_seq_length", 128, "--random"]
-        arguments += ["--rate", _RATE, *context.peer_precision]
+        arguments = ["trainer.py", folder, folder, "--batch", batch, "--epochs", 1, "--max_seq_length", 128, "--random"]
+        arguments += ["--rate", _RATE, *context.peer_flags]
         programs: dict[str, Program] = {OURS: lambda: ours.classify(flags, context.folder / "out", size["train"])}
-        return programs | _peer(context, workload, "Trainer", ["transformers", "accelerate"], arguments)
+        for way, compiled in context.compiled.items():
+            name = f"Trainer{way}"
+            programs |= _peer(context, workload, name, ["transformers", "accelerate"], [*arguments, *compiled])
+        return programs
 
     return Workload("base", _BASE["hidden_size"], context.precision, _operations(_BASE, lengths), make)
 
@@ -159,10 +188,14 @@ def _vectors(context: Context, precision: str) -> Workload:
     def make(workload: Workload) -> dict[str, Program]:
         graphs, ct2 = context.folder / "export", context.folder / "ct2"
         graph = graphs / ("model_int8.onnx" if precision == "int8" else "model.onnx")
-        programs: dict[str, Program] = {OURS: lambda: ours.vectors(context.model, lines, vectors, _OURS[precision])}
-        for engine, module in _ENGINES[precision]:
+        batch = 256 if context.on_gpu else 32
+        how = [f"--precision={precision}", f"--batch_size={batch}"] if context.on_gpu else _OURS[precision]
+        programs: dict[str, Program] = {OURS: lambda: ours.vectors(context.model, lines, vectors, how)}
+        on_gpu = tuple((engine, "sentence_transformers") for engine in _GPU_ENGINES[precision])
+        for engine, module in on_gpu if context.on_gpu else _ENGINES[precision]:
             modules = [module] if module == "sentence_transformers" else [module, "tokenizers"]
             arguments = ["vectors.py", engine, context.model, lines, "--onnx", graph, "--ct2", ct2, "--output", vectors]
+            arguments += ["--device", TORCH_DEVICES[context.device], "--batch", batch]
             programs |= _peer(context, workload, engine, modules, arguments)
         if any(engine.startswith(("openvino", "onnxruntime")) for engine in programs) and not graph.exists():
             ours.export_encoder(context.model, graphs)
@@ -184,8 +217,8 @@ def _vectors(context: Context, precision: str) -> Workload:
 
 
 def _pretraining(context: Context) -> Workload:
-    """A 4 × 256 model, batches of 32 × 128 tokens, 20 of them predicted."""
-    vocab, steps = pathlib.Path(context.model) / "vocab.txt", 60
+    """A 4 × 256 model, rows of 128 tokens, 20 of them predicted."""
+    vocab, steps = pathlib.Path(context.model) / "vocab.txt", max(20, round(60 * context.share))
     config = {**_SMALL, "vocab_size": context.config["vocab_size"]}
     path, text = context.folder / "small.json", context.folder / "corpus.txt"
     path.write_text(json.dumps(config), encoding="utf-8")
@@ -197,13 +230,16 @@ def _pretraining(context: Context) -> Workload:
     def make(workload: Workload) -> dict[str, Program]:
         flags: dict[str, object] = {
             "input_file": text, "vocab_file": vocab, "bert_config_file": path, "max_seq_length": 128,
-            "max_predictions_per_seq": 20, "train_batch_size": 32, "num_train_steps": steps, "num_warmup_steps": 10,
+            "max_predictions_per_seq": 20, "train_batch_size": context.batch, "num_train_steps": steps, "num_warmup_steps": 10,
             "precision": context.precision,
         }  # fmt: skip
-        arguments = ["pretraining.py", path, "--batch", 32, "--length", 128, "--predictions", 20, "--steps", steps]
-        arguments += context.peer_precision
+        arguments = ["pretraining.py", path, "--batch", context.batch, "--length", 128, "--predictions", 20]
+        arguments += ["--steps", steps, *context.peer_flags]
         programs: dict[str, Program] = {OURS: lambda: ours.pretrain(flags, context.folder / "out")}
-        return programs | _peer(context, workload, "BertForMaskedLM and a loop", ["transformers"], arguments)
+        for way, compiled in context.compiled.items():
+            name = f"BertForMaskedLM and a loop{way}"
+            programs |= _peer(context, workload, name, ["transformers"], [*arguments, *compiled])
+        return programs
 
     encoder = 128 * operations_of_token(_SMALL)
     head = 20 * 2 * _SMALL["hidden_size"] * (_SMALL["hidden_size"] + config["vocab_size"])

@@ -1,6 +1,6 @@
-"""A training loop with Hugging Face's BertForMaskedLM on random tokens, bfloat16 by autocast.
+"""A training loop with Hugging Face's BertForMaskedLM on random tokens, bfloat16 by autocast, attention by SDPA.
 
-    pretraining.py CONFIG --batch 32 --length 128 --predictions 20 --steps 20 [--bf16]
+    pretraining.py CONFIG --batch 32 --length 128 --predictions 20 --steps 20 [--bf16] [--device cuda] [--compile]
 
 The loss is of the masked places alone, as Google's. Prints a JSON object: sequences, a second, without the first two steps.
 """
@@ -20,20 +20,27 @@ def main() -> None:
     parser.add_argument("config")
     for name in ("batch", "length", "predictions", "steps"):
         parser.add_argument(f"--{name}", type=int, required=True)
-    parser.add_argument("--bf16", action="store_true")
+    parser.add_argument("--device", default="cpu")
+    for name in ("bf16", "compile"):
+        parser.add_argument(f"--{name}", action="store_true")
     settings = parser.parse_args()
     torch.manual_seed(1)
+    torch.set_default_device(settings.device)
+    wait = torch.cuda.synchronize if settings.device == "cuda" else lambda: None
     config = BertConfig.from_json_file(settings.config)
+    config._attn_implementation = "sdpa"
     model = BertForMaskedLM(config)
+    bert = torch.compile(model.bert) if settings.compile else model.bert
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01, fused=True)
-    half = torch.autocast("cpu", torch.bfloat16) if settings.bf16 else contextlib.nullcontext()
+    half = torch.autocast(settings.device, torch.bfloat16) if settings.bf16 else contextlib.nullcontext()
     times = []
     for _ in range(settings.steps):
         ids = torch.randint(0, config.vocab_size, (settings.batch, settings.length))
         places = torch.rand(settings.batch, settings.length).topk(settings.predictions).indices
+        wait()
         began = time.perf_counter()
         with half:
-            states = model.bert(ids).last_hidden_state
+            states = bert(ids).last_hidden_state
             chosen = states.gather(1, places[:, :, None].expand(-1, -1, states.shape[2]))
             logits = model.cls(chosen)
             wanted = ids.gather(1, places).flatten()
@@ -42,6 +49,7 @@ def main() -> None:
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
+        wait()
         times.append(time.perf_counter() - began)
     print(json.dumps({"sequences": settings.batch / statistics.median(times[2:])}))
 

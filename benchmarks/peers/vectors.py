@@ -1,10 +1,11 @@
 """The mean vector of each line of a file, of length 1, by an engine that people use on a processor.
 
-    vectors.py ENGINE MODEL LINES [--onnx FILE] [--ct2 FOLDER] [--output FILE]
+    vectors.py ENGINE MODEL LINES [--onnx FILE] [--ct2 FOLDER] [--output FILE] [--device cuda] [--batch 32]
 
-ENGINE: sentence-transformers, sentence-transformers-bf16; onnxruntime, onnxruntime-int8, openvino, openvino-bf16, which read
+ENGINE: sentence-transformers, with -compiled (torch.compile), -bf16 or both after it; onnxruntime, onnxruntime-int8, openvino,
+openvino-bf16, which read
 FILE, a graph from input_word_ids, input_mask and input_type_ids to sequence_output; ctranslate2, ctranslate2-int8, which
-read FOLDER. All get batches of 32 lines in the order of their lengths, cut to 128 tokens. --output: where the vectors are
+read FOLDER. All get batches of --batch lines in the order of their lengths, cut to 128 tokens. --output: where the vectors are
 left, .npy. Prints a JSON object: lines, a second without loading.
 """
 
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-BATCH, LONGEST = 32, 128
+LONGEST = 128
 
 
 def padded(ids: list[list[int]]) -> dict[str, np.ndarray]:
@@ -31,7 +32,7 @@ def mean(states: np.ndarray, mask: np.ndarray) -> np.ndarray:
     return total / np.linalg.norm(total, axis=1, keepdims=True)
 
 
-def batches(model: str, lines: list[str]) -> Iterator[tuple[list[int], list[list[int]]]]:
+def batches(model: str, lines: list[str], batch: int) -> Iterator[tuple[list[int], list[list[int]]]]:
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(f"{model}/tokenizer.json")
@@ -39,8 +40,8 @@ def batches(model: str, lines: list[str]) -> Iterator[tuple[list[int], list[list
     tokenizer.enable_truncation(LONGEST)
     ids = [encoded.ids for encoded in tokenizer.encode_batch(lines)]
     order = sorted(range(len(ids)), key=lambda number: -len(ids[number]))
-    for start in range(0, len(order), BATCH):
-        rows = order[start : start + BATCH]
+    for start in range(0, len(order), batch):
+        rows = order[start : start + batch]
         yield rows, [ids[row] for row in rows]
 
 
@@ -61,16 +62,20 @@ def openvino_engine(path: str, precision: str) -> Callable:
     return lambda feed: request.infer(feed)[output]
 
 
-def sentence_transformers(model: str, lines: list[str], halved: bool) -> tuple[np.ndarray, float]:
+def sentence_transformers(settings: argparse.Namespace, lines: list[str]) -> tuple[np.ndarray, float]:
+    import torch
     from sentence_transformers import SentenceTransformer
 
-    loaded = SentenceTransformer(model, device="cpu")
+    loaded = SentenceTransformer(settings.model, device=settings.device, model_kwargs={"attn_implementation": "sdpa"})
     loaded.max_seq_length = LONGEST
-    if halved:
+    if settings.engine.endswith("bf16"):
         loaded = loaded.bfloat16()
-    loaded.encode(lines[:BATCH])
+    if "compiled" in settings.engine:
+        loaded[0].forward = torch.compile(loaded[0].forward, dynamic=True)
+    # Compiles, and starts the kernels, before the clock runs.
+    loaded.encode(lines[: 2 * settings.batch], batch_size=settings.batch)
     began = time.perf_counter()
-    made = loaded.encode(lines, batch_size=BATCH, normalize_embeddings=True)
+    made = loaded.encode(lines, batch_size=settings.batch, normalize_embeddings=True)
     return made, time.perf_counter() - began
 
 
@@ -91,7 +96,7 @@ def graph_engine(settings: argparse.Namespace, lines: list[str]) -> tuple[np.nda
         )
         states = lambda ids, feed: engine(feed)  # noqa: E731
     began, made = time.perf_counter(), {}
-    for rows, ids in batches(settings.model, lines):
+    for rows, ids in batches(settings.model, lines, settings.batch):
         feed = padded(ids)
         made |= dict(zip(rows, mean(states(ids, feed), feed["input_mask"]), strict=True))
     vectors = np.stack([made[row] for row in range(len(lines))])
@@ -102,11 +107,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     for name in ("engine", "model", "lines", "--onnx", "--ct2", "--output"):
         parser.add_argument(name)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--batch", type=int, default=32)
     settings = parser.parse_args()
     with open(settings.lines, encoding="utf-8") as file:
         lines = [line.rstrip("\n") for line in file]
     if settings.engine.startswith("sentence-transformers"):
-        vectors, seconds = sentence_transformers(settings.model, lines, settings.engine.endswith("bf16"))
+        vectors, seconds = sentence_transformers(settings, lines)
     else:
         vectors, seconds = graph_engine(settings, lines)
     if settings.output:

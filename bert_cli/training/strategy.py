@@ -162,6 +162,16 @@ def compute_dtype(precision: str, strategy: tf.distribute.Strategy) -> str:
     return "bfloat16" if BFLOAT16_UNITS & processor_flags() else "float32"
 
 
+def use_exact_float32(dtype: str) -> None:
+    """Where products are computed in float32: in whole float32.
+
+    dtype: of compute_dtype. From Ampere on, TensorFlow's default on NVIDIA is TensorFloat-32, which
+    keeps 10 bits of the factors of a product and misses Google's numbers in the third digit.
+    """
+    if dtype == "float32":
+        tf.config.experimental.enable_tensor_float_32_execution(False)
+
+
 class StopFlag:
     """Called once after each step: whether this step is to be the last one, as this process, or
     another, was asked to end.

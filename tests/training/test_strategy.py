@@ -11,7 +11,14 @@ import tensorflow as tf
 from bert_cli.base.errors import InputError
 from bert_cli.runtime.cluster import read_cluster
 from bert_cli.training.batch_distribution import check_batch_size, distribute
-from bert_cli.training.strategy import compute_dtype, describe, is_chief, is_tpu, make_strategy
+from bert_cli.training.strategy import (
+    compute_dtype,
+    describe,
+    is_chief,
+    is_tpu,
+    make_strategy,
+    use_exact_float32,
+)
 
 WITH_GPU = bool(tf.config.list_physical_devices("GPU"))
 on_cpu = pytest.mark.skipif(WITH_GPU, reason="a GPU is chosen where there is one")
@@ -90,6 +97,19 @@ def test_a_tpu_that_cannot_be_reached_is_told_in_one_line(config, name, use_tpu,
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
 def test_a_precision_that_is_given_is_used(precision):
     assert compute_dtype(precision, tf.distribute.OneDeviceStrategy("/cpu:0")) == precision
+
+
+def test_float32_is_no_tensor_float_32():
+    switch = tf.config.experimental
+    before = switch.tensor_float_32_execution_enabled()
+    switch.enable_tensor_float_32_execution(True)
+    try:
+        use_exact_float32("bfloat16")
+        assert switch.tensor_float_32_execution_enabled()
+        use_exact_float32("float32")
+        assert not switch.tensor_float_32_execution_enabled()
+    finally:
+        switch.enable_tensor_float_32_execution(before)
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/cpuinfo"), reason="needs /proc/cpuinfo")

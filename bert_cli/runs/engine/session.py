@@ -44,6 +44,7 @@ from bert_cli.training.strategy import (
     make_strategy,
     on_one_cpu,
     peak_device_memory,
+    use_exact_float32,
 )
 from bert_cli.weights.checkpoint import LoadReport, Reader, load_weights, open_checkpoint, saved_step
 from bert_cli.weights.hub_encoder import ModuleEncoder
@@ -99,6 +100,7 @@ class Session(Predictor):
             devices.worker_timeout,
         )
         self.precision = compute_dtype(devices.precision, self.strategy)
+        use_exact_float32(self.precision)
         self.is_chief = is_chief(self.strategy)
         # A TPU wants static shapes: there, everything is padded to max_seq_length and nothing is
         # packed.

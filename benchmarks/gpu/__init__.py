@@ -1,0 +1,1 @@
+"""`make check-gpu`: what the first minutes with a GPU are for. See benchmarks.gpu.__main__."""
