@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+import os
 import sys
 
 from bert_cli.base.version import __version__
@@ -34,11 +35,18 @@ def listing() -> str:
     return "\n".join([*lines, "", f"bert-tag is also bert tag and python -m bert_cli.{module}, and so on"])
 
 
+def _print(text: str) -> None:
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:  # the reader, such as `head`, has gone; Python flushes once more at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """`bert COMMAND …` does what bert-COMMAND does; without a command the list of them is printed. Returns the exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     if not given or given[0].lstrip("-") in ("help", "h", "helpfull", "helpshort"):
-        print(listing())
+        _print(listing())
         return 0
     if given[0].lstrip("-") == "version":
         print(f"bert_cli {__version__}")

@@ -18,6 +18,7 @@ Examples:
 """
 
 import functools
+import os
 from typing import Any
 
 from bert_cli.base import files
@@ -29,7 +30,7 @@ from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
 from bert_cli.model.config import ModuleConfig
-from bert_cli.outputs.vectors.files import is_whole, lines_to_skip
+from bert_cli.outputs.vectors.files import is_whole, lines_to_skip, partial_name
 from bert_cli.runs.extraction.extractor import VectorChoice
 from bert_cli.runs.extraction.lines import open_extractor, plan, write_features
 from bert_cli.runs.extraction.shown_attention import check_map, show_attention
@@ -127,14 +128,15 @@ def run(settings: ExtractSettings) -> int:
     return write(input_file, output_file, done, facts)
 
 
-main = Command(
-    "bert-extract-features",
-    __doc__,
-    ExtractSettings,
-    run,
-    check,
-    interrupted="the same command with --resume goes on where JSON lines are written",
-)
+def _after_interruption(settings: ExtractSettings) -> str:
+    """What to do after Ctrl-C: --resume only helps where a part of the JSON lines was written."""
+    can_resume = settings.extraction.output_format == "jsonl" and not settings.attention.attentions
+    if can_resume and os.path.exists(partial_name(settings.files.output_file)):
+        return "the same command with --resume goes on from the lines that are written"
+    return "give the same command again"
+
+
+main = Command("bert-extract-features", __doc__, ExtractSettings, run, check, interrupted=_after_interruption)
 
 
 if __name__ == "__main__":

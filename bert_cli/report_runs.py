@@ -54,7 +54,7 @@ def _check_target(path: str, folders: tuple[str, ...]) -> None:
             )
     files.check_output_files([path], [os.path.join(folder, MANIFEST) for folder in folders])
     if files.exists(path) and not is_our_page(path):
-        raise InputError(f"{path}: is no page of bert-report, and would be written over; give another --output_file")
+        raise InputError(f"{path}: is not a page of bert-report, and would be written over; give another --output_file")
 
 
 def _page(folders: tuple[str, ...]) -> str:

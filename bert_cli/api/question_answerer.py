@@ -75,7 +75,7 @@ class QuestionAnswerer(loading.Trained):
         tokens of a window; by default as the model was trained, else as the flags of bert-squad. A
         model that was trained with --version_2_with_negative may say that there is no answer.
         precision, engine: as the flags. hub_module: the handle of the module that the model was
-        trained on, where it is no BERT and does not lie in the model's folder. Raises InputError
+        trained on, where it is not a BERT and does not lie in the model's folder. Raises InputError
         where something is missing, damaged, or does not fit together.
         """
         given = loading.flags_of(locals())

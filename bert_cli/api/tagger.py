@@ -98,7 +98,7 @@ class Tagger(loading.Trained):
         doc_stride: in pieces; longer texts are cut into windows, each of which starts doc_stride
         pieces after the one before. By default as the model was trained, else as the flags of
         bert-tag. precision, engine: as the flags. hub_module: the handle of the module that the
-        model was trained on, where it is no BERT and does not lie in the model's folder. Raises
+        model was trained on, where it is not a BERT and does not lie in the model's folder. Raises
         InputError where something is missing, damaged, or does not fit together.
         """
         given = loading.flags_of(locals())

@@ -31,7 +31,7 @@ def read_encoding(text: str) -> str:
         codecs.getincrementaldecoder(text)
     except (LookupError, ValueError):
         raise InputError(
-            f"--encoding={text}: is no encoding that Python knows; utf-8, latin-1, cp1252 and utf-16 are some"
+            f"--encoding={text}: is not an encoding that Python knows, such as utf-8, latin-1, cp1252 or utf-16"
         ) from None
     return text
 

@@ -74,7 +74,9 @@ class RecordSource:
         try:
             return decode_example(data)
         except (ValueError, UnicodeDecodeError) as error:
-            raise InputError(f"{self._index.place(number)} is no tf.train.Example ({error}); make it again") from None
+            raise InputError(
+                f"{self._index.place(number)} is not a tf.train.Example ({error}); make it again"
+            ) from None
 
     def read(self, numbers: np.ndarray) -> dict[str, np.ndarray]:
         """Instances as the arrays of spec.pretraining_features, int64 or float32 [n, length of the

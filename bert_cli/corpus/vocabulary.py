@@ -111,10 +111,10 @@ def learn_vocabulary(
     learn: Callable[[int], Sequence[str]],
 ) -> list[str]:
     """Tokens of a new vocabulary, `vocab_size` of them or as many as there are: reserved,
-    characters, learnt pieces.
+    characters, learned pieces.
 
     Every word of the text can be written with it. Where the characters have no room, but all words
-    as they are have, these are the vocabulary. min_count: fewest occurrences of a learnt piece;
+    as they are have, these are the vocabulary. min_count: fewest occurrences of a learned piece;
     learn: see the module.
 
     Raises:

@@ -3,7 +3,7 @@
 Columns, guids, labels and header rules come from the task's row of the table in glue.py. Unlike in
 Google's script, a row that does not fit is an InputError that says `file:line`, a byte-order mark
 and blank lines do no harm, and a first row that speaks against the header rule of its file is
-neither lost nor learnt without a word.
+neither lost nor learned without a word.
 """
 
 import os

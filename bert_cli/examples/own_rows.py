@@ -53,7 +53,8 @@ def refuse_table(path: str, flag: str = "input_file") -> None:
     """InputError for a file of texts whose name says that it holds a table."""
     if is_table(path):
         raise InputError(
-            f"--{flag}={path}: is a table by its name, and a text a line is needed; write the column of texts into a .txt file"
+            f"--{flag}={path}: is a table by its name, and one text per line is needed; "
+            "write the column of texts into a .txt file"
         )
 
 
@@ -136,7 +137,7 @@ def _open(path: str, encoding: str) -> Iterator[Iterator[str]]:
                 yield without_nul(decode_lines(recoded, path), path)
         # Another format, a file that is cut short, and damaged data, in this order.
         except (gzip.BadGzipFile, EOFError, zlib.error):
-            raise InputError(f"{path}: is no whole gzip file; fetch or compress it again") from None
+            raise InputError(f"{path}: is an incomplete gzip file; download or compress it again") from None
 
 
 def _tab_rows(literal: LiteralRows, path: str, lines: Iterable[str]) -> Iterator[Row | int]:
@@ -182,10 +183,10 @@ def _json_rows(path: str, lines: Iterable[str]) -> Iterator[Row | int]:
             values = json.loads(line)
         except (ValueError, RecursionError) as error:
             at = f" in column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
-            raise InputError(f"{path}:{number}: is no JSON{at}; one object a line is needed") from None
+            raise InputError(f"{path}:{number}: is not JSON{at}; one object per line is needed") from None
         if not isinstance(values, dict):
             raise InputError(
-                f'{path}:{number}: is no JSON object; one such as {{"text": "…", "label": "…"}} a line is needed'
+                f'{path}:{number}: is not a JSON object; one such as {{"text": "…", "label": "…"}} per line is needed'
             )
         if not names:
             # The first object decides: a key that a later one lacks is an empty cell, a further key

@@ -1,6 +1,6 @@
 r"""Files of words and tags -> TaggingExample records: columns in the CoNLL style, and JSON lines.
 
-Columns: one word a line; a blank line, or one of white space, ends a sentence; a line with a cell
+Columns: one word per line; a blank line, or one of white space, ends a sentence; a line with a cell
 `-DOCSTART-` belongs to no sentence. Where a line has a tab, its columns are separated by tabs (so
 that a word may hold spaces); other lines are split at runs of blanks. Lines end at `\n`; a carriage
 return before it is no part of the row.

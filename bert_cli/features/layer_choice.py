@@ -54,7 +54,7 @@ def _expand(part: str, text: str, num_layers: int) -> list:
         first, last = (int(end) for end in found.groups() if end is not None) if found else (int(part), None)
     except ValueError:
         raise InputError(
-            f"--layers={text}: {part!r} is no layer; give numbers such as -1,-2, ranges such as -4:-1 or 1-3, 'embedding' "
+            f"--layers={text}: {part!r} is not a layer; give numbers such as -1,-2, ranges such as -4:-1 or 1-3, 'embedding' "
             "or 'all'"
         ) from None
     if last is None:

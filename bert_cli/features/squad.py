@@ -104,7 +104,9 @@ def check_lengths(max_seq_length: int, doc_stride: int, max_query_length: int) -
             f"and 3 special ones; give more than {max_query_length + 3}, or a smaller --max_query_length"
         )
     if doc_stride < 1:
-        raise InputError(f"--doc_stride: {doc_stride} is not a step from one window to the next; give 1 or more")
+        raise InputError(
+            f"--doc_stride: {doc_stride} is too small: windows start this many tokens apart; give 1 or more"
+        )
 
 
 def _context_pieces(paragraph: Paragraph, tokenizer: FullTokenizer, word_indices: array) -> _Pieces:

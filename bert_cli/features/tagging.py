@@ -189,7 +189,9 @@ def tagging_features(
     """
     check_max_seq_length(max_seq_length, pairs=False)
     if doc_stride < 1:
-        raise InputError(f"--doc_stride: {doc_stride} is no step from one window to the next; give 1 or more")
+        raise InputError(
+            f"--doc_stride: {doc_stride} is too small: windows start this many tokens apart; give 1 or more"
+        )
     index = {label: number for number, label in enumerate(labels)}
     # What a tag gives to a first piece and to each further piece; without a tag, as in prediction,
     # nothing is trained.

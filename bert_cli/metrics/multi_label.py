@@ -65,7 +65,7 @@ def read_thresholds(path: str, label_names: Sequence[str]) -> np.ndarray:
     values = read_json(path)
     if not isinstance(values, dict) or values.keys() != set(label_names):
         needed = f"a threshold for each of {listed(label_names)}"
-        raise InputError(f"{path}: is no object with {needed}; evaluate with --threshold=tuned")
+        raise InputError(f"{path}: is not an object with {needed}; evaluate with --threshold=tuned")
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             raise InputError(f"{path}: the threshold of {name} is {json.dumps(value)}; give a number from 0 to 1")

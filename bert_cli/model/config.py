@@ -117,7 +117,7 @@ def _check_memory(config: BertConfig) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class ModuleConfig:
-    """What is known about an encoder that is no BERT: a module for tensorflow-hub, which is used as
+    """What is known about an encoder that is not a BERT: a module for tensorflow-hub, which is used as
     it is.
 
     `hub_module` is its handle: a path that holds from any working directory, or a URL.
@@ -167,7 +167,7 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
     values = read_json_object(path, needed=_NEEDED)
     if _MODULE in values:
         raise InputError(
-            f"{path}: this model's encoder is the module {values[_MODULE]}, which is no BERT; one is needed here"
+            f"{path}: this model's encoder is the module {values[_MODULE]}, which is not a BERT; one is needed here"
         )
     if vocab_size is not None:
         values = {"vocab_size": vocab_size} | values

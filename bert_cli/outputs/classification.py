@@ -86,14 +86,14 @@ def write_glue_submission(path: str, ids: Sequence[str], predictions: Sequence[s
     path: of <name>.tsv; name: CoLA, SST-2, MRPC, STS-B, QQP, MNLI-m, MNLI-mm, QNLI, RTE, WNLI or
     AX, as the leaderboard calls the task's file. ids: the column `index` of the test file.
     predictions: the labels' names, or, where they are numbers, scores, which are brought into 0…5
-    and written with three decimals. InputError for an id that is no whole number, or that comes
+    and written with three decimals. InputError for an id that is not a whole number, or that comes
     twice.
     """
     seen: set[int] = set()
     for row, given in enumerate(ids, 1):
         if not (given.isascii() and given.isdigit() and len(given) < 20):
             raise InputError(
-                f"--glue_submission: the id {given!r} of row {row} is no whole number; the leaderboard wants the column "
+                f"--glue_submission: the id {given!r} of row {row} is not a whole number; the leaderboard needs the column "
                 "index of the test file as the benchmark ships it"
             )
         # By value: 7 and 07 are one index to the leaderboard.

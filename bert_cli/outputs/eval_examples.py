@@ -76,7 +76,7 @@ def read_eval_examples(path: str) -> EvalExamples | None:
     lines = decode(files.read_bytes(path), path).split("\n")[:-1]
     parsed = [parse_json(line, path, number, _ADVICE) for number, line in enumerate(lines, 1)]
     if not parsed or not all(isinstance(line, dict) for line in parsed) or "kind" not in parsed[0]:
-        raise InputError(f"{path}: is no list of rows of an evaluation; {_ADVICE}")
+        raise InputError(f"{path}: is not a list of the rows of an evaluation; {_ADVICE}")
     return EvalExamples(parsed[0], parsed[1:])
 
 

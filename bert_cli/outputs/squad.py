@@ -132,7 +132,7 @@ class Decoder:
             # -inf is allowed at padding, which some models mask with it.
             if not (np.isfinite(logits) | is_padding).all() or np.isnan(logits).any():
                 raise InputError(
-                    "the model gives logits that are not numbers (NaN or infinite): its weights are spoilt, "
+                    "the model gives logits that are not numbers (NaN or infinite): its weights are damaged, "
                     "or --precision is too low for them; give another checkpoint, or --precision=float32"
                 )
             # Stable: of equal logits the first comes first.

@@ -45,7 +45,7 @@ def read_records(path: str) -> Iterator[bytes]:
 
     def check(data: bytes, stored: bytes, is_whole: bool) -> None:
         if masked_crc32c(data) != stored or not is_whole:
-            raise InputError(f"{path}: record {number} is damaged, or this is no TFRecord file; make it again")
+            raise InputError(f"{path}: record {number} is damaged, or this is not a TFRecord file; make it again")
 
     with files.open_binary(path) as file:
         number = 0
@@ -174,7 +174,7 @@ def _scan(path: str, file: IO[bytes], offsets: array, lengths: array, digest: "h
         length = struct.unpack_from("<Q", head)[0] if len(head) == _HEAD else 0
         end = position + _HEAD + length
         if length > 1 << 40 or (number == 0 and not _is_head(head)):
-            raise InputError(f"{path}: record {number} is damaged, or this is no TFRecord file; make it again")
+            raise InputError(f"{path}: record {number} is damaged, or this is not a TFRecord file; make it again")
         if end + _FOOT <= start + len(block):
             foot = block[end - start : end - start + _FOOT]
         else:

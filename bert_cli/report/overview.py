@@ -30,7 +30,7 @@ _USES = {
     "bert-classify": (
         ("Answer a text", "--text 'a text'{pair}"),
         ("Show which words matter", "--explain 'a text'{pair}"),
-        ("Answer a file, a text a line", "--input_file=texts.txt"),
+        ("Classify a file, one text per line", "--input_file=texts.txt"),
     ),
     "bert-tag": (("Tag a text", "--text 'a text'"),),
     "bert-squad": (("Answer the questions of a file", "--do_predict --predict_file=dev.json"),),

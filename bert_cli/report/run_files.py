@@ -88,7 +88,7 @@ def read_run(folder: str) -> Run:
         raise InputError(f"{folder}: {what}; give the --output_dir of a training run")
     manifest = read_json_object(path, _RESTORE)
     if not isinstance(manifest.get("config"), dict):
-        raise InputError(f"{path}: is no run.json of a training run; give the --output_dir of one")
+        raise InputError(f"{path}: is not the run.json of a training run; give the --output_dir of one")
     report = os.path.join(folder, REPORT)
     return Run(
         folder=folder,

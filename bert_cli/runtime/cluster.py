@@ -23,7 +23,7 @@ class Cluster(NamedTuple):
 
 
 def read_cluster() -> Cluster:
-    """What TF_CONFIG says. InputError where it is no JSON object of the form that TensorFlow
+    """What TF_CONFIG says. InputError where it is not a JSON object of the form that TensorFlow
     documents.
     """
     values = expect(parse_json(os.environ.get("TF_CONFIG") or "{}", _PLACE, advice=_FORM), dict, _PLACE, _FORM)

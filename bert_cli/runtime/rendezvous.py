@@ -53,7 +53,7 @@ def wait_for_workers(timeout: int) -> None:
 def _endpoint(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65535:
-        raise InputError(f"the environment variable TF_CONFIG: {address!r} is no HOST:PORT")
+        raise InputError(f"the environment variable TF_CONFIG: {address!r} is not HOST:PORT")
     return host.strip("[]"), int(port)
 
 

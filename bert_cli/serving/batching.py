@@ -133,7 +133,7 @@ class Batcher:
             results = self._compute(key, [item for job, start, end in batch for item in job.items[start:end]])
         except Exception as error:
             if len(batch) > 1:
-                # One request may have spoilt the batch: each is computed by itself.
+                # One request may have made the batch fail: each is computed by itself.
                 return [job for part in batch for job in self._computed([part])]
             job = batch[0][0]
             job.failed = error

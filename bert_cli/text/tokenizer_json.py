@@ -77,7 +77,7 @@ def read_tokenizer_json(path: str) -> tuple[list[str], bool | None]:
         raise InputError(f"{path}: holds no WordPiece vocabulary; give --vocab_file")
     added = values.get("added_tokens") or []
     if not isinstance(added, list) or not all(isinstance(token, dict) for token in added):
-        raise InputError(f"{path}: added_tokens is no array of objects; give --vocab_file")
+        raise InputError(f"{path}: added_tokens is not an array of objects; give --vocab_file")
     ids = model["vocab"] | {str(token.get("content")): token.get("id") for token in added}
     # By text: ids of a foreign file may be of any type, and those do not compare.
     if sorted(ids.values(), key=str) != sorted(range(len(ids)), key=str):

@@ -17,7 +17,7 @@ from bert_cli.weights.names import STEP_NAME, is_of_training
 from bert_cli.weights.path import HUB, HUGGING_FACE, KERAS, TF1, CheckpointPath
 from bert_cli.weights.training_folder import numbered_checkpoints, step_number
 
-NO_BERT = "it is no whole BERT"
+NO_BERT = "it is not a complete BERT"
 _ENCODER = "bert/"
 
 

@@ -171,7 +171,7 @@ def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
             if kind == 2:
                 length, position = varint(message, position)
             if length is None or position + length > len(message):
-                raise ValueError("an entry of the index is no message")
+                raise ValueError("an entry of the index is not a message")
             value = message[position : position + length]
             position += length
         yield tag >> 3, value
@@ -186,7 +186,7 @@ def table_entries(data: bytes) -> Iterator[tuple[bytes, bytes, bool]]:
     bytes that are no table.
     """
     if len(data) < _FOOTER or struct.unpack("<Q", data[-8:])[0] != _MAGIC:
-        raise ValueError("the index is no table")
+        raise ValueError("the index is not a table")
     end = 0
     for start, length in _blocks(data):
         # Blocks that overlap would let a small file claim to hold an index of any size.

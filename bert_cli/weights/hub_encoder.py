@@ -1,4 +1,4 @@
-"""An encoder that is no BERT of ours: a module for tensorflow-hub, run by its own graph. Imports
+"""An encoder that is not a BERT of ours: a module for tensorflow-hub, run by its own graph. Imports
 TensorFlow.
 
 This is what --hub_module asks for where the module's variables make up no BERT, such as an ALBERT.
@@ -44,7 +44,7 @@ class _Module:
         self.loaded = _load(folder, name)
         needed = f"--hub_module needs an encoder that takes a dict of {', '.join(INPUTS)}, int32 [batch, length]"
         if not callable(self.loaded):
-            raise InputError(f"{name}: is no encoder in TF2's format, and holds no BERT of TF1's; {needed}")
+            raise InputError(f"{name}: is not an encoder in TF2's format, and holds no BERT in TF1's; {needed}")
         batch = {name: tf.ones([1, _PROBE_LENGTH], tf.int32) for name in INPUTS}
         # Some published modules have no argument `training`, and say so only when they are called.
         for takes_training in (True, False):
@@ -53,11 +53,11 @@ class _Module:
             if outputs is not None:
                 break
         else:
-            raise InputError(f"{name}: is no encoder of token ids; {needed}")
+            raise InputError(f"{name}: is not an encoder of token ids; {needed}")
         pooled, sequence = (outputs.get(key) for key in ("pooled_output", "sequence_output"))
         if pooled is None or pooled.shape.rank != 2 or sequence is None or sequence.shape[:2] != [1, _PROBE_LENGTH]:
             raise InputError(
-                f"{name}: gives no pooled_output [batch, H] and sequence_output [batch, length, H]: it is no encoder of "
+                f"{name}: gives no pooled_output [batch, H] and sequence_output [batch, length, H]: it is not an encoder of "
                 "tokens"
             )
         self.width = int(sequence.shape[-1])
@@ -80,7 +80,7 @@ class _Module:
 
 
 def module_config(module: CheckpointPath, vocab_size: int) -> ModuleConfig:
-    """What a module is like; InputError where it is no encoder."""
+    """What a module is like; InputError where it is not an encoder."""
     tried = _Module(module.location, module.name)
     positions = [
         int(weight.shape[0]) for weight in tried.weights if "position" in weight.name and weight.shape.rank == 2
@@ -98,7 +98,7 @@ def preprocessor_lower_cases(folder: str, name: str, word: str) -> bool:
     try:
         lower, upper = [np.asarray(module(tf.constant([text]))["input_word_ids"]) for text in (word, word.upper())]
     except (TypeError, ValueError, KeyError, tf.errors.OpError):
-        raise InputError(f"{name}: is no preprocessor of texts; check --hub_preprocess") from None
+        raise InputError(f"{name}: is not a preprocessor of texts; check --hub_preprocess") from None
     return bool(np.array_equal(lower, upper))
 
 

@@ -86,7 +86,7 @@ class HuggingFaceReader:
             # Maps the file into memory: only the weights that `read` asks for are loaded.
             self._file = safe_open(local(self.description), framework="np")
         except (SafetensorError, OSError) as error:
-            raise InputError(f"{self.description}: is no whole safetensors file: {error}") from None
+            raise InputError(f"{self.description}: is an incomplete or damaged safetensors file: {error}") from None
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.unused: list[str] = []
         self._sources: dict[str, tuple[str, bool]] = {}
@@ -202,7 +202,7 @@ def read_hugging_face_labels(path: str) -> tuple[tuple[str, ...] | None, str | N
     architecture.
 
     The architecture is a key of HEAD_TYPES, None where the file names none of these. InputError for
-    a file that is no JSON object, or numbers its labels with gaps.
+    a file that is not a JSON object, or numbers its labels with gaps.
     """
     values = read_json_object(path)
     kinds = {kind.architecture: name for name, kind in HEAD_TYPES.items()}

@@ -79,7 +79,7 @@ class KerasReader:
 
 
 def _damaged(path: str, error: Exception) -> str:
-    return f"{path}: is no whole .weights.h5 file: {' '.join(str(error).split())[:160]}"
+    return f"{path}: is an incomplete or damaged .weights.h5 file: {' '.join(str(error).split())[:160]}"
 
 
 def write_keras(path: str, model: "keras.Model", names: Collection[str]) -> None:

@@ -63,7 +63,9 @@ def advice(path: str, flag: str) -> str | None:
     if not release and not looks_so:
         return None
     home = _home(owner, name, release)
-    text = f"{path}: is no path here, but looks like the name of a model, and none is downloaded by itself; "
+    text = (
+        f"{path}: is not a path here, but looks like the name of a model, and models are not downloaded automatically; "
+    )
     if release:
         day, archive = release
         cased = " with --do_lower_case=false" if "_cased" in f"_{archive}" else ""

@@ -227,7 +227,7 @@ def _unpack(path: str, flag: str) -> str:
         with files.open_binary(path) as file, tarfile.open(fileobj=file, mode="r:gz") as archive:
             archive.extractall(folder, filter="data")  # nothing outside of the folder, no devices
     except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
-        raise InputError(f"{path}: is no whole .tar.gz of a module: {error}; check --{flag}") from None
+        raise InputError(f"{path}: is an incomplete or damaged .tar.gz of a module: {error}; check --{flag}") from None
     entries = os.listdir(folder)
     inner = os.path.join(folder, entries[0]) if len(entries) == 1 else folder
     return inner if os.path.isdir(inner) and module_folder(folder) is None else folder

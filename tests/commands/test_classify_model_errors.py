@@ -204,7 +204,10 @@ def test_cut_safetensors(size, refused, flags, model, tmp_path):
     words = np.zeros((98, 16), np.float32)
     path = write_hugging_face(tmp_path / "hf", model, {"bert.embeddings.word_embeddings.weight": words})
     path.write_bytes(path.read_bytes()[:size])
-    refused([*flags, "--do_train", f"--init_checkpoint={tmp_path / 'hf'}"], f"{path}: is no whole safetensors file")
+    refused(
+        [*flags, "--do_train", f"--init_checkpoint={tmp_path / 'hf'}"],
+        f"{path}: is an incomplete or damaged safetensors file",
+    )
 
 
 def test_safetensors_of_another_model(refused, flags, model, tmp_path):

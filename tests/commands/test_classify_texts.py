@@ -148,7 +148,7 @@ def test_a_table_in_doubt(trained, classify, tmp_path):
 def test_an_empty_file(trained, classify, tmp_path):
     (tmp_path / "empty.txt").touch()
     flags = [f"--input_file={tmp_path / 'empty.txt'}", f"--output_file={tmp_path / 'out.jsonl'}"]
-    classify(f"--output_dir={trained}", *flags).assert_refused("empty.txt: is empty; a text a line is needed")
+    classify(f"--output_dir={trained}", *flags).assert_refused("empty.txt: is empty; one text per line is needed")
     assert not (tmp_path / "out.jsonl").exists()
 
 

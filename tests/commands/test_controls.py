@@ -127,7 +127,7 @@ def test_hugging_face_has_no_place_for_it(runs, tmp_path, capfd):
 @pytest.mark.parametrize(
     ("flags", "parts"),
     [
-        (("--class_weights=2=5",), ("--class_weights: 2 is no label", "0, 1")),
+        (("--class_weights=2=5",), ("--class_weights: 2 is not a label", "0, 1")),
         (("--class_weights=x",), ("--class_weights=x", "balanced")),
         (("--freeze_layers=3",), ("--freeze_layers=3: the model has 2 layers",)),
         (("--gradient_accumulation_steps=3",), ("--gradient_accumulation_steps=3", "--train_batch_size=4")),

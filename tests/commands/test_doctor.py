@@ -1,6 +1,9 @@
 """bert-doctor, the umbrella command, and the number of parameters wherever it is told."""
 
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -48,6 +51,16 @@ def test_the_umbrella_lists_the_commands(words, capsys):
     assert main(words) == 0
     told = capsys.readouterr().out
     assert all(f"\n  {command} " in told for command in COMMANDS)
+
+
+def test_the_umbrella_ends_quietly_when_its_reader_has_gone():
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "bert_cli"], stdout=write, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_umbrella_calls_a_command(capsys):

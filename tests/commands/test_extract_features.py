@@ -13,9 +13,11 @@ import numpy_bert
 import pytest
 
 from bert_cli.extract_features import main
+from bert_cli.flags.option import build
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
 from bert_cli.runs.extraction.plan import MAX_LINES
+from bert_cli.settings.tools import ExtractSettings
 
 TEXTS = ["The cat sees a dog.", "a bird", "", "my dog ||| likes bread , not fish", "qua " * 12, "a old house !"]
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-\d+)?(?=, -?\d|\])")  # of a list; not an index, which a name follows
@@ -287,7 +289,7 @@ def test_attention_of_a_word(extract, tmp_path):
     assert [row.split() for row in rows] == expected
     code, _, _, err = extract(**flags | {"attention_of": "dog"})
     assert code == 1
-    assert err.endswith("--attention_of=dog: is no word of the text; its words are '[CLS]', 'a', 'bird', '[SEP]'\n")
+    assert err.endswith("--attention_of=dog: is not a word of the text; its words are '[CLS]', 'a', 'bird', '[SEP]'\n")
 
 
 def test_attention_map(extract, tmp_path):
@@ -380,3 +382,17 @@ def test_refused_in_one_line(extract, flags, message):
     assert err.count("error: ") == 1
     assert out == ""
     assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "expected"),
+    [
+        ("out.jsonl", {}, "--resume goes on"),
+        ("other.jsonl", {}, "give the same command again"),
+        ("out.jsonl", {"output_format": "npz"}, "give the same command again"),
+    ],
+)
+def test_interruption_promises_resume_only_with_partial_json_lines(tmp_path, name, flags, expected):
+    (tmp_path / "out.jsonl.partial").write_text("{}\n", encoding="utf-8")
+    settings = build(ExtractSettings, {"input_file": "x", "output_file": str(tmp_path / name)} | flags)
+    assert expected in main.interrupted(settings)

@@ -28,7 +28,7 @@ def modules(exported) -> pathlib.Path:
 
 @pytest.fixture(scope="module")
 def foreign(two_layer_model, tmp_path_factory) -> pathlib.Path:
-    """A module that is no BERT: embeddings of words and their mean, with the vocabulary as an asset."""
+    """A module that is not a BERT: embeddings of words and their mean, with the vocabulary as an asset."""
     import tensorflow as tf
 
     folder = tmp_path_factory.mktemp("foreign")
@@ -135,7 +135,7 @@ def test_a_module_that_is_no_bert(classify, start, foreign, tmp_path, run_folder
 
 @pytest.fixture(scope="module")
 def trained_on_module_once(trained_once, foreign, tmp_path_factory) -> pathlib.Path:
-    """An output_dir of a model with a module that is no BERT. Not to be changed."""
+    """An output_dir of a model with a module that is not a BERT. Not to be changed."""
     out = tmp_path_factory.mktemp("on_module") / "out"
     data = next(flag for flag in trained_once[1] if flag.startswith("--data_dir="))
     flags = ["--task_name=cola", data, *NUMBERS, "--do_train", "--do_predict", "--num_train_epochs=0.2"]
@@ -336,5 +336,5 @@ def test_refusals(refused, start, modules, model, tmp_path):
     refused([*start, f"--hub_module={tmp_path / 'no'}"], f"{tmp_path / 'no'}: no such module", "--hub_module")
     refused([*start, "--hub_module=http://127.0.0.1:9/bert/1"], "http://127.0.0.1:9/bert/1: cannot be downloaded")
     refused([*start, module, f"--hub_preprocess={model}"], "holds no module for tensorflow-hub", "--hub_preprocess")
-    refused([*start, f"--hub_module={modules / 'preprocess'}"], "is no encoder of token ids")
+    refused([*start, f"--hub_module={modules / 'preprocess'}"], "is not an encoder of token ids")
     refused([*start, module, "--max_seq_length=65"], "is above the model's 64 positions")

@@ -156,7 +156,7 @@ def test_mostly_unknown_lines(trained, classify, tmp_path):
 def test_bare_name_of_a_model(refused, flags):
     refused(
         [*flags, "--do_train", "--init_checkpoint=bert-base-uncased"],
-        "bert-base-uncased: is no path here",
+        "bert-base-uncased: is not a path here",
         "https://storage.googleapis.com/bert_models/2018_10_18/uncased_L-12_H-768_A-12.zip",
         "--init_checkpoint=uncased_L-12_H-768_A-12/bert_model.ckpt",
         "config.json, vocab.txt and model.safetensors from https://huggingface.co/google-bert/bert-base-uncased",

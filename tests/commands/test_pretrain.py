@@ -266,7 +266,7 @@ def test_wrong_sizes_name_the_flag(records, pretrain):
 
 
 def test_bad_input_is_one_line(text, records, model, pretrain, tmp_path):
-    pretrain("--do_train", input_file=f"{text},{records}").assert_refused("is no TFRecord file, but", "--input_file")
+    pretrain("--do_train", input_file=f"{text},{records}").assert_refused("is not a TFRecord file, but", "--input_file")
     pretrain("--do_train", input_file=tmp_path / "none").assert_refused("no file matches", "--input_file")
     pretrain("--do_train", "--do_eval", input_file=text, eval_file=tmp_path / "none").assert_refused("--eval_file")
     pretrain("--do_train").assert_refused("--input_file is needed")

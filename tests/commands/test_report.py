@@ -85,7 +85,9 @@ def test_several_runs(trained, trained_once, report, tmp_path):
     assert {"card-compared", "card-differences"} <= set(Reader(page.read_text("utf-8")).ids)
     assert report(trained, trained_once[0], f"--output_file={page}").code == 0  # a page of ours is replaced
     (tmp_path / "mine.html").write_text("mine", encoding="utf-8")
-    report(trained, f"--output_file={tmp_path / 'mine.html'}").assert_refused("mine.html", "is no page of bert-report")
+    report(trained, f"--output_file={tmp_path / 'mine.html'}").assert_refused(
+        "mine.html", "is not a page of bert-report"
+    )
     inside = trained / "flags.txt"
     report(trained, f"--output_file={inside}").assert_refused("lies in the folder of a run")
     report(trained, trained).assert_refused("named twice")

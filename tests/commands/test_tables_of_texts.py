@@ -18,7 +18,7 @@ def test_a_table_is_refused(command, capfd, tmp_path):
     main, flags = COMMANDS[command]
     (tmp_path / "new.csv").write_text("text,label\na dog,1\n", encoding="utf-8")
     outcome = helpers.call(capfd, command, main, f"--input_file={tmp_path / 'new.csv'}", *flags)
-    outcome.assert_refused("new.csv: is a table by its name, and a text a line is needed")
+    outcome.assert_refused("new.csv: is a table by its name, and one text per line is needed")
 
 
 @pytest.mark.parametrize("command", ["bert-extract-features", "bert-tokenize"])

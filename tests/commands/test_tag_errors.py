@@ -98,7 +98,7 @@ BAD_FLAGS = {
     "decoding": (["--do_train", "--decoding=beam"], ["--decoding", "beam", "viterbi"]),
     "same column": (["--do_train", "--tag_column=0"], ["--tag_column: 0 is the column of the words"]),
     "column too high": (["--do_train", "--tag_column=2"], ["train.txt:1: expected at least 3 columns, found 2"]),
-    "layers in words": (["--do_train", "--layers=last"], ["--layers=last: 'last' is no layer; give numbers"]),
+    "layers in words": (["--do_train", "--layers=last"], ["--layers=last: 'last' is not a layer; give numbers"]),
     "layer twice": (["--do_train", "--layers=-1,-1"], ["--layers=-1,-1: a layer is named twice"]),
     "layer twice, by two names": (["--do_train", "--layers=-1,1"], ["--layers=-1,1: a layer is named twice"]),
     "no such layer": (["--do_train", "--layers=-1,-3"], ["there is no layer -3", "the layers 0 to 1, or -2 to -1"]),

@@ -74,8 +74,8 @@ def test_json(rows, name):
     [
         ("a.csv", 'a,b\n1,"open\nand more\n', "2: a quote that opens in this row is not closed"),
         ("a.csv", 'a,b\n1,x\n2,"y" z\n', "3: "),
-        ("a.jsonl", '{"a": 1}\n{"a": \n', "2: is no JSON in column"),
-        ("a.jsonl", '{"a": 1}\n[1]\n', "2: is no JSON object"),
+        ("a.jsonl", '{"a": 1}\n{"a": \n', "2: is not JSON in column"),
+        ("a.jsonl", '{"a": 1}\n[1]\n', "2: is not a JSON object"),
         ("a.tsv", "a\tb\nc\0\td\n", "2: holds a NUL character"),
         ("a.csv", b"a,b\nc\xe9,d\n", "2: is not UTF-8 (byte 0xe9)"),
         ("a.tsv", "a\tb\rc\td\n", "1: a carriage return inside the line"),
@@ -89,7 +89,7 @@ def test_no_gzip(tmp_path):
     whole = gzip.compress(b"a\tb\n" * 1000)
     for data in (b"a\tb\n", whole[:30]):
         (tmp_path / "a.tsv.gz").write_bytes(data)
-        with pytest.raises(InputError, match=r"a\.tsv\.gz: is no whole gzip file"):
+        with pytest.raises(InputError, match=r"a\.tsv\.gz: is an incomplete gzip file"):
             list(read_rows(str(tmp_path / "a.tsv.gz"), "train_file"))
 
 
@@ -102,7 +102,7 @@ def test_which_files(tmp_path):
 
 @pytest.mark.parametrize("name", ["a.csv", "a.TSV", "a.tab", "a.jsonl.gz", "part-*.csv"])
 def test_refuse_table(name):
-    with pytest.raises(InputError, match=r"is a table by its name, and a text a line is needed; write the column"):
+    with pytest.raises(InputError, match=r"is a table by its name, and one text per line is needed; write the column"):
         refuse_table(name)
 
 

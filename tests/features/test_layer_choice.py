@@ -32,7 +32,7 @@ def test_layers_that_are_not_there(text):
 
 @pytest.mark.parametrize("text", ["", "last", "1,,2", "1.5", "1-", "--1"])
 def test_junk(text):
-    with pytest.raises(InputError, match="is no layer; give numbers"):
+    with pytest.raises(InputError, match="is not a layer; give numbers"):
         parse_layers(text, 4)
 
 

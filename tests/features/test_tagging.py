@@ -110,7 +110,11 @@ def test_unknown_words_are_one_piece():
     ("length", "stride", "expected"),
     [
         (2, 1, "--max_seq_length: 2 is too short for single texts; give 3 or more"),
-        (8, 0, "--doc_stride: 0 is no step from one window to the next; give 1 or more"),
+        (
+            8,
+            0,
+            "--doc_stride: 0 is too small: windows start this many tokens apart; give 1 or more",
+        ),
     ],
 )
 def test_bad_settings(length, stride, expected):

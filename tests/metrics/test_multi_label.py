@@ -169,8 +169,8 @@ def test_thresholds_come_back_from_their_file(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"x": 0.5}', "is no object with a threshold for each of x, y; evaluate with --threshold=tuned"),
-        ("[0.5, 0.5]", "is no object with a threshold for each of x, y"),
+        ('{"x": 0.5}', "is not an object with a threshold for each of x, y; evaluate with --threshold=tuned"),
+        ("[0.5, 0.5]", "is not an object with a threshold for each of x, y"),
         ('{"x": 0.5, "y": "0.5"}', 'the threshold of y is "0.5"; give a number from 0 to 1'),
         ('{"x": 1.5, "y": 0.5}', "the threshold of x is 1.5; give a number from 0 to 1"),
         ('{"x": true, "y": 0.5}', "the threshold of x is true; give a number from 0 to 1"),

@@ -30,8 +30,8 @@ def test_scores_are_brought_into_their_range(tmp_path):
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
-        (["0", "test-1"], "--glue_submission: the id 'test-1' of row 2 is no whole number"),
-        (["0", ""], "--glue_submission: the id '' of row 2 is no whole number"),
+        (["0", "test-1"], "--glue_submission: the id 'test-1' of row 2 is not a whole number"),
+        (["0", ""], "--glue_submission: the id '' of row 2 is not a whole number"),
         (["7", "7"], "--glue_submission: the id 7 of row 2 is used before"),
     ],
 )

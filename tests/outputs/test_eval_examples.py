@@ -181,7 +181,7 @@ def test_a_damaged_file_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"rows\.jsonl:2: is not JSON"):
         read_eval_examples(str(path))
     path.write_text("[1]\n", encoding="utf-8")
-    with pytest.raises(InputError, match="is no list of rows of an evaluation"):
+    with pytest.raises(InputError, match="is not a list of the rows of an evaluation"):
         read_eval_examples(str(path))
 
 

@@ -108,7 +108,7 @@ def test_no_records():
 def test_damaged_files(tmp_path, damage):
     path = tmp_path / "data.tfrecord"
     path.write_bytes(damage(pack_records([b"some data that is long enough"])))
-    with pytest.raises(InputError, match=r"data\.tfrecord: record 0 is damaged, or this is no TFRecord file"):
+    with pytest.raises(InputError, match=r"data\.tfrecord: record 0 is damaged, or this is not a TFRecord file"):
         list(read_records(str(path)))
 
 
@@ -117,7 +117,7 @@ def test_a_file_that_is_cut_behind_a_head(tmp_path, left):
     path = tmp_path / "cut"
     first = pack_records([b"one"])
     path.write_bytes(first + pack_records([b"two"])[:left])
-    with pytest.raises(InputError, match=r"cut: record 1 is damaged, or this is no TFRecord file; make it again$"):
+    with pytest.raises(InputError, match=r"cut: record 1 is damaged, or this is not a TFRecord file; make it again$"):
         list(read_records(str(path)))
 
 

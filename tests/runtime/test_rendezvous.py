@@ -57,7 +57,7 @@ def test_the_one_that_does_not_come(cluster):
 
 def test_addresses_that_cannot_be(cluster):
     cluster(0, ["localhost", "other:1"])
-    with pytest.raises(InputError, match="TF_CONFIG: 'localhost' is no HOST:PORT"):
+    with pytest.raises(InputError, match="TF_CONFIG: 'localhost' is not HOST:PORT"):
         rendezvous.wait_for_workers(1)
     with socket.create_server(("", 0)) as taken:
         cluster(0, [f"127.0.0.1:{taken.getsockname()[1]}", free_address()])

@@ -199,7 +199,7 @@ def test_an_archive_cannot_write_elsewhere(tmp_path):
         member = tarfile.TarInfo("../evil")
         member.size = 4
         archive.addfile(member, io.BytesIO(b"evil"))
-    with pytest.raises(InputError, match=r"is no whole \.tar\.gz of a module"):
+    with pytest.raises(InputError, match=r"is an incomplete or damaged \.tar\.gz of a module"):
         find_module(str(path), "hub_module")
 
 
@@ -207,7 +207,7 @@ def test_refusals(drawn, tmp_path):
     (tmp_path / "broken.tar.gz").write_bytes(b"no archive")
     with pytest.raises(InputError, match="no such module; --hub_module takes"):
         find_module(str(tmp_path / "missing"), "hub_module")
-    with pytest.raises(InputError, match=r"is no whole \.tar\.gz"):
+    with pytest.raises(InputError, match=r"is an incomplete or damaged \.tar\.gz"):
         find_module(str(tmp_path / "broken.tar.gz"), "hub_module")
     with pytest.raises(InputError, match=r"no saved_model\.pb\); check --hub_module"):
         find_module(str(tmp_path), "hub_module")

@@ -94,7 +94,7 @@ def test_config_files(tmp_path):
     write_config(path, config)
     assert read_module_config(path) == config
     with pytest.raises(
-        InputError, match=r"bert_config\.json: this model's encoder is the module /a/module, which is no BERT"
+        InputError, match=r"bert_config\.json: this model's encoder is the module /a/module, which is not a BERT"
     ):
         read_config(path)
     (tmp_path / "bert_config.json").write_text('{"hub_module": "x", "size": 3}')
@@ -117,11 +117,11 @@ def refused(tmp_path, function, *parts):
 
 
 def test_modules_that_are_no_encoders(tmp_path):
-    refused(tmp_path / "bare", None, "is no encoder in TF2's format", "--hub_module needs an encoder")
+    refused(tmp_path / "bare", None, "is not an encoder in TF2's format", "--hub_module needs an encoder")
     texts = tf.function(lambda text: {"pooled_output": text}, input_signature=[tf.TensorSpec([None], tf.string)])
-    refused(tmp_path / "texts", texts, "is no encoder of token ids")
+    refused(tmp_path / "texts", texts, "is not an encoder of token ids")
     listed = tf.function(lambda inputs: [inputs["input_mask"]], input_signature=[SPEC])
-    refused(tmp_path / "listed", listed, "is no encoder of token ids")
+    refused(tmp_path / "listed", listed, "is not an encoder of token ids")
     half = tf.function(lambda inputs: {"pooled_output": tf.ones([1, 4])}, input_signature=[SPEC])
     refused(tmp_path / "half", half, "gives no pooled_output [batch, H] and sequence_output")
 
@@ -148,5 +148,5 @@ def test_casing_of_a_preprocessor(tmp_path, lower):
     assert preprocessor_lower_cases(str(tmp_path / "module"), "name", "cat") is lower
     module.__call__ = tf.function(lambda text: text, input_signature=[tf.TensorSpec([None], tf.string)])
     tf.saved_model.save(module, str(tmp_path / "other"))
-    with pytest.raises(InputError, match="name: is no preprocessor of texts; check --hub_preprocess"):
+    with pytest.raises(InputError, match="name: is not a preprocessor of texts; check --hub_preprocess"):
         preprocessor_lower_cases(str(tmp_path / "other"), "name", "cat")

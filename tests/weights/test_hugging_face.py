@@ -177,10 +177,10 @@ def test_a_cut_file(folder, tiny_config, size):
     os.truncate(path, size if size >= 0 else os.path.getsize(path) + size)
     with pytest.raises(InputError) as caught:
         HuggingFaceReader(os.path.dirname(path))
-    assert str(caught.value).startswith(f"{path}: is no whole safetensors file: ")
+    assert str(caught.value).startswith(f"{path}: is an incomplete or damaged safetensors file: ")
     assert "\n" not in str(caught.value)
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(InputError, match="is no whole safetensors file"):
+    with pytest.raises(InputError, match="is an incomplete or damaged safetensors file"):
         HuggingFaceReader(str(tmp_path))

@@ -87,5 +87,5 @@ def test_a_cut_file(path, tiny_config, share):
     os.truncate(path, int(os.path.getsize(path) * share))
     with pytest.raises(InputError) as caught:
         KerasReader(path)
-    assert str(caught.value).startswith(f"{path}: is no whole .weights.h5 file: ")
+    assert str(caught.value).startswith(f"{path}: is an incomplete or damaged .weights.h5 file: ")
     assert "\n" not in str(caught.value)

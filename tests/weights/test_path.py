@@ -216,4 +216,4 @@ def test_name_of_a_model_in_the_place_of_a_path(name, parts, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError) as caught:
         find_checkpoint(name)
-    assert all(part in str(caught.value) for part in [*parts, f"{name}: is no path here", "--init_checkpoint="])
+    assert all(part in str(caught.value) for part in [*parts, f"{name}: is not a path here", "--init_checkpoint="])

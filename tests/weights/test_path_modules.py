@@ -33,5 +33,5 @@ def test_what_is_no_module(tmp_path):
     with pytest.raises(InputError, match="holds no module for tensorflow-hub"):
         find_module(str(tmp_path), "hub_module")
     (tmp_path / "x.tar.gz").write_bytes(b"\x1f\x8b\x08 no archive")
-    with pytest.raises(InputError, match=r"is no whole \.tar\.gz"):
+    with pytest.raises(InputError, match=r"is an incomplete or damaged \.tar\.gz"):
         find_module(str(tmp_path / "x.tar.gz"), "hub_module")

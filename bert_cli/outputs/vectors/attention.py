@@ -69,7 +69,7 @@ def find_word(word: str, units: Sequence[Unit]) -> list[int]:
     if not found:
         names = list(dict.fromkeys(unit.name for unit in units))
         listed = ", ".join(map(quoted, names[:_MOST_WORDS]))
-        raise InputError(f"--attention_of={word}: is no word of the text; its words are {listed}")
+        raise InputError(f"--attention_of={word}: is not a word of the text; its words are {listed}")
     return found
 
 

@@ -32,7 +32,7 @@ class FeaturesSession(Extractor, Session):
         self._runner = self.runner(self._forward, spec.EXTRACTION)
 
     def load(self, checkpoint: CheckpointPath) -> None:
-        """See Extractor. A module that is no BERT has its own weights."""
+        """See Extractor. A module that is not a BERT has its own weights."""
         # A module's variables were made with it.
         if checkpoint.kind == HUB and isinstance(self.model, ModuleEncoder):
             return

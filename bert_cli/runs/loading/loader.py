@@ -35,7 +35,7 @@ def load_model(
 
     max_seq_length: in tokens, which the model has to have positions for; None leaves this and the
     size of the vocabulary to the caller. hub: its hub_module is the only handle from outside of the
-    model's folder that is followed. needs_bert: InputError for a module that is no BERT.
+    model's folder that is followed. needs_bert: InputError for a module that is not a BERT.
     needs_vocab: False for a run on token ids, and for a model that is converted. to_convert: a
     Hugging Face folder is read by its own config.json and tokenizer.json. InputError, naming the
     flag or file, where something is missing, damaged, or does not fit together.
@@ -108,7 +108,7 @@ def _find_paths(
 def _read_config(
     paths: ModelPaths, gelu: str, vocab_size: int | None, hub_module: str | None, needs_bert: bool
 ) -> BertConfig | ModuleConfig:
-    """The model's config; InputError where it is no BERT and `needs_bert`. A module that is no BERT
+    """The model's config; InputError where it is not a BERT and `needs_bert`. A module that is not a BERT
     takes vocab_size over.
 
     vocab_size: see read_config. hub_module: the handle that the user gave, which a config may need.

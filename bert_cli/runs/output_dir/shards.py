@@ -115,7 +115,9 @@ class ShardPlan:
         there.
         """
         inputs = find_inputs(pattern, flag)
-        refuse_if(STANDARD in inputs, f"--{flag}={pattern}: standard input is no shard; give names of files")
+        refuse_if(
+            STANDARD in inputs, f"--{flag}={pattern}: standard input cannot be split into shards; give names of files"
+        )
         number, processes = _rank(shard, distribution_strategy)
         count = len(inputs)
         shards = [Shard(path, tuple(shard_name(name, i, count) for name in names)) for i, path in enumerate(inputs)]

@@ -54,7 +54,7 @@ def build_vocabulary(
         from tensorflow_text.tools.wordpiece_vocab import wordpiece_tokenizer_learner_lib
 
         if len(counts) > _MAX_WORDS:
-            LOG.info("pieces are learnt from the %d most frequent of %d words", _MAX_WORDS, len(counts))
+            LOG.info("pieces are learned from the %d most frequent of %d words", _MAX_WORDS, len(counts))
         return wordpiece_tokenizer_learner_lib
 
     def learn(threshold: int) -> list[str]:

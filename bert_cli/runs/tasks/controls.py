@@ -124,7 +124,7 @@ def class_weights(loss: Loss, problem_type: ProblemType, labels: Sequence[str], 
     else:
         given = given_weights(loss.class_weights)
         if unknown := [name for name in given if name not in labels]:
-            raise InputError(f"--class_weights: {unknown[0]} is no label; the labels are {listed(labels)}")
+            raise InputError(f"--class_weights: {unknown[0]} is not a label; the labels are {listed(labels)}")
         weights = problem_type.label_weights(np.array([given.get(label, 1.0) for label in labels]))
     mean = (counts * weights).sum(axis=-1, keepdims=True) / counts.sum(axis=-1, keepdims=True)
     if not mean.all():

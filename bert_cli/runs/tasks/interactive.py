@@ -111,7 +111,7 @@ def answer_lines(
     name = input_name(source)
     with open_lines(source, encoding) as lines:
         texts = (line.rstrip("\r\n") for line in without_nul(lines, name))
-        empty = None if may_be_empty else f"{name}: is empty; a text a line is needed"
+        empty = None if may_be_empty else f"{name}: is empty; one text per line is needed"
         return answer_items(texts, target, answer, 1 if is_terminal(source) else CHUNK, empty)
 
 

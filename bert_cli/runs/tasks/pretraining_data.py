@@ -30,7 +30,9 @@ def find_files(patterns: str, flag: str) -> tuple[list[str], bool]:
     kinds = [path != STANDARD and is_record_file(path) for path in paths]
     if any(kinds) and not all(kinds):
         other = paths[kinds.index(False)]
-        raise InputError(f"{other}: is no TFRecord file, but {paths[kinds.index(True)]} is; give one kind to --{flag}")
+        raise InputError(
+            f"{other}: is not a TFRecord file, but {paths[kinds.index(True)]} is; give one kind to --{flag}"
+        )
     return paths, any(kinds)
 
 

@@ -53,7 +53,7 @@ def test_a_word_is_found_as_written_before_in_another_case():
     assert find_word("It", units) == [1]
     assert find_word("it", units) == [0, 2]
     assert find_word("IT", units) == [0, 1, 2]
-    with pytest.raises(InputError, match=r"--attention_of=bank: is no word of the text; its words are 'it', 'It'$"):
+    with pytest.raises(InputError, match=r"--attention_of=bank: is not a word of the text; its words are 'it', 'It'$"):
         find_word("bank", units)
 
 

@@ -115,7 +115,7 @@ def test_labels_that_do_not_exclude_each_other_have_a_pair_each():
 @pytest.mark.parametrize(
     ("text", "kind", "parts"),
     [
-        ("d=2", "single_label", ("d is no label", "a, b, c")),
+        ("d=2", "single_label", ("d is not a label", "a, b, c")),
         ("a=0,b=0", "single_label", ("nothing to train on",)),
         ("balanced", "regression", ("--class_weights", "number")),
         ("balanced", "multiple_choice", ("--class_weights", "endings")),
