@@ -45,7 +45,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 
 
 def _check_target(path: str, folders: tuple[str, ...]) -> None:
-    """InputError where the page cannot be written, or would be written over what is no page of ours."""
+    """InputError where the page cannot be written, or would replace a file that is not our page."""
     for folder in folders:
         if files.real(os.path.dirname(path) or ".") == files.real(folder):
             raise InputError(

@@ -28,7 +28,7 @@ INSTEAD = {
     r"number any more": "NaN",
     r"the surest": "sorted by confidence",
     r"(a|one) (text|object|line|sentence|word) a (line|row)": "one text per line",
-    r"is no (whole|layer|label|encoder|BERT|table|object|list|page|word|shard)": "is not a …, is incomplete",
+    r"(?<!there )is no (whole|layer|label|encoder|BERT|table|object|list|page|word|shard)": "is not a …, is incomplete",
     r"learnt|spoilt|whilst": "learned; damaged; while",
     r"a blank(?! (line|cell|row|file))": "a space; for [MASK]: a mask",
 }
