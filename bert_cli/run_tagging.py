@@ -6,7 +6,9 @@ or train.jsonl of data_dir, scores the entities of dev.txt as conlleval does, ta
     model.ckpt-N            the weights after N steps, in Google's format
     eval_results.txt        the scores of the dev file
     test_predictions.txt    the test file with one more column
-    test_predictions.jsonl  with a test.jsonl, its objects with their tags
+    test_predictions.jsonl  with JSON lines, the same with tags or spans
+    test_predictions.json   with tasks of Label Studio, the same
+    test_predictions        with documents of brat, a directory of them
     run_report.json         all figures of the last run
     report.html             a page to look at; bert-report makes it again
     history.jsonl           losses and metrics over the steps
@@ -14,8 +16,9 @@ or train.jsonl of data_dir, scores the entities of dev.txt as conlleval does, ta
     eval_examples.jsonl     rows of the evaluation, for that page
     labels.txt, vocab.txt, bert_config.json, flags.txt, run.json, checkpoint
 
-Later runs need only the directory. --text prints each word of a new text with its tag, and the entities with their
-character offsets as JSON; --input_file does so line by line.
+--train_file, --dev_file and --test_file also take texts with spans: exports of doccano, Label Studio, Prodigy and
+spaCy, and documents of brat. Later runs need only the directory. --text prints each word of a new text with its tag, and
+the entities with their character offsets as JSON; --input_file does so line by line.
 
 Examples:
 

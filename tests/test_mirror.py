@@ -115,6 +115,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/tasks/squad_interactive.py": "commands/test_squad_answers.py",
     "runs/tasks/tagging.py": "commands/test_tag.py",
     "runs/tasks/tagging_data.py": "commands/test_tag_predictions.py",
+    "runs/tasks/tagging_files.py": "commands/test_tag_annotations.py",
     "runtime/process.py": "commands/test_log.py",
     "runtime/processor.py": "commands/test_engines.py",
     "settings/classification.py": "commands/test_classify_errors.py",

@@ -17,7 +17,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # What every room may use.
 GROUND = {"base", "runtime", "package"}
-DATA = {"problem_types", "flags", "settings", "text", "examples", "features", "records"}
+DATA = {"problem_types", "flags", "settings", "text", "examples", "examples.annotations", "features", "records"}
 NETWORK = {"model", "onnx", "engines", "weights", "heads", "training", "training.optimizers"}
 ANSWERS = {"metrics", "outputs", "outputs.vectors"}
 _TASKS = DATA | NETWORK | ANSWERS | {"corpus", "runs.output_dir", "runs.loading", "runs.engine", "runs.preparation"}
@@ -36,6 +36,7 @@ MAY_IMPORT = {
     "settings": {"flags", "problem_types", "engines"},
     "text": {"settings"},
     "examples": {"settings", "text", "problem_types"},
+    "examples.annotations": {"settings", "text", "examples"},
     "features": {"settings", "text", "examples", "problem_types"},
     "records": set(),
     "corpus": DATA - {"problem_types"},

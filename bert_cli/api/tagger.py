@@ -15,7 +15,7 @@ from bert_cli.api.arguments import named_arguments
 from bert_cli.api.tables import is_path
 from bert_cli.base.errors import InputError
 from bert_cli.examples.tag_schemes import from_bio
-from bert_cli.examples.tagging import TaggingExample, TaggingFile
+from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import text_example
 from bert_cli.outputs.tagging import TagPrediction, example_entities
 from bert_cli.runs.engine.predictor import Predictor
@@ -148,4 +148,4 @@ def _sentences(name: str, data: Sequence[tuple[Sequence[str], Sequence[str]]]) -
         examples.append(TaggingExample(parts[0], parts[1], number))
     if not any(example.words for example in examples):
         raise InputError(f"{name}: holds no words; a list of sentences, each (words, tags), is needed")
-    return TaggingFile(name, (), tuple(examples), is_json=True)
+    return TaggingFile(name, (), tuple(examples), WORDS)

@@ -107,7 +107,7 @@ def entities(tags: Sequence[str], scheme: str = "BIO") -> list[Entity]:
     return found
 
 
-def _tags_of(length: int, found: Iterable[Entity], scheme: str) -> tuple[str, ...]:
+def tags_of(length: int, found: Iterable[Entity], scheme: str = "BIO") -> tuple[str, ...]:
     """Tags for entities that do not overlap, in order, among `length` words."""
     tags = [OUTSIDE] * length
     before = Entity("", -1, -1)
@@ -131,14 +131,14 @@ def to_bio(tags: Sequence[str], scheme: str) -> tuple[str, ...]:
     """The same entities in BIO, in which each begins with B-; tags of another scheme are read by
     `entities`.
     """
-    return _tags_of(len(tags), entities(tags, scheme), "BIO")
+    return tags_of(len(tags), entities(tags, scheme), "BIO")
 
 
 def from_bio(tags: Sequence[str], scheme: str) -> tuple[str, ...]:
     """Tags in BIO written in another scheme. For BIO they stay as they are, with an I- that follows
     no B- too.
     """
-    return tuple(tags) if scheme == "BIO" else _tags_of(len(tags), entities(tags), scheme)
+    return tuple(tags) if scheme == "BIO" else tags_of(len(tags), entities(tags), scheme)
 
 
 def label_list(sequences: Iterable[Sequence[str]]) -> tuple[str, ...]:

@@ -24,16 +24,21 @@ from bert_cli.examples.tag_schemes import detect_scheme, tag_problem, to_bio
 
 # A line between documents in the data of CoNLL-2003, which looks like a word with a tag.
 DOCUMENT_START = "-DOCSTART-"
+# Formats of files of words and tags; examples.annotations has the formats of texts with spans.
+COLUMNS, WORDS = "columns", "words and tags in JSON lines"
 
 
 @dataclass(frozen=True)
 class TaggingExample:
-    """One sentence. `line`: 1-based, of its first word; word i of a file of columns is in line
-    `line + i`.
+    """One sentence, or one text. `line`: 1-based, of its first word; word i of a file of columns is
+    in line `line + i`.
 
     tags    as many as words; None where the file has none
     text    the plain text that the words are of; None for words that came as such
     starts  offset of each word in `text`, in characters
+    name    what the file calls it: an id of Label Studio, a document of brat; "": its line
+    path    of its own file, where the data is a directory
+    lines   1-based line of each word in `path`
     """
 
     words: tuple[str, ...]
@@ -41,30 +46,50 @@ class TaggingExample:
     line: int
     text: str | None = None
     starts: tuple[int, ...] = ()
+    name: str = ""
+    path: str = ""
+    lines: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class TaggingFile:
-    """A file as read. `lines`: all of them, without their `\\n`; writers put the predictions next
-    to them.
+    """A file as read.
+
+    lines     all of them, without their `\\n`, and of brat the text of each document; writers put
+              the predictions next to them
+    format    COLUMNS, WORDS, or one of examples.annotations
+    is_utf16  offsets of spans count UTF-16 code units, as JavaScript does, not characters
     """
 
     path: str
     lines: tuple[str, ...]
     examples: tuple[TaggingExample, ...]
-    is_json: bool = False
+    format: str = COLUMNS
+    is_utf16: bool = False
+
+    @property
+    def has_spans(self) -> bool:
+        """True for texts with spans, whose tags are in BIO already."""
+        return self.format not in (COLUMNS, WORDS)
 
     @property
     def tags(self) -> list[tuple[str, ...]]:
-        """The lines of each example; ValueError for a file that was read without."""
+        """The tags of each example that has some; ValueError for a file that was read without."""
         found = [example.tags for example in self.examples if example.tags is not None]
-        if len(found) < len(self.examples):
+        if self.examples and not found:
             raise ValueError(f"{self.path} was read without tags")
         return found
 
     def line_of(self, example: TaggingExample, word: int) -> int:
         """1-based line of a word of an example."""
-        return example.line if self.is_json else example.line + word
+        if example.lines:
+            return example.lines[word]
+        return example.line + word if self.format == COLUMNS else example.line
+
+    def place(self, example: TaggingExample, word: int) -> str:
+        """File and line of a word of an example, for messages."""
+        task = f" (task {example.name})" if example.name and not example.path else ""
+        return f"{example.path or self.path}:{self.line_of(example, word)}{task}"
 
 
 def read_tagging_file(
@@ -174,7 +199,7 @@ def read_json_lines(path: str, with_tags: bool = True, encoding: str = UTF_8) ->
     examples = [_json_example(path, number, line, with_tags) for number, line in enumerate(lines, 1) if line.strip()]
     if not examples:
         raise InputError(f'{path}: is empty; lines such as {{"words": ["Anna"], "tags": ["B-PER"]}} are needed')
-    return TaggingFile(path, tuple(lines), tuple(examples), is_json=True)
+    return TaggingFile(path, tuple(lines), tuple(examples), WORDS)
 
 
 def _json_example(path: str, number: int, line: str, with_tags: bool) -> TaggingExample:
@@ -242,5 +267,4 @@ def _check_tags(file: TaggingFile, problem_of: Callable[[str], str], advice: str
         if tag in problems
     )
     bad = [tag for tag in counts.elements() if tag in problems]
-    line = file.line_of(example, word)
-    raise InputError(f"{file.path}:{line}: {problems[first]}{more(bad)}; {advice}")
+    raise InputError(f"{file.place(example, word)}: {problems[first]}{more(bad)}; {advice}")

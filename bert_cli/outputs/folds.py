@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bert_cli.examples.tag_schemes import from_bio
-from bert_cli.examples.tagging import TaggingFile
+from bert_cli.examples.tagging import TaggingExample, TaggingFile
 from bert_cli.outputs.classification import Texts, text_columns, write_table
 from bert_cli.outputs.tagging import TagPrediction
 from bert_cli.problem_types.columns import Column
@@ -69,8 +69,8 @@ def suspected_words(
 def write_tagging_folds(
     path: str, file: TaggingFile, folds: np.ndarray, predictions: Sequence[TagPrediction], scheme: str
 ) -> None:
-    """write_folds for the sentences of a file: id is the line of the first word; the tags of a
-    sentence are in one cell.
+    """write_folds for the sentences of a file: id is the name or the line of the first word; the tags
+    of a sentence are in one cell.
 
     predictions: of each sentence; the tags of the file are in BIO, and are written in `scheme`.
     """
@@ -79,7 +79,11 @@ def write_tagging_folds(
         [" ".join(from_bio(tags, scheme)) for tags in every]
         for every in (file.tags, [prediction.tags for prediction in predictions])
     )
-    write_folds(path, [str(example.line) for example in file.examples], folds, given, {"predicted": predicted}, texts)
+    write_folds(path, [_id(example) for example in file.examples], folds, given, {"predicted": predicted}, texts)
+
+
+def _id(example: TaggingExample) -> str:
+    return example.name or str(example.line)
 
 
 def write_suspects_of_words(
@@ -88,7 +92,7 @@ def write_suspects_of_words(
     """Write suspects.tsv for tags, a line for each word in doubt; returns their number. See
     `suspected_words`.
 
-    Columns: id (the line of the sentence's first word), place (of the word in its sentence, from
+    Columns: id (the name of the sentence, or the line of its first word), place (of the word in its sentence, from
     1), line (of the word), given (the tag of the data), predicted, probability (of the given tag),
     word, text (the sentence).
     """
@@ -96,7 +100,7 @@ def write_suspects_of_words(
     words = suspected_words(given, predictions, labels)
     sentences = [examples[each.sentence] for each in words]
     columns: dict[str, Column] = {
-        "id": [str(example.line) for example in sentences],
+        "id": [_id(example) for example in sentences],
         "place": [str(each.word + 1) for each in words],
         "line": [str(file.line_of(example, each.word)) for example, each in zip(sentences, words, strict=True)],
         "given": [from_bio(given[each.sentence], scheme)[each.word] for each in words],

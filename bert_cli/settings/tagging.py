@@ -23,6 +23,10 @@ from bert_cli.settings.groups import (
 from bert_cli.settings.training import FineTuning, Sweep, Training, TrainingSettings
 
 TAG_SCHEMES = ("BIO", "IOB1", "BIOES", "IO")
+# Formats of JSON lines of texts with spans; examples.annotations.json_lines has their keys.
+SPAN_FORMATS = DOCCANO, DOCCANO_LABELS, DOCCANO_RELATIONS, PRODIGY, SPACY = (
+    "doccano", "doccano_labels", "doccano_relations", "prodigy", "spacy",
+)  # fmt: skip
 
 
 def window_stride(doc_stride: int | None, max_seq_length: int) -> int:
@@ -39,7 +43,14 @@ class Tagging(FlagGroup, heading="Data"):
         "auto", "tagging scheme of the entities; auto: detected", choices=("auto", *TAG_SCHEMES)
     )
     test_tags: str = option(
-        "auto", "whether the test file has tags; auto: if it has more than one column", choices=("auto", "yes", "no")
+        "auto",
+        "whether the test file has tags; auto: if it has more than one column, or annotations",
+        choices=("auto", "yes", "no"),
+    )
+    span_format: str = remembered(
+        "auto",
+        f"format of the predictions for JSON lines of texts without spans; auto: as of the training file, else {PRODIGY}",
+        choices=("auto", *SPAN_FORMATS),
     )
     label_all_pieces: bool = deciding(
         False, "train on all word pieces of a word, not only the first; predictions use the first", remembered=True
@@ -75,7 +86,8 @@ class TagSettings(TrainingSettings):
         DataFiles,
         {
             "data_dir": "directory with train, dev and test, each .txt (columns) or .jsonl",
-            "train_file": "training file, instead of data_dir's",
+            "train_file": "training file, instead of data_dir's; or an export of doccano, Label Studio, Prodigy or spaCy, "
+            "or a directory of brat",
         },
         only=("data_dir", "train_file", "dev_file", "test_file"),
         data_dir="data/tagging",

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.tagging import (
+    COLUMNS,
+    WORDS,
     TaggingExample,
     check_labels,
     read_columns,
@@ -49,7 +51,7 @@ def test_four_columns_between_blanks(tmp_path):
     file = read_columns(path)
     assert sentences(file) == [(("EU", "rejects"), ("I-ORG", "O"), 3), (("Peter",), ("I-PER",), 6)]
     assert "\n".join(file.lines) == CONLL
-    assert (file.path, file.is_json) == (path, False)
+    assert (file.path, file.format) == (path, COLUMNS)
     assert [example.tags for example in read_columns(path, tag_column=2).examples] == [("I-NP", "I-VP"), ("I-NP",)]
     assert read_columns(path, word_column=-3, tag_column=0).examples[0].words == ("NNP", "VBZ")
     assert sentences(read_columns(path, tag_column=None))[1] == (("Peter",), None, 6)
@@ -123,12 +125,12 @@ def test_json_lines(tmp_path):
     )
     file = read_tagging_file(path)
     assert sentences(file) == [(("Anna", "left"), ("B-PER", "O"), 1), ((), (), 3)]
-    assert file.is_json
+    assert file.format == WORDS
     assert sentences(read_tagging_file(path, tag_column=None))[0] == (("Anna", "left"), None, 1)
 
 
 def test_other_endings_are_columns(tmp_path):
-    assert not read_tagging_file(write(tmp_path, "a\tO\n", "train.conll")).is_json
+    assert read_tagging_file(write(tmp_path, "a\tO\n", "train.conll")).format == COLUMNS
 
 
 FORM = 'expected {"words": [texts that are not empty]}, found '

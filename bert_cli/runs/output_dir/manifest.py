@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import parse_json, read_json_object
 from bert_cli.base.lines import read_text
 from bert_cli.base.log import LOG
@@ -162,12 +162,24 @@ def read_report(folder: str) -> dict | None:
 
 
 def listed_names(values: dict, otherwise: Iterable[str]) -> set[str]:
-    """The files that a manifest or report lists; a name that leads out of the folder is none of
-    ours.
+    """The files that a manifest or report lists, `name` or `folder/name`; a name that leads out of
+    the folder is none of ours.
     """
     names = values.get(FILES, list(otherwise))
     names = names if isinstance(names, list) else []
-    return {name for name in names if isinstance(name, str) and name == os.path.basename(name)}
+    return {name for name in names if isinstance(name, str) and is_within(name)}
+
+
+def is_within(name: str) -> bool:
+    """Whether it names a file of a run's folder, or of a folder in it."""
+    parts = name.split("/")
+    return len(parts) <= 2 and all(part == os.path.basename(part) and part not in ("", ".", "..") for part in parts)
+
+
+def present_names(folder: str, names: Iterable[str]) -> set[str]:
+    """What lies in the folder, and which of these files lie in folders of it."""
+    inner = {name for name in map(str, names) if "/" in name and files.exists(os.path.join(folder, name))}
+    return {*files.list_directory(folder), *inner}
 
 
 def owned_names(folder: str) -> set[str]:
@@ -213,7 +225,11 @@ def check_ours(folder: str, names: Iterable[str]) -> None:
     wrote.
     """
     owned = owned_names(folder)
-    present = set(files.list_directory(folder))
+    names = tuple(names)
+    present = present_names(folder, names)
+    for inner in {os.path.dirname(name) for name in names} & present:
+        path = os.path.join(folder, inner)
+        refuse_if(not files.is_directory(path), f"{path}: is a file, a directory is needed; use another --output_dir")
     for name in names:
         path = os.path.join(folder, name)
         # A folder under the name of a file is nobody's: what lies in it was never listed.

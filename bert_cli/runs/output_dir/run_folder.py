@@ -175,7 +175,8 @@ def clear(folder: str) -> None:
     owned = run_json.owned_names(folder)
     is_run = MANIFEST in owned
     is_checkpoint = best_checkpoint.CHECKPOINT_FILE.fullmatch
-    ours = [name for name in files.list_directory(folder) if name in owned or (is_run and is_checkpoint(name))]
+    present = run_json.present_names(folder, owned)
+    ours = [name for name in sorted(present) if name in owned or (is_run and is_checkpoint(name))]
     # Checkpoints first and the manifest last: what is left if this is stopped is still known as a
     # folder of ours.
     for name in sorted(ours, key=lambda name: (name == MANIFEST, name != STATE and not is_checkpoint(name))):
@@ -184,6 +185,10 @@ def clear(folder: str) -> None:
             files.remove(path)
         elif name == BEST:
             best_checkpoint.remove(folder)
+    for inner in sorted({os.path.dirname(name) for name in ours} - {""}):
+        path = os.path.join(folder, inner)
+        if not files.is_remote(path) and not os.listdir(path):
+            os.rmdir(path)
 
 
 def check_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
@@ -232,7 +237,7 @@ def drop_unwritten(folder: str) -> None:
     listed = manifest.get(run_json.FILES)
     if not isinstance(listed, list):
         return
-    present = set(files.list_directory(folder))
+    present = run_json.present_names(folder, listed)
     written = [name for name in listed if name in present]
     if written != listed:
         write_json(os.path.join(folder, MANIFEST), manifest | {run_json.FILES: written})

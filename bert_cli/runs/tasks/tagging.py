@@ -16,12 +16,14 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import TAGGER, HeadSpec
 from bert_cli.base.log import LOG, RESULT
+from bert_cli.base.names import TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.tag_schemes import from_bio
-from bert_cli.examples.tagging import TaggingExample, TaggingFile
+from bert_cli.examples.tagging import COLUMNS, WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import text_example
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.tagging import NOTHING, TaggingFeatures, tagging_features
 from bert_cli.metrics.tagging import eval_results, format_scores
+from bert_cli.outputs.annotations import write_annotations
 from bert_cli.outputs.eval_examples import EvalExamples, tagging_examples
 from bert_cli.outputs.tagging import (
     TagPrediction,
@@ -90,6 +92,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
             "train_examples": len(features),
         }
         found = {"do_lower_case": lower, "tag_scheme": data.scheme, "layers": ",".join(map(str, data.layers))}
+        found |= {"span_format": data.span_format} if data.span_format else {}
         weights = controls.class_weights(self.settings.loss, SINGLE_LABEL, data.labels, labelled)
         values = {"decided": decided, "found": found, "labels": data.labels, "class_weights": weights}
         return self.fine_tuning_plan(len(features), len(features), **values)
@@ -138,9 +141,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
         return Evaluation(results, lines, report, examples, predictions)
 
     def predict(self, predictor: Predictor, data: TaggingDataset, evaluation: Evaluation | None) -> dict[str, Any]:
-        """Write test_predictions.txt, or .jsonl for JSON lines, and score them where the test file
-        has tags.
-        """
+        """Write the predictions in the format of the test file, and score them where it has tags."""
         split = data.splits["test"]
         batch_size = self.settings.inference.predict_batch_size
         predictions, rate = self._tag(predictor, data, split, batch_size, "predicting")
@@ -150,10 +151,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
             for line in ("***** Test results *****", *lines):
                 LOG.log(RESULT, line)
         if predictor.is_chief:
-            is_json = split.file.is_json
-            path = os.path.join(self.settings.phases.output_dir, data.prediction_files[is_json])
-            write = write_json_lines if is_json else write_columns
-            write(path, split.file, [prediction.tags for prediction in predictions], data.scheme)
+            path = _write(self.settings.phases.output_dir, split.file, predictions, data.scheme)
             LOG.info("wrote %s: %d sentences", path, len(predictions))
         return report
 
@@ -187,9 +185,24 @@ def tag_examples(
     return predict_tags(features, windows, data.labels, inference.decoding)
 
 
+def _write(folder: str, file: TaggingFile, predictions: list[TagPrediction], scheme: str) -> str:
+    """Write the predictions for a file in its format; returns the path."""
+    if file.has_spans:
+        return write_annotations(folder, file, predictions)
+    name, write = {COLUMNS: (TEST_PREDICTIONS, write_columns), WORDS: (TEST_PREDICTIONS_JSON, write_json_lines)}[
+        file.format
+    ]
+    path = os.path.join(folder, name)
+    write(path, file, [prediction.tags for prediction in predictions], scheme)
+    return path
+
+
 def _scores(split: Split, predictions: list[TagPrediction]) -> tuple[dict, list[str]]:
-    """The entries of eval_results.txt, and the table for the log."""
-    scores = score_tags(split.file.tags, [prediction.tags for prediction in predictions])
+    """The entries of eval_results.txt, and the table for the log; texts that are not annotated have
+    no scores.
+    """
+    tagged = zip(split.file.examples, predictions, strict=True)
+    scores = score_tags(split.file.tags, [found.tags for example, found in tagged if example.tags is not None])
     return eval_results(scores), [f"  {line}" for line in format_scores(scores)]
 
 

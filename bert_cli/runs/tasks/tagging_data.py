@@ -11,28 +11,26 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import EMBEDDING
-from bert_cli.base.json_files import parse_json
 from bert_cli.base.log import EXAMPLES, LOG
 from bert_cli.base.names import LABELS, OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.tag_schemes import entities, label_list, tag_problem
-from bert_cli.examples.tagging import TaggingFile, check_labels, read_tagging_file, split_columns, with_bio_tags
+from bert_cli.examples.tagging import TaggingFile, with_bio_tags
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.tagging import TaggingFeatures, format_features, tagging_features
 from bert_cli.metrics.tagging import known_results
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.outputs.annotations import annotation_files
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.folds import write_suspects_of_words, write_tagging_folds
 from bert_cli.runs.loading.bundle import AnyModel, read_labels
 from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation
-from bert_cli.settings.tagging import Tagging, TagSettings, window_stride
+from bert_cli.runs.tasks.tagging_files import check_split_labels, find_file, read_split
+from bert_cli.settings.tagging import PRODIGY, SPAN_FORMATS, TagSettings, window_stride
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath
-
-_ENDINGS = (".txt", ".jsonl")
 
 
 class Split(NamedTuple):
@@ -60,7 +58,9 @@ class TaggingDataset(DivisibleDataset):
 
     @property
     def prediction_files(self) -> tuple[str, ...]:
-        return TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
+        test = self.splits.get("test")
+        spans = annotation_files(test.file) if test and test.file.has_spans else ()
+        return tuple(dict.fromkeys((TEST_PREDICTIONS, TEST_PREDICTIONS_JSON, *spans)))
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -82,6 +82,12 @@ class TaggingDataset(DivisibleDataset):
         count = EXAMPLES if is_verbose else 1
         for split in list(self.splits.values())[: None if is_verbose else 1]:
             yield from format_features(split.features, self.labels, self.tokenizer, count)
+
+    @property
+    def span_format(self) -> str | None:
+        """Of the training file, where it is JSON lines with spans."""
+        name = self.splits["train"].file.format
+        return name if name in SPAN_FORMATS else None
 
     def facts(self) -> dict[str, Any]:
         return {"labels": list(self.labels), "tag_scheme": self.scheme}
@@ -107,38 +113,6 @@ class TaggingDataset(DivisibleDataset):
         predictions = [next(found[fold]) for fold in folds.tolist()]
         write_tagging_folds(paths[0], file, folds, predictions, self.scheme)
         return write_suspects_of_words(paths[1], file, predictions, self.labels, self.scheme)
-
-
-def find_file(given: str | None, data_dir: str, split: str) -> str:
-    """What --<split>_file names, else the file of `data_dir` with the split's name. InputError
-    unless there is one.
-    """
-    if given:
-        files.check_readable(given, f"{split}_file")
-        return given
-    paths = [os.path.join(data_dir, split + ending) for ending in _ENDINGS]
-    found = [path for path in paths if files.exists(path)]
-    if not found:
-        raise InputError(f"{paths[0]}: no such file, nor {split}.jsonl; check --data_dir, or give --{split}_file")
-    if len(found) > 1:
-        raise InputError(f"{data_dir}: holds {split}.txt and {split}.jsonl; name one of them with --{split}_file")
-    files.check_readable(found[0], "data_dir")
-    return found[0]
-
-
-def _has_tags(path: str, word_column: int, encoding: str) -> bool:
-    """False for a file of one column, and for JSON lines none of which has "tags"."""
-    file = read_tagging_file(path, word_column, None, encoding)
-    if file.is_json:
-        return any("tags" in parse_json(file.lines[example.line - 1], path, example.line) for example in file.examples)
-    return len(split_columns(file.lines[file.examples[0].line - 1].rstrip("\r"))) > 1
-
-
-def _read_test(path: str, task: Tagging, scheme: str | None, encoding: str) -> tuple[TaggingFile, str | None, bool]:
-    has_tags = task.test_tags == "yes" or (task.test_tags == "auto" and _has_tags(path, task.word_column, encoding))
-    if not has_tags:
-        return read_tagging_file(path, task.word_column, None, encoding), scheme, False
-    return *with_bio_tags(read_tagging_file(path, task.word_column, task.tag_column, encoding), scheme), True
 
 
 def trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
@@ -179,18 +153,20 @@ def read_data(
     scheme = None if task.tag_scheme == "auto" else task.tag_scheme
     labels = () if phases.do_train else trained_labels(model.required_checkpoint)
     splits = {}
+    span_format = PRODIGY if task.span_format == "auto" else task.span_format
     for split, path in paths.items():
-        has_tags = True
-        if split == "test":
-            file, scheme, has_tags = _read_test(path, task, scheme, encoding)
+        if split in tables:
+            file, scheme = with_bio_tags(tables[split], scheme)
+            has_tags = True
         else:
-            file = tables.get(split) or read_tagging_file(path, task.word_column, task.tag_column, encoding)
-            file, scheme = with_bio_tags(file, scheme)
+            file, scheme, has_tags = read_split(split, path, task, scheme, encoding, span_format)
+        if file.format in SPAN_FORMATS and task.span_format == "auto":
+            span_format = file.format
         if not labels:
             labels = label_list(file.tags)
             if labels == (OUTSIDE,):
                 raise InputError(f"{path}: every tag is {OUTSIDE}, so there is nothing to learn; check --tag_column")
-        _check_labels(file, labels, split)
+        check_split_labels(file, labels, split)
         all_pieces = task.label_all_pieces and split == "train"
         length, stride = (
             settings.encoding.max_seq_length,
@@ -203,14 +179,6 @@ def read_data(
     scheme = scheme or "BIO"
     LOG.info("labels: %s (tags of the files: %s)", ", ".join(labels), scheme)
     return TaggingDataset(labels, scheme, model_layers(settings, model), model.tokenizer, splits)
-
-
-def _check_labels(file: TaggingFile, labels: tuple[str, ...], split: str) -> None:
-    try:
-        check_labels(file, labels)
-    except InputError as error:
-        hint = "; --test_tags=no for a file without tags" if split == "test" else ""
-        raise InputError(f"{error}{hint}") from None
 
 
 def describe(split: str, file: TaggingFile, features: TaggingFeatures, has_tags: bool) -> list[str]:

@@ -27,10 +27,14 @@ def test_a_report_of_somebody_else(tmp_path, values):
 
 
 def test_what_manifest_and_report_list(tmp_path):
-    write(tmp_path, "run.json", {"config": {}, "files": ["flags.txt", "../outside", 7]})
+    write(
+        tmp_path,
+        "run.json",
+        {"config": {}, "files": ["flags.txt", "../outside", 7, "in/a", "in/..", "a/b/c", "/a", "in/"]},
+    )
     write(tmp_path, "run_report.json", {"total_seconds": 1.0, "files": ["predictions.tsv"]})
     assert owned_names(str(tmp_path)) == {
-        "flags.txt", "run.json", "checkpoint", "predictions.tsv", "run_report.json",
+        "flags.txt", "run.json", "checkpoint", "predictions.tsv", "run_report.json", "in/a",
     }  # fmt: skip
 
 
@@ -56,3 +60,16 @@ def test_a_folder_in_place_of_a_file(tmp_path):
     (tmp_path / "flags.txt").mkdir()
     with pytest.raises(InputError, match=r"flags\.txt: would be written over"):
         check_ours(str(tmp_path), ["flags.txt"])
+
+
+def test_files_in_a_folder(tmp_path):
+    write(tmp_path, "run.json", {"config": {}, "files": ["found/a.ann"]})
+    (tmp_path / "found").mkdir()
+    for name in ("a.ann", "b.ann"):
+        write(tmp_path / "found", name, "x")
+    check_ours(str(tmp_path), ["found/a.ann", "found/c.ann"])
+    with pytest.raises(InputError, match=r"found/b\.ann: would be written over"):
+        check_ours(str(tmp_path), ["found/b.ann"])
+    write(tmp_path, "other", "x")
+    with pytest.raises(InputError, match=r"other: is a file, a directory is needed; use another --output_dir"):
+        check_ours(str(tmp_path), ["other/a.ann"])

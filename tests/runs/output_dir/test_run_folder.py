@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.runs.output_dir.run_folder import begin, check_results, find_state, remove_leftovers, write_report
+from bert_cli.runs.output_dir.run_folder import (
+    begin,
+    check_results,
+    clear,
+    drop_unwritten,
+    find_state,
+    remove_leftovers,
+    write_report,
+)
 from bert_cli.weights.checkpoint import write_tf1
 
 MINE = "mine"
@@ -43,6 +51,25 @@ OTHERS = [
     "flags.txt", "eval_results.txt", "run_report.json", "test_results.tsv", "predictions.tsv", "checkpoint",
     "model.ckpt-77.index", "model.ckpt-77.data-00000-of-00001", "vocab.txt", "labels.txt", "bert_config.json",
 ]  # fmt: skip
+
+
+def test_files_in_a_folder_of_the_run(start):
+    """A new run removes those that a run has listed, and the folder where nothing else is in it."""
+    names = ("found/a.ann", "found/b.ann")
+    folder = start(*names)
+    assert json.loads((folder / "run.json").read_text())["files"][-2:] == list(names)
+    for others in (["notes.txt"], []):
+        (folder / "found").mkdir(exist_ok=True)
+        for name in ("a.ann", "notes.txt"):
+            (folder / "found" / name).write_text(MINE)
+        if not others:
+            (folder / "found" / "notes.txt").unlink()
+        drop_unwritten(str(folder))
+        assert json.loads((folder / "run.json").read_text())["files"][-1] == "found/a.ann"
+        clear(str(folder))
+        assert [path.name for path in folder.rglob("*") if path.is_file()] == others
+        start(*names)
+    assert not (folder / "found").exists()
 
 
 @pytest.mark.parametrize("overwrite", [False, True])

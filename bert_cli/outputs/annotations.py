@@ -1,0 +1,155 @@
+"""Predicted entities of texts -> the files that annotation tools import, in the format that was read."""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from bert_cli.base import files
+from bert_cli.base.json_files import parse_json
+from bert_cli.base.names import TEST_PREDICTIONS_DOCUMENTS, TEST_PREDICTIONS_JSON, TEST_PREDICTIONS_TASKS
+from bert_cli.base.writing import atomic_write
+from bert_cli.examples.annotations import label_studio
+from bert_cli.examples.annotations.json_lines import FORMATS
+from bert_cli.examples.annotations.reading import BRAT, LABEL_STUDIO
+from bert_cli.examples.annotations.spans import utf16_length
+from bert_cli.examples.tagging import TaggingFile
+from bert_cli.outputs.tagging import TagPrediction, example_entities
+from bert_cli.settings.tagging import DOCCANO_RELATIONS, PRODIGY
+
+# What ends a line for brat, which reads with str.splitlines.
+_LINE_ENDS = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
+_MODEL = "bert-tag"  # which Label Studio shows next to a prediction
+
+
+def annotation_files(file: TaggingFile) -> tuple[str, ...]:
+    """Names of the files that write_annotations makes of a file, below the directory of the run."""
+    if file.format == BRAT:
+        names = [f"{TEST_PREDICTIONS_DOCUMENTS}/{example.name}" for example in file.examples]
+        return tuple(f"{name}{ending}" for name in names for ending in (".txt", ".ann"))
+    return (TEST_PREDICTIONS_TASKS if file.format == LABEL_STUDIO else TEST_PREDICTIONS_JSON,)
+
+
+def write_annotations(folder: str, file: TaggingFile, predictions: Sequence[TagPrediction]) -> str:
+    """Write the texts with the predicted spans in place of their own; returns the path.
+
+    Offsets count what the offsets of the file count: characters, or UTF-16 code units. Other members of a record
+    are kept, without what is about the spans of an annotator.
+    """
+    found = [
+        _entities(example_entities(example, prediction), file.is_utf16)
+        for example, prediction in zip(file.examples, predictions, strict=True)
+    ]
+    if file.format == BRAT:
+        return _write_documents(folder, file, found)
+    path = os.path.join(folder, annotation_files(file)[0])
+    with atomic_write(path) as out:
+        if file.format == LABEL_STUDIO:
+            out.write(json.dumps(_tasks(file, found, predictions), ensure_ascii=False, indent=2) + "\n")
+        else:
+            out.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in _records(file, found))
+    return path
+
+
+def _entities(answer: dict[str, Any], is_utf16: bool) -> list[dict[str, Any]]:
+    """Entities as example_entities has them, with offsets in the unit of the file."""
+    found = answer["entities"]
+    if is_utf16:
+        for entity in found:
+            entity["start"] = utf16_length(answer["text"][: entity["start"]])
+            entity["end"] = entity["start"] + utf16_length(entity["text"])
+    return found
+
+
+def _records(file: TaggingFile, found: Sequence[list[dict]]) -> Iterator[dict[str, Any]]:
+    key, names, _ = FORMATS[file.format]
+    number = 0
+    for example, entities in zip(file.examples, found, strict=True):
+        record = parse_json(file.lines[example.line - 1], file.path, example.line)
+        triples = [(entity["start"], entity["end"], entity["type"]) for entity in entities]
+        spans: list[Any] = [dict(zip(names, each, strict=True)) for each in triples] if names else triples
+        if "relations" in record:  # between spans of the annotator
+            record["relations"] = []
+        if file.format == PRODIGY:
+            _number_tokens(spans, record.get("tokens"))
+            # Prodigy leaves out a task whose hash it knows, and takes an answer for a person's.
+            for about_spans in ("_task_hash", "answer"):
+                record.pop(about_spans, None)
+        elif file.format == DOCCANO_RELATIONS:
+            spans = [{"id": number + place, **span} for place, span in enumerate(spans, 1)]
+            number += len(spans)
+        record[key] = spans
+        yield record
+
+
+def _number_tokens(spans: Sequence[dict], tokens: Any) -> None:
+    """Add the tokens that a span begins and ends with, where Prodigy has split the text at the same
+    places.
+    """
+    known = [token for token in tokens or () if isinstance(token, dict)]
+    first = {token.get("start"): token.get("id") for token in known}
+    last = {token.get("end"): token.get("id") for token in known}
+    for span in spans:
+        if span["start"] in first and span["end"] in last:
+            span |= {"token_start": first[span["start"]], "token_end": last[span["end"]]}
+
+
+def _tasks(file: TaggingFile, found: Sequence[list[dict]], predictions: Sequence[TagPrediction]) -> list[dict]:
+    """The tasks with `predictions`, which Label Studio shows to annotators; annotations stay."""
+    tasks = parse_json("\n".join(file.lines), file.path)
+    region = next((region for task in tasks for region in label_studio.regions(task)), {})
+    # As in Label Studio's own template for named entities, where nothing is annotated.
+    names = {key: region.get(key, name) for key, name in (("from_name", "label"), ("to_name", "text"))}
+    for task, entities, prediction in zip(tasks, found, predictions, strict=True):
+        result = [
+            {
+                "id": f"{place}",
+                **names,
+                "type": "labels",
+                "value": {key: entity[key] for key in ("start", "end", "text")} | {"labels": [entity["type"]]},
+                "score": entity["score"],
+            }
+            for place, entity in enumerate(entities, 1)
+        ]
+        known = prediction.probabilities[~np.isnan(prediction.probabilities)]
+        score = {"score": round(float(known.mean()), 6)} if len(known) else {}
+        task["predictions"] = [{"model_version": _MODEL, **score, "result": result}]
+    return tasks
+
+
+def _write_documents(folder: str, file: TaggingFile, found: Sequence[list[dict]]) -> str:
+    target = os.path.join(folder, TEST_PREDICTIONS_DOCUMENTS)
+    files.make_directory(target)
+    for example, text, entities in zip(file.examples, file.lines, found, strict=True):
+        for ending, content in ((".txt", text), (".ann", _standoff(text, entities))):
+            with atomic_write(os.path.join(target, example.name + ending)) as out:
+                out.write(content)
+    return target
+
+
+def _standoff(text: str, entities: Sequence[dict]) -> str:
+    """The .ann of a document: `T1 TAB type start end TAB text`; a span over a line end has several
+    parts.
+    """
+    lines = []
+    for number, entity in enumerate(entities, 1):
+        parts = list(_fragments(text, entity["start"], entity["end"]))
+        offsets = ";".join(f"{start} {end}" for start, end in parts)
+        shown = " ".join(text[start:end] for start, end in parts)
+        lines.append(f"T{number}\t{entity['type']} {offsets}\t{_LINE_ENDS.sub(' ', shown)}\n")
+    return "".join(lines)
+
+
+def _fragments(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    part = start
+    for line_end in (*_LINE_ENDS.finditer(text, start, end), None):
+        stop = line_end.start() if line_end else end
+        inner = text[part:stop]
+        if inner.strip():
+            yield stop - len(inner.lstrip(" \t")), part + len(inner.rstrip(" \t"))
+        part = line_end.end() if line_end else end
+    if not text[start:end].strip():
+        yield start, end  # controls alone

@@ -1,0 +1,82 @@
+"""The files of bert-tag: which file is which split, in which format, and whether it has tags."""
+
+import dataclasses
+import os
+import re
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.json_files import parse_json
+from bert_cli.base.log import LOG
+from bert_cli.base.messages import listed
+from bert_cli.base.names import OUTSIDE
+from bert_cli.examples.annotations import brat
+from bert_cli.examples.annotations.reading import BRAT, read_annotations
+from bert_cli.examples.tag_schemes import split_tag
+from bert_cli.examples.tagging import WORDS, TaggingFile, check_labels, read_tagging_file, split_columns, with_bio_tags
+from bert_cli.settings.tagging import Tagging
+
+_ENDINGS = (".txt", ".jsonl")
+
+
+def find_file(given: str | None, data_dir: str, split: str) -> str:
+    """What --<split>_file names, else the file of `data_dir` with the split's name. InputError
+    unless there is one.
+    """
+    if given:
+        if not (files.is_directory(given) and brat.documents(given)):
+            files.check_readable(given, f"{split}_file")
+        return given
+    paths = [os.path.join(data_dir, split + ending) for ending in _ENDINGS]
+    found = [path for path in paths if files.exists(path)]
+    if not found:
+        raise InputError(f"{paths[0]}: no such file, nor {split}.jsonl; check --data_dir, or give --{split}_file")
+    if len(found) > 1:
+        raise InputError(f"{data_dir}: holds {split}.txt and {split}.jsonl; name one of them with --{split}_file")
+    files.check_readable(found[0], "data_dir")
+    return found[0]
+
+
+def _has_tags(path: str, word_column: int, encoding: str) -> bool:
+    """False for a file of one column, and for JSON lines none of which has "tags"."""
+    file = read_tagging_file(path, word_column, None, encoding)
+    if file.format == WORDS:
+        return any("tags" in parse_json(file.lines[example.line - 1], path, example.line) for example in file.examples)
+    return len(split_columns(file.lines[file.examples[0].line - 1].rstrip("\r"))) > 1
+
+
+def read_split(
+    split: str, path: str, task: Tagging, scheme: str | None, encoding: str, span_format: str
+) -> tuple[TaggingFile, str | None, bool]:
+    """A file with its tags in BIO, the scheme of the tags, and whether it has any."""
+    wanted = task.test_tags if split == "test" else "yes"
+    file = read_annotations(path, encoding, wanted != "no", span_format)
+    if file:
+        annotated = tuple(example for example in file.examples if example.tags is not None)
+        is_needed = wanted == "yes" and not annotated
+        refuse_if(is_needed, f"{path}: no text of it is annotated; annotate some, or check --{split}_file")
+        left = len(file.examples) - len(annotated)
+        if left and split != "test":
+            LOG.info("%s: %d of %d texts are not annotated, and are left out", split, left, len(file.examples))
+            file = dataclasses.replace(file, examples=annotated)
+        return file, scheme, bool(annotated)
+    if wanted == "no" or (wanted == "auto" and not _has_tags(path, task.word_column, encoding)):
+        return read_tagging_file(path, task.word_column, None, encoding), scheme, False
+    return *with_bio_tags(read_tagging_file(path, task.word_column, task.tag_column, encoding), scheme), True
+
+
+def check_split_labels(file: TaggingFile, labels: tuple[str, ...], split: str) -> None:
+    """InputError for a tag that is not among the labels of the model, and for a model with a type that
+    the format of the predictions cannot hold.
+    """
+    try:
+        check_labels(file, labels)
+    except InputError as error:
+        hint = "; --test_tags=no for a file without tags" if split == "test" else ""
+        raise InputError(f"{error}{hint}") from None
+    types = {split_tag(label)[1] for label in labels if label != OUTSIDE}
+    wrong = sorted(name for name in types if not name or re.search(r"\s", name))
+    if split == "test" and file.format == BRAT and wrong:
+        raise InputError(
+            f"{file.path}: brat has no type with white space or without a name, the model has {listed(wrong)}"
+        )

@@ -1,0 +1,100 @@
+"""Texts with spans for the tests of annotations: generated ones, and files of them as each tool writes them."""
+
+import json
+import pathlib
+
+from hypothesis import strategies as st
+
+from bert_cli.examples.text_lines import split_text
+
+# Combining marks, emoji of several code points, ideographs, right to left with its marks, controls, and ends of lines.
+HARD = [
+    "é", "नि", "👩🏽‍🚀", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "🇫🇮", "中", "文", "שלום", "\u200fمرحبا\u200f", "\u200b", "\0", "\x0b", "\x1f", "\x85", "\ufeff",
+    "\t", "\n", "\r\n", "\r", "\u2028", "\u3000", " ", "  ", ".", ",", "'", "-", "“", "Anna", "Lund", "I.B.M.", "a", "B7",
+]  # fmt: skip
+TEXTS = st.lists(st.sampled_from(HARD) | st.characters(codec="utf-8"), max_size=16).map("".join)
+TYPES = ("PER", "LOC", "work-of-art")
+
+
+@st.composite
+def annotated_texts(draw) -> tuple[str, list[tuple[int, int, str]]]:
+    """A text, and spans of whole words of it, which may touch and do not overlap."""
+    text = draw(TEXTS)
+    words, starts = split_text(text)
+    spans = []
+    word = 0
+    while word < len(words):
+        size = draw(st.integers(0, 3))
+        if size:
+            last = min(word + size, len(words)) - 1
+            spans.append((starts[word], starts[last] + len(words[last]), draw(st.sampled_from(TYPES))))
+        word += max(size, 1)
+    return text, spans
+
+
+FORMATS = ("doccano", "doccano_labels", "doccano_relations", "prodigy", "spacy", "label_studio", "brat")
+
+
+def write(folder: pathlib.Path, name: str, texts) -> str:
+    """The path of a new file, or directory, of texts with spans, None for texts without, in a format."""
+    records = [_RECORDS[name](text, spans) for text, spans in texts] if name != "brat" else []
+    if name == "brat":
+        path = folder / "train"
+        path.mkdir()
+        for number, (text, spans) in enumerate(texts):
+            document = path / f"d{number:03d}.txt"
+            document.write_bytes(text.encode("utf-8"))
+            if spans is not None:
+                document.with_suffix(".ann").write_bytes(_standoff(text, spans).encode("utf-8"))
+    elif name == "label_studio":
+        path = folder / "train.json"
+        path.write_text(json.dumps(records), encoding="utf-8")
+    else:
+        path = folder / "train.jsonl"
+        path.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+    return str(path)
+
+
+def _standoff(text, spans) -> str:
+    """As brat writes it: a span has one part in each line."""
+    rows = []
+    for number, (start, end, kind) in enumerate(spans, 1):
+        parts, begin = [], start
+        for line in text[start:end].splitlines(keepends=True):
+            inner = line.splitlines()[0]
+            parts += [(begin, begin + len(inner))] if inner else []
+            begin += len(line)
+        parts = parts or [(start, end)]
+        shown = " ".join(text[a:b] for a, b in parts) if text[start:end].splitlines()[0] else ""
+        rows.append(f"T{number}\t{kind} {';'.join(f'{a} {b}' for a, b in parts)}\t{shown}\n")
+    return "".join(rows) + "R1\tknows Arg1:T1 Arg2:T2\t\n#1\tAnnotatorNotes T1\ta note\n"
+
+
+def _region(text, start, end, kind):
+    value = {"start": start, "end": end, "text": text[start:end].replace("\n", "\\n"), "labels": [kind]}
+    return {"id": "x", "from_name": "ner", "to_name": "words", "type": "labels", "value": value}
+
+
+def _task(text, spans):
+    found = [] if spans is None else [{"was_cancelled": False, "result": [_region(text, *each) for each in spans]}]
+    return {"id": 7, "data": {"content": text, "number": 3}, "annotations": found, "meta": {"from": "x"}}
+
+
+def _objects(spans, names):
+    return [dict(zip(names, each, strict=True)) for each in spans]
+
+
+_RECORDS = {
+    "doccano": lambda text, spans: {"id": 7, "text": text, "Comments": [], "label": spans},
+    "doccano_labels": lambda text, spans: {"id": 7, "data": text, "labels": spans},
+    "doccano_relations": lambda text, spans: {
+        "id": 7, "text": text, "relations": [{"id": 1}],
+        "entities": spans and _objects(spans, ("start_offset", "end_offset", "label")),
+    },
+    "prodigy": lambda text, spans: {
+        "text": text, "_input_hash": 1, "_task_hash": 2, "meta": {"source": "x"},
+        **({} if spans is None else {"spans": _objects(spans, ("start", "end", "label")), "answer": "accept"}),
+    },
+    "spacy": lambda text, spans: {"text": text, "entities": spans},
+    "label_studio": _task,
+}  # fmt: skip

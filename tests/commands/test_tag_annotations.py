@@ -1,0 +1,124 @@
+"""bert-tag on the exports of annotation tools, as they are."""
+
+import json
+import shutil
+
+import pytest
+
+from bert_cli.examples.annotations.reading import read_annotations
+from bert_cli.examples.tag_schemes import entities
+from tests.annotated_texts import write
+from tests.commands.tag_run import SPLITS, predicted
+
+WORDS_OF = " ".join
+
+
+def annotated(sentences):
+    """The sentences as texts with spans."""
+    texts = []
+    for words, tags in sentences:
+        starts = [len(WORDS_OF(words[:place])) + bool(place) for place in range(len(words))]
+        spans = [
+            (starts[each.start], starts[each.end - 1] + len(words[each.end - 1]), each.type) for each in entities(tags)
+        ]
+        texts.append((WORDS_OF(words), spans))
+    return texts
+
+
+@pytest.fixture
+def files(tmp_path):
+    """files(format, split, …) -> the path of a split in a format; further texts follow its own."""
+
+    def make(name, split, *further):
+        folder = tmp_path / f"{name}_{split}"
+        folder.mkdir()
+        return write(folder, name, [*annotated(SPLITS[split]), *further])
+
+    return make
+
+
+def test_a_run_on_three_formats(tagger_once, tag, files, tmp_path, run_folder):
+    """It trains on what a run on columns trains on; what nobody has annotated is left out, but predicted."""
+    before, flags = tagger_once
+    out = tmp_path / "out"
+    data = (
+        f"--train_file={files('doccano', 'train')}",
+        f"--dev_file={files('label_studio', 'dev', ('a dog', None))}",
+        f"--test_file={files('brat', 'test', ('a dog', None))}",
+    )
+    outcome = tag(*flags, *data, "--num_train_epochs=1", f"--output_dir={out}")
+    assert outcome.code == 0, outcome.err
+    assert "dev: 1 of 5 texts are not annotated, and are left out" in outcome.err
+    manifests = [json.loads((folder / "run.json").read_text(encoding="utf-8")) for folder in (out, before)]
+    assert manifests[0]["training_data"] == manifests[1]["training_data"]
+    assert manifests[0]["labels"] == manifests[1]["labels"]
+    owned = [name for name in manifests[0]["files"] if name.startswith("test_predictions/")]
+    assert owned == [f"test_predictions/d00{n}.{ending}" for n in range(5) for ending in ("txt", "ann")]
+    report = run_folder(out).report()
+    assert report["eval"]["eval_entities_PER"] == 4
+    assert report["test"]["eval_words"] == sum(len(words) for words, _ in SPLITS["test"])
+    assert len(read_annotations(str(out / "test_predictions")).examples) == 5
+    # Texts alone are written in the format of the training file, also by a later command.
+    (tmp_path / "new.jsonl").write_text('{"text": "a dog", "key": 1}\n', encoding="utf-8")
+    assert tag("--do_predict", f"--output_dir={out}", f"--test_file={tmp_path / 'new.jsonl'}").code == 0
+    assert list(json.loads((out / "test_predictions.jsonl").read_text(encoding="utf-8"))) == ["text", "key", "label"]
+
+
+@pytest.mark.parametrize("name", ["prodigy", "brat"])
+def test_scores_and_predictions_are_as_of_columns(name, tagger, tag, files, tmp_path, run_folder):
+    out = tmp_path / "out"
+    data = (f"--dev_file={files(name, 'dev')}", f"--test_file={files(name, 'test')}")
+    flags = ("--do_eval", "--do_predict", f"--init_checkpoint={tagger}", f"--output_dir={out}", "--precision=float32")
+    outcome = tag(*flags, *data)
+    assert outcome.code == 0, outcome.err
+    before, after = run_folder(tagger).report(), run_folder(out).report()
+    assert (after["eval"], after["test"]) == (before["eval"], before["test"])
+    path = out / ("test_predictions" if name == "brat" else "test_predictions.jsonl")
+    if name == "prodigy":  # predictions are no answers of a person, until one has accepted them
+        path.write_text(
+            path.read_text(encoding="utf-8").replace('"meta"', '"answer": "accept", "meta"'), encoding="utf-8"
+        )
+    found = [list(map(tuple, map(entities, [example.tags]))) for example in read_annotations(str(path)).examples]
+    assert found == [[tuple(entities(tags))] for tags in predicted(tagger / "test_predictions.txt")]
+    if name == "brat":  # the same command writes over what it has written, and over nothing else
+        assert tag(*flags, *data).code == 0
+        shutil.copy(out / "test_predictions" / "d000.ann", out / "test_predictions" / "d009.ann")
+        shutil.copy(tmp_path / "brat_test" / "train" / "d000.txt", tmp_path / "brat_test" / "train" / "d009.txt")
+        tag(*flags, *data).assert_refused("d009.ann: would be written over, but no run of ours has listed it")
+
+
+def test_tags_of_the_test_file(tagger, tag, files, tmp_path):
+    path = files("spacy", "dev")
+    flags = ("--do_predict", f"--init_checkpoint={tagger}")
+    outcome = tag(*flags, f"--test_file={path}", "--test_tags=no", f"--output_dir={tmp_path / 'out'}")
+    assert outcome.code == 0, outcome.err
+    assert "Test results" not in outcome.err
+    (tmp_path / "new.jsonl").write_text('{"text": "a dog"}\n', encoding="utf-8")
+    new = (f"--test_file={tmp_path / 'new.jsonl'}", f"--output_dir={tmp_path / 'other'}")
+    tag(*flags, *new, "--test_tags=yes").assert_refused("new.jsonl: no text of it is annotated")
+
+
+def test_what_is_refused(two_layer_flags, tag, tmp_path):
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    out = f"--output_dir={tmp_path / 'out'}"
+    flags = (*two_layer_flags, "--do_train", out)
+    tag(*flags, f"--train_file={folder}").assert_refused(
+        "documents: is a directory, a file is needed; check --train_file"
+    )
+    texts = [("a dog", [(0, 5, "big animal")])]
+    (tmp_path / "a").mkdir()
+    train_file = f"--train_file={write(tmp_path / 'a', 'doccano', texts)}"
+    brat = write(folder, "brat", [("a dog", None)])
+    tag(*flags, train_file, "--do_predict", f"--test_file={brat}").assert_refused(
+        "brat has no type with white space or without a name, the model has big animal"
+    )
+    tag(*flags, f"--train_file={brat}").assert_refused(
+        "no text of it is annotated; annotate some, or check --train_file"
+    )
+    (tmp_path / "b").mkdir()
+    other = write(tmp_path / "b", "brat", [("a dog", []), ("a\ncat", [(2, 5, "CAT")])])
+    tag(*flags, train_file, "--do_eval", f"--dev_file={other}").assert_refused(
+        "d001.txt:2: tag 'B-CAT' is not a label of the training file (O, B-big animal, I-big animal); correct it"
+    )
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,71 @@
+"""Documents of brat."""
+
+import logging
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.annotations.reading import read_annotations
+
+
+def read(folder, text, annotations, path="d.txt"):
+    (folder / "d.txt").write_bytes(text.encode("utf-8"))
+    (folder / "d.ann").write_bytes(annotations.encode("utf-8"))
+    (example,) = read_annotations(str(folder / path)).examples
+    return list(zip(example.words, example.tags, strict=True))
+
+
+@pytest.mark.parametrize("path", ["d.txt", "d.ann", "."])
+def test_a_document_by_each_of_its_names(path, tmp_path):
+    (tmp_path / ".hidden.txt").write_text("x", encoding="utf-8")
+    rows = "T1\tLOC 3 11\tNew York\nR1\tin Arg1:T1 Arg2:T1\nA1\tSure T1\n"
+    assert read(tmp_path, "in New York.", rows, path)[1:3] == [("New", "B-LOC"), ("York", "I-LOC")]
+
+
+def test_carriage_returns_and_nul_and_byte_order_marks_are_characters(tmp_path):
+    text = "\ufeffAnna\r\nat \0 Lund\r\n"
+    start = text.index("Lund")
+    rows = f"T1\tPER 1 5\tAnna\r\nT2\tLOC {start} {start + 4}\tLund\r\n"
+    assert read(tmp_path, text, rows) == [("Anna", "B-PER"), ("at", "O"), ("\0", "O"), ("Lund", "B-LOC")]
+
+
+def test_parts_of_a_span(tmp_path, caplog):
+    caplog.set_level(logging.WARNING, "bert_cli")
+    text = "New\n York and Lund"
+    assert read(tmp_path, text, "T1\tLOC 0 3;5 9\tNew York\n")[:2] == [("New", "B-LOC"), ("York", "I-LOC")]
+    assert not caplog.messages
+    found = read(tmp_path, text, "T1\tLOC 0 3;14 18\tNew Lund\n")
+    assert {tag for _, tag in found} == {"O"}
+    assert caplog.messages == [
+        f"{tmp_path}/d.ann:1: 'T1\\tLOC 0 3;14 18\\tNew Lund' has parts with other words in between; it is left out"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ("T1 LOC 0 4 Anna", "expected ID, tab, type, start and end, tab, text, found 'T1 LOC 0 4 Anna'; correct it"),
+        ("T1\tLOC 0\tAnna", "expected ID, tab, type, start and end, tab, text, found 'T1\\tLOC 0\\tAnna'; correct it"),
+        ("T1\tLOC 0 4\tAnne", "the span 0 to 4 (LOC, 'Anna') has the text 'Anne' in the annotation; was the text "),
+        ("T1\tLOC 0 40\tAnna", "the span 0 to 40 (LOC) is not within the text of 9 characters; correct it"),
+    ],
+)
+def test_bad_rows(row, expected, tmp_path):
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, "Anna left", f"# a note\n{row}\n")
+    assert str(caught.value).startswith(f"{tmp_path}/d.ann:2: {expected}")
+
+
+def test_an_annotation_without_its_text_file(tmp_path):
+    (tmp_path / "d.ann").write_text("", encoding="utf-8")
+    with pytest.raises(InputError, match=r"d.txt: no such file"):
+        read_annotations(str(tmp_path / "d.ann"))
+
+
+def test_words_have_the_lines_of_their_document(tmp_path):
+    (tmp_path / "d.txt").write_text("Anna\n\nleft Lund\n", encoding="utf-8")
+    (tmp_path / "d.ann").write_text("", encoding="utf-8")
+    file = read_annotations(str(tmp_path))
+    (example,) = file.examples
+    assert (example.name, example.path, example.lines) == ("d", f"{tmp_path}/d.txt", (1, 3, 3))
+    assert file.place(example, 2) == f"{tmp_path}/d.txt:3"

@@ -1,0 +1,65 @@
+"""JSON lines of doccano, Prodigy and spaCy."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.annotations.json_lines import annotated_texts
+
+
+def one(record, name):
+    (found,) = annotated_texts("a.jsonl", [(3, record)], name)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("record", "spans"),
+    [
+        ({"text": "a", "answer": "accept"}, []),
+        ({"text": "a", "spans": [], "answer": "accept"}, []),
+        ({"text": "a", "spans": []}, []),
+        ({"text": "a", "spans": [], "answer": "reject"}, None),
+        ({"text": "a", "spans": [], "answer": "ignore"}, None),
+        ({"text": "a"}, None),
+        ({"text": "a", "spans": None}, None),
+    ],
+)
+def test_answers_of_prodigy(record, spans):
+    assert one(record, "prodigy").spans == spans
+
+
+def test_a_member_called_answer_is_of_prodigy_alone():
+    assert one({"text": "a", "label": [], "answer": "no"}, "doccano").spans == []
+
+
+FORM = 'expected "label": a list of [start, end, type], found '
+
+
+@pytest.mark.parametrize(
+    ("record", "name", "expected"),
+    [
+        ({"text": 3, "label": []}, "doccano", "expected {\"text\": a text, …}, found \"{'text': 3, 'label': []}\""),
+        ([], "doccano", "expected {\"text\": a text, …}, found '[]'"),
+        ({"text": "a", "label": [[0, 1]]}, "doccano", FORM + "'[0, 1]'; correct it"),
+        ({"text": "a", "label": {"X": 1}}, "doccano", '"label" is no list of spans; correct it'),
+        ({"text": "a", "label": "X"}, "doccano", '"label" is no list of spans; correct it'),
+        (
+            {"text": "a", "label": [[0, 1, ""]]},
+            "doccano",
+            "the type of a span is a text on one line, found ''; correct it",
+        ),
+        (
+            {"text": "a", "label": [["0", True, "X"]]},
+            "doccano",
+            "the offsets of a span are whole numbers, found '0' and True; correct it",
+        ),
+        (
+            {"text": "a", "spans": [{"start": 0, "end": 1}]},
+            "prodigy",
+            'expected "spans": a list of {"start", "end", "label"}, found "{\'start\': 0, \'end\': 1}"; correct it',
+        ),
+    ],
+)
+def test_bad_records(record, name, expected):
+    with pytest.raises(InputError) as caught:
+        one(record, name)
+    assert str(caught.value) == f"a.jsonl:3: {expected}"
