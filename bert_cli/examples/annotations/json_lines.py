@@ -84,7 +84,7 @@ def _annotated_text(place: str, line: int, record: Any, name: str) -> AnnotatedT
     if (answer is not None and answer != "accept") or (spans is None and answer is None):
         return AnnotatedText(text, None, line, place)
     if not isinstance(spans or [], list):
-        raise InputError(f'{place}: "{FORMATS[name].key}" is no list of spans; correct it')
+        raise InputError(f'{place}: "{FORMATS[name].key}" is not a list of spans; correct it')
     return AnnotatedText(text, [_span(place, span, name) for span in spans or ()], line, place)
 
 

@@ -40,8 +40,8 @@ FORM = 'expected "label": a list of [start, end, type], found '
         ({"text": 3, "label": []}, "doccano", "expected {\"text\": a text, …}, found \"{'text': 3, 'label': []}\""),
         ([], "doccano", "expected {\"text\": a text, …}, found '[]'"),
         ({"text": "a", "label": [[0, 1]]}, "doccano", FORM + "'[0, 1]'; correct it"),
-        ({"text": "a", "label": {"X": 1}}, "doccano", '"label" is no list of spans; correct it'),
-        ({"text": "a", "label": "X"}, "doccano", '"label" is no list of spans; correct it'),
+        ({"text": "a", "label": {"X": 1}}, "doccano", '"label" is not a list of spans; correct it'),
+        ({"text": "a", "label": "X"}, "doccano", '"label" is not a list of spans; correct it'),
         (
             {"text": "a", "label": [[0, 1, ""]]},
             "doccano",
