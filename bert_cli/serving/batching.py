@@ -35,7 +35,6 @@ class Job:
     taken: int = 0
     results: list[Any] = dataclasses.field(default_factory=list)
     failed: Exception | None = None
-    is_dropped: bool = False
 
 
 class Batcher:
@@ -74,14 +73,23 @@ class Batcher:
         try:
             return await job.future
         finally:
-            job.is_dropped = True  # where the client has gone, or the time is over, nothing more is computed
+            self._drop(job)  # where the client has gone, or the time is over, nothing more is computed
 
-    def close(self) -> None:
-        """Ends the thread after the batch that it computes."""
+    def close(self, seconds: float | None = None) -> bool:
+        """Ends the thread after the batch that it computes; whether that was within this time."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()
-        self._thread.join()
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _drop(self, job: Job) -> None:
+        """Take the rest of a job out of the queue."""
+        with self._changed:
+            if job.taken < len(job.items):
+                self._jobs.remove(job)
+                self._waiting -= len(job.items) - job.taken
+                job.taken = len(job.items)
 
     def _run(self) -> None:
         while True:
@@ -91,16 +99,10 @@ class Batcher:
                 if self._is_closed:
                     return
                 batch = self._take()
-            if batch:
-                self._deliver(self._computed(batch))
+            self._deliver(self._computed(batch))
 
     def _take(self) -> list[tuple[Job, int, int]]:
         """(job, first item, end) of the next batch, all of the oldest job's key."""
-        for job in [job for job in self._jobs if job.is_dropped]:
-            self._jobs.remove(job)
-            self._waiting -= len(job.items) - job.taken
-        if not self._jobs:
-            return []
         key = self._jobs[0].key
         jobs = [job for job in self._jobs if job.key == key][:MOST_ITEMS]
         each = max(1, MOST_ITEMS // len(jobs))
@@ -137,7 +139,7 @@ class Batcher:
                 return [job for part in batch for job in self._computed([part])]
             job = batch[0][0]
             job.failed = error
-            job.is_dropped = True
+            self._drop(job)
             return [job]
         place = 0
         for job, start, end in batch:

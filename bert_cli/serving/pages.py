@@ -1,6 +1,5 @@
 """The pages of the server: templates, each with a policy that allows its own script and style alone."""
 
-import functools
 import os
 import secrets
 from typing import Any
@@ -12,9 +11,11 @@ from bert_cli.base.version import __version__
 _TEMPLATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates")
 
 
-@functools.cache
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True)
+# Compiled with this module, as no request reads a file.
+_LOADED = {
+    name: jinja2.Environment(loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True).get_template(name)
+    for name in ("try.html", "api.html")
+}
 
 
 def render_page(name: str, **values: Any) -> tuple[str, dict[str, str]]:
@@ -26,5 +27,5 @@ def render_page(name: str, **values: Any) -> tuple[str, dict[str, str]]:
         "x-content-type-options": "nosniff",
         "cache-control": "no-store",
     }
-    text = _environment().get_template(name).render(values, nonce=nonce, generator=f"bert_cli {__version__}")
+    text = _LOADED[name].render(values, nonce=nonce, generator=f"bert_cli {__version__}")
     return text, headers

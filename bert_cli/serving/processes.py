@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from types import FrameType
 
@@ -9,13 +10,14 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 
 _MOST_RESTARTS = 5  # of processes that ended by themselves, in a row
+_LONG = 60.0  # seconds; a process that ran longer had no error of its start
 
 
 def run_workers(count: int, work: Callable[[], None]) -> int:
     """Run `work` in processes that are forked from this one, until a signal asks for the end; one
     that dies is started again. Returns the exit code.
     """
-    running: set[int] = set()
+    running: dict[int, float] = {}  # process -> when it began
     ending: list[int] = []
 
     def forward(number: int, frame: FrameType | None) -> None:
@@ -28,16 +30,16 @@ def run_workers(count: int, work: Callable[[], None]) -> int:
     failures = 0
     while True:
         while len(running) < count and not ending:
-            running.add(_forked(work))
+            running[_forked(work)] = time.monotonic()
         if not running:
             return 0 if failures < _MOST_RESTARTS else 1
         try:
             process, status = os.wait()
         except InterruptedError:
             continue
-        running.discard(process)
+        seconds = time.monotonic() - running.pop(process)
         if status and not ending:
-            failures += 1
+            failures = failures + 1 if seconds < _LONG else 1
             LOG.error("error: a server process ended with status %d", os.waitstatus_to_exitcode(status))
             if failures >= _MOST_RESTARTS:
                 forward(signal.SIGTERM, None)

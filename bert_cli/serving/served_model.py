@@ -56,7 +56,7 @@ class ServedModel(abc.ABC):
         self.name = name
         self.checkpoint = checkpoint
         self._options = options
-        self._extractor: FeatureExtractor | None = None
+        self._vectors: FeatureExtractor | str = "not loaded"  # or why there are none
 
     @property
     def labels(self) -> list[str]:
@@ -81,14 +81,23 @@ class ServedModel(abc.ABC):
         """Which words mattered; RequestError for a model without."""
         raise RequestError(400, f"the model {self.name} is a {self.kind}; classifiers are explained")
 
+    def open_vectors(self) -> None:
+        """Load what `embed` needs, as no request reads a file."""
+        options = dataclasses.asdict(self._options)
+        try:
+            self._vectors = FeatureExtractor.load(self.checkpoint.location, normalize=True, **options)
+        except InputError as error:
+            if self.kind == _Encoder.kind:
+                raise
+            self._vectors = str(error)
+
     def embed(self, items: Sequence[Item]) -> list[tuple[np.ndarray, int]]:
         """For each item the mean of the last layer, of length 1, float32 [H], and its tokens."""
-        if self._extractor is None:
-            options = dataclasses.asdict(self._options)
-            self._extractor = FeatureExtractor.load(self.checkpoint.location, normalize=True, **options)
+        if isinstance(self._vectors, str):
+            raise RequestError(400, f"the model {self.name} gives no vectors: {self._vectors}")
         texts = [each.first for each in items]
-        vectors = np.asarray(self._extractor.extract(texts))
-        return list(zip(vectors, self._extractor.count_tokens(texts), strict=True))
+        vectors = np.asarray(self._vectors.extract(texts))
+        return list(zip(vectors, self._vectors.count_tokens(texts), strict=True))
 
 
 class _Classifier(ServedModel):
@@ -164,10 +173,6 @@ class _MaskFiller(ServedModel):
 class _Encoder(ServedModel):
     kind = "encoder"
 
-    def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
-        super().__init__(name, checkpoint, options)
-        self.embed([Item("a text")])
-
     def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
         raise RequestError(400, f"the model {self.name} has no trained head; POST /v1/embeddings gives its vectors")
 
@@ -192,6 +197,7 @@ def load_served(name: str, path: str, options: Options) -> ServedModel:
     checkpoint = find_checkpoint(path, "output_dir")
     command = command_of(checkpoint)
     model = _KINDS.get(command or "", _Encoder)(name, checkpoint, options)
+    model.open_vectors()
     check_served(model)
     return model
 

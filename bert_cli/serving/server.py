@@ -4,6 +4,7 @@ answers what is running.
 
 import asyncio
 import logging
+import os
 import signal
 import socket
 import time
@@ -13,11 +14,12 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bert_cli.base.log import LOG
-from bert_cli.serving.app import Guard, State, make_app
+from bert_cli.serving.app import Guard, State, error_response, make_app
 from bert_cli.settings.serving import Limits
 
 _MOST_HEAD_BYTES = 65_536  # of a request's line and headers
-_FORCED = 0.5  # seconds before the end of the drain at which running requests are given up
+_FORCED = 2.0  # seconds before the end of the drain at which running requests are given up
+_LAST_BATCH = 0.5  # seconds that a batch may still take then
 _BACKLOG = 2048  # connections that wait to be accepted
 _KEEP_ALIVE = 75  # seconds that an idle connection stays open
 
@@ -68,6 +70,14 @@ def protocol_with_deadline(seconds: float) -> type[HttpToolsProtocol]:
             self._is_in_head = True
             self._head_bytes = 0
 
+        def send_400_response(self, msg: str) -> None:
+            """Of bytes that are no HTTP: in JSON, as all other errors."""
+            answer = error_response(400, msg)
+            head = f"HTTP/1.1 400 Bad Request\r\ncontent-length: {len(answer.body)}\r\n"
+            fixed = "content-type: application/json\r\nconnection: close\r\n\r\n"
+            self.transport.write((head + fixed).encode() + answer.body)
+            self.transport.close()
+
         def connection_lost(self, error: Exception | None) -> None:
             if self._deadline is not None:
                 self._deadline.cancel()
@@ -92,7 +102,7 @@ class _Server(uvicorn.Server):
             self._ends_at = 0.0
             return
         self._state.is_draining = True
-        self._ends_at = time.monotonic() + max(0.0, self._drain_seconds - _FORCED)
+        self._ends_at = time.monotonic() + max(self._drain_seconds / 2, self._drain_seconds - _FORCED)
         LOG.info("ending: %d running requests are answered first", self._state.running)
 
     async def on_tick(self, counter: int) -> bool:
@@ -128,6 +138,7 @@ def serve(state: State, listener: socket.socket, limits: Limits, drain_seconds: 
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=1,
         backlog=_BACKLOG,
@@ -141,6 +152,10 @@ def serve(state: State, listener: socket.socket, limits: Limits, drain_seconds: 
         signal.signal(number, server.handle_exit)
     LOG.info("serving %s", _address(listener))
     server.run(sockets=[listener])
+    if not state.service.batcher.close(_LAST_BATCH):
+        # Its requests were given up. Python's own end would abort the process within the batch.
+        logging.shutdown()
+        os._exit(0)
 
 
 def _address(listener: socket.socket) -> str:

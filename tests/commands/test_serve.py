@@ -215,6 +215,23 @@ def test_bodies_without_a_length_and_methods(served):
     assert served.ask("GET", "/predict")[0] == 405
 
 
+def test_a_body_that_is_too_large_is_answered_before_the_connection_ends(served):
+    """As many clients send all of it before they read."""
+    for _ in range(5):
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)) as connection:
+            connection.request("POST", "/predict", b"x" * 150_000)
+            assert connection.getresponse().status == 413
+    assert served.post("/predict", {"text": "a dog"})[0] == 200
+
+
+def test_bytes_that_are_no_http_are_answered_in_json(served):
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
+        connection.sendall(b"no http at all\r\n\r\n")
+        head, _, body = connection.makefile("rb").read().partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert json.loads(body)["error"]["code"] == 400
+
+
 def test_fuzzed_requests_between_good_ones(served):
     """Bytes, cut requests and closed connections; every good request between them has its right answer."""
     rng = random.Random(0)
@@ -309,6 +326,24 @@ def test_an_idle_server_ends_at_once(trained_once, number):
         assert time.monotonic() - began < 5
 
 
+def test_a_second_signal_ends_a_busy_server_at_once(trained_once):
+    """With exit code 0, though a batch is computed: Python's own end would abort the process."""
+    with serving(f"--output_dir={trained_once[0]}", "--max_queue=10000") as served:
+        body = json.dumps({"texts": ["the dog " * 60] * 1000}).encode()
+        head = f"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        with contextlib.ExitStack() as stack:
+            for _ in range(9):
+                connection = socket.create_connection(("127.0.0.1", served.port), timeout=20)
+                stack.enter_context(connection).sendall(head + body)
+            assert served.ask("GET", "/health")[0] == 200
+            served.process.send_signal(signal.SIGTERM)
+            while served.ask("GET", "/ready")[0] == 200:
+                pass
+            began = time.monotonic()
+            assert served.end() == 0
+            assert time.monotonic() - began < 10
+
+
 def test_a_client_that_does_not_finish_is_closed(trained_once):
     with serving(f"--output_dir={trained_once[0]}", "--request_timeout=1") as served:
         for sent in (b"", b"POST /predict HTT", b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\n{"):
@@ -378,6 +413,20 @@ def test_a_port_that_is_taken(served, trained_once, capfd):
     helpers.call(capfd, "bert-serve", serve.main, *flags).assert_refused(
         f"--port={served.port}: cannot listen on 127.0.0.1"
     )
+
+
+def test_no_request_reads_a_file(trained):
+    """All answers are the same when the folder of the model is gone, vectors and pages among them."""
+    with serving(f"--output_dir={trained}") as served:
+        folder = trained.rename(trained.with_name("moved"))
+        assert served.post("/predict", {"text": "a dog"})[0] == 200
+        assert served.post("/explain", {"text": "a dog"})[0] == 200
+        status, answer = served.post("/v1/embeddings", {"input": "a dog"})
+        wanted = FeatureExtractor.load(str(folder), normalize=True).extract(["a dog"])[0]
+        assert status == 200
+        np.testing.assert_allclose(answer["data"][0]["embedding"], wanted, atol=1e-6)
+        files = [os.readlink(path) for path in pathlib.Path(f"/proc/{served.process.pid}/fd").iterdir()]
+        assert [name for name in files if str(trained.parent) in name] == []
 
 
 def test_no_request_writes_a_file(served, trained_once):

@@ -120,6 +120,43 @@ def test_what_nobody_waits_for_is_not_computed(computing):
     assert [texts for _, texts in computing.batches] == [["first0"], ["next0"]]
 
 
+def test_a_request_that_is_given_up_leaves_the_queue_at_once(computing):
+    async def ask():
+        batcher = Batcher(computing, 10)
+        try:
+            first = asyncio.create_task(batcher.submit("key", items("first", 1)))
+            while not computing.batches:
+                await asyncio.sleep(0.001)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.02):
+                    await batcher.submit("key", items("late", 10))
+            assert batcher.waiting == 0
+            second = asyncio.create_task(batcher.submit("key", items("next", 1)))
+            await asyncio.sleep(0)
+            computing.may_go.set()
+            assert await second == ["next0"]
+            await first
+        finally:
+            computing.may_go.set()
+            batcher.close()
+
+    asyncio.run(ask())
+
+
+def test_close_does_not_wait_longer_than_asked(computing):
+    async def ask():
+        batcher = Batcher(computing, 10)
+        first = asyncio.create_task(batcher.submit("key", items("first", 1)))
+        while not computing.batches:
+            await asyncio.sleep(0.001)
+        assert not batcher.close(0.01)
+        computing.may_go.set()
+        assert batcher.close(20)
+        assert await first == ["first0"]
+
+    asyncio.run(ask())
+
+
 def test_no_items_no_batch(computing):
     assert run(computing, [("key", [])]) == [[]]
 
