@@ -68,6 +68,7 @@ setup(
         "parquet": ["pyarrow>=17"],
         "beam": ["apache-beam>=2.77,<3"],  # bert-create-pretraining-data --runner; takes protobuf below 7
         "tensorboard": ["tensorboard>=2.18"],  # to look at what --tensorboard writes, which needs no package
+        "openvino": ["openvino>=2025"],  # --engine=openvino, fast in bfloat16 on CPUs; 140 MB
         "serve": SERVE,  # bert-serve
         "onnx": [],  # a dependency by now; for commands from before
         # The programs that `make benchmark` compares with, in an environment of their own or in this one.
@@ -86,6 +87,7 @@ setup(
             "hypothesis>=6.100",
             "ruff>=0.9",
             "mypy>=1.15",
+            "openvino>=2025",  # an engine, in its tests
             "openai>=2",  # a client of bert-serve, in its tests
             *SERVE,
         ],

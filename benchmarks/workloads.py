@@ -37,7 +37,7 @@ _GPU_ENGINES = {
 # What is fastest in each precision: in float32 TensorFlow gives the same vectors, with twice the start and thrice the memory.
 _OURS = {
     "float32": ["--engine=onnxruntime"],
-    "bfloat16": ["--precision=bfloat16"],
+    "bfloat16": ["--engine=openvino", "--precision=bfloat16"],
     "int8": ["--precision=int8"],
 }
 _TRAINING = 3  # forwards, and backwards to inputs and weights

@@ -34,7 +34,13 @@ from bert_cli.weights.path import find_checkpoint
 
 _PACKAGES = ("tensorflow", "keras", "tensorflow-text", "tensorflow-hub", "numpy", "pandas", "scikit-learn")
 # Extra -> a package of it.
-_EXTRAS = {"onnx": "onnxruntime", "parquet": "pyarrow", "beam": "apache_beam", "tensorboard": "tensorboard"}
+_EXTRAS = {
+    "onnx": "onnxruntime",
+    "openvino": "openvino",
+    "parquet": "pyarrow",
+    "beam": "apache_beam",
+    "tensorboard": "tensorboard",
+}
 
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:

@@ -152,9 +152,9 @@ class Classifier(loading.Trained):
         labels, max_seq_length (in tokens), long_text (truncate, head_tail or windows),
         do_lower_case: default as the files next to the checkpoint say, and as the flags of
         bert-classify where they say nothing; so are precision (auto, float32, bfloat16, float16 or
-        int8) and engine (auto, tensorflow or onnxruntime). hub_module: the handle of the module
-        that the model was trained on, where it is not a BERT and does not lie in the model's folder.
-        threshold: multi-label: a probability, or "tuned" for the
+        int8) and engine (auto, tensorflow, onnxruntime or openvino). hub_module: the handle of the
+        module that the model was trained on, where it is not a BERT and does not lie in the
+        model's folder. threshold: multi-label: a probability, or "tuned" for the
         thresholds.json in the model's folder; default as the model was trained. Raises InputError
         where something is missing, damaged, or does not fit together, and for a model that chooses
         one of several endings.

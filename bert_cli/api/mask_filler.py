@@ -44,8 +44,8 @@ class MaskFiller:
         """Load an output_dir of bert-pretrain, or a checkpoint of any format; by default the
         pre-trained model in the box.
 
-        precision: auto, float32, bfloat16 or float16; engine: auto, tensorflow or onnxruntime.
-        Raises InputError where something is missing,
+        precision: auto, float32, bfloat16 or float16; engine: auto, tensorflow, onnxruntime or
+        openvino. Raises InputError where something is missing,
         damaged, or does not fit together, and for a model without the head of masked words, such as
         a fine-tuned one.
         """

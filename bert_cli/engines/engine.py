@@ -51,8 +51,8 @@ class InferenceEngine(abc.ABC):
         """Gives float32 `logits`: [B, n] of a head of texts, [B, S, n] of a head of tokens."""
 
     @abc.abstractmethod
-    def masked_words(self, tensors: Tensors, config: BertConfig, words: int) -> Network:
-        """Gives the pre-trained heads' predictions, in float32.
+    def masked_words(self, precision: str, tensors: Tensors, config: BertConfig, words: int) -> Network:
+        """Gives the pre-trained heads' predictions; int8 is refused before.
 
         A batch also has `masked`, int64 [M, 2], the rows and positions of masked tokens, and
         `top_k`, int64 [1]. `probabilities` float32 and `candidates` int64 [M, k] are the most

@@ -41,7 +41,7 @@ class OnnxRuntime(InferenceEngine):
 
         return MaskedBert if precision in self.masks_padding else Int8Bert
 
-    def masked_words(self, tensors: Tensors, config: BertConfig, words: int) -> Network:
+    def masked_words(self, precision: str, tensors: Tensors, config: BertConfig, words: int) -> Network:
         from bert_cli.onnx.models import masked_words_runner
 
         return masked_words_runner(tensors, config, words)

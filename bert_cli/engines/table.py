@@ -5,9 +5,10 @@ are read from.
 from bert_cli.base.errors import InputError
 from bert_cli.engines.engine import FLOAT32, Inference
 from bert_cli.engines.onnxruntime import OnnxRuntime
+from bert_cli.engines.openvino import OpenVino
 
 AUTO, TENSORFLOW = "auto", "tensorflow"  # TensorFlow also trains, so it is no InferenceEngine
-ENGINES = {engine.name: engine for engine in (OnnxRuntime(),)}
+ENGINES = {engine.name: engine for engine in (OnnxRuntime(), OpenVino())}
 ANSWERING = OnnxRuntime.name  # what --engine=auto takes for the answers to new texts, see Devices.for_answers
 _OF_TENSORFLOW = (FLOAT32, "bfloat16", "float16")
 # Of a precision that TensorFlow does not have, the engine that --engine=auto takes.

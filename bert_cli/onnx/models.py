@@ -13,7 +13,7 @@ from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx.bert import Bert
 from bert_cli.onnx.graph import CANDIDATES, Graph, assemble
-from bert_cli.onnx.session import Runner, make_runner
+from bert_cli.onnx.session import Runner, RunnerMaker, make_runner
 
 _SPANS = ("start_logits", "end_logits")
 
@@ -147,26 +147,32 @@ def embedded_runner(
     bert: UnpaddedBert,
     outputs: Mapping[str, Sequence[str | int]],
     indices: Mapping[str, Sequence[str | int]] | None = None,
+    make: RunnerMaker = make_runner,
 ) -> Runner:
     """Gives these outputs of the Bert's graph, with their shapes, for batches of spec.INPUTS, int32
     [B, S], and of `indices`, int64 with their shapes.
 
-    Of a batch the mask is not read, but by a MaskedBert: all texts have S tokens.
+    Of a batch the mask is not read, but by a MaskedBert: all texts have S tokens. make: what
+    computes the graph.
     """
     # The model would else be copied into protobuf, where a message ends at 2 GB.
     external = {name: value for name, value in bert.graph.constants.items() if value.nbytes >= _LARGE}
     fed = {_EMBEDDED: ("batch", "length", bert.config.hidden_size)}
     masks = (INPUTS[1],) if bert.is_padded else ()
     model = assemble(bert.graph, masks, outputs, fed, external, indices)
-    run = make_runner(model.SerializeToString(), external)
-    # Only the tables: all other weights are held by onnxruntime from here on.
+    run = make(model.SerializeToString(), external)
+    # Only the tables: all other weights are held by what computes from here on.
     tables = {name: value for name, value in bert.tensors.items() if "_embeddings" in name}
     given = (*masks, *(indices or ()))
     return lambda batch: run({_EMBEDDED: embed(tables, batch)} | {name: batch[name] for name in given})
 
 
 def encoder_runner(
-    network: type[UnpaddedBert], tensors: Mapping[str, np.ndarray], config: BertConfig, indices: Sequence[int]
+    network: type[UnpaddedBert],
+    tensors: Mapping[str, np.ndarray],
+    config: BertConfig,
+    indices: Sequence[int],
+    make: RunnerMaker = make_runner,
 ) -> Runner:
     """Gives float32 `state_0`, … [B, S, H] of a batch: the outputs of the layers with these
     indices, 0 for the embedding.
@@ -185,13 +191,15 @@ def encoder_runner(
         outputs |= {f"attention_{number}": shape for number in range(config.num_hidden_layers)}
     if not indices:
         bert.graph.add("Identity", bert.pooled(states[-1]), name="pooled_output")
-        return embedded_runner(bert, outputs | {"pooled_output": ("batch", hidden)})
+        return embedded_runner(bert, outputs | {"pooled_output": ("batch", hidden)}, make=make)
     for number, index in enumerate(indices):
         outputs[bert.graph.add("Identity", states[index], name=f"state_{number}")] = ("batch", "length", hidden)
-    return embedded_runner(bert, outputs)
+    return embedded_runner(bert, outputs, make=make)
 
 
-def masked_words_runner(tensors: Mapping[str, np.ndarray], config: BertConfig, words: int) -> Runner:
+def masked_words_runner(
+    tensors: Mapping[str, np.ndarray], config: BertConfig, words: int, make: RunnerMaker = make_runner
+) -> Runner:
     """See engine.InferenceEngine.masked_words."""
     bert = UnpaddedBert(Graph(), tensors, config)
     graph = bert.graph
@@ -205,11 +213,15 @@ def masked_words_runner(tensors: Mapping[str, np.ndarray], config: BertConfig, w
     if "cls/seq_relationship/output_weights" in tensors and "bert/pooler/dense/kernel" in tensors:
         graph.add("Softmax", bert.next_sentence(last), name="next_sentence", axis=-1)
         outputs["next_sentence"] = ("batch", 2)
-    return embedded_runner(bert, outputs, {"masked": ("masks", 2), "top_k": (1,)})
+    return embedded_runner(bert, outputs, {"masked": ("masks", 2), "top_k": (1,)}, make)
 
 
 def logits_runner(
-    network: type[UnpaddedBert], tensors: Mapping[str, np.ndarray], config: BertConfig, head: HeadSpec
+    network: type[UnpaddedBert],
+    tensors: Mapping[str, np.ndarray],
+    config: BertConfig,
+    head: HeadSpec,
+    make: RunnerMaker = make_runner,
 ) -> Runner:
     """Gives `logits` of a batch, float32: [B, n] of a head of texts, [B, S, n] of a head of tokens.
 
@@ -217,6 +229,5 @@ def logits_runner(
     """
     bert = network(Graph(), tensors, config)
     bert.graph.add("Identity", bert.logits(head), name="logits")
-    return embedded_runner(
-        bert, {"logits": ("batch", head.count) if head.is_of_texts else ("batch", "length", head.count)}
-    )
+    shape = ("batch", head.count) if head.is_of_texts else ("batch", "length", head.count)
+    return embedded_runner(bert, {"logits": shape}, make=make)

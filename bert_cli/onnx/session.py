@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 Runner = Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]
+# Of a model's bytes, and the constants that it names without their values: see make_runner.
+RunnerMaker = Callable[[bytes, Mapping[str, np.ndarray]], Runner]
 _OUT_OF_MEMORY = ("Failed to allocate memory", "bad_alloc")
 # Fusions that cost time: this one's operator takes twice as long as an addition and a
 # LayerNormalization.

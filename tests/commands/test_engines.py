@@ -12,6 +12,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.run_squad import main as squad
 from tests.commands import helpers, squad_run
 from tests.commands.helpers import as_problem
+from tests.onnx.test_models import likeness
 
 PLAIN, ONNX, INT8 = "tensorflow", "onnxruntime", "int8"
 HOW = {
@@ -205,6 +206,31 @@ def test_auto_answers_by_onnxruntime_and_predicts_files_by_tensorflow(trained, t
     assert "onnxruntime" not in classify(*data, *flags).err
     strategy = "--distribution_strategy=one_device"
     assert "onnxruntime" not in classify(f"--output_dir={trained}", "--text=a dog", strategy).err
+
+
+@pytest.mark.parametrize(("precision", "far"), [("float32", 1e-5), ("bfloat16", 0.02)])
+def test_openvino(trained, classify, tmp_path, precision, far):
+    """Windows of texts, and vectors by the command, next to onnxruntime."""
+    pytest.importorskip("openvino")
+    how = {"engine": "openvino", "precision": precision}
+    texts = [*TEXTS, "the dog sees a cat and " * 5]
+    given = {"long_text": "windows", "max_seq_length": 8}
+    ours, plain = (Classifier.load(str(trained), **each, **given).predict(texts) for each in (how, HOW[ONNX]))
+    np.testing.assert_allclose(ours.probabilities, plain.probabilities, atol=far)
+    (tmp_path / "texts.txt").write_text("\n".join(texts) + "\n", encoding="utf-8")
+    vectors = []
+    for number, each in enumerate((how, HOW[ONNX])):
+        flags = {
+            "input_file": tmp_path / "texts.txt",
+            "output_file": tmp_path / str(number),
+            "init_checkpoint": trained,
+        }
+        flags |= {"pooling": "mean", "output_format": "npy", "max_seq_length": 16, **each}
+        assert extract_features.main([*helpers.words(flags), "--normalize"]) == 0
+        vectors.append(np.load(tmp_path / str(number)))
+    assert likeness(*vectors) > (1 - 1e-9 if precision == "float32" else 0.999)
+    outcome = classify(f"--output_dir={trained}", "--text=a dog", *helpers.words(how))
+    assert f"precision {precision}, by openvino" in outcome.err
 
 
 def test_a_checkpoint_that_is_not_whole(trained, classify, tmp_path):

@@ -13,6 +13,8 @@ from bert_cli.engines.table import ENGINES, PRECISIONS, chosen_inference
         ("onnxruntime", "int8", ("onnxruntime", "int8", "--precision=int8")),
         ("onnxruntime", "auto", ("onnxruntime", "float32", "--engine=onnxruntime")),
         ("onnxruntime", "float32", ("onnxruntime", "float32", "--engine=onnxruntime")),
+        ("openvino", "auto", ("openvino", "bfloat16", "--engine=openvino")),
+        ("openvino", "float32", ("openvino", "float32", "--engine=openvino")),
     ],
 )
 def test_inference_engines(engine, precision, chosen):
@@ -40,6 +42,7 @@ def test_tensorflow_computes(engine, precision):
             "bfloat16",
             "--engine=onnxruntime computes in float32 or int8, not in bfloat16; leave --precision out",
         ),
+        ("openvino", "int8", "--engine=openvino computes in bfloat16 or float32, not in int8; leave --precision out"),
     ],
 )
 def test_what_does_not_go_together(engine, precision, message):

@@ -63,6 +63,7 @@ class InferenceMaskedWords(MaskedWords):
         assert inference, "open_masked_words asks for it"
         self._config = checked_config(config, inference)
         self._engine = inference.engine
+        self._precision = inference.precision
         self._vocab_size = vocab_size
 
     def load(self, checkpoint: CheckpointPath, trained_without: bool) -> None:
@@ -74,7 +75,7 @@ class InferenceMaskedWords(MaskedWords):
         self.note_next_sentence(checkpoint.name, missing, trained_without)
         if missing:
             tensors = {name: value for name, value in tensors.items() if not name.startswith(optional)}
-        self._network = self._engine.masked_words(tensors, config, self._vocab_size)
+        self._network = self._engine.masked_words(self._precision, tensors, config, self._vocab_size)
 
     def fill(self, sequences: RaggedFeatures, positions: np.ndarray, top_k: int) -> dict[str, np.ndarray]:
         count, most = positions.shape

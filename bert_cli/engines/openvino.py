@@ -1,0 +1,104 @@
+"""OpenVINO: the network as an ONNX graph of texts of similar length, in bfloat16 or float32 (see
+onnx.models).
+"""
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import HeadSpec
+from bert_cli.base.log import LOG
+from bert_cli.engines.engine import FLOAT32, InferenceEngine, Network, Tensors
+from bert_cli.model.config import BertConfig
+
+_BFLOAT16 = "bfloat16"
+_PRECISIONS = {_BFLOAT16: "bf16", FLOAT32: "f32"}  # OpenVINO's names
+_HINT = "INFERENCE_PRECISION_HINT"
+
+
+class OpenVino(InferenceEngine):
+    """See InferenceEngine; it is an extra, which is imported where something is computed."""
+
+    name = "openvino"
+    precisions = (_BFLOAT16, FLOAT32)
+    masks_padding = (_BFLOAT16, FLOAT32)
+    description = "openvino (an extra) is the fastest in bfloat16, on CPUs with AMX or AVX-512 bf16"
+
+    def versions(self) -> dict[str, str]:
+        return {self.name: _openvino().__version__}
+
+    def encoder(
+        self, precision: str, tensors: Tensors, config: BertConfig, layers: Sequence[int], attention: bool = False
+    ) -> Network:
+        from bert_cli.onnx.models import AttentionBert, MaskedBert, encoder_runner
+
+        network = AttentionBert if attention else MaskedBert
+        return encoder_runner(network, tensors, config, layers, _Compiler(precision))
+
+    def logits(self, precision: str, tensors: Tensors, config: BertConfig, head: HeadSpec) -> Network:
+        from bert_cli.onnx.models import MaskedBert, logits_runner
+
+        return logits_runner(MaskedBert, tensors, config, head, _Compiler(precision))
+
+    def masked_words(self, precision: str, tensors: Tensors, config: BertConfig, words: int) -> Network:
+        from bert_cli.onnx.models import masked_words_runner
+
+        return masked_words_runner(tensors, config, words, _Compiler(precision))
+
+
+def _openvino() -> Any:
+    """The package. InputError where it is not installed."""
+    try:
+        import openvino
+    except ImportError:
+        raise InputError("--engine=openvino needs the package openvino: pip install 'bert_cli[openvino]'") from None
+    return openvino
+
+
+class _Compiler:
+    """A session.RunnerMaker for one precision."""
+
+    def __init__(self, precision: str):
+        self._core = _openvino().Core()
+        # One batch at a time on all cores, and no more memory than it takes.
+        self._hints = {"PERFORMANCE_HINT": "LATENCY", _HINT: _PRECISIONS[precision]}
+
+    def __call__(self, model: bytes, external: Mapping[str, np.ndarray]) -> Network:
+        compiled = self._core.compile_model(self._core.read_model(_with_values(model, external)), "CPU", self._hints)
+        if compiled.get_property(_HINT).get_type_name() != self._hints[_HINT]:
+            LOG.warning("warning: this processor has no units for bfloat16: openvino computes in float32")
+        return _Running(compiled)
+
+
+def _with_values(model: bytes, external: Mapping[str, np.ndarray]) -> bytes:
+    """The model with the values of its external constants, which OpenVINO reads from files alone."""
+    import onnx
+    from onnx import numpy_helper
+
+    made = onnx.load_model_from_string(model)
+    for tensor in made.graph.initializer:
+        if tensor.name in external:
+            tensor.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(external[tensor.name]), tensor.name))
+    return made.SerializeToString()
+
+
+class _Running:
+    """A compiled model, for calls from any thread."""
+
+    def __init__(self, compiled: Any):
+        self._compiled = compiled
+        # An output has several names where its last node is an Identity.
+        self._outputs = {name: output for output in compiled.outputs for name in output.names}
+        self._taken = {name for each in compiled.inputs for name in each.names}
+        self._local = threading.local()
+
+    def __call__(self, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        # A request is for one call at a time, so each thread has its own.
+        if not hasattr(self._local, "request"):
+            self._local.request = self._compiled.create_infer_request()
+        fed = {name: values for name, values in inputs.items() if name in self._taken}
+        found = self._local.request.infer(fed, share_inputs=True)
+        return {name: found[output] for name, output in self._outputs.items()}
