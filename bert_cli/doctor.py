@@ -1,7 +1,8 @@
 """Show what the tool computes with: versions, devices, memory, free disk, packages that are missing, and the size of a model.
 
 Without a path it is the built-in model; else any that the other commands take: an output_dir, a TF1 checkpoint, a Hugging
-Face folder, a .weights.h5 file, a module for tensorflow-hub. Nothing is written.
+Face folder, a .weights.h5 file, a module for tensorflow-hub. A bert_config.json is counted as an encoder without a head.
+Nothing is written.
 
 Examples:
 
@@ -24,6 +25,7 @@ from bert_cli.base.head_types import count_parameters, parameters_line
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.version import __version__
 from bert_cli.flags.command import Command
+from bert_cli.model.config import encoder_shapes, read_config
 from bert_cli.runs.loading.checkpoints import ready_checkpoint
 from bert_cli.runtime.memory import machine_memory
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
@@ -45,22 +47,31 @@ _EXTRAS = {
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     """InputError for several models."""
-    if len(values["model"]) > 1:
-        raise InputError(f"{' '.join(values['model'])}: one model is looked at; name one")
+    named = [*values["model"], *filter(None, (values["init_checkpoint"], values["bert_config_file"]))]
+    if len(named) > 1:
+        raise InputError(f"{' '.join(named)}: one model is looked at; name one")
     return values
 
 
 def run(settings: DoctorSettings) -> dict[str, Any]:
     """Log a line for each finding; returns them by name, `parameters` as count_parameters gives them."""
-    path = next(iter(settings.model.model), "")
-    checkpoint = find_checkpoint(path, "help") if path else ready_checkpoint("", ModelFiles())
+    path = next(iter(settings.model.model), settings.files.init_checkpoint)
+    config_file = settings.files.bert_config_file or (path if path.endswith(".json") else None)
+    if config_file:
+        shapes = encoder_shapes(read_config(config_file))
+    else:
+        checkpoint = find_checkpoint(path, "help") if path else ready_checkpoint("", ModelFiles())
     setup_tensorflow()
     from bert_cli.training.strategy import compute_dtype, describe, make_strategy
     from bert_cli.weights.checkpoint import open_checkpoint
 
     strategy = make_strategy("auto", use_tpu=False)
-    reader = open_checkpoint(checkpoint)
-    counts = count_parameters({name: shape for name, shape in reader.shapes.items() if not is_of_training(name)})
+    description = config_file
+    if not config_file:
+        reader = open_checkpoint(checkpoint)
+        description = reader.description
+        shapes = {name: shape for name, shape in reader.shapes.items() if not is_of_training(name)}
+    counts = count_parameters(shapes)
     versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
     missing = [extra for extra, package in _EXTRAS.items() if importlib.util.find_spec(package) is None]
     found = {
@@ -72,7 +83,7 @@ def run(settings: DoctorSettings) -> dict[str, Any]:
         "extras": "all are there"
         if not missing
         else f"not there: {', '.join(missing)}; pip install 'bert_cli[{','.join(missing)}]'",
-        "model": f"{reader.description}: {parameters_line(counts)}",
+        "model": f"{description}: {parameters_line(counts)}",
     }
     for name, text in found.items():
         LOG.log(RESULT, "%s: %s", name, text)

@@ -264,7 +264,9 @@ class TokenizeSettings:
 class Examined(FlagGroup, heading="Model"):
     """The arguments of bert-doctor without a flag."""
 
-    model: tuple[str, ...] = option((), "model to describe; default: the built-in model", words=True)
+    model: tuple[str, ...] = option(
+        (), "model to describe, or a bert_config.json; default: the built-in model", words=True
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -272,6 +274,14 @@ class DoctorSettings:
     """The flags of bert-doctor."""
 
     model: Examined = group(Examined)
+    files: ModelFiles = group(
+        ModelFiles,
+        {
+            "init_checkpoint": "model to describe, as without a flag",
+            "bert_config_file": "model config to count the parameters of an encoder, where there are no weights",
+        },
+        only=("init_checkpoint", "bert_config_file"),
+    )
     log: Log = group(Log)
 
 

@@ -1,5 +1,6 @@
 """bert-doctor, the umbrella command, and the number of parameters wherever it is told."""
 
+import json
 import os
 import re
 import subprocess
@@ -10,6 +11,11 @@ import pytest
 from bert_cli import Classifier, convert_checkpoint, doctor
 from bert_cli.__main__ import COMMANDS, main
 
+BASE = {
+    "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 30522,
+    "max_position_embeddings": 512, "type_vocab_size": 2, "hidden_act": "gelu", "initializer_range": 0.02,
+    "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1,
+}  # fmt: skip
 # Of the test model: 98 words, 64 positions, 2 types, and one normalisation of width 16; a layer of 16 and 32.
 EMBEDDINGS, LAYER, POOLER = (98 + 64 + 2 + 2) * 16, 4 * (16 * 16 + 16) + 2 * 16 * 32 + 32 + 16 + 4 * 16, 16 * 16 + 16
 TOTAL = EMBEDDINGS + LAYER + POOLER + 2 * 17
@@ -39,10 +45,29 @@ def test_the_built_in_model_and_this_machine(capfd):
     assert "5,927,440 parameters: embeddings 2,692,096, layers 3,159,040, heads 76,304" in told
 
 
+@pytest.mark.parametrize("flag", ["", "--bert_config_file="])
+def test_a_config_without_weights(flag, tmp_path, capfd):
+    """BERT-Base, which its paper says has 110M parameters."""
+    path = tmp_path / "bert_config.json"
+    path.write_text(json.dumps(BASE), encoding="utf-8")
+    assert doctor.main([f"{flag}{path}"]) == 0
+    assert (
+        f"model: {path}: 109,482,240 parameters: embeddings 23,837,184, layers 85,054,464, pooler 590,592\n"
+        in capfd.readouterr().err
+    )
+
+
+def test_init_checkpoint_names_the_model_as_in_other_commands(trained, capfd):
+    assert doctor.main([f"--init_checkpoint={trained}"]) == 0
+    assert f": {LINE}\n" in capfd.readouterr().err
+
+
 def test_refusals(tmp_path, capfd):
     assert doctor.main([str(tmp_path / "no")]) == 1
     assert f"{tmp_path / 'no'}: no checkpoint there" in capfd.readouterr().err
     assert doctor.main(["a", "b"]) == 1
+    assert "a b: one model is looked at; name one" in capfd.readouterr().err
+    assert doctor.main(["a", "--init_checkpoint=b"]) == 1
     assert "a b: one model is looked at; name one" in capfd.readouterr().err
 
 
