@@ -40,7 +40,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
         raise InputError(
             f"{len(values['paths'])} paths: the file to read and the folder to write to are needed; --help shows an example"
         )
-    shares = values["dev_split"] + values["test_split"]
+    shares = values["dev_split"].share + values["test_split"].share
     if shares > 0.95:
         raise InputError(f"--dev_split and --test_split: {shares:g} of the rows together leaves too few to train on")
     return values

@@ -3,9 +3,10 @@ bert-tag share with it.
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.lines import UTF_8
@@ -166,23 +167,30 @@ _MOST = 0.9
 _MOST_DIGITS = 12
 
 
-def read_held_out(text: str) -> HeldOut:
-    """The value of --dev_split. InputError for another text."""
+def read_held_out(text: str, flag: str = "dev_split", by_order: bool = True) -> HeldOut:
+    """The value of --dev_split, or of another flag. by_order: the first rows may be chosen.
+    InputError for another text.
+    """
     number = text.removeprefix(_FIRST)
     is_first = number != text
     # isdecimal alone would take digits of other scripts.
     is_count = number.isascii() and number.isdecimal() and len(number) < _MOST_DIGITS
-    if is_count and (int(number) or not is_first):
+    if is_count and (int(number) or not is_first) and (by_order or not is_first):
         return HeldOut(count=int(number), is_first=is_first)
     try:
         share = float(number)
     except ValueError:
         share = math.nan
-    refuse_if(
-        is_first or not 0 <= share <= _MOST,
-        f"--dev_split={text}: a share up to {_MOST} such as 0.1, a count of rows such as 200, or {_FIRST}200 is needed",
-    )
+    counts = f"a count of rows such as 200, or {_FIRST}200 is needed" if by_order else "or a count of rows is needed"
+    refuse_if(is_first or not 0 <= share <= _MOST, f"--{flag}={text}: a share up to {_MOST} such as 0.1, {counts}")
     return HeldOut(share)
+
+
+def _rows_of(flag: str, default: HeldOut) -> Any:
+    """The flag of bert-prepare for the rows of a file."""
+    kind, table = "a fraction such as 0.1 or a number such as 200, stratified by label", flag.replace("_split", ".tsv")
+    read = functools.partial(read_held_out, flag=flag, by_order=False)
+    return option(default, f"rows of {table}: {kind}", read=read, write=str)
 
 
 class DevSplit(FlagGroup, heading="Your own files"):
@@ -209,8 +217,8 @@ class Paths(FlagGroup, heading="Input and output"):
 class RowSelection(FlagGroup, heading="Splits"):
     """The rows that bert-prepare takes, and how they are split."""
 
-    dev_split: float = option(0.1, "fraction of the rows for dev.tsv, stratified by label", lower=0.0, upper=_MOST)
-    test_split: float = option(0.0, "fraction of the rows for test.tsv, stratified by label", lower=0.0, upper=_MOST)
+    dev_split: HeldOut = _rows_of("dev_split", HeldOut(0.1))
+    test_split: HeldOut = _rows_of("test_split", HeldOut())
     max_rows: int | None = option(None, "maximum number of rows, stratified by label", lower=1)
     balance: bool = option(False, "balance the labels: keep as many rows of each label as the rarest label has")
 

@@ -11,7 +11,7 @@ import pytest
 from bert_cli import prepare_data
 from bert_cli.examples.classification import find_labels, read_examples
 from bert_cli.runs.preparation.prepare_data import plan
-from bert_cli.settings.data import RowSelection
+from bert_cli.settings.data import HeldOut, RowSelection
 from tests.commands import helpers
 
 
@@ -117,12 +117,31 @@ def test_fewer_rows(prepare, table, tmp_path, flags, expected):
 
 
 def test_every_label_keeps_a_row_to_train_on():
-    planned = plan({"a": 1, "b": 2, "c": 10}, RowSelection(dev_split=0.5, test_split=0.4))
+    planned = plan({"a": 1, "b": 2, "c": 10}, RowSelection(dev_split=HeldOut(0.5), test_split=HeldOut(0.4)))
     assert planned == {
         "a": {"train": 1, "dev": 0, "test": 0},
         "b": {"train": 1, "dev": 0, "test": 1},
         "c": {"train": 1, "dev": 5, "test": 4},
     }
+
+
+def test_dev_split_and_test_split_take_a_count_of_rows(prepare, tmp_path):
+    """As bert-classify's --dev_split does; the labels keep their proportion."""
+    table = tmp_path / "table.csv"
+    lines = [f"row {number},{'aab'[number % 3]}" for number in range(30)]
+    table.write_text("\n".join(["text,label", *lines, ""]), encoding="utf-8")
+    folder = tmp_path / "data"
+    assert prepare(table, folder, "--dev_split=7", "--test_split=6").code == 0
+    labels = {split: [row[1] for row in rows(folder / f"{split}.tsv")] for split in ("train", "dev")}
+    assert {split: (found.count("a"), found.count("b")) for split, found in labels.items()} == {
+        "train": (11, 6), "dev": (5, 2),
+    }  # fmt: skip
+    assert len(rows(folder / "test.tsv")) == 6 + 1  # its header
+    done = prepare(table, folder, "--dev_split=20", "--test_split=10")
+    done.assert_refused("--dev_split=20 --test_split=10: 30 rows leave none to train on; give smaller counts")
+    for text in ("first:7", "1.5", "7%"):
+        done = prepare(table, folder, f"--test_split={text}")
+        done.assert_refused(f"--test_split={text}: a share up to 0.9 such as 0.1, or a count of rows is needed")
 
 
 def test_its_own_files_are_replaced_and_no_others(prepare, table, tmp_path):

@@ -24,7 +24,7 @@ from bert_cli.base.writing import atomic_paths, write_json
 from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, find_columns
 from bert_cli.examples.own_data import natural_key, warn_of_missing
 from bert_cli.examples.own_rows import read_rows
-from bert_cli.settings.data import PLAIN, Columns, RowSelection, TextForm
+from bert_cli.settings.data import PLAIN, Columns, HeldOut, RowSelection, TextForm
 
 LISTING = "prepared.json"  # which files of a folder are bert-prepare's, with their digests
 SPLITS = ("train", "dev", "test")
@@ -105,10 +105,18 @@ def plan(counts: dict[str, int], selection: RowSelection) -> dict[str, dict[str,
     empty.
     """
     kept = _kept(counts, selection)
+    total = sum(kept.values())
+    held_out = selection.dev_split.count + selection.test_split.count
+    refuse_if(
+        held_out >= total,
+        f"--dev_split={selection.dev_split} --test_split={selection.test_split}: {total} rows leave none to train on; give "
+        "smaller counts",
+    )
+    wanted_dev, wanted_test = (_rows_of(kept, split) for split in (selection.dev_split, selection.test_split))
     planned = {}
     for label, rows in kept.items():
-        test = min(round(rows * selection.test_split), max(rows - 1, 0))
-        dev = min(round(rows * selection.dev_split), max(rows - test - 1, 0))
+        test = min(wanted_test[label], max(rows - 1, 0))
+        dev = min(wanted_dev[label], max(rows - test - 1, 0))
         planned[label] = {"train": rows - dev - test, "dev": dev, "test": test}
     for split, share in (("dev", selection.dev_split), ("test", selection.test_split)):
         is_empty = not any(each[split] for each in planned.values())
@@ -128,9 +136,22 @@ def _kept(counts: dict[str, int], selection: RowSelection) -> dict[str, int]:
         return dict.fromkeys(counts, least)
     if most is None or most >= total:
         return counts
+    return _in_proportion(counts, most)
+
+
+def _rows_of(counts: dict[str, int], split: HeldOut) -> dict[str, int]:
+    """How many rows of each label a file gets, before each label keeps a row for training."""
+    if split.count:
+        return _in_proportion(counts, split.count)
+    return {label: round(rows * split.share) for label, rows in counts.items()}
+
+
+def _in_proportion(counts: dict[str, int], most: int) -> dict[str, int]:
+    """`most` rows, of each label in proportion to its count."""
+    total = sum(counts.values())
     exact = {label: count * most / total for label, count in counts.items()}
     kept = {label: int(share) for label, share in exact.items()}
-    # Largest remainders first, so that the parts add up to --max_rows.
+    # Largest remainders first, so that the parts add up to `most`.
     for label in sorted(exact, key=lambda label: kept[label] - exact[label])[: most - sum(kept.values())]:
         kept[label] += 1
     return kept
