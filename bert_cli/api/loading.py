@@ -51,6 +51,12 @@ def text_pair(number: int, text: object) -> tuple[str, str | None]:
     return parts
 
 
+def check_text(text: object, name: str = "text") -> None:
+    """InputError unless this is one text, such as for a list of texts."""
+    if not isinstance(text, str):
+        raise InputError(f"{name}: one text is needed, found {text!r}")
+
+
 def check_texts(texts: Iterable, what: str) -> None:
     """InputError unless this is a list of single texts."""
     check_list(texts, what)

@@ -77,6 +77,8 @@ class MaskFiller:
     @named_arguments()
     def next_sentence(self, text: str, text_b: str) -> float:
         """The probability that text_b follows text. InputError for a model without that head."""
+        loading.check_text(text)
+        loading.check_text(text_b, "text_b")
         return self._records([f"{text}{PAIR_MARK}{text_b}"], 1)[0]["next_sentence_probability"]
 
     def _records(self, texts: Sequence[str], top_k: int) -> list[dict[str, Any]]:

@@ -84,8 +84,9 @@ class Encoder(keras.layers.Layer):
         pooled = keras.KerasTensor((inputs[INPUTS[0]].shape[0], hidden))
         return {"sequence_output": states.pop(), "pooled_output": pooled, "encoder_outputs": states}
 
-    def _check(self, inputs: object) -> None:
-        if not isinstance(inputs, Mapping) or not set(INPUTS) <= set(inputs):
+    def _check(self, inputs: Any) -> None:
+        is_dict = isinstance(inputs, Mapping) and set(INPUTS) <= set(inputs)
+        if not is_dict or any(len(inputs[name].shape) != 2 for name in INPUTS):
             raise InputError(f"inputs of an Encoder: a dict of {', '.join(INPUTS)} is needed, int [B, S] each")
         length = inputs[INPUTS[0]].shape[1]
         most = self.config.max_position_embeddings

@@ -177,5 +177,8 @@ def test_refusals_from_python(pretrained, trained):
         filler.fill(["a [MASK] .", "a cat ."])
     with pytest.raises(InputError, match="top_k=0: 1 or more is needed"):
         filler.fill("a [MASK] .", top_k=0)
+    # A list would be asked about as the text "['a', 'b']".
+    with pytest.raises(InputError, match=r"text_b: one text is needed, found \['a cat'\]"):
+        filler.next_sentence("a dog", ["a cat"])
     with pytest.raises(InputError, match="it has no masked-LM head"):
         MaskFiller.load(trained)

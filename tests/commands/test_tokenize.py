@@ -62,3 +62,8 @@ def test_from_python(model, trained, capsys):
         found = tokenizer.encode(TEXT, OTHER)
         assert {name: found[name] for name in RECORD} == RECORD
     assert not Tokenizer.load(trained, do_lower_case=False).do_lower_case
+    for call in (tokenizer.tokenize, tokenizer.encode):
+        with pytest.raises(InputError, match=r"text: one text is needed, found \['a'\]"):
+            call(["a"])
+    with pytest.raises(InputError, match="text_b: one text is needed, found 3"):
+        tokenizer.encode("a", 3)

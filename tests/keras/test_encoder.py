@@ -150,5 +150,7 @@ def test_refusals(one_layer, tmp_path):
     encoder = Encoder.load(one_layer)
     with pytest.raises(InputError, match="a dict of input_word_ids, input_mask, input_type_ids is needed"):
         encoder(np.zeros((2, 3), np.int32))
+    with pytest.raises(InputError, match=r"int \[B, S\] each"):
+        encoder(dict.fromkeys(INPUTS, np.ones(3, np.int32)))
     with pytest.raises(InputError, match="65 tokens a row, and the model has 64 positions"):
         encoder(inputs(65))
