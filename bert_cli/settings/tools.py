@@ -264,9 +264,7 @@ class TokenizeSettings:
 class Examined(FlagGroup, heading="Model"):
     """The arguments of bert-doctor without a flag."""
 
-    model: tuple[str, ...] = option(
-        (), "model to describe, or a bert_config.json; default: the built-in model", words=True
-    )
+    model: tuple[str, ...] = option((), "model or bert_config.json; default: the built-in model", words=True)
 
 
 @dataclasses.dataclass(frozen=True)
