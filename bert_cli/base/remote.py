@@ -6,6 +6,7 @@ import contextlib
 import functools
 import io
 import os
+import re
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +15,8 @@ from bert_cli.base.errors import InputError, first_line
 
 _WEB = ("http://", "https://", "ftp://")
 _HUB = "https://huggingface.co/"
+_MODULES = "https://tfhub.dev/"
+_ARCHIVE = re.compile(r".*?\.(zip|tar\.gz|tgz)(?=/)")
 _BLOCK = 1 << 18  # bytes that are read at once
 
 
@@ -31,10 +34,18 @@ def refuse_web_address(path: str) -> None:
 
 
 def _download(url: str) -> str:
+    # A file of a folder, as a command looks for it in --data_dir.
+    archive = _ARCHIVE.match(url)
+    url = archive[0] if archive else url
     name = url.rstrip("/").rpartition("/")[2].partition("?")[0]
     # A page of the hub is a folder of files, which git fetches.
     if url.startswith(_HUB) and "/resolve/" not in url:
         return f"download it with `git lfs install` and `git clone {url}`, and give the folder {name}"
+    if url.startswith(_MODULES):
+        return (
+            f"download it with `curl -L -o module.tar.gz '{url}?tf-hub-format=compressed'` and "
+            "`mkdir module && tar -xzf module.tar.gz -C module`, and give --hub_module=module"
+        )
     unpack = {".zip": "unzip", ".gz": "tar -xzf", ".tgz": "tar -xzf"}.get(os.path.splitext(name)[1])
     second = f" and `{unpack} {name}`, and give the unpacked folder" if unpack else f", and give {name}"
     return f"download it with `curl -L -O {url}`{second}"

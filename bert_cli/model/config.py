@@ -204,7 +204,24 @@ def read_module_config(path: str) -> ModuleConfig | None:
     return ModuleConfig(**values)
 
 
+def refuse_other_network(path: str) -> None:
+    """InputError for the config.json of another network than BERT, such as RoBERTa."""
+    if os.path.basename(path) == HUGGING_FACE_CONFIG:
+        _check_network(path, read_json_object(path, needed=_NEEDED))
+
+
+def _check_network(path: str, values: dict) -> None:
+    if values.get("model_type", "bert") != "bert":
+        raise InputError(
+            f"{path}: model_type is {values['model_type']!r}, which is another network than BERT and cannot be loaded; "
+            f"{_INSTEAD.get(str(values['model_type']), _ANY_BERT)}; docs/models.md says where to get it"
+        )
+
+
 def _check_values(path: str, values: dict, hugging_face: bool) -> None:
+    # Other networks have other sizes, so this error comes first.
+    if hugging_face:
+        _check_network(path, values)
     if "vocab_size" not in values:
         raise InputError(f"{path}: has no vocab_size; is this a bert_config.json?")
     _check_sizes(path, values)
@@ -217,11 +234,6 @@ def _check_values(path: str, values: dict, hugging_face: bool) -> None:
         raise InputError(f"{path}: hidden_act must be a name, found {values['hidden_act']!r}")
     if values.get("gelu", "tanh") not in GELU_FORMS:
         raise InputError(f"{path}: gelu must be erf or tanh, found {values['gelu']!r}")
-    if hugging_face and values.get("model_type", "bert") != "bert":
-        raise InputError(
-            f"{path}: model_type is {values['model_type']!r}, which is another network than BERT and cannot be loaded; "
-            f"{_INSTEAD.get(str(values['model_type']), _ANY_BERT)}; docs/models.md says where to get it"
-        )
     if values.get("position_embedding_type", "absolute") != "absolute":
         raise InputError(f"{path}: position_embedding_type {values['position_embedding_type']!r} is not supported")
 

@@ -147,6 +147,12 @@ def test_weights_of_every_format(ram, tmp_path):
             "https://huggingface.co/a/b",
             "`git lfs install` and `git clone https://huggingface.co/a/b`, and give the folder b",
         ),
+        (
+            "https://tfhub.dev/a/bert/4",
+            "`curl -L -o module.tar.gz 'https://tfhub.dev/a/bert/4?tf-hub-format=compressed'` and "
+            "`mkdir module && tar -xzf module.tar.gz -C module`, and give --hub_module=module",
+        ),
+        ("https://example.org/CoLA.zip/train.tsv", "`curl -L -O https://example.org/CoLA.zip` and `unzip CoLA.zip`"),
     ],
 )
 def test_a_web_address_is_not_fetched(url, said):

@@ -164,12 +164,13 @@ BAD_VALUES = [
     ({"num_attention_heads": 5}, "hidden_size 24 is not a multiple of num_attention_heads 5"),
     *(
         (
-            {"model_type": name},
+            {"model_type": name, "type_vocab_size": 0},  # as DeBERTa has it
             f"model_type is {name!r}, which is another network than BERT and cannot be loaded; take {instead}",
         )
         for name, instead in (
             ("roberta", "bert-base-cased instead, or bert-large-cased; docs/models.md"),
             ("distilbert", "a small BERT instead, such as google/bert_uncased_L-8_H-512_A-8; docs/models.md"),
+            ("deberta-v2", "a BERT, such as bert-base-uncased; docs/models.md says where to get it"),
             ("gpt2", "a BERT, such as bert-base-uncased; docs/models.md says where to get it"),
         )
     ),

@@ -8,7 +8,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
-from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config
+from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config, refuse_other_network
 from bert_cli.runs.loading.bundle import ModelBundle, ModelPaths
 from bert_cli.runs.loading.checkpoints import random_model
 from bert_cli.runs.loading.checks import check_casing, check_sizes
@@ -99,6 +99,9 @@ def _find_paths(
         config_file = config_file or checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
     where = f" ({checkpoint.name} has none)" if checkpoint else ""
     if needs_vocab and not vocab_file:
+        # Another network has another kind of vocabulary, so its vocab.txt would be looked for in vain.
+        if config_file:
+            refuse_other_network(config_file)
         raise InputError(f"--vocab_file is needed{where}: give the vocab.txt that belongs to this model")
     if not config_file and not (checkpoint and checkpoint.kind == HUB):
         raise InputError(f"--bert_config_file is needed{where}: give the bert_config.json that belongs to this model")

@@ -117,3 +117,14 @@ def test_a_converted_hugging_face_folder_is_read_by_its_own_config(checkpoint):
     (folder / "labels.txt").write_text("")
     with pytest.raises(InputError, match=r"labels.txt: is empty"):
         load_model(FLAGS, found, None, needs_bert=True, needs_vocab=False, to_convert=True)
+
+
+def test_another_network_is_refused_before_its_vocabulary_is_asked_for(tmp_path):
+    """RoBERTa has a vocab.json and merges.txt, and no vocab.txt."""
+    (tmp_path / "config.json").write_text(json.dumps(SIZES | {"model_type": "roberta"}))
+    checkpoint = CheckpointPath(HUGGING_FACE, str(tmp_path))
+    with pytest.raises(InputError, match="model_type is 'roberta', which is another network than BERT"):
+        load_model(FLAGS, checkpoint, 16)
+    (tmp_path / "config.json").write_text(json.dumps(SIZES | {"model_type": "bert"}))
+    with pytest.raises(InputError, match="--vocab_file is needed"):
+        load_model(FLAGS, checkpoint, 16)
