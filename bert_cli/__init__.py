@@ -1,7 +1,7 @@
 """bert_cli: Google's 2018 BERT workflow, on today's TensorFlow, as command-line programs.
 
-From Python: `from bert_cli import Classifier, FeatureExtractor, MaskFiller, QuestionAnswerer, Tagger, Tokenizer` (see
-bert_cli/api), and the layers of bert_cli.keras.
+From Python: `from bert_cli import Classifier, FeatureExtractor, MaskFiller, QuestionAnswerer,
+Tagger, Tokenizer` (see bert_cli/api), and the layers of bert_cli.keras.
 """
 
 import importlib

@@ -1,4 +1,6 @@
-"""`bert`, also as `python -m bert_cli`: the commands, a line each, and each of them by its name without `bert-`."""
+"""`bert`, also as `python -m bert_cli`: the commands, a line each, and each of them by its name
+without `bert-`.
+"""
 
 import difflib
 import importlib
@@ -43,7 +45,9 @@ def _print(text: str) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """`bert COMMAND …` does what bert-COMMAND does; without a command the list of them is printed. Returns the exit code."""
+    """`bert COMMAND …` does what bert-COMMAND does; without a command the list of them is printed.
+    Returns the exit code.
+    """
     given = sys.argv[1:] if arguments is None else arguments
     if not given or given[0].lstrip("-") in ("help", "h", "helpfull", "helpshort"):
         _print(listing())

@@ -43,7 +43,9 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 
 
 def run(settings: ExportSettings) -> list[str]:
-    """Do what the settings say; returns the folders of the SavedModels, or the folder of the ONNX model."""
+    """Do what the settings say; returns the folders of the SavedModels, or the folder of the ONNX
+    model.
+    """
     export = settings.export
     folder = export.export_dir.rstrip("/") if files.is_remote(export.export_dir) else files.absolute(export.export_dir)
     check_target(folder, settings.export.overwrite)

@@ -80,7 +80,8 @@ def run(settings: FillMaskSettings) -> list[dict]:
     for place, text in read_texts(words, "", UTF_8) if words else ():
         masked_text(text, tokenizer, positions, place)
 
-    # Here, as the engine and what reads checkpoints take a while, which a wrong text need not wait for.
+    # Here, as the engine and what reads checkpoints take a while, which a wrong text need not wait
+    # for.
     from bert_cli.runs.tasks.fill_mask import answers, masked_texts, open_masked_words
 
     session = open_masked_words(model, checkpoint, settings.devices)

@@ -50,7 +50,9 @@ _OWN_FILES = ("train_file", "dev_file", "test_file", "predict_file")
 
 
 def check(values: dict, given: frozenset[str]) -> dict:
-    """The values of all flags, with what a training run left in flags.txt; InputError for what does not go together."""
+    """The values of all flags, with what a training run left in flags.txt; InputError for what does
+    not go together.
+    """
     if values["explain"] == OF_TEXT:
         refuse_if(not values["text"], "--explain: there is no text to explain; give it with --text")
         values |= {"explain": values["text"], "text": ""}
@@ -82,7 +84,9 @@ def check(values: dict, given: frozenset[str]) -> dict:
 
 
 def _check_task_columns(task_name: str, given: frozenset[str]) -> None:
-    """InputError for a flag about the columns of own files if all files belong to a task: it would have no effect."""
+    """InputError for a flag about the columns of own files if all files belong to a task: it would
+    have no effect.
+    """
     for name in ("text_column", "label_column", "predict_header"):
         refuse_if(
             name in given,
@@ -94,9 +98,10 @@ def _check_task_columns(task_name: str, given: frozenset[str]) -> None:
 def run(settings: ClassifySettings) -> dict:
     """Do what the settings say; returns the report that is also written to run_report.json.
 
-    In this order, which driver.run holds for every command that trains: open the model's files and read the splits
-    (ClassificationTask.open, .read), plan (.plan), train or go on (.make_model names the head, whose file has the loss;
-    .train), evaluate (.evaluate), predict (.predict), report.
+    In this order, which driver.run holds for every command that trains: open the model's files and
+    read the splits (ClassificationTask.open, .read), plan (.plan), train or go on (.make_model
+    names the head, whose file has the loss; .train), evaluate (.evaluate), predict (.predict),
+    report.
     """
     if settings.new.text or settings.files.input_file or settings.new.explain:
         return answer_texts(settings)

@@ -40,7 +40,9 @@ from bert_cli.settings.pretraining import PretrainSettings
 
 
 def check(values: dict, given: frozenset[str]) -> dict:
-    """The values of all flags, with what a training run left in flags.txt; InputError for what does not go together."""
+    """The values of all flags, with what a training run left in flags.txt; InputError for what does
+    not go together.
+    """
     if not (values["do_train"] or values["do_eval"]):
         raise InputError("nothing to do: give at least one of --do_train, --do_eval")
     for name in ("input_file", "output_dir"):
@@ -57,9 +59,9 @@ def check(values: dict, given: frozenset[str]) -> dict:
 def run(settings: PretrainSettings) -> dict:
     """Do what the settings say; returns the report that is also written to run_report.json.
 
-    In this order, which driver.run holds for every command that trains: open the model's files and the data
-    (PretrainingTask.open, .read), plan (.plan), train or go on (.make_model names the heads, whose file has the loss;
-    .train), evaluate (.evaluate), report.
+    In this order, which driver.run holds for every command that trains: open the model's files and
+    the data (PretrainingTask.open, .read), plan (.plan), train or go on (.make_model names the
+    heads, whose file has the loss; .train), evaluate (.evaluate), report.
     """
     return driver.run(PretrainingTask(settings), settings)
 

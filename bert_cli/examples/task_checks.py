@@ -1,4 +1,6 @@
-"""Checks of the cells of a task's file: its first row, its text column, its labels; all errors say `file:line`."""
+"""Checks of the cells of a task's file: its first row, its text column, its labels; all errors say
+`file:line`.
+"""
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG

@@ -117,8 +117,8 @@ def _check_memory(config: BertConfig) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class ModuleConfig:
-    """What is known about an encoder that is not a BERT: a module for tensorflow-hub, which is used as
-    it is.
+    """What is known about an encoder that is not a BERT: a module for tensorflow-hub, which is used
+    as it is.
 
     `hub_module` is its handle: a path that holds from any working directory, or a URL.
     """

@@ -86,8 +86,8 @@ def _calibration(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
     is_right = probabilities.argmax(axis=1) == np.array([row["label"] for row in rows])
     means, rights, counts, error = reliability(probabilities.max(axis=1), is_right)
     series = [Line("model", means, rights, points=True), Line("ideal", [0, 1], [0, 1], dashed=True)]
-    alt = "Share of right predictions over their probability"
-    axes = ("probability of the predicted label", "share that is right")
+    alt = "Accuracy over the predicted probability"
+    axes = ("probability of the predicted label", "accuracy")
     note = (
         f"On the dashed line the model is as sure as it should be; the mean distance is {percent(error)} "
         f"({sum(counts):,} rows)."

@@ -1,4 +1,6 @@
-"""The pages of the server: templates, each with a policy that allows its own script and style alone."""
+"""The pages of the server: templates, each with a policy that allows its own script and style
+alone.
+"""
 
 import os
 import secrets

@@ -143,8 +143,8 @@ def serve(state: State, listener: socket.socket, limits: Limits, drain_seconds: 
         timeout_graceful_shutdown=1,
         backlog=_BACKLOG,
     )
-    # It writes a line for each request that is no HTTP, with which anybody could fill a disk; errors
-    # of our own are logged where they are answered.
+    # It writes a line for each request that is no HTTP, with which anybody could fill a disk;
+    # errors of our own are logged where they are answered.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     server = _Server(config, state, drain_seconds)
     # Here, and not when uvicorn does it: from the next line on somebody may send a signal.

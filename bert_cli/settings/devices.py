@@ -60,8 +60,8 @@ class Devices(FlagGroup, heading="Devices"):
     def for_answers(self, is_bert: bool = True) -> Self:
         """The same with the engine that answers new texts: by --engine=auto onnxruntime in float32.
 
-        It is TensorFlow where there is a GPU, where flags or TF_CONFIG ask for devices of TensorFlow
-        or for its precisions, and for a module of tensorflow-hub, which is not a BERT.
+        It is TensorFlow where there is a GPU, where flags or TF_CONFIG ask for devices of
+        TensorFlow or for its precisions, and for a module of tensorflow-hub, which is not a BERT.
         """
         asks_for_devices = (
             self.use_tpu or self.distribution_strategy != "auto" or is_multi_worker(self.distribution_strategy)

@@ -29,8 +29,8 @@ class Callback:
         """Called once, before the first step; nothing is computed yet."""
 
     def on_log(self, step: int, loss: float, rate: float) -> None:
-        """step: finished steps; loss: mean over the steps since the call before that was due, in the
-        call of the last step the final loss; rate: the learning rate of the last step.
+        """step: finished steps; loss: mean over the steps since the call before that was due, in
+        the call of the last step the final loss; rate: the learning rate of the last step.
         """
 
     def on_step(self, step: int) -> bool | None:

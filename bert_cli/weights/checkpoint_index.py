@@ -47,8 +47,8 @@ class Entry(NamedTuple):
 
 
 def read_index(prefix: str, checks_itself: bool = False) -> dict[str, Entry]:
-    """The entries of all variables. ValueError where an index is not a table, or claims what its data
-    files have not.
+    """The entries of all variables. ValueError where an index is not a table, or claims what its
+    data files have not.
 
     checks_itself: ValueError, too, where a checksum says that the index is not what was written.
     """

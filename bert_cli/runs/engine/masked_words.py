@@ -40,7 +40,9 @@ class MaskedWords(abc.ABC):
         """
 
     def note_next_sentence(self, source: str, missing: Sequence[str], trained_without: bool) -> None:
-        """Keep why there is no next-sentence head, where there is none. missing: names of variables."""
+        """Keep why there is no next-sentence head, where there is none. missing: names of
+        variables.
+        """
         if missing:
             self._no_next_sentence = f"{source} lacks {missing[0]}"
         elif trained_without:
@@ -88,7 +90,8 @@ class InferenceMaskedWords(MaskedWords):
         lengths = sequences.lengths
         for rows in equal_length_groups(lengths, MAX_TOKENS):
             batch = sequences.padded(rows, int(lengths[rows[0]]))
-            # Position 0 is [CLS], so it marks the places of texts that have fewer masks than others.
+            # Position 0 is [CLS], so it marks the places of texts that have fewer masks than
+            # others.
             texts, columns = np.nonzero(positions[rows])
             masked = np.stack([texts, positions[rows][texts, columns]], axis=1).astype(np.int64)
             # At least one row, as operators differ in what they make of none.

@@ -111,8 +111,8 @@ def _find_paths(
 def _read_config(
     paths: ModelPaths, gelu: str, vocab_size: int | None, hub_module: str | None, needs_bert: bool
 ) -> BertConfig | ModuleConfig:
-    """The model's config; InputError where it is not a BERT and `needs_bert`. A module that is not a BERT
-    takes vocab_size over.
+    """The model's config; InputError where it is not a BERT and `needs_bert`. A module that is not
+    a BERT takes vocab_size over.
 
     vocab_size: see read_config. hub_module: the handle that the user gave, which a config may need.
     Imports TensorFlow where a module has no config next to it.

@@ -241,7 +241,7 @@ class Task(Generic[Model, Data]):
         raise NotImplementedError
 
     def compare(self, data: Data, evaluation: Evaluation) -> Comparison | None:
-        """The evaluation compared with simple baselines; None for a task without them."""
+        """The evaluation compared with simple baselines; None for a task without this check."""
         return None
 
     def guess_loss(self, data: Data) -> float | None:

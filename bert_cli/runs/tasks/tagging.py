@@ -16,7 +16,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import TAGGER, HeadSpec
 from bert_cli.base.log import LOG, RESULT
-from bert_cli.base.names import TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
+from bert_cli.base.names import OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.examples.tagging import COLUMNS, WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import text_example
@@ -38,7 +38,7 @@ from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, interactive, opening
-from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
+from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Task
 from bert_cli.runs.tasks.tagging_data import (
     Split,
     TaggingDataset,
@@ -139,6 +139,13 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
             return tagging_examples(words, split.file.tags, [prediction.tags for prediction in predictions])
 
         return Evaluation(results, lines, report, examples, predictions)
+
+    def compare(self, data: TaggingDataset, evaluation: Evaluation) -> Comparison:
+        """There are no baselines; a model that finds no entity at all has learned nothing."""
+        actual = data.splits["dev"].file.tags
+        is_varied = any(tag != OUTSIDE for tags in actual for tag in tags)
+        found = any(tag != OUTSIDE for prediction in evaluation.details for tag in prediction.tags)
+        return Comparison({}, is_varied, "" if found or not is_varied else f"every word gets the tag {OUTSIDE}", "")
 
     def predict(self, predictor: Predictor, data: TaggingDataset, evaluation: Evaluation | None) -> dict[str, Any]:
         """Write the predictions in the format of the test file, and score them where it has tags."""

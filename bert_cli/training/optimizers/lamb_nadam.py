@@ -12,8 +12,8 @@ from bert_cli.training.optimizers.adamw import BETA_1, BETA_2, EPSILON, AdamWeig
 class Lamb(AdamWeightDecay):
     """Algorithm 2 of the paper, with the clip, schedule and decay exclusions of AdamWeightDecay.
 
-    m and v with bias correction, u = m̂/(√v̂ + 1e-6) + 0.01·w, w ← w − rate·(‖w‖/‖u‖)·u; the ratio is 1 where a norm is
-    0. Slots are named adam_m and adam_v in checkpoints, too.
+    m and v with bias correction, u = m̂/(√v̂ + 1e-6) + 0.01·w, w ← w − rate·(‖w‖/‖u‖)·u; the ratio
+    is 1 where a norm is 0. Slots are named adam_m and adam_v in checkpoints, too.
     """
 
     second_scale = np.float32(1.0)
