@@ -18,7 +18,10 @@ COMMANDS = {
     "bert-extract-features": ("extract_features", "embeddings of tokens, words or texts"),
     "bert-fill-mask": ("fill_mask", "predict masked words"),
     "bert-build-vocab": ("build_vocab", "build or extend a WordPiece vocabulary"),
-    "bert-create-pretraining-data": ("create_pretraining_data", "pre-training examples as TFRecords, from text"),
+    "bert-create-pretraining-data": (
+        "create_pretraining_data",
+        "pre-training examples as TFRecords, from text",
+    ),
     "bert-pretrain": ("run_pretraining", "pre-train with masked LM and next sentences"),
     "bert-serve": ("serve", "serve models over HTTP"),
     "bert-report": ("report_runs", "HTML report of a run, or a comparison of runs"),
@@ -31,7 +34,10 @@ COMMANDS = {
 
 def listing() -> str:
     """The text that is printed."""
-    lines = [f"bert_cli {__version__}; COMMAND --help explains a command, --helpfull all its flags", ""]
+    lines = [
+        f"bert_cli {__version__}; COMMAND --help explains a command, --helpfull all its flags",
+        "",
+    ]
     lines += [f"  {command:<29} {text}" for command, (_, text) in COMMANDS.items()]
     module = COMMANDS["bert-tag"][0]
     return "\n".join([*lines, "", f"bert-tag is also bert tag and python -m bert_cli.{module}, and so on"])

@@ -68,7 +68,8 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
             raise InputError(f"--reserved_tokens={','.join(reserved)}: {token!r} is empty or holds white space")
     if values["extend"]:
         refuse_if(
-            "algorithm" in given, "--algorithm cannot be used with --extend, which adds whole words; leave it out"
+            "algorithm" in given,
+            "--algorithm cannot be used with --extend, which adds whole words; leave it out",
         )
         if reserved:
             raise InputError(
@@ -79,8 +80,8 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     first = first_tokens(reserved)
     if vocab_size <= len(first):
         raise InputError(
-            f"--vocab_size={vocab_size} is too small: {len(first)} special and reserved tokens come before the tokens of the "
-            "text"
+            f"--vocab_size={vocab_size} is too small: {len(first)} special and reserved tokens "
+            "come before the tokens of the text"
         )
     return values | {"vocab_size": vocab_size}
 
@@ -111,11 +112,17 @@ def run(settings: BuildVocabSettings) -> dict:
         else:
             tokens = build_vocabulary(counts, tokenizer, first, most, size.min_count)
     write_lines(output_file, tokens)
-    report: dict[str, Any] = {"words": sum(count for _, count in counts), "distinct_words": len(counts)}
+    report: dict[str, Any] = {
+        "words": sum(count for _, count in counts),
+        "distinct_words": len(counts),
+    }
     report |= coverage_figures(counts, tokens)
     if old:
         report["before"] = coverage_figures(counts, old.tokens)
-    report |= {"reading_seconds": round(reading_seconds, 3), "total_seconds": round(time.monotonic() - began, 3)}
+    report |= {
+        "reading_seconds": round(reading_seconds, 3),
+        "total_seconds": round(time.monotonic() - began, 3),
+    }
     for line in vocabulary_table(report):
         LOG.info(line)
     LOG.info("Wrote %s: %d tokens", output_file, len(tokens))

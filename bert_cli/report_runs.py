@@ -49,8 +49,8 @@ def _check_target(path: str, folders: tuple[str, ...]) -> None:
     for folder in folders:
         if files.real(os.path.dirname(path) or ".") == files.real(folder):
             raise InputError(
-                f"--output_file={path}: lies in the folder of a run; leave it out for {os.path.join(folder, PAGE)}, or "
-                "give another place"
+                f"--output_file={path}: lies in the folder of a run; leave it out for "
+                f"{os.path.join(folder, PAGE)}, or give another place"
             )
     files.check_output_files([path], [os.path.join(folder, MANIFEST) for folder in folders])
     if files.exists(path) and not is_our_page(path):

@@ -32,9 +32,15 @@ _PACKAGES = ("fastapi", "uvicorn", "httptools", "prometheus_client")
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     """InputError unless there is a model to serve, and what serves it."""
-    refuse_if(not values["output_dir"] and not values["model"], "--output_dir or --model=NAME=DIRECTORY is needed")
+    refuse_if(
+        not values["output_dir"] and not values["model"],
+        "--output_dir or --model=NAME=DIRECTORY is needed",
+    )
     names = [name for name, _ in values["model"]]
-    refuse_if(values["output_dir"] and DEFAULT in names, f"--model={DEFAULT}=…: this is the name of --output_dir")
+    refuse_if(
+        values["output_dir"] and DEFAULT in names,
+        f"--model={DEFAULT}=…: this is the name of --output_dir",
+    )
     missing = next((name for name in _PACKAGES if importlib.util.find_spec(name) is None), None)
     refuse_if(missing, f"bert-serve needs the package {missing}: pip install 'bert_cli[serve]'")
     return values

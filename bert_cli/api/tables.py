@@ -38,8 +38,8 @@ def read_table(name: str, data: Data) -> Table:
     for number, row in enumerate(rows):
         if not isinstance(row, tuple | list) or len(row) != width or width not in _NAMES:
             raise InputError(
-                f"{name}:{number}: (text, label) or (text, text_b, label), the same in every row, or a dict is needed, found "
-                f"{row!r:.80}"
+                f"{name}:{number}: (text, label) or (text, text_b, label), the same in every row, "
+                f"or a dict is needed, found {row!r:.80}"
             )
     return _table(name, _NAMES.get(width, ()), rows)
 

@@ -93,7 +93,10 @@ def check_can_write(folder: str, flag: str) -> None:
     while not os.path.lexists(path):
         path = os.path.dirname(path)
     refuse_if(not os.path.isdir(path), f"{path}: is a file, a folder is needed; check --{flag}")
-    refuse_if(not os.access(path, os.W_OK | os.X_OK), f"{path}: no permission to write there; check --{flag}")
+    refuse_if(
+        not os.access(path, os.W_OK | os.X_OK),
+        f"{path}: no permission to write there; check --{flag}",
+    )
 
 
 def check_output_files(paths: Sequence[str | None], read: Sequence[str | None]) -> None:
@@ -111,7 +114,10 @@ def check_output_files(paths: Sequence[str | None], read: Sequence[str | None]) 
             is_device = not os.path.isfile(path)
             refuse_if(not os.path.isdir(folder), f"{folder}: no such folder; make it, or {advice}")
             refuse_if(is_folder, f"{path}: is a directory, a file is needed; {advice}")
-            refuse_if(os.path.exists(path) and is_device, f"{path}: is a device, a file is needed; {advice}")
+            refuse_if(
+                os.path.exists(path) and is_device,
+                f"{path}: is a device, a file is needed; {advice}",
+            )
         is_read = any(_is_same_file(path, each) for each in inputs)
         refuse_if(is_read, f"{path}: would be written over, but it is read; {advice}")
         check_can_write(folder, "output_file")

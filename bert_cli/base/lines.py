@@ -80,8 +80,9 @@ class _Recoded(io.RawIOBase):
             sound = error.object[: error.start].decode(self._encoding, "ignore")
             line = self._line + sound.count("\n")
             raise InputError(
-                f"{self._name}:{line}: is not {self._encoding} (byte 0x{error.object[error.start]:02x}); give another "
-                "--encoding, or save the file as UTF-8"
+                f"{self._name}:{line}: is not {self._encoding} (byte "
+                f"0x{error.object[error.start]:02x}); give another --encoding, or save the file as "
+                "UTF-8"
             ) from None
         except UnicodeError as error:  # such as UTF-16 without its mark
             raise InputError(

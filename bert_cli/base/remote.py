@@ -87,7 +87,8 @@ def _check_scheme(scheme: str) -> None:
     else:
         advice = "`pip install tensorflow-io` brings more, where there is a release for this TensorFlow"
     raise InputError(
-        f"{scheme}://: TensorFlow {tf.__version__} has no such file system here ({known} are there); {advice}, or mount it"
+        f"{scheme}://: TensorFlow {tf.__version__} has no such file system here ({known} are "
+        f"there); {advice}, or mount it"
     )
 
 

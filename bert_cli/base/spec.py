@@ -24,7 +24,10 @@ INPUTS = tuple(column.name for column in ENCODER)
 INPUT_MASK = INPUTS[1]
 # In addition to the columns of a classifier: the logits of its teacher, and 1 for a row with a
 # label, 0 for one without.
-DISTILLATION = (Column("teacher_logits", ("B", "L"), "float32"), Column("has_label", ("B",), "float32"))
+DISTILLATION = (
+    Column("teacher_logits", ("B", "L"), "float32"),
+    Column("has_label", ("B",), "float32"),
+)
 
 
 def windowed(columns: tuple[Column, ...]) -> tuple[Column, ...]:
@@ -40,11 +43,18 @@ def stated(columns: tuple[Column, ...]) -> tuple[Column, ...]:
     draws.
     """
     states = Column("states", (*columns[0].shape[:-1], "W"), "float32")
-    return (*(column for column in columns if column.name not in INPUTS or column.name == INPUT_MASK), states)
+    return (
+        *(column for column in columns if column.name not in INPUTS or column.name == INPUT_MASK),
+        states,
+    )
 
 
 # Of the answer's first and last token; 0, which is [CLS], for none.
-SQUAD = (*ENCODER, Column("start_positions", ("B",), "int32"), Column("end_positions", ("B",), "int32"))
+SQUAD = (
+    *ENCODER,
+    Column("start_positions", ("B",), "int32"),
+    Column("end_positions", ("B",), "int32"),
+)
 # label_ids: -1 for a piece that is not trained. label_weights: what a piece counts in the loss of
 # the whole batch.
 _TAGS = (Column("label_ids", ("B", "S"), "int32"), Column("label_weights", ("B", "S"), "float32"))

@@ -57,8 +57,8 @@ class RecordSource:
         for feature in self._features:
             if feature.name not in found:
                 raise InputError(
-                    f"{self._index.place(0)} has no {feature.name}: it is not pre-training data; make it with "
-                    "bert-create-pretraining-data"
+                    f"{self._index.place(0)} has no {feature.name}: it is not pre-training data; "
+                    "make it with bert-create-pretraining-data"
                 )
             flag = _SIZE_FLAGS.get(feature.name)
             length = len(found[feature.name])
@@ -66,8 +66,8 @@ class RecordSource:
             # flag.
             if flag and length != feature.length:
                 raise InputError(
-                    f"{self._index.place(0)} was made with --{flag}={length}, but --{flag} is {feature.length}; give "
-                    f"--{flag}={length}"
+                    f"{self._index.place(0)} was made with --{flag}={length}, but --{flag} is "
+                    f"{feature.length}; give --{flag}={length}"
                 )
 
     def _decode(self, number: int, data: bytes) -> dict[str, np.ndarray]:
@@ -93,8 +93,9 @@ class RecordSource:
                 values = found.get(feature.name, ())
                 if len(values) != feature.length:
                     raise InputError(
-                        f"{self._index.place(number)}: {len(values)} values of {feature.name}, the first record of all has "
-                        f"{feature.length}; put files of other sizes elsewhere"
+                        f"{self._index.place(number)}: {len(values)} values of {feature.name}, the "
+                        f"first record of all has {feature.length}; put files of other sizes "
+                        "elsewhere"
                     )
                 columns[feature.name][row] = values
         for name, limit, what in (
@@ -108,8 +109,9 @@ class RecordSource:
             if wrong.any():
                 row, column = np.argwhere(wrong)[0]
                 raise InputError(
-                    f"{self._index.place(int(numbers[row]))}: {name} holds {columns[name][row, column]}, but the {what} is "
-                    f"{limit}; was it made with another vocabulary?"
+                    f"{self._index.place(int(numbers[row]))}: {name} holds "
+                    f"{columns[name][row, column]}, but the {what} is {limit}; was it made with "
+                    "another vocabulary?"
                 )
         return columns
 

@@ -155,8 +155,9 @@ def _whole_words(counts: WordCounts, reserved: Sequence[str], num_required: int,
     tokens = list(dict.fromkeys([*reserved, *(word for word, _ in counts)]))
     if len(tokens) > vocab_size:
         raise InputError(
-            f"--vocab_size={vocab_size} is too small for this text: its characters need {num_required}, its whole words "
-            f"{len(tokens)}; give at least {min(num_required, len(tokens))}, or --algorithm=words"
+            f"--vocab_size={vocab_size} is too small for this text: its characters need "
+            f"{num_required}, its whole words {len(tokens)}; give at least "
+            f"{min(num_required, len(tokens))}, or --algorithm=words"
         )
     return tokens
 

@@ -86,8 +86,8 @@ def find_choice_labels(file: OwnFile) -> str:
     # Labels 1 to K-1 alone: a file from 0 without a first ending, or one from 1 without a last one.
     if {FROM_0, FROM_1} <= set(fitting) and NAME not in fitting:
         raise InputError(
-            f"{file.path}: the labels are {', '.join(sorted(found))}, so it is not clear whether they count from 0 or from "
-            "1; give --choice_labels=0 or --choice_labels=1"
+            f"{file.path}: the labels are {', '.join(sorted(found))}, so it is not clear whether "
+            "they count from 0 or from 1; give --choice_labels=0 or --choice_labels=1"
         )
     if fitting:
         return fitting[0]
@@ -144,8 +144,9 @@ def read_choice_file(
     lacking = [name for name in wanted if name and name not in there]
     if first and lacking:
         raise InputError(
-            f"{path}:1: has no column {', '.join(lacking)}; the header of this file is {layout.columns}; other columns are "
-            "named with --choice_columns, --text_column and --label_column, without --task_name"
+            f"{path}:1: has no column {', '.join(lacking)}; the header of this file is "
+            f"{layout.columns}; other columns are named with --choice_columns, --text_column and "
+            "--label_column, without --task_name"
         )
     return read_own_file(path, split, named, "yes", flag, named.label_column is not None, layout.endings, form)
 

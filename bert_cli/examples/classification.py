@@ -168,8 +168,8 @@ def _rows_of_split(
             numbers = array("q", [number for number in numbers if is_in[number]])
         elif layout.in_pairs_file:
             raise InputError(
-                f"{chosen}: no such file; it says which rows of {os.path.basename(path)} are for evaluation: put it there, "
-                "or give --dev_split"
+                f"{chosen}: no such file; it says which rows of {os.path.basename(path)} are for "
+                "evaluation: put it there, or give --dev_split"
             )
     return numbers, [rows[number] for number in numbers]
 
@@ -204,7 +204,8 @@ def find_labels(task_name: str, examples: Sequence[ClassificationExample]) -> tu
         return own
     if len(found) < 2:
         raise InputError(
-            f"every row of the train file has the label {quoted(next(iter(found)))}; two labels are needed, see --labels"
+            f"every row of the train file has the label {quoted(next(iter(found)))}; two labels "
+            "are needed, see --labels"
         )
     return tuple(sorted(found, key=_label_key))
 

@@ -170,8 +170,9 @@ def find_problem_type(file: OwnFile, separator: str | None) -> ProblemType:
     if decimals and all(is_number(str(row.labels[0])) for row in file.rows):
         first = decimals[0]
         raise InputError(
-            f"{file.path}:{first.line}: the label is the decimal {first.labels[0]}: give --problem_type=regression if it is a "
-            "number to predict, --problem_type=single_label if it is the name of a class"
+            f"{file.path}:{first.line}: the label is the decimal {first.labels[0]}: give "
+            "--problem_type=regression if it is a number to predict, --problem_type=single_label "
+            "if it is the name of a class"
         )
     return SINGLE_LABEL
 
@@ -210,8 +211,9 @@ def find_own_labels(file: OwnFile, problem_type: ProblemType, separator: str | N
     # Texts in the label column: a training set has many rows of a label.
     if len(counts) > 20 and len(counts) > len(file.rows) / 2:
         raise InputError(
-            f"{file.path}:{file.rows[0].line}: column {cells.columns[0]} holds {len(counts)} different "
-            f"labels in {len(file.rows)} rows ({quoted(found[0][0])}); check --label_column, or name all labels with --labels"
+            f"{file.path}:{file.rows[0].line}: column {cells.columns[0]} holds {len(counts)} "
+            f"different labels in {len(file.rows)} rows ({quoted(found[0][0])}); check "
+            "--label_column, or name all labels with --labels"
         )
     for name, line in found:
         if counts[name] == 1:

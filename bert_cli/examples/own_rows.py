@@ -109,8 +109,8 @@ def check_width(path: str, row: Row, width: int, encoding: str = UTF_8) -> None:
         over = quoted(row.cells[width])
         advice = "put the text into quotes" if what == "comma" else "replace it by a space"
         raise InputError(
-            f"{path}:{row.line}: {found} columns where the first row has {width}: {over} is after a {what} too many; "
-            f"{advice}"
+            f"{path}:{row.line}: {found} columns where the first row has {width}: {over} is after "
+            f"a {what} too many; {advice}"
         )
     if found < width:
         raise InputError(f"{path}:{row.line}: {found} columns where the first row has {width}; complete the row")

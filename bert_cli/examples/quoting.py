@@ -42,8 +42,8 @@ def quoted_rows(path: str, lines: Iterable[str], separator: str) -> Iterator[tup
             ) from None
         problem = str(error).replace(TAB, "\\t")
         raise InputError(
-            f"{path}:{reader.line_num}: {problem} (the row begins in line {start}); a quote inside a quoted cell is doubled"
-            f"{literally}"
+            f"{path}:{reader.line_num}: {problem} (the row begins in line {start}); a quote inside "
+            f"a quoted cell is doubled{literally}"
         ) from None
 
 
@@ -126,8 +126,9 @@ class LiteralRows:
         count = num_rows if is_all else self._count
         if count:
             LOG.warning(
-                "%s: warning: %d row%s cells in CSV quotes, such as line %d; they are read literally, "
-                "as run_classifier.py does; --quoting=csv reads them as pandas wrote them",
+                "%s: warning: %d row%s cells in CSV quotes, such as line %d; they are read "
+                "literally, as run_classifier.py does; --quoting=csv reads them as pandas wrote "
+                "them",
                 path, count, " has" if count == 1 else "s have", self._begin if is_all else self._example,
             )  # fmt: skip
 

@@ -178,8 +178,8 @@ def _check_columns(path: str, rows: Sequence[Row], word_column: int, tag_column:
     refuse_rows(path, other, lambda count: f"expected {width} columns as in line {line}, found {count}", advice)
     if len({column % width for column in wanted}) < len(wanted):
         raise InputError(
-            f"{path}:{line}: --word_column={word_column} and --tag_column={tag_column} are the same of {width} columns; "
-            "give another"
+            f"{path}:{line}: --word_column={word_column} and --tag_column={tag_column} are the "
+            f"same of {width} columns; give another"
         )
 
 

@@ -77,8 +77,9 @@ def check_labels(path: str, rows: list[Row], layout: FileLayout, column: int, kn
     if distinct > 20 and distinct > len(rows) / 2:
         line, label = labelled[0]
         raise InputError(
-            f"{path}:{line}: column {column + 1} holds {distinct} different labels in {len(rows)} rows "
-            f"({quoted(label)}); check the order of the columns ({layout.columns}), or name all labels with --labels"
+            f"{path}:{line}: column {column + 1} holds {distinct} different labels in {len(rows)} "
+            f"rows ({quoted(label)}); check the order of the columns ({layout.columns}), or name "
+            "all labels with --labels"
         )
 
 

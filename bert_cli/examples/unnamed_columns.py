@@ -47,8 +47,9 @@ def with_guesses(
         reason = header_reason(sample[0], sample[1:], None, KeyColumns(labels[0], texts))
     if reason:
         raise InputError(
-            f"{path}:{sample[0].line}: the first row looks like a header ({reason}), but its names are not usual ones; "
-            f"add --header=yes {found.flags} if it is a header, --header=no if it is data"
+            f"{path}:{sample[0].line}: the first row looks like a header ({reason}), but its names "
+            f"are not usual ones; add --header=yes {found.flags} if it is a header, --header=no if "
+            "it is data"
         )
     LOG.info("%s: there is no header; took %s", path, found.described)
     return found.columns
@@ -154,8 +155,9 @@ class _Guess:
         cells = self.sample[0].cells
         listed = ", ".join(f"{column} {quoted(cell, 24)}" for column, cell in enumerate(cells[:12]))
         raise InputError(
-            f"{self.path}:{self.sample[0].line}: {problem}; add {' or '.join(flags[:_MOST_CHOICES])}, or other columns by "
-            f"number, and --header=yes if the first row names them: {listed}"
+            f"{self.path}:{self.sample[0].line}: {problem}; add "
+            f"{' or '.join(flags[:_MOST_CHOICES])}, or other columns by number, and --header=yes "
+            f"if the first row names them: {listed}"
         )
 
 

@@ -54,7 +54,8 @@ def choose_head_type(head: str, found: tuple[str, ...], model: ModelBundle, targ
         lacking = [name for name in HEAD_TYPES[head].heads if name not in found]
         if lacking:
             raise InputError(
-                f"--head={head}: the checkpoint has no {' and no '.join(lacking)}; it has {', '.join(found) or 'no head'}"
+                f"--head={head}: the checkpoint has no {' and no '.join(lacking)}; it has "
+                f"{', '.join(found) or 'no head'}"
             )
         return head
     # A classifier, a tagger and a choice of endings have the same variables; only the files next to
@@ -85,8 +86,8 @@ def check_words(vocabulary: Vocabulary | None, config: BertConfig, resize_vocab:
         )
     elif vocabulary.size > size:
         raise InputError(
-            f"{vocabulary.path} has {vocabulary.size} entries, but the model has rows for {size}: give the model's own "
-            f"vocabulary, or add rows with --resize_vocab={vocabulary.size}"
+            f"{vocabulary.path} has {vocabulary.size} entries, but the model has rows for {size}: "
+            f"give the model's own vocabulary, or add rows with --resize_vocab={vocabulary.size}"
         )
     elif vocabulary.size < size:
         LOG.warning(

@@ -100,14 +100,15 @@ def _check_text_classifier(model: ModelBundle) -> None:
     """InputError for a model that reads several sequences for an answer, which no signature takes."""
     if model.classifier_type == CHOICE:
         raise InputError(
-            f"{model.folder}: this is a multiple-choice model, which no signature takes; predict with bert-classify, "
-            "or export the encoder with --format=hub"
+            f"{model.folder}: this is a multiple-choice model, which no signature takes; predict "
+            "with bert-classify, or export the encoder with --format=hub"
         )
     long_text = model.saved_flags.get("long_text", TRUNCATE)
     if long_text != TRUNCATE:
         raise InputError(
             f"{model.folder}: was trained with --long_text={long_text}, and only classifiers with "
-            f"--long_text={TRUNCATE} are exported; predict with bert-classify, or export the encoder with --format=hub"
+            f"--long_text={TRUNCATE} are exported; predict with bert-classify, or export the "
+            "encoder with --format=hub"
         )
 
 
@@ -120,8 +121,8 @@ def _classifier_labels(labels: tuple[str, ...] | None, model: ModelBundle) -> tu
     names = agreed_labels(labels, model.labels, model.folder)
     if not names:
         raise InputError(
-            f"{model.folder}: has no labels.txt; give the output_dir of bert-classify, or --labels, or --format=hub for the "
-            "encoder alone"
+            f"{model.folder}: has no labels.txt; give the output_dir of bert-classify, or "
+            "--labels, or --format=hub for the encoder alone"
         )
     return names
 

@@ -72,8 +72,8 @@ def load(reader: Reader, config: BertConfig, heads: tuple[str, ...], of_tokens: 
     # Wider than H where a tagger reads several layers side by side.
     if CLASSIFIER in heads and (len(shape) != 2 or shape[1] == 0 or shape[1] % config.hidden_size):
         raise InputError(
-            f"{reader.description}: output_weights has the shape {list(shape)}, a classifier needs [labels, "
-            f"{config.hidden_size}]; --head=encoder converts the rest"
+            f"{reader.description}: output_weights has the shape {list(shape)}, a classifier needs "
+            f"[labels, {config.hidden_size}]; --head=encoder converts the rest"
         )
     model = BertWithHeads(config, heads, (shape[0], shape[1]) if CLASSIFIER in heads else (0, 0), of_tokens)
     # Hugging Face drops the pooler where its class reads none.

@@ -144,8 +144,8 @@ def _load_classifier(reader: Reader, exported: Exported) -> BertClassifier:
     shape = reader.shapes.get("output_weights")
     if shape is None:
         raise InputError(
-            f"{reader.description}: has no classifier (no output_weights); give the output_dir of bert-classify, or "
-            "--format=hub for the encoder alone"
+            f"{reader.description}: has no classifier (no output_weights); give the output_dir of "
+            "bert-classify, or --format=hub for the encoder alone"
         )
     spec = HeadSpec(CLASSIFIER, len(labels) if labels else 1, model.text_input, activation=problem_type.activation)
     wanted = spec.shapes(model.config.hidden_size)["output_weights"]

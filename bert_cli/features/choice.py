@@ -87,8 +87,8 @@ def _check(example: ChoiceExample, count: int) -> None:
         raise InputError(f"{example.guid}: has {count} endings; a choice needs two or more")
     if len(example.endings) != count:
         raise InputError(
-            f"{example.guid}: has {len(example.endings)} endings where the first example has {count}; give all of them "
-            "the same number"
+            f"{example.guid}: has {len(example.endings)} endings where the first example has "
+            f"{count}; give all of them the same number"
         )
     if example.label is not None and not 0 <= example.label < count:
         raise InputError(f"{example.guid}: the label {example.label} is none of the endings 0 to {count - 1}")

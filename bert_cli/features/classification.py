@@ -180,14 +180,15 @@ def format_cuts(features: ClassificationFeatures, max_seq_length: int) -> list[s
     if features.row_starts is not None and len(features.sequences) > count:
         several = int((np.diff(features.row_starts) > 1).sum())
         lines.append(
-            f"{several} of {count} examples are longer than {max_seq_length} tokens: {len(features.sequences)} windows in all"
+            f"{several} of {count} examples are longer than {max_seq_length} tokens: "
+            f"{len(features.sequences)} windows in all"
         )
     if features.num_truncated:
         cut = features.num_cut
         share = features.num_cut / total
         lines.append(
-            f"{features.num_truncated} of {count} examples were cut to {max_seq_length} tokens: {cut} of {total} tokens "
-            f"({share:.1%}) were left out"
+            f"{features.num_truncated} of {count} examples were cut to {max_seq_length} tokens: "
+            f"{cut} of {total} tokens ({share:.1%}) were left out"
         )
     return lines
 

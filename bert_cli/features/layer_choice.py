@@ -36,8 +36,8 @@ def parse_layers(text: str, num_layers: int) -> list[Layer]:
                 layers.append(Layer(index, state_place(index, num_layers)))
             else:
                 raise InputError(
-                    f"--layers={text}: there is no layer {index}; this model has the layers 0 to {num_layers - 1}, or "
-                    f"-{num_layers} to -1, and 'embedding'"
+                    f"--layers={text}: there is no layer {index}; this model has the layers 0 to "
+                    f"{num_layers - 1}, or -{num_layers} to -1, and 'embedding'"
                 )
     return layers
 
@@ -54,8 +54,8 @@ def _expand(part: str, text: str, num_layers: int) -> list:
         first, last = (int(end) for end in found.groups() if end is not None) if found else (int(part), None)
     except ValueError:
         raise InputError(
-            f"--layers={text}: {part!r} is not a layer; give numbers such as -1,-2, ranges such as -4:-1 or 1-3, 'embedding' "
-            "or 'all'"
+            f"--layers={text}: {part!r} is not a layer; give numbers such as -1,-2, ranges such as "
+            "-4:-1 or 1-3, 'embedding' or 'all'"
         ) from None
     if last is None:
         return [first]

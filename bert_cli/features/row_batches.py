@@ -27,7 +27,8 @@ def steps_and_batch(num_examples: int, batch_size: int, num_epochs: float) -> tu
             f"{num_examples} examples for {num_epochs} epochs make no training step; give a larger --num_train_epochs"
         )
     LOG.warning(
-        "warning: %d examples for %g epochs are less than one batch of %d: training has one step of %d examples",
+        "warning: %d examples for %g epochs are less than one batch of %d: training has one step "
+        "of %d examples",
         num_examples, num_epochs, batch_size, seen,
     )  # fmt: skip
     return 1, seen

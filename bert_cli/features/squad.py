@@ -100,8 +100,9 @@ def check_lengths(max_seq_length: int, doc_stride: int, max_query_length: int) -
         raise InputError(f"--max_query_length: {max_query_length} is negative; give 0 or more")
     if max_seq_length <= max_query_length + 3:
         raise InputError(
-            f"--max_seq_length: {max_seq_length} has no room for a context after a question of {max_query_length} tokens "
-            f"and 3 special ones; give more than {max_query_length + 3}, or a smaller --max_query_length"
+            f"--max_seq_length: {max_seq_length} has no room for a context after a question of "
+            f"{max_query_length} tokens and 3 special ones; give more than {max_query_length + 3}, "
+            "or a smaller --max_query_length"
         )
     if doc_stride < 1:
         raise InputError(

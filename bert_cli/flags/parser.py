@@ -154,8 +154,8 @@ def _stray(word: str, arguments: list[str], known: dict[str, Flag]) -> str:
     before = arguments[position - 1].lstrip("-") if position else ""
     if before in known and known[before].kind is bool:
         return (
-            f"stray word {word!r}: --{before} is true by itself and takes no word after a space; write "
-            f"--{before}=true or --{before}=false"
+            f"stray word {word!r}: --{before} is true by itself and takes no word after a space; "
+            f"write --{before}=true or --{before}=false"
         )
     return f"stray word {word!r}: every argument is a flag such as --name=value (is a space inside a value not quoted?)"
 

@@ -81,8 +81,8 @@ def scores_v1(gold: Mapping[str, Sequence[str]], predictions: Mapping[str, str])
     for qas_id, answers in gold.items():
         if not answers:
             raise InputError(
-                f"question {quoted(qas_id)} has no right answer to score with; give a file with answers, "
-                "or --version_2_with_negative for SQuAD 2.0"
+                f"question {quoted(qas_id)} has no right answer to score with; give a file with "
+                "answers, or --version_2_with_negative for SQuAD 2.0"
             )
         if qas_id not in predictions:
             missing += 1

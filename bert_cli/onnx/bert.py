@@ -81,7 +81,8 @@ class Bert:
         """
         scope = f"bert/encoder/layer_{number}/attention/self"
         return np.concatenate(
-            [self.tensors[f"{scope}/{each}/{variable}"] for each in ("query", "key", "value")], axis=-1
+            [self.tensors[f"{scope}/{each}/{variable}"] for each in ("query", "key", "value")],
+            axis=-1,
         )
 
     def attend_projected(self, projected: str, key_bias: str) -> str:
@@ -112,7 +113,10 @@ class Bert:
         attended = self.dense(context, f"{scope}/attention/output/dense")
         x = self.norm(graph.add("Add", attended, x), f"{scope}/attention/output/LayerNorm")
         wide = activate(graph, self.dense(x, f"{scope}/intermediate/dense"), self.config.activation)
-        return self.norm(graph.add("Add", self.dense(wide, f"{scope}/output/dense"), x), f"{scope}/output/LayerNorm")
+        return self.norm(
+            graph.add("Add", self.dense(wide, f"{scope}/output/dense"), x),
+            f"{scope}/output/LayerNorm",
+        )
 
     def states(self) -> list[str]:
         """What the embedding gives and each layer, [B, S, H] each."""

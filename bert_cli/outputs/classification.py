@@ -93,8 +93,8 @@ def write_glue_submission(path: str, ids: Sequence[str], predictions: Sequence[s
     for row, given in enumerate(ids, 1):
         if not (given.isascii() and given.isdigit() and len(given) < 20):
             raise InputError(
-                f"--glue_submission: the id {given!r} of row {row} is not a whole number; the leaderboard needs the column "
-                "index of the test file as the benchmark ships it"
+                f"--glue_submission: the id {given!r} of row {row} is not a whole number; the "
+                "leaderboard needs the column index of the test file as the benchmark ships it"
             )
         # By value: 7 and 07 are one index to the leaderboard.
         if int(given) in seen:

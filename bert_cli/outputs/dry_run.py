@@ -87,8 +87,8 @@ def length_line(lengths: np.ndarray, unit: str, max_seq_length: int) -> str:
     found = ", ".join(f"{percentile}% {value}" for percentile, value in zip(_PERCENTILES, values, strict=True))
     over = int((lengths > max_seq_length).sum())
     return (
-        f"tokens in a {unit}: least {lengths.min()}, {found}, most {lengths.max()}, mean {lengths.mean():.1f}; {over} of "
-        f"{len(lengths)} have more than {max_seq_length}"
+        f"tokens in a {unit}: least {lengths.min()}, {found}, most {lengths.max()}, mean "
+        f"{lengths.mean():.1f}; {over} of {len(lengths)} have more than {max_seq_length}"
     )
 
 
@@ -118,15 +118,15 @@ def repeated_lines(statistics: SplitStatistics) -> list[str]:
     if again:
         before, row = again[0]
         lines.append(
-            f"duplicates: {len(again)} rows have the text of an earlier one, such as row {row + 1} and row {before + 1}: "
-            f"{shown(statistics.texts[row])}"
+            f"duplicates: {len(again)} rows have the text of an earlier one, such as row {row + 1} "
+            f"and row {before + 1}: {shown(statistics.texts[row])}"
         )
     if conflicts:
         text, (before, row) = next(iter(conflicts.items()))
         one, other = statistics.labels[before], statistics.labels[row]
         lines.append(
-            f"conflicting labels: {len(conflicts)} texts have different labels, such as rows {before + 1} ({one}) and "
-            f"{row + 1} ({other}): {shown(text)}"
+            f"conflicting labels: {len(conflicts)} texts have different labels, such as rows "
+            f"{before + 1} ({one}) and {row + 1} ({other}): {shown(text)}"
         )
     return lines
 
@@ -180,8 +180,8 @@ def forecast_lines(forecast: Mapping[str, float], trial: ProbeResult, steps: int
     phases = ", ".join(f"{name} {clock(seconds)}" for name, seconds in forecast.items() if seconds >= 0.5)
     memory, checkpoint = (byte_size(size, **_DIGITS) for size in (trial.memory, trial.checkpoint_bytes))
     return [
-        f"steps: {steps}, of {batch_size} rows and {trial.mean_tokens:.0f} tokens on average; {1000 * step:.0f} ms each "
-        f"({len(trial.seconds)} tried)",
+        f"steps: {steps}, of {batch_size} rows and {trial.mean_tokens:.0f} tokens on average; "
+        f"{1000 * step:.0f} ms each ({len(trial.seconds)} tried)",
         f"time: about {clock(total)} ({phases})",
         f"memory: about {memory} ({trial.memory_of}); a checkpoint has {checkpoint}",
     ]

@@ -125,7 +125,9 @@ def classification_examples(
 
 
 def tagging_examples(
-    words: Sequence[Sequence[str]], gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
+    words: Sequence[Sequence[str]],
+    gold: Sequence[Sequence[str]],
+    predicted: Sequence[Sequence[str]],
 ) -> EvalExamples:
     """Of bert-tag: sentences, and their tags in BIO. Sentences of more than MOST_WORDS are left
     out.
@@ -135,7 +137,12 @@ def tagging_examples(
         if 0 < len(sentence) <= MOST_WORDS and (entities(right) or entities(guess)):
             chosen[list(right) == list(guess)].append(number)
     rows = [
-        {"row": row, "words": list(words[row]), "gold": list(gold[row]), "predicted": list(predicted[row])}
+        {
+            "row": row,
+            "words": list(words[row]),
+            "gold": list(gold[row]),
+            "predicted": list(predicted[row]),
+        }
         for row in sorted(chosen[False][: SENTENCES[0]] + chosen[True][: SENTENCES[1]])
     ]
     return EvalExamples({"kind": "tagging", "rows": len(words)}, rows)
@@ -156,7 +163,9 @@ def _context(example: SquadExample, span: tuple[int, int] | None) -> dict[str, A
 
 
 def squad_examples(
-    examples: Sequence[SquadExample], predictions: Sequence[Prediction], gold: Mapping[str, Sequence[str]]
+    examples: Sequence[SquadExample],
+    predictions: Sequence[Prediction],
+    gold: Mapping[str, Sequence[str]],
 ) -> EvalExamples:
     """Of bert-squad: scores of each question, and some of them with their answers in the context."""
     by_id = {prediction.qas_id: prediction for prediction in predictions}

@@ -43,7 +43,11 @@ def vocabulary_table(report: Mapping) -> list[str]:
         compared("vocabulary", "vocab_size", ","),
         compared("pieces/word", "pieces_per_word", ".3f"),
         compared("unknown words", "unknown_share", ".3%"),
-        ("seconds", f"{report['total_seconds']:.1f}", f"{report['reading_seconds']:.1f} of them for reading"),
+        (
+            "seconds",
+            f"{report['total_seconds']:.1f}",
+            f"{report['reading_seconds']:.1f} of them for reading",
+        ),
     ]
     return text_table(rows, "lrl", width=_WIDTH)
 
@@ -55,7 +59,10 @@ def format_instance(features: Mapping[str, np.ndarray], tokenizer: FullTokenizer
     lengths = dict.fromkeys(("input_ids", "input_mask", "segment_ids"), tokens)
     lengths |= dict.fromkeys(("masked_lm_positions", "masked_lm_ids", "masked_lm_weights"), predictions)
     real = {name: values[: lengths.get(name)].tolist() for name, values in features.items()}
-    lines = ["*** Example ***", f"tokens: {' '.join(tokenizer.convert_ids_to_tokens(real['input_ids']))}"]
+    lines = [
+        "*** Example ***",
+        f"tokens: {' '.join(tokenizer.convert_ids_to_tokens(real['input_ids']))}",
+    ]
     return lines + [f"{name}: {' '.join(map(str, values))}" for name, values in real.items()]
 
 
@@ -80,18 +87,30 @@ def pretraining_table(report: Mapping) -> list[str]:
     """The table of bert-create-pretraining-data, with counts next to fractions."""
     mean = report["instance_tokens"] / report["instances"]
     rows = [
-        ("documents", f"{report['documents']:,}", f"{report['single_sentence_documents']:,} of one sentence"),
+        (
+            "documents",
+            f"{report['documents']:,}",
+            f"{report['single_sentence_documents']:,} of one sentence",
+        ),
         ("sentences", f"{report['sentences']:,}", ""),
         ("tokens", f"{report['corpus_tokens']:,}", f"{report['unknown_share']:.2%} [UNK]"),
         ("instances", f"{report['instances']:,}", f"{mean:.1f} tokens on average"),
-        ("random next", f"{report['random_next']:,}", f"{report['random_next_share']:.1%} of the instances"),
+        (
+            "random next",
+            f"{report['random_next']:,}",
+            f"{report['random_next_share']:.1%} of the instances",
+        ),
         ("masked", f"{report['predictions']:,}", f"{report['masked_share']:.1%} of their tokens"),
         (
             "truncated",
             f"{report['truncated_instances']:,}",
             f"{report['truncated_share']:.1%} of the instances, {report['dropped_tokens']:,} tokens dropped",
         ),
-        ("seconds", f"{report['total_seconds']:.1f}", f"{report['reading_seconds']:.1f} of them for reading"),
+        (
+            "seconds",
+            f"{report['total_seconds']:.1f}",
+            f"{report['reading_seconds']:.1f} of them for reading",
+        ),
         ("instances/s", f"{report['instances_per_second']:,.0f}", ""),
         ("tokens/s", f"{report['tokens_per_second']:,.0f}", ""),
     ]
@@ -103,23 +122,23 @@ def warnings(report: Mapping) -> list[str]:
     found = []
     if report["documents"] == 1:
         found.append(
-            "the text is one document, so that random next sentences come from the same one; put blank lines between "
-            "documents"
+            "the text is one document, so that random next sentences come from the same one; put "
+            "blank lines between documents"
         )
     elif report["single_sentence_documents"] == report["documents"]:
         found.append(
-            "every document is one sentence (an empty line after each?), so that every next sentence is a random one; put "
-            "blank lines between documents only"
+            "every document is one sentence (an empty line after each?), so that every next "
+            "sentence is a random one; put blank lines between documents only"
         )
     elif report["random_next_share"] > _RANDOM_SHARE:
         found.append(
             f"{report['random_next_share']:.0%} of the next sentences are random ones: "
-            f"{report['single_sentence_documents']:,} of {report['documents']:,} documents are one sentence; put blank "
-            "lines between documents only"
+            f"{report['single_sentence_documents']:,} of {report['documents']:,} documents are one "
+            "sentence; put blank lines between documents only"
         )
     if report["unknown_share"] > _UNKNOWN_SHARE:
         found.append(
-            f"{report['unknown_share']:.0%} of the tokens are [UNK]; check that --vocab_file and --do_lower_case suit "
-            "the text"
+            f"{report['unknown_share']:.0%} of the tokens are [UNK]; check that --vocab_file and "
+            "--do_lower_case suit the text"
         )
     return found

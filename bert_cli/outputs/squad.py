@@ -132,8 +132,9 @@ class Decoder:
             # -inf is allowed at padding, which some models mask with it.
             if not (np.isfinite(logits) | is_padding).all() or np.isnan(logits).any():
                 raise InputError(
-                    "the model gives logits that are not numbers (NaN or infinite): its weights are damaged, "
-                    "or --precision is too low for them; give another checkpoint, or --precision=float32"
+                    "the model gives logits that are not numbers (NaN or infinite): its weights "
+                    "are damaged, or --precision is too low for them; give another checkpoint, or "
+                    "--precision=float32"
                 )
             # Stable: of equal logits the first comes first.
             order = np.argsort(-logits, axis=1, kind="stable")[:, : self._n_best_size]

@@ -86,8 +86,8 @@ class LabelCells:
         """InputError for several label columns, where each row has one label."""
         if len(self.columns) > 1:
             raise InputError(
-                f"--problem_type={problem_type}: {self.path} has several labels a row; give one label column, or "
-                "--problem_type=multi_label"
+                f"--problem_type={problem_type}: {self.path} has several labels a row; give one "
+                "label column, or --problem_type=multi_label"
             )
 
     def check_known(self, named: Sequence[Sequence[str]], labels: Sequence[str]) -> None:
@@ -101,6 +101,7 @@ class LabelCells:
         if unknown:
             line, name = unknown[0]
             raise InputError(
-                f"{self.path}:{line}: label {quoted(name)} is not among the labels of the training data, "
-                f"{listed(labels)}{more(unknown)}; correct it, or name all labels with --labels"
+                f"{self.path}:{line}: label {quoted(name)} is not among the labels of the training "
+                f"data, {listed(labels)}{more(unknown)}; correct it, or name all labels with "
+                "--labels"
             )

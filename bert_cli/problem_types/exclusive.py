@@ -59,7 +59,10 @@ class Exclusive(ProblemType):
         # The loss comes from the logarithms: a probability that float32 rounds to 0 still has a
         # finite loss.
         logs = log_softmax(logits)
-        return {"probabilities": np.exp(logs), "losses": -logs[np.arange(len(label_ids)), label_ids]}
+        return {
+            "probabilities": np.exp(logs),
+            "losses": -logs[np.arange(len(label_ids)), label_ids],
+        }
 
     def prediction_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
         return {
@@ -137,7 +140,10 @@ class SingleLabel(Exclusive):
         own = probabilities[:, label]
         # Summed, not 1 − own, which has lost its digits where own is next to 1.
         others = np.delete(probabilities, label, axis=1).sum(axis=1)
-        said = {"label": labels.names[label], "probability": significant(found["probabilities"][0, label])}
+        said = {
+            "label": labels.names[label],
+            "probability": significant(found["probabilities"][0, label]),
+        }
         return said, np.log(np.maximum(own, _LEAST)) - np.log(np.maximum(others, _LEAST))
 
     def evaluate(self, label_ids: np.ndarray, found: Found, labels: LabelSet, batch_size: int) -> Scores:
@@ -150,7 +156,10 @@ class SingleLabel(Exclusive):
 
     def out_of_fold(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> tuple[list[str], dict[str, Column]]:
         given = [labels.names[label] for label in label_ids]
-        return given, {"predicted": self.decisions(found, labels), **named_probabilities(found, labels)}
+        return given, {
+            "predicted": self.decisions(found, labels),
+            **named_probabilities(found, labels),
+        }
 
     def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:
         """Rows with another most probable label than theirs; those with the least probability of

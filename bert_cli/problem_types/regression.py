@@ -33,8 +33,8 @@ class Regression(ProblemType):
     chart = "scatter"
     mistakes_title = "The largest errors"
     distillation_refusal = (
-        "learns the probabilities of labels, and here numbers are predicted; let the other model predict the texts, and "
-        "train on its numbers"
+        "learns the probabilities of labels, and here numbers are predicted; let the other model "
+        "predict the texts, and train on its numbers"
     )
     loss_refusal = class_weights_refusal = "is about labels, and a number is predicted here"
 

@@ -89,8 +89,8 @@ def _calibration(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
     alt = "Accuracy over the predicted probability"
     axes = ("probability of the predicted label", "accuracy")
     note = (
-        f"On the dashed line the model is as sure as it should be; the mean distance is {percent(error)} "
-        f"({sum(counts):,} rows)."
+        "On the dashed line the model is as sure as it should be; the mean distance is "
+        f"{percent(error)} ({sum(counts):,} rows)."
     )
     return [line_card("calibration", "Calibration", alt, series, axes, note, _UNIT)]
 
@@ -197,8 +197,9 @@ def _explained(rows: list[dict]) -> list[Card]:
     if not shown:
         return []
     note = (
-        "Green words speak for the answer, red ones against it. Occlusion with [MASK]: the words of a masked text are "
-        "uncovered one by one, in several orders, and a word's share is by how much the score rises; the shares add up to "
-        "the score (log-odds, or the number) of the text minus the score of the masked one."
+        "Green words speak for the answer, red ones against it. Occlusion with [MASK]: the words "
+        "of a masked text are uncovered one by one, in several orders, and a word's share is by "
+        "how much the score rises; the shares add up to the score (log-odds, or the number) of the "
+        "text minus the score of the masked one."
     )
     return [Card("card-words", "Which words mattered", "words", shown, note, is_wide=True)]

@@ -181,8 +181,9 @@ def suspects_cards(suspects: Sequence[Mapping[str, str]]) -> list[Card]:
     if not shown:
         return []
     note = (
-        f"The first {len(shown)} of {len(suspects):,} rows of {SUSPECTS}, each as a model predicts it that was trained "
-        "without it. Given: the label in the data, with the probability that the model gives it."
+        f"The first {len(shown)} of {len(suspects):,} rows of {SUSPECTS}, each as a model predicts "
+        "it that was trained without it. Given: the label in the data, with the probability that "
+        "the model gives it."
     )
     return [Card("card-suspects", "Rows to check", "suspects", shown, note, is_wide=True)]
 

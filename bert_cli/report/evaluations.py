@@ -126,8 +126,9 @@ def _threshold_card(rows: Sequence[Row], threshold: str) -> list[Card]:
     series = [Line("F1", odds.tolist(), f1.tolist()), Line("exact match", odds.tolist(), exact.tolist())]
     best = int(f1.argmax())
     note = (
-        f"A question with null odds above the threshold gets no answer. Best F1: {number(float(f1[best]), 2)} % at "
-        f"{number(float(odds[best]), 2)}; --null_score_diff_threshold was {threshold}."
+        "A question with null odds above the threshold gets no answer. Best F1: "
+        f"{number(float(f1[best]), 2)} % at {number(float(odds[best]), 2)}; "
+        f"--null_score_diff_threshold was {threshold}."
     )
     axes = ("threshold on the null odds", "per cent")
     return [line_card("threshold", "Null threshold", "Scores over the null threshold", series, axes, note)]

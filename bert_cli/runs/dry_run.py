@@ -68,7 +68,9 @@ def try_out(
     reading: seconds until TensorFlow was needed; began: when that was.
     """
     session = open_session(task, model, data, settings, plan.class_weights, plan.updates.batch_size)
-    from bert_cli.runs.engine.probe import probe  # imports TensorFlow, which open_session has set up
+    from bert_cli.runs.engine.probe import (
+        probe,
+    )  # imports TensorFlow, which open_session has set up
 
     LOG.log(RESULT, "  model: %s", parameters_line(session.parameters()))
     factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)
@@ -89,4 +91,9 @@ def try_out(
     for line in forecast_lines(forecast, trial, steps, updates.batch_size):
         LOG.log(RESULT, "  %s", line)
     LOG.log(RESULT, "nothing was written; the run without --dry_run starts from the beginning")
-    return {"steps": steps, "seconds": sum(forecast.values()), "parts": forecast, "memory": trial.memory}
+    return {
+        "steps": steps,
+        "seconds": sum(forecast.values()),
+        "parts": forecast,
+        "memory": trial.memory,
+    }

@@ -22,7 +22,11 @@ from bert_cli.settings.training import TrainingSettings
 
 
 def evaluate(
-    task: Task[Model, Data], model: Model, data: Data, trained: TrainedModel, settings: TrainingSettings
+    task: Task[Model, Data],
+    model: Model,
+    data: Data,
+    trained: TrainedModel,
+    settings: TrainingSettings,
 ) -> Evaluation:
     """Evaluate, write and log the results, add them to the history of a training; `report` has the
     metrics, too.
@@ -45,7 +49,10 @@ def evaluate(
     compared = _compare(task, data, found, results) if predictor.is_chief else {}
     keep_examples(folder, found.examples if settings.page.report else None, predictor.is_chief)
     plain = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}
-    about = {"eval": plain | found.report.get("eval", {}), EVAL_DATA: data.digest(data.evaluated_splits)}
+    about = {
+        "eval": plain | found.report.get("eval", {}),
+        EVAL_DATA: data.digest(data.evaluated_splits),
+    }
     found = found._replace(report=found.report | about | compared)
     if before:
         _log_cost(task.command, data.metrics[0], *before, found.report["eval"])

@@ -123,7 +123,8 @@ def finish(folder: str, page: Page, has_news: bool = True) -> None:
             lines = summary(run, _write(folder, run_page(run))) if page.report else lines
     except Exception as error:
         LOG.warning(
-            "warning: %s was not written: %s; all else is in place, and `bert-report %s` tries again",
+            "warning: %s was not written: %s; all else is in place, and `bert-report %s` tries "
+            "again",
             os.path.join(folder, PAGE), cause(error), folder,
         )  # fmt: skip
     for line in lines:

@@ -40,8 +40,8 @@ def wait_for_workers(timeout: int) -> None:
             listed = ", ".join(f"{name} ({others[name]})" for name in missing)
             if now - began >= timeout:
                 raise TemporaryError(
-                    f"{listed} did not connect within {timeout} seconds; start all processes of TF_CONFIG, and give a longer "
-                    "--worker_timeout where one takes more time"
+                    f"{listed} did not connect within {timeout} seconds; start all processes of "
+                    "TF_CONFIG, and give a longer --worker_timeout where one takes more time"
                 )
             if now - logged >= _LOGGED_EVERY:
                 LOG.warning("waiting for %s: %.0f of %d seconds", listed, now - began, timeout)
@@ -67,8 +67,8 @@ def _listening(cluster: Cluster, endpoints: dict[str, tuple[str, int]]) -> Itera
         server = socket.create_server(("", own[1]), family=family, dualstack_ipv6=both)
     except OSError as error:
         raise InputError(
-            f"port {own[1]}, which TF_CONFIG gives to {cluster.task}, cannot be used ({error.strerror}); is an earlier run "
-            "still there?"
+            f"port {own[1]}, which TF_CONFIG gives to {cluster.task}, cannot be used "
+            f"({error.strerror}); is an earlier run still there?"
         ) from None
     with server:
         server.setblocking(False)

@@ -90,8 +90,8 @@ def check_controls(settings: TrainingSettings) -> None:
     steps = settings.optimization.gradient_accumulation_steps
     refuse_if(
         batch_size % steps,
-        f"--gradient_accumulation_steps={steps}: --train_batch_size={batch_size}, the examples of an update, is no "
-        f"multiple of it; {max(1, batch_size // steps) * steps} would be",
+        f"--gradient_accumulation_steps={steps}: --train_batch_size={batch_size}, the examples of "
+        f"an update, is no multiple of it; {max(1, batch_size // steps) * steps} would be",
     )
 
 
@@ -117,8 +117,8 @@ def check_sweep(settings: TrainingSettings, does_train: bool, does_eval: bool, d
     refuse_if(settings.sweep.num_runs > 1, f"{both % 'num_runs'}; give one of them")
     refuse_if(
         does_predict,
-        "--cross_validation leaves no model that predicts the test file; leave --do_predict out, and train on all "
-        "rows for it without --cross_validation",
+        "--cross_validation leaves no model that predicts the test file; leave --do_predict out, "
+        "and train on all rows for it without --cross_validation",
     )
     refuse_if(
         settings.early_stopping.eval_every,

@@ -18,8 +18,8 @@ class Classification(FlagGroup, heading="Data"):
 
     task_name: str = deciding(
         "",
-        "task of GLUE, or another: cola (four columns, any labels), sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, "
-        "ax, xnli or swag; not given for your own files",
+        "task of GLUE, or another: cola (four columns, any labels), sst-2, mrpc, sts-b, qqp, "
+        "mnli, qnli, rte, wnli, ax, xnli or swag; not given for your own files",
         remembered=True,
         read=str.lower,
         usual=TASK_NAMES,

@@ -24,8 +24,8 @@ class LayerRates(FlagGroup, heading="Controls"):
     )  # fmt: skip
     layerwise_lr_decay: float = deciding(
         1.0,
-        "layer-wise learning-rate decay d; of L layers, layer i from 0 has d^(L-i) times the learning rate, the "
-        "embeddings d^(L+1), pooler and head 1",
+        "layer-wise learning-rate decay d; of L layers, layer i from 0 has d^(L-i) times the "
+        "learning rate, the embeddings d^(L+1), pooler and head 1",
         lower=0.0,
         upper=1.0,
     )
@@ -41,8 +41,8 @@ class Optimization(FlagGroup, heading="Controls"):
 
     optimizer: str = deciding(
         "adamw",
-        "optimizer; adamw: Google's; adam: with bias correction and without weight decay, as in Keras; lamb: for "
-        "large batches; nadam: Adam with Nesterov momentum",
+        "optimizer; adamw: Google's; adam: with bias correction and without weight decay, as in "
+        "Keras; lamb: for large batches; nadam: Adam with Nesterov momentum",
         choices=("adamw", ADAM, "lamb", "nadam"),
     )
     bias_correction: bool = deciding(False, "Adam's bias correction in adamw; Google's scripts have none")
@@ -66,7 +66,10 @@ class Dropout(FlagGroup, heading="Controls"):
     """Dropout of the encoder."""
 
     hidden_dropout_prob: float | None = deciding(
-        None, "dropout of the encoder's layers; default: from bert_config.json", lower=0.0, upper=_MOST_DROPOUT
+        None,
+        "dropout of the encoder's layers; default: from bert_config.json",
+        lower=0.0,
+        upper=_MOST_DROPOUT,
     )
     attention_dropout_prob: float | None = deciding(
         None,
@@ -111,8 +114,8 @@ def check_class_weights(text: str) -> str:
             given_weights(text)
         except ValueError:
             raise InputError(
-                f"--class_weights={text}: {BALANCED}, or a number from 0 on for each label, such as 0=1,1=2.5, is "
-                f"needed"
+                f"--class_weights={text}: {BALANCED}, or a number from 0 on for each label, such "
+                "as 0=1,1=2.5, is needed"
             ) from None
     return text
 
@@ -127,12 +130,15 @@ class Loss(FlagGroup, heading="Controls"):
     )
     focal_gamma: float = deciding(2.0, "focusing parameter γ of --loss=focal; 0: cross-entropy", lower=0.0)
     label_smoothing: float = deciding(
-        0.0, "label smoothing: fraction of the target spread evenly over all labels", lower=0.0, upper=0.99
+        0.0,
+        "label smoothing: fraction of the target spread evenly over all labels",
+        lower=0.0,
+        upper=0.99,
     )
     class_weights: str = deciding(
         NO_WEIGHTS,
-        "class weights of the loss; balanced: inversely proportional to the frequency of the label; or "
-        "label=weight,… (1 for other labels)",
+        "class weights of the loss; balanced: inversely proportional to the frequency of the "
+        "label; or label=weight,… (1 for other labels)",
         read=check_class_weights,
     )
 

@@ -19,8 +19,8 @@ class Devices(FlagGroup, heading="Devices"):
     batch_size: int = option(32, "batch size", lower=1)
     distribution_strategy: str = option(
         "auto",
-        "distribution strategy; auto: a TPU with --use_tpu, all GPUs if there are several, several machines if "
-        "TF_CONFIG names them, else one device",
+        "distribution strategy; auto: a TPU with --use_tpu, all GPUs if there are several, "
+        "several machines if TF_CONFIG names them, else one device",
         choices=("auto", "one_device", "mirrored", "multi_worker", "tpu"),
     )
     num_virtual_devices: int = option(
@@ -31,8 +31,8 @@ class Devices(FlagGroup, heading="Devices"):
     worker_timeout: int = option(600, "seconds to wait for the other processes of TF_CONFIG", lower=1)
     precision: str = option(
         "auto",
-        "dtype of matrix products; auto: bfloat16 if the hardware is fast in it, else float32; int8: for predictions "
-        "and features on the CPU",
+        "dtype of matrix products; auto: bfloat16 if the hardware is fast in it, else float32; "
+        "int8: for predictions and features on the CPU",
         choices=(AUTO, *PRECISIONS),
     )
     engine: str = option(

@@ -62,9 +62,9 @@ class Files(FlagGroup, heading="Files"):
     output_file: str = passing("", "the file to write, - for standard output")
     shard: tuple[int, int] | None = passing(
         None,
-        "share of the input files for this process, as i/n; files are sorted by name, and i/n takes the files i, i "
-        f"+ n, i + 2n, … from 0; {ALL} (the default) takes all files, or with TF_CONFIG this process's share; "
-        "finished files are not computed again",
+        "share of the input files for this process, as i/n; files are sorted by name, and i/n "
+        f"takes the files i, i + n, i + 2n, … from 0; {ALL} (the default) takes all files, or "
+        "with TF_CONFIG this process's share; finished files are not computed again",
         read=read_shard,
         usual=(ALL,),
     )
@@ -87,8 +87,8 @@ class NewText(FlagGroup, heading="Mode"):
     text: str = passing("", "classify, tag or answer this text with a trained model and print the result", once=_ONCE)
     explain: str = passing(
         "",
-        "classify this text and show the contribution of each word; without a value: the text of --text; colours on "
-        "a terminal, else JSON",
+        "classify this text and show the contribution of each word; without a value: the text of "
+        "--text; colours on a terminal, else JSON",
         alone=OF_TEXT,
         once=_ONCE,
     )
@@ -112,9 +112,9 @@ class Encoding(FlagGroup, heading="Data"):
     )
     long_text: str = deciding(
         TRUNCATE,
-        "treatment of texts longer than max_seq_length; truncate: drop the end; head_tail: keep the first quarter "
-        "and the last three quarters of max_seq_length (Sun et al., 2019); windows: average the logits of windows "
-        "that overlap by half",
+        "treatment of texts longer than max_seq_length; truncate: drop the end; head_tail: keep "
+        "the first quarter and the last three quarters of max_seq_length (Sun et al., 2019); "
+        "windows: average the logits of windows that overlap by half",
         choices=(TRUNCATE, HEAD_TAIL, WINDOWS),
         remembered=True,
     )
@@ -125,8 +125,8 @@ class ModelFiles(FlagGroup, heading="Model"):
 
     init_checkpoint: str = option(
         "",
-        "model to start from: a TF1 checkpoint (prefix, file or directory), a Hugging Face directory, or an "
-        "output_dir; random: random weights; default: the built-in model",
+        "model to start from: a TF1 checkpoint (prefix, file or directory), a Hugging Face "
+        "directory, or an output_dir; random: random weights; default: the built-in model",
         path=True,
         usual=(RANDOM,),
     )
@@ -138,13 +138,13 @@ class ModelFiles(FlagGroup, heading="Model"):
     )
     do_lower_case: bool | None = option(
         None,
-        "lower-case the text and strip accents; false for a cased model; default: as in the training of the model, "
-        "else true",
+        "lower-case the text and strip accents; false for a cased model; default: as in the "
+        "training of the model, else true",
     )
     strict: bool = passing(
         False,
-        "make doubts about the model's files (casing, size of the vocabulary, many unknown words) errors instead of "
-        "warnings",
+        "make doubts about the model's files (casing, size of the vocabulary, many unknown words) "
+        "errors instead of warnings",
     )
     allow_unknown: bool = passing(
         False, "accept a file with more than half of its words unknown to the vocabulary; an error otherwise"
@@ -161,8 +161,8 @@ class Hub(FlagGroup, heading="Model"):
 
     hub_module: str | None = option(
         None,
-        "tensorflow-hub encoder instead of --init_checkpoint: a directory, a .tar.gz, or a URL that tensorflow-hub "
-        "downloads and caches; an encoder other than BERT is used unchanged",
+        "tensorflow-hub encoder instead of --init_checkpoint: a directory, a .tar.gz, or a URL "
+        "that tensorflow-hub downloads and caches; an encoder other than BERT is used unchanged",
         path=True,
     )
     hub_preprocess: str | None = option(
@@ -178,8 +178,8 @@ class Phases(FlagGroup, heading="Mode"):
 
     dry_run: bool = passing(
         False,
-        "estimate time and memory of --do_train from a few steps, and write nothing; also reports statistics of the "
-        "data: lengths, unknown words, duplicates, leaks, conflicting labels",
+        "estimate time and memory of --do_train from a few steps, and write nothing; also reports "
+        "statistics of the data: lengths, unknown words, duplicates, leaks, conflicting labels",
     )
     do_train: bool = option(False, "train on the training data")
     do_eval: bool = option(False, "evaluate on the dev data")
@@ -207,8 +207,9 @@ class Inference(FlagGroup, heading="Mode"):
     predict_batch_size: int = option(8, f"batch size of the prediction; {AT_LEAST}", lower=1)
     threshold: str = remembered(
         "0.5",
-        "multi-label: predict a label if its probability is at least this; tuned: pick the threshold of each label "
-        "by its F1 on the dev set, with --do_eval, which writes thresholds.json",
+        "multi-label: predict a label if its probability is at least this; tuned: pick the "
+        "threshold of each label by its F1 on the dev set, with --do_eval, which writes "
+        "thresholds.json",
         read=read_threshold,
     )
     output_format: str = option(
@@ -223,8 +224,8 @@ class Inference(FlagGroup, heading="Mode"):
     eval_batch_size: int = option(8, f"batch size of the evaluation; {AT_LEAST}", lower=1)
     decoding: str = option(
         "argmax",
-        "decoding of the tags; argmax: the most probable tag of each word; viterbi: the most probable sequence in "
-        "which I- never follows another type",
+        "decoding of the tags; argmax: the most probable tag of each word; viterbi: the most "
+        "probable sequence in which I- never follows another type",
         choices=DECODINGS,
     )
 

@@ -31,10 +31,14 @@ class Served(FlagGroup, heading="Models"):
     """The models that are served."""
 
     model: tuple[tuple[str, str], ...] = option(
-        (), "model to serve, as NAME=DIRECTORY; may be given several times", read=read_models, repeated=True
+        (),
+        "model to serve, as NAME=DIRECTORY; may be given several times",
+        read=read_models,
+        repeated=True,
     )
     watch: bool = option(
-        False, "load each new checkpoint of the directories, check it, and use it instead of the one before"
+        False,
+        "load each new checkpoint of the directories, check it, and use it instead of the one before",
     )
     watch_seconds: int = option(5, "seconds between two looks at the directories with --watch", lower=1)
 
@@ -46,7 +50,9 @@ class Server(FlagGroup, heading="Server"):
     port: int = option(8000, "port to listen on; 0: any free port, which the log names", lower=0, upper=65535)
     num_workers: int = option(1, "number of server processes; all share the weights in memory", lower=1)
     api_key_file: str | None = option(
-        None, "file with API keys, one per line; requests then need 'Authorization: Bearer KEY'", path=True
+        None,
+        "file with API keys, one per line; requests then need 'Authorization: Bearer KEY'",
+        path=True,
     )
     drain_seconds: int = option(30, "seconds to finish running requests after SIGTERM", lower=0)
 

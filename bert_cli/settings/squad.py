@@ -41,7 +41,8 @@ class Scoring(FlagGroup, heading="Scores of any predictions"):
     score_only: bool = option(False, "only score predictions_file against predict_file")
     predictions_file: str = option("", 'predictions to score: {"id": "answer"}')
     null_odds_file: str | None = option(
-        None, 'SQuAD 2.0: null odds, {"id": number}, higher for no answer; gives the best thresholds'
+        None,
+        'SQuAD 2.0: null odds, {"id": number}, higher for no answer; gives the best thresholds',
     )
 
 
@@ -80,7 +81,10 @@ class SquadSettings(TrainingSettings):
 
     data: DataFiles = group(
         DataFiles,
-        {"train_file": "SQuAD file to train on", "predict_file": "SQuAD file to predict, evaluate or score"},
+        {
+            "train_file": "SQuAD file to train on",
+            "predict_file": "SQuAD file to predict, evaluate or score",
+        },
         only=("train_file", "predict_file"),
     )
     task: Squad = group(Squad)
@@ -96,7 +100,10 @@ class SquadSettings(TrainingSettings):
     head: Head = group(Head, only=())  # its head has no dropout
     phases: Phases = group(
         Phases,
-        {"do_train": "train on train_file", "do_eval": "evaluate on predict_file: exact match and F1"},
+        {
+            "do_train": "train on train_file",
+            "do_eval": "evaluate on predict_file: exact match and F1",
+        },
         output_dir="",
     )
     inference: Inference = group(

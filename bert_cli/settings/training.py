@@ -52,14 +52,14 @@ class Saving(FlagGroup, heading="Training"):
     keep_checkpoint_max: int = option(5, "number of checkpoints to keep; 0: all", lower=0)
     keep_moments: str = option(
         NEWEST,
-        "checkpoints with the optimizer's moments; newest: older ones are rewritten with the weights alone, a third of "
-        "the size; all: as Google's",
+        "checkpoints with the optimizer's moments; newest: older ones are rewritten with the "
+        "weights alone, a third of the size; all: as Google's",
         choices=(NEWEST, "all"),
     )
     log_steps: int = option(
         0,
-        "log every N steps, to history.jsonl and without a terminal to the log; 0: 100, fewer in short runs, at "
-        "least 25 points in the history",
+        "log every N steps, to history.jsonl and without a terminal to the log; 0: 100, fewer in "
+        "short runs, at least 25 points in the history",
         lower=0,
     )
     tensorboard: bool = option(False, "also write the history for TensorBoard")
@@ -78,17 +78,19 @@ class EarlyStoppingFlags(FlagGroup, heading="Evaluation during training"):
 
     eval_every: str = deciding(
         "",
-        "evaluate during training: epoch, or a number of steps; the best checkpoint is kept in best/ of output_dir, "
-        "and used for evaluation and prediction",
+        "evaluate during training: epoch, or a number of steps; the best checkpoint is kept in "
+        "best/ of output_dir, and used for evaluation and prediction",
         read=read_eval_every,
     )
     metric_for_best: str = deciding(
         "",
-        "metric that selects the best checkpoint and the best run of a sweep, named as in eval_results.txt; default: "
-        "the task's own metric",
+        "metric that selects the best checkpoint and the best run of a sweep, named as in "
+        "eval_results.txt; default: the task's own metric",
     )
     early_stopping_patience: int = deciding(
-        0, "early stopping: stop after N evaluations without improvement; 0: train to the end", lower=0
+        0,
+        "early stopping: stop after N evaluations without improvement; 0: train to the end",
+        lower=0,
     )
 
 
@@ -96,7 +98,8 @@ class Page(FlagGroup, heading="Report"):
     """The page for people at the end of a run."""
 
     report: bool = passing(
-        True, "write report.html, a page of curves, scores and mistakes; bert-report also makes it later"
+        True,
+        "write report.html, a page of curves, scores and mistakes; bert-report also makes it later",
     )
 
 
@@ -105,14 +108,15 @@ class Sweep(FlagGroup, heading="Sweeps"):
 
     num_runs: int = option(
         1,
-        "number of runs with different seeds: random_seed, random_seed + 1, …, in run-1, run-2, … of output_dir; "
-        "runs.tsv has mean and standard deviation of the metrics, and the best run predicts",
+        "number of runs with different seeds: random_seed, random_seed + 1, …, in run-1, run-2, … "
+        "of output_dir; runs.tsv has mean and standard deviation of the metrics, and the best run "
+        "predicts",
         lower=1,
     )
     cross_validation: int = option(
         0,
-        "stratified k-fold cross-validation with this k; out_of_fold.tsv has a prediction for every row, "
-        "suspects.tsv the suspected label errors",
+        "stratified k-fold cross-validation with this k; out_of_fold.tsv has a prediction for "
+        "every row, suspects.tsv the suspected label errors",
         lower=0,
     )
 

@@ -33,8 +33,7 @@ _ASCII_WORDS = re.compile(r"[0-9A-Za-z]+|[!-/:-@\[-`{-~]")
 # The original's blocks of ideographs, and no kana or hangul, which are written with spaces or stay
 # whole words.
 _CJK = re.compile(
-    "[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff"
-    "\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f\U0002b820-\U0002ceaf\U0002f800-\U0002fa1f]"
+    "[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f\U0002b820-\U0002ceaf\U0002f800-\U0002fa1f]"
 )
 
 # Entries a memo holds before it is emptied. Chunks and words of English text then take about 30 MB
@@ -67,7 +66,10 @@ class _Memo(dict):
         return result
 
     def __reduce__(self) -> tuple[type, tuple]:
-        return _Memo, (self.compute, self.size)  # a worker process gets the tokenizer, not what it remembers
+        return _Memo, (
+            self.compute,
+            self.size,
+        )  # a worker process gets the tokenizer, not what it remembers
 
 
 def chunks(text: str) -> list[str]:
@@ -200,7 +202,10 @@ class FullTokenizer:
     """
 
     def __init__(
-        self, vocabulary: Vocabulary | dict[str, int], do_lower_case: bool = True, cache_size: int = CACHE_SIZE
+        self,
+        vocabulary: Vocabulary | dict[str, int],
+        do_lower_case: bool = True,
+        cache_size: int = CACHE_SIZE,
     ):
         if isinstance(vocabulary, Vocabulary):
             self.ids = vocabulary.ids

@@ -55,8 +55,9 @@ def read_vocabulary(path: str) -> Vocabulary:
     missing = [token for token in LOOKED_UP if token not in vocabulary.ids]
     if missing:
         raise InputError(
-            f"{path}: has no line {' and no line '.join(missing)}; give a BERT vocabulary, one token a line, or add what "
-            f"is missing: bert-build-vocab --extend={path} --add_special_tokens"
+            f"{path}: has no line {' and no line '.join(missing)}; give a BERT vocabulary, one "
+            f"token a line, or add what is missing: bert-build-vocab --extend={path} "
+            "--add_special_tokens"
         )
     return vocabulary
 

@@ -24,7 +24,8 @@ def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: st
     if batch_size % (replicas * accumulation_steps) and accumulation_steps > 1:
         raise InputError(
             f"--{flag}={batch_size} cannot be split evenly over {replicas} devices and "
-            f"--gradient_accumulation_steps={accumulation_steps}; give a multiple of {replicas * accumulation_steps}"
+            f"--gradient_accumulation_steps={accumulation_steps}; give a multiple of "
+            f"{replicas * accumulation_steps}"
         )
     if batch_size % replicas:
         raise InputError(

@@ -102,8 +102,8 @@ def restore_training(
         shape = tuple(variables[weight_of(name)].shape)
         if reader.shapes[name] != shape:
             raise InputError(
-                f"{prefix}: {name} has the shape {list(reader.shapes[name])}, this run needs {list(shape)}; "
-                "use another --output_dir, or --overwrite_output_dir"
+                f"{prefix}: {name} has the shape {list(reader.shapes[name])}, this run needs "
+                f"{list(shape)}; use another --output_dir, or --overwrite_output_dir"
             )
     # All is read before anything is assigned: a file that is cut short leaves the model as it was.
     values = {name: reader.read(name) for name in names}

@@ -116,6 +116,6 @@ def run_steps(
 def _check_finite(loss: float, step: int) -> None:
     if not math.isfinite(loss):
         raise DivergedError(
-            f"the loss of step {step} is {loss}, or its gradient: training stopped and this state was not saved; try a lower "
-            "--learning_rate, or --precision=float32"
+            f"the loss of step {step} is {loss}, or its gradient: training stopped and this state "
+            "was not saved; try a lower --learning_rate, or --precision=float32"
         )

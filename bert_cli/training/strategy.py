@@ -65,7 +65,8 @@ def _virtual_devices(count: int) -> list[str]:
         )
     except RuntimeError:
         raise InputError(
-            f"--num_virtual_devices={count}: TensorFlow has computed in this process with other devices; start a new one"
+            f"--num_virtual_devices={count}: TensorFlow has computed in this process with other "
+            "devices; start a new one"
         ) from None
     return [device.name for device in tf.config.list_logical_devices("CPU")]
 
@@ -91,8 +92,9 @@ def check_agreement(strategy: tf.distribute.Strategy, facts: dict[str, Any]) -> 
     for (name, value), column in zip(facts.items(), all_of_them.T, strict=True):
         if len(set(column.tolist())) > 1:
             raise InputError(
-                f"the processes that train together do not agree on {name}, which is {value} for {read_cluster().task}; give "
-                "all of them the same flags, the same data and an --output_dir that they share"
+                f"the processes that train together do not agree on {name}, which is {value} for "
+                f"{read_cluster().task}; give all of them the same flags, the same data and an "
+                "--output_dir that they share"
             )
 
 
@@ -109,8 +111,9 @@ def _tpu_strategy(tpu_name: str | None, tpu_zone: str | None, gcp_project: str |
         LOG.debug("TensorFlow says: %s", error)
         where = f"with --tpu_name={tpu_name}" if tpu_name else "on this machine"
         raise InputError(
-            f"no TPU could be reached {where}; a TPU needs tensorflow-tpu 2.20, and --tpu_name where it belongs to another "
-            "machine; leave --use_tpu out to compute without one, or give --verbose to see TensorFlow's reason"
+            f"no TPU could be reached {where}; a TPU needs tensorflow-tpu 2.20, and --tpu_name "
+            "where it belongs to another machine; leave --use_tpu out to compute without one, or "
+            "give --verbose to see TensorFlow's reason"
         ) from None
 
 

@@ -77,8 +77,9 @@ class AverageReader:
         numbers = [number for number in numbered_checkpoints(path.folder) if number <= last][-count:]
         if len(numbers) < count:
             raise InputError(
-                f"--average_last={count}: {path.folder} holds {len(numbers)} checkpoints up to {CHECKPOINT}{last}; give a "
-                "smaller number, or train with a larger --keep_checkpoint_max"
+                f"--average_last={count}: {path.folder} holds {len(numbers)} checkpoints up to "
+                f"{CHECKPOINT}{last}; give a smaller number, or train with a larger "
+                "--keep_checkpoint_max"
             )
         self._readers = [Tf1Reader(os.path.join(path.folder, f"{CHECKPOINT}{number}")) for number in numbers]
         self.description = f"{path.location} (mean of {count}, from {CHECKPOINT}{numbers[0]} on)"
@@ -219,15 +220,15 @@ def load_weights(variables: dict, reader: Reader) -> LoadReport:
         name = wrong[0]
         more = f" (and {len(wrong) - 1} more such variables)" if len(wrong) > 1 else ""
         raise InputError(
-            f"{reader.description}: {name} has the shape {list(reader.shapes[name])}, this model needs "
-            f"{list(variables[name].shape)}{more}; {_shape_advice(name)}"
+            f"{reader.description}: {name} has the shape {list(reader.shapes[name])}, this model "
+            f"needs {list(variables[name].shape)}{more}; {_shape_advice(name)}"
         )
     wanted = [name for name in variables if name.startswith(_ENCODER)]
     if wanted and not any(name in reader.shapes for name in wanted):
         known = sorted(reader.shapes)[:3] + reader.unused[:3]
         raise InputError(
-            f"{reader.description}: holds no variable of this encoder ({_ENCODER}…); it has {', '.join(known[:3])}…; is it "
-            "a BERT checkpoint?"
+            f"{reader.description}: holds no variable of this encoder ({_ENCODER}…); it has "
+            f"{', '.join(known[:3])}…; is it a BERT checkpoint?"
         )
     # All is read before anything is assigned: a file that is cut short leaves the model as it was.
     values = {name: reader.read(name) for name in loaded}
@@ -241,6 +242,6 @@ def _shape_advice(name: str) -> str:
     if name.startswith("bert/"):
         return "does --bert_config_file belong to this checkpoint?"
     return (
-        "it was fine-tuned for another number of labels; start from the pre-trained checkpoint (or, for bert-classify, give "
-        "its --labels)"
+        "it was fine-tuned for another number of labels; start from the pre-trained checkpoint "
+        "(or, for bert-classify, give its --labels)"
     )

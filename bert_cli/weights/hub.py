@@ -35,10 +35,22 @@ _PUBLISHED = tuple(
             r"(?:position_embedding/embeddings|embedding_postprocessor/position_embeddings)",
             r"bert/embeddings/position_embeddings",
         ),
-        (r"(?:embeddings|embedding_postprocessor)/layer_norm/(gamma|beta)", r"bert/embeddings/LayerNorm/\1"),
-        (_LAYER + r"self_attention/(query|key|value)/(kernel|bias)", _GOOGLE_LAYER + r"attention/self/\2/\3"),
-        (_LAYER + r"self_attention(?:/attention)?_output/(kernel|bias)", _GOOGLE_LAYER + r"attention/output/dense/\2"),
-        (_LAYER + r"self_attention_layer_norm/(gamma|beta)", _GOOGLE_LAYER + r"attention/output/LayerNorm/\2"),
+        (
+            r"(?:embeddings|embedding_postprocessor)/layer_norm/(gamma|beta)",
+            r"bert/embeddings/LayerNorm/\1",
+        ),
+        (
+            _LAYER + r"self_attention/(query|key|value)/(kernel|bias)",
+            _GOOGLE_LAYER + r"attention/self/\2/\3",
+        ),
+        (
+            _LAYER + r"self_attention(?:/attention)?_output/(kernel|bias)",
+            _GOOGLE_LAYER + r"attention/output/dense/\2",
+        ),
+        (
+            _LAYER + r"self_attention_layer_norm/(gamma|beta)",
+            _GOOGLE_LAYER + r"attention/output/LayerNorm/\2",
+        ),
         (_LAYER + r"intermediate/(kernel|bias)", _GOOGLE_LAYER + r"intermediate/dense/\2"),
         (_LAYER + r"output/(kernel|bias)", _GOOGLE_LAYER + r"output/dense/\2"),
         (_LAYER + r"output_layer_norm/(gamma|beta)", _GOOGLE_LAYER + r"output/LayerNorm/\2"),

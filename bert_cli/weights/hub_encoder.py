@@ -57,8 +57,8 @@ class _Module:
         pooled, sequence = (outputs.get(key) for key in ("pooled_output", "sequence_output"))
         if pooled is None or pooled.shape.rank != 2 or sequence is None or sequence.shape[:2] != [1, _PROBE_LENGTH]:
             raise InputError(
-                f"{name}: gives no pooled_output [batch, H] and sequence_output [batch, length, H]: it is not an encoder of "
-                "tokens"
+                f"{name}: gives no pooled_output [batch, H] and sequence_output [batch, length, "
+                "H]: it is not an encoder of tokens"
             )
         self.width = int(sequence.shape[-1])
         self.layers = len(outputs.get("encoder_outputs", [sequence]))
@@ -117,7 +117,8 @@ class ModuleEncoder(Scoped):
         self._module = _Module(found.location, found.name)
         if self._module.width != config.hidden_size:
             raise InputError(
-                f"{found.name}: its outputs are {self._module.width} wide, not {config.hidden_size} as when it was trained"
+                f"{found.name}: its outputs are {self._module.width} wide, not "
+                f"{config.hidden_size} as when it was trained"
             )
         self._named: dict[str, tf.Variable] = {}
         for variable in self._module.weights:

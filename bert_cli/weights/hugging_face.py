@@ -115,8 +115,8 @@ class HuggingFaceReader:
                 values = self._file.get_tensor(name).astype(np.float32)
                 if not np.array_equal(values, self.read(original), equal_nan=True):
                     raise InputError(
-                        f"{self.description}: {name} differs from {original}; in Google's BERT they are one, so this model "
-                        "cannot be converted"
+                        f"{self.description}: {name} differs from {original}; in Google's BERT "
+                        "they are one, so this model cannot be converted"
                     )
 
 

@@ -90,8 +90,8 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
         return _find_in_folder(path, flag, strict)
     if name.endswith((".zip", ".tar.gz")) and files.exists(path):
         raise InputError(
-            f"{path}: is an archive; unpack it and give the path of its bert_model.ckpt to --{flag} (a module for "
-            "tensorflow-hub is given to --hub_module as it is)"
+            f"{path}: is an archive; unpack it and give the path of its bert_model.ckpt to "
+            f"--{flag} (a module for tensorflow-hub is given to --hub_module as it is)"
         )
     if hint := known_models.advice(path, flag):
         raise InputError(hint)
@@ -140,8 +140,9 @@ def _hugging_face_folder(folder: str, flag: str) -> CheckpointPath:
         return CheckpointPath(HUGGING_FACE, folder)
     if files.exists(os.path.join(folder, "pytorch_model.bin")):
         raise InputError(
-            f"{folder}: pytorch_model.bin is a pickle, which could run code, and is not read; convert it once where it is "
-            "trusted: transformers' AutoModel.from_pretrained(DIR).save_pretrained(DIR) writes model.safetensors"
+            f"{folder}: pytorch_model.bin is a pickle, which could run code, and is not read; "
+            "convert it once where it is trusted: transformers' "
+            "AutoModel.from_pretrained(DIR).save_pretrained(DIR) writes model.safetensors"
         )
     raise InputError(
         f"{folder}: holds no checkpoint (no checkpoint file, *.index or model.safetensors); check --{flag}"

@@ -74,8 +74,8 @@ def newest_undamaged(folder: str, strict: bool = False, to_train: bool = False) 
             return candidate
     if to_train:
         raise InputError(
-            f"{newest}: is damaged or cut short ({reason}), and no checkpoint before it is whole; restore it, or "
-            "--overwrite_output_dir starts over"
+            f"{newest}: is damaged or cut short ({reason}), and no checkpoint before it is whole; "
+            "restore it, or --overwrite_output_dir starts over"
         )
     return newest
 

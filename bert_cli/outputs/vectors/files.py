@@ -158,8 +158,8 @@ def lines_to_skip(path: str, facts: dict[str, str]) -> int:
     for name in sorted({*saved, *facts}):
         if saved.get(name) != facts.get(name):
             raise InputError(
-                f"{partial}: was begun with --{name}={saved.get(name, '')}, not {facts.get(name, '')}: give the same flags, or "
-                "leave --resume out to start over"
+                f"{partial}: was begun with --{name}={saved.get(name, '')}, not "
+                f"{facts.get(name, '')}: give the same flags, or leave --resume out to start over"
             )
     return finished_lines(partial)
 

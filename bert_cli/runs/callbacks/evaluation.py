@@ -73,8 +73,8 @@ class BestEvaluation:
         """InputError where the metric is not among these."""
         if self.metric not in metrics:
             raise InputError(
-                f"--metric_for_best={self.metric}: is not defined on the data that is evaluated, which gives "
-                f"{', '.join(metrics)}; give one of them"
+                f"--metric_for_best={self.metric}: is not defined on the data that is evaluated, "
+                f"which gives {', '.join(metrics)}; give one of them"
             )
         return metrics[self.metric]
 
@@ -166,8 +166,8 @@ class BestCheckpoint(Callback):
         folder = os.path.join(self._folder, BEST)
         if found.step not in numbered_checkpoints(folder):
             raise InputError(
-                f"{folder}: lacks {CHECKPOINT}{found.step}, the best checkpoint of this run; restore it, or start again with "
-                "--overwrite_output_dir"
+                f"{folder}: lacks {CHECKPOINT}{found.step}, the best checkpoint of this run; "
+                "restore it, or start again with --overwrite_output_dir"
             )
         best_checkpoint.name_step(self._folder, found.step)
         best_checkpoint.keep_steps(self._folder, {found.step})

@@ -41,7 +41,10 @@ class _Tensor:
 
 
 def load_tensors(
-    checkpoint: CheckpointPath, shapes: dict[str, tuple[int, ...]], optional: str | tuple[str, ...], reason: str
+    checkpoint: CheckpointPath,
+    shapes: dict[str, tuple[int, ...]],
+    optional: str | tuple[str, ...],
+    reason: str,
 ) -> tuple[dict[str, np.ndarray], list[str], int]:
     """(the weights by Google's names, lines for the log, global_step or 0).
 
@@ -71,7 +74,11 @@ class InferenceSession(Predictor):
     _parameters: Mapping[str, int]
 
     def __init__(
-        self, head: InferenceHead, config: BertConfig | ModuleConfig, max_seq_length: int, inference: Inference
+        self,
+        head: InferenceHead,
+        config: BertConfig | ModuleConfig,
+        max_seq_length: int,
+        inference: Inference,
     ):
         self._head = head
         self.max_seq_length = max_seq_length
@@ -85,7 +92,11 @@ class InferenceSession(Predictor):
 
     def facts(self) -> dict[str, Any]:
         """See Predictor."""
-        return {"devices": "1 CPU", "versions": self._engine.versions(), "parameters": self._parameters}
+        return {
+            "devices": "1 CPU",
+            "versions": self._engine.versions(),
+            "parameters": self._parameters,
+        }
 
     def load_trained(self, checkpoint: CheckpointPath) -> int:
         spec = self._head.spec

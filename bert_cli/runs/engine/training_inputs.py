@@ -84,8 +84,8 @@ def _check_memory(size: int) -> None:
     memory = machine_memory()
     if size > 0.8 * memory:
         raise InputError(
-            f"--freeze_encoder: the encoder's outputs take {byte_size(size, GB=1)}, the machine has {byte_size(memory, GB=1)} "
-            "of memory; give fewer --layers, or fewer sentences"
+            f"--freeze_encoder: the encoder's outputs take {byte_size(size, GB=1)}, the machine "
+            f"has {byte_size(memory, GB=1)} of memory; give fewer --layers, or fewer sentences"
         )
 
 
@@ -193,8 +193,8 @@ def read_position(state: str) -> Position:
     reader = Tf1Reader(state)
     if POSITION_NAME not in reader.shapes:
         raise InputError(
-            f"{state}: does not say how far its data was read: it was not saved by bert-pretrain; use "
-            "--overwrite_output_dir, or another --output_dir with --init_checkpoint"
+            f"{state}: does not say how far its data was read: it was not saved by bert-pretrain; "
+            "use --overwrite_output_dir, or another --output_dir with --init_checkpoint"
         )
     shard, taken = reader.read(POSITION_NAME).tolist()
     return shard, taken

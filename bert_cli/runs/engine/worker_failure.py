@@ -30,6 +30,6 @@ def watch_for_failures(distribution_strategy: str) -> Iterator[None]:
         name = next((name for name in found if name != cluster.task and name in cluster.addresses), "")
         who = f"{name} ({cluster.addresses[name]})" if name else "one of the processes that train together"
         raise TemporaryError(
-            f"{who} has ended or cannot be reached; start all processes again, with the same commands: they go on from the "
-            "last checkpoint"
+            f"{who} has ended or cannot be reached; start all processes again, with the same "
+            "commands: they go on from the last checkpoint"
         ) from None

@@ -89,7 +89,10 @@ def form_of(extraction: Extraction, layers: Sequence[Layer], hidden_size: int) -
 
 
 def chunk_limits(
-    config: BertConfig | ModuleConfig, num_layers: int, is_pooled: bool, with_attention: bool = False
+    config: BertConfig | ModuleConfig,
+    num_layers: int,
+    is_pooled: bool,
+    with_attention: bool = False,
 ) -> dict[str, Any]:
     """The bounds of extraction_chunks that hold memory down: max_lines, cost and max_cost, in
     float32 numbers.
@@ -117,7 +120,11 @@ def resume_facts(settings: ExtractSettings, model: AnyModel, precision: str) -> 
     # Formats and batch sizes change no number of a vector.
     same = ("layers", "pooling", "combine", "normalize", "words", "long_text")
     values = {name: getattr(settings.extraction, name) for name in same}
-    values |= {"max_seq_length": settings.encoding.max_seq_length, "gelu": settings.model.gelu, "precision": precision}
+    values |= {
+        "max_seq_length": settings.encoding.max_seq_length,
+        "gelu": settings.model.gelu,
+        "precision": precision,
+    }
     input_file = settings.files.input_file
     values["input_file"] = input_file if input_file == STANDARD else files.absolute(input_file)
     values |= model.fingerprint

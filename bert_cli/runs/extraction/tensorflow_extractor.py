@@ -26,7 +26,10 @@ class FeaturesSession(Extractor, Session):
 
     def __init__(self, config: BertConfig | ModuleConfig, devices: Devices, choice: VectorChoice):
         super().__init__(
-            lambda precision: make_encoder(config, precision), devices, choice.max_seq_length, weights_follow=True
+            lambda precision: make_encoder(config, precision),
+            devices,
+            choice.max_seq_length,
+            weights_follow=True,
         )
         self.choice = choice
         self._runner = self.runner(self._forward, spec.EXTRACTION)
@@ -53,7 +56,10 @@ class FeaturesSession(Extractor, Session):
         # The last layer then computes one row of each text.
         only_pooler = self.choice.pooling == "pooler" and not self.choice.attention
         outputs = self.model(
-            inputs, packed=self.packed, pooled_only=only_pooler, return_attention=self.choice.attention
+            inputs,
+            packed=self.packed,
+            pooled_only=only_pooler,
+            return_attention=self.choice.attention,
         )
         results = {}
         if self.choice.pooling == "pooler":

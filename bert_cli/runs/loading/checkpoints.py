@@ -120,8 +120,8 @@ def trained_checkpoint(init_checkpoint: str | None, output_dir: str, strict: boo
         return chosen
     if latest is None:
         raise InputError(
-            f"{output_dir}: holds no trained model; check --output_dir, add --do_train, or give --init_checkpoint a "
-            "fine-tuned one"
+            f"{output_dir}: holds no trained model; check --output_dir, add --do_train, or give "
+            "--init_checkpoint a fine-tuned one"
         )
     return find_checkpoint(latest)
 

@@ -83,19 +83,21 @@ def check_sizes(
     if vocabulary and vocabulary.size > config.vocab_size:
         raise InputError(
             f"{vocabulary.path} has {vocabulary.size} entries, but {config_name} says vocab_size "
-            f"{config.vocab_size}: they belong to different models; check --vocab_file and --bert_config_file"
+            f"{config.vocab_size}: they belong to different models; check --vocab_file and "
+            "--bert_config_file"
         )
     # No error: published models pad their table to a multiple of 8 or 64 rows.
     if vocabulary and vocabulary.size < config.vocab_size:
         doubt(
-            f"{vocabulary.path} has {vocabulary.size} entries, fewer than vocab_size {config.vocab_size}; is it the "
-            "model's own? --vocab_file gives another",
+            f"{vocabulary.path} has {vocabulary.size} entries, fewer than vocab_size "
+            f"{config.vocab_size}; is it the model's own? --vocab_file gives another",
             strict,
         )
     if max_seq_length > config.max_position_embeddings:
         raise InputError(
-            f"--max_seq_length={max_seq_length} is above the model's {config.max_position_embeddings} positions "
-            f"({config_name}); give at most {config.max_position_embeddings}"
+            f"--max_seq_length={max_seq_length} is above the model's "
+            f"{config.max_position_embeddings} positions ({config_name}); give at most "
+            f"{config.max_position_embeddings}"
         )
 
 
@@ -114,9 +116,10 @@ def check_unknown(split: str, sequences: RaggedFeatures, vocabulary: Vocabulary,
         is_builtin = files.absolute(vocabulary.path).startswith(os.path.join(FOLDER, ""))
         cause = "the built-in model is for English" if is_builtin else "it may be one of another language"
         raise InputError(
-            f"{split}: {unknown} of {words} words ({unknown / words:.0%}) are {UNK}: the vocabulary {vocabulary.path} does not "
-            f"fit the text ({cause}); give --init_checkpoint a model for the language of the text (docs/models.md lists "
-            "some), or --allow_unknown to go on"
+            f"{split}: {unknown} of {words} words ({unknown / words:.0%}) are {UNK}: the "
+            f"vocabulary {vocabulary.path} does not fit the text ({cause}); give --init_checkpoint "
+            "a model for the language of the text (docs/models.md lists some), or --allow_unknown "
+            "to go on"
         )
     doubt_unknown(split, unknown, words, "words", vocabulary, flags.strict)
 
@@ -127,8 +130,8 @@ def doubt_unknown(place: str, unknown: int, count: int, unit: str, vocabulary: V
     """
     if unknown > MOST_UNKNOWN * count:
         doubt(
-            f"{place}: {unknown} of {count} {unit} ({unknown / count:.0%}) are {UNK}, as {vocabulary.path} does not have "
-            "them; check --vocab_file and --do_lower_case",
+            f"{place}: {unknown} of {count} {unit} ({unknown / count:.0%}) are {UNK}, as "
+            f"{vocabulary.path} does not have them; check --vocab_file and --do_lower_case",
             strict,
         )
 

@@ -130,9 +130,9 @@ def _read_config(
         handle = files.absolute(hub_module) if hub_module else own_module(paths.config_file, module.hub_module)
         if handle is None:
             raise InputError(
-                f"{paths.config_file}: this model was trained on the module {module.hub_module}, which is not in its folder; a "
-                f"module is run, so it must be named by you: if you trust it, give --hub_module={module.hub_module} (in Python "
-                "hub_module=…)"
+                f"{paths.config_file}: this model was trained on the module {module.hub_module}, "
+                "which is not in its folder; a module is run, so it must be named by you: if you "
+                f"trust it, give --hub_module={module.hub_module} (in Python hub_module=…)"
             )
         return dataclasses.replace(module, hub_module=handle)
     checkpoint = paths.required_checkpoint

@@ -101,8 +101,8 @@ def check_command(checkpoint: CheckpointPath, command: str) -> None:
     found = command_of(checkpoint)
     if found in _COMMANDS and found != command:
         raise InputError(
-            f"{checkpoint.folder}: holds a model of {found}, and one of {command} is needed; use {found} (from Python "
-            f"{_COMMANDS[found][1]}), or give another folder"
+            f"{checkpoint.folder}: holds a model of {found}, and one of {command} is needed; use "
+            f"{found} (from Python {_COMMANDS[found][1]}), or give another folder"
         )
 
 
@@ -112,8 +112,8 @@ def agreed_labels(given: tuple[str, ...] | None, saved: tuple[str, ...] | None, 
     """
     if given and saved and given != saved:
         raise InputError(
-            f"--labels={','.join(given)}: the model in {folder} was trained with {','.join(saved)}, in this order; leave "
-            "--labels out"
+            f"--labels={','.join(given)}: the model in {folder} was trained with "
+            f"{','.join(saved)}, in this order; leave --labels out"
         )
     return given or saved
 

@@ -122,16 +122,17 @@ def _judge(path: str, is_locked: bool, owner: Owner | None) -> None:
     folder = os.path.dirname(path)
     if is_locked or (owner and owner.is_here and owner.is_running and owner.process != os.getpid()):
         raise InputError(
-            f"{folder}: another run is at work there ({owner or 'which has just begun'}); wait for its end, or use another "
-            "--output_dir"
+            f"{folder}: another run is at work there ({owner or 'which has just begun'}); wait for "
+            "its end, or use another --output_dir"
         )
     if owner is None or owner.is_here:
         return
     age = time.time() - os.stat(path).st_mtime
     if age < _BELIEVED:
         raise InputError(
-            f"{folder}: another run is at work there ({owner}); it cannot be seen from here, but {path} was touched "
-            f"{max(0, age):.0f} s ago: wait for its end, or, if it was killed, {_BELIEVED} s longer than that"
+            f"{folder}: another run is at work there ({owner}); it cannot be seen from here, but "
+            f"{path} was touched {max(0, age):.0f} s ago: wait for its end, or, if it was killed, "
+            f"{_BELIEVED} s longer than that"
         )
 
 

@@ -68,8 +68,8 @@ def check_labels(labels: tuple[str, ...], checkpoint: CheckpointPath) -> None:
     wanted = (read_manifest(checkpoint.folder) or {}).get("labels")
     if isinstance(wanted, list) and wanted != list(labels):
         raise InputError(
-            f"{os.path.join(checkpoint.folder, LABELS)}: {_changed('list of labels')} ({listed(list(map(str, wanted)))}); "
-            "write these into it, one a line, in this order"
+            f"{os.path.join(checkpoint.folder, LABELS)}: {_changed('list of labels')} "
+            f"({listed(list(map(str, wanted)))}); write these into it, one a line, in this order"
         )
 
 
@@ -86,8 +86,8 @@ def check_config(
     for key, now in dataclasses.asdict(config).items():
         if key in before and key not in left_out and now != before[key]:
             raise InputError(
-                f"{path}: {key} is {now}, but was {before[key]} when the model was trained ({MANIFEST}); restore it, or give "
-                "the right one with --bert_config_file"
+                f"{path}: {key} is {now}, but was {before[key]} when the model was trained "
+                f"({MANIFEST}); restore it, or give the right one with --bert_config_file"
             )
 
 
@@ -235,6 +235,6 @@ def check_ours(folder: str, names: Iterable[str]) -> None:
         # A folder under the name of a file is nobody's: what lies in it was never listed.
         if name in present and (name not in owned or (files.is_directory(path) and name != BEST)):
             raise InputError(
-                f"{path}: would be written over, but no run of ours has listed it as its own; move it away, or use another "
-                "--output_dir"
+                f"{path}: would be written over, but no run of ours has listed it as its own; move "
+                "it away, or use another --output_dir"
             )

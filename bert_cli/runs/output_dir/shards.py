@@ -116,14 +116,18 @@ class ShardPlan:
         """
         inputs = find_inputs(pattern, flag)
         refuse_if(
-            STANDARD in inputs, f"--{flag}={pattern}: standard input cannot be split into shards; give names of files"
+            STANDARD in inputs,
+            f"--{flag}={pattern}: standard input cannot be split into shards; give names of files",
         )
         number, processes = _rank(shard, distribution_strategy)
         count = len(inputs)
         shards = [Shard(path, tuple(shard_name(name, i, count) for name in names)) for i, path in enumerate(inputs)]
         taken = {files.real(path) for each in shards for path in each.targets}
         for path in inputs:
-            refuse_if(files.real(path) in taken, f"{path}: would be written over, but it is read; check --{target}")
+            refuse_if(
+                files.real(path) in taken,
+                f"{path}: would be written over, but it is read; check --{target}",
+            )
         files.check_output_files([shard_name(name, 0, 0) for name in names], ())  # whether the folder can be written to
         # Every n-th one: large files that are neighbours in a listing go to different processes.
         own = shards[number::processes]
@@ -159,8 +163,8 @@ class ShardPlan:
             f"{output}: is there without {listing}, which says what it is of; remove it, or use another --{self.flag}",
         )
         raise InputError(
-            f"{self.listing}: the shards that are there were made with {difference}; give the same, use another "
-            f"--{self.flag}, or remove them"
+            f"{self.listing}: the shards that are there were made with {difference}; give the "
+            f"same, use another --{self.flag}, or remove them"
         )
 
     def _difference(self, known: dict[str, Any]) -> str:
@@ -170,7 +174,10 @@ class ShardPlan:
             count = len(inputs) if isinstance(inputs, list) else 0
             return f"other input files ({count}, now {len(self.inputs)})"
         other = (name for name in sorted({*flags, *self.facts}) if flags.get(name) != self.facts.get(name))
-        return next((f"--{name}={flags.get(name, '')}, not {self.facts.get(name, '')}" for name in other), "")
+        return next(
+            (f"--{name}={flags.get(name, '')}, not {self.facts.get(name, '')}" for name in other),
+            "",
+        )
 
     def todo(self) -> list[Shard]:
         """The shards of this process that are not finished, which are logged in one line.

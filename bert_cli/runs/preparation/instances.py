@@ -50,8 +50,8 @@ def prepare_job(settings: CreateDataSettings) -> Job:
     expected = max_seq_length * masking.masked_lm_prob
     if masking.max_predictions_per_seq < int(expected):
         LOG.warning(
-            "warning: --max_predictions_per_seq=%d masks less than --masked_lm_prob says; %d would do for "
-            "--max_seq_length=%d",
+            "warning: --max_predictions_per_seq=%d masks less than --masked_lm_prob says; %d "
+            "would do for --max_seq_length=%d",
             masking.max_predictions_per_seq, -int(-expected // 1), max_seq_length,
         )  # fmt: skip
     return Job(

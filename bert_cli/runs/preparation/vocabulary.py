@@ -77,8 +77,8 @@ def build_vocabulary(
     tokens = corpus.learn_vocabulary(counts, first, characters, vocab_size, min_count, learn)
     if not set(characters) <= set(tokens):
         LOG.warning(
-            "warning: --vocab_size=%d has no room for all characters of the text, so its %d words are the vocabulary, and "
-            "any other word is [UNK]; --vocab_size=%d would do",
+            "warning: --vocab_size=%d has no room for all characters of the text, so its %d words "
+            "are the vocabulary, and any other word is [UNK]; --vocab_size=%d would do",
             vocab_size, len(counts), len({*first, *characters}),
         )  # fmt: skip
     return tokens
@@ -96,7 +96,8 @@ def build_word_vocabulary(
     words = len(counts)
     total = sum(count for _, count in counts)
     LOG.info(
-        "%s of the %s distinct words have a token (%.1f%%), %s of the %s running words (%.1f%%); each other word is [UNK]",
+        "%s of the %s distinct words have a token (%.1f%%), %s of the %s running words (%.1f%%); "
+        "each other word is [UNK]",
         f"{len(covered):,}", f"{words:,}", 100 * len(covered) / words,
         f"{sum(covered):,}", f"{total:,}", 100 * sum(covered) / total,
     )  # fmt: skip
@@ -140,14 +141,14 @@ def read_extended(size: VocabularySize, has_text: bool) -> Vocabulary:
     checks.check_casing(size.do_lower_case, vocabulary, None)
     if vocab_size is not None and vocab_size < vocabulary.size:
         raise InputError(
-            f"--vocab_size={vocab_size} is below the {vocabulary.size} tokens of {path}; none is ever removed: give more, "
-            "or leave it out"
+            f"--vocab_size={vocab_size} is below the {vocabulary.size} tokens of {path}; none is "
+            "ever removed: give more, or leave it out"
         )
     if has_text and not corpus.count_unused(vocabulary.tokens) and vocab_size in (None, vocabulary.size):
         alone = ", or leave out --input_file to add special tokens alone" if size.add_special_tokens else ""
         raise InputError(
-            f"{path}: has no [unusedN] for a new word; give --vocab_size above its {vocabulary.size} to add words at the "
-            f"end{alone}"
+            f"{path}: has no [unusedN] for a new word; give --vocab_size above its "
+            f"{vocabulary.size} to add words at the end{alone}"
         )
     return vocabulary
 

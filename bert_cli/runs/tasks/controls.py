@@ -40,8 +40,8 @@ def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes
     if isinstance(config, ModuleConfig):
         if not rates.is_default:
             raise InputError(
-                "--freeze_layers and --layerwise_lr_decay are about the layers of a BERT, and this module is none; "
-                "--freeze_encoder leaves all of it as it is"
+                "--freeze_layers and --layerwise_lr_decay are about the layers of a BERT, and this "
+                "module is none; --freeze_encoder leaves all of it as it is"
             )
         if settings.dropout != Dropout():
             raise InputError(
@@ -49,7 +49,8 @@ def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes
             )
     elif freezes_encoder and not rates.is_default:
         raise InputError(
-            "--hub_trainable=false cannot be combined with --freeze_layers or --layerwise_lr_decay: the whole encoder is frozen"
+            "--hub_trainable=false cannot be combined with --freeze_layers or "
+            "--layerwise_lr_decay: the whole encoder is frozen"
         )
     elif freezes_encoder and settings.dropout != Dropout():
         raise InputError(
@@ -76,14 +77,20 @@ def update_rules(settings: TrainingSettings) -> dict[str, Any]:
 
 
 def factors(
-    names: Iterable[str], config: BertConfig | ModuleConfig, rates: LayerRates, freezes_encoder: bool
+    names: Iterable[str],
+    config: BertConfig | ModuleConfig,
+    rates: LayerRates,
+    freezes_encoder: bool,
 ) -> dict[str, float]:
     """The factor of the learning rate of each variable; see training.optimizers.rate_multipliers."""
     if freezes_encoder:
         return rate_factors(names, FROZEN_ENCODER)
     if rates.is_default:
         return rate_factors(names, {})
-    return rate_factors(names, layer_factors(config.num_hidden_layers, rates.layerwise_lr_decay, rates.freeze_layers))
+    return rate_factors(
+        names,
+        layer_factors(config.num_hidden_layers, rates.layerwise_lr_decay, rates.freeze_layers),
+    )
 
 
 def training_rule(settings: TrainingSettings, weights: tuple | None) -> "TrainingRule":

@@ -137,8 +137,8 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
         lower = model.do_lower_case if model.optional_vocabulary else None
         if steps.num_warmup_steps >= steps.num_train_steps:
             LOG.warning(
-                "warning: --num_warmup_steps=%d: the training's %d steps are over before the learning rate has risen to "
-                "--learning_rate",
+                "warning: --num_warmup_steps=%d: the training's %d steps are over before the "
+                "learning rate has risen to --learning_rate",
                 steps.num_warmup_steps, steps.num_train_steps,
             )  # fmt: skip
         train = data.splits["train"]

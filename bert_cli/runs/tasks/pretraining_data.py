@@ -79,8 +79,8 @@ class PretrainingText:
             LOG.info("%d of the documents are held out for evaluation; --eval_share=0 trains on all", held_out)
         elif share:
             LOG.warning(
-                "warning: the text is one document, so none can be held out: an evaluation would be on what was trained "
-                "on; put blank lines between documents, or give --eval_file"
+                "warning: the text is one document, so none can be held out: an evaluation would "
+                "be on what was trained on; put blank lines between documents, or give --eval_file"
             )
 
     def __enter__(self) -> Self:

@@ -69,7 +69,8 @@ def _read_tuned(names: tuple[str, ...], folders: Sequence[str]) -> np.ndarray:
     path = next((path for path in paths if files.exists(path)), None)
     if path is None:
         raise InputError(
-            f"--threshold={TUNED}: there is no {THRESHOLDS}{f' in {folders[0]}' if folders else ''}; add --do_eval, which "
-            "finds the thresholds"
+            f"--threshold={TUNED}: there is no "
+            f"{THRESHOLDS}{f' in {folders[0]}' if folders else ''}; add --do_eval, which finds the "
+            "thresholds"
         )
     return multi_label.read_thresholds(path, names)

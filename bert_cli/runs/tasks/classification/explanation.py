@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from bert_cli.runs.engine.predictor import Predictor
 
 BUDGET = 512  # rows of a text that is asked about
-DEV_ROWS, DEV_WORDS, DEV_BUDGET = 6, 40, 48  # of the rows of the dev file that are explained for the report
+DEV_ROWS, DEV_WORDS, DEV_BUDGET = (
+    6,
+    40,
+    48,
+)  # of the rows of the dev file that are explained for the report
 METHOD = "occlusion with [MASK]: Shapley values, the mean over orders in which the words are uncovered"
 
 
@@ -63,7 +67,11 @@ def explain(
         {"word": word, "share": significant(share)} | ({"text_b": True} if is_second else {})
         for word, share, is_second in zip(tokens.words, shares.tolist(), tokens.is_second, strict=True)
     ]
-    return said | {"score": significant(values[0]), "masked_score": significant(values[1]), "words": words}
+    return said | {
+        "score": significant(values[0]),
+        "masked_score": significant(values[1]),
+        "words": words,
+    }
 
 
 def explained_examples(
@@ -118,7 +126,10 @@ def coloured(record: Mapping[str, Any]) -> Any:
         tint = (20, shade, 60) if word["share"] > 0 else (shade + 20, 30, 40)
         style = f"white on rgb({tint[0]},{tint[1]},{tint[2]})" if strength > 0.1 else ""
         text.append(word["word"], style=style).append(" ")
-    text.append(f"\nscore {record['score']:+.3f}, with all words masked {record['masked_score']:+.3f}\n", style="dim")
+    text.append(
+        f"\nscore {record['score']:+.3f}, with all words masked {record['masked_score']:+.3f}\n",
+        style="dim",
+    )
     for word in sorted(record["words"], key=lambda word: -abs(word["share"]))[:8]:
         text.append(f"  {word['share']:+8.3f}  ").append(f"{word['word']}\n")
     return text

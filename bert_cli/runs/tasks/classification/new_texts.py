@@ -82,8 +82,9 @@ def _dataset(settings: ClassifySettings, task: ClassificationTask, model: AnyMod
     problem_type = task.trained_problem_type(model)
     if problem_type.has_endings:
         raise InputError(
-            f"--{'input_file' if settings.files.input_file else 'text'}: the model in {checkpoint.folder} is a "
-            "multiple-choice model; give the texts with their endings as a --predict_file, with --do_predict"
+            f"--{'input_file' if settings.files.input_file else 'text'}: the model in "
+            f"{checkpoint.folder} is a multiple-choice model; give the texts with their endings as "
+            "a --predict_file, with --do_predict"
         )
     labels = trained_labels(settings.encoding.labels or (), checkpoint)
     if not labels and settings.task.task_name:
@@ -109,8 +110,8 @@ def _given_text(settings: ClassifySettings, model: AnyModel, is_for_pairs: bool)
     new = settings.new
     if is_for_pairs and not new.text_b:
         raise InputError(
-            f"--text: the model in {model.required_checkpoint.folder} was trained on pairs of texts; give the second one "
-            "with --text_b"
+            f"--text: the model in {model.required_checkpoint.folder} was trained on pairs of "
+            "texts; give the second one with --text_b"
         )
     return TextLine(0, new.text or new.explain, new.text_b or None)
 
@@ -169,7 +170,8 @@ class _Answering:
                 if self.is_for_pairs and line.text_b is None and line.text_a and not single:
                     single.append(number)
                     LOG.warning(
-                        "%s:%d: warning: one text, and the model was trained on pairs; put ' ||| ' between the two",
+                        "%s:%d: warning: one text, and the model was trained on pairs; put ' ||| "
+                        "' between the two",
                         input_name(source), number,
                     )  # fmt: skip
 

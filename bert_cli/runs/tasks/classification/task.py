@@ -281,8 +281,8 @@ def load_teacher(settings: ClassifySettings, labels: tuple[str, ...], problem_ty
     # The order may differ: Teacher.columns brings the teacher's outputs into the student's order.
     if set(data.labels) != set(labels):
         raise InputError(
-            f"--distill_from={given}: its labels are {', '.join(data.labels) or 'not known'}, and those to be trained "
-            f"{', '.join(labels)}; give a model of the same labels, or --labels"
+            f"--distill_from={given}: its labels are {', '.join(data.labels) or 'not known'}, and "
+            f"those to be trained {', '.join(labels)}; give a model of the same labels, or --labels"
         )
 
     def predict(examples: Sequence[ClassificationExample]) -> np.ndarray:
