@@ -7,6 +7,7 @@ import tensorflow as tf
 from bert_cli import Tagger
 from bert_cli.metrics.tagging import eval_results
 from bert_cli.outputs.tagging import score_tags
+from tests.commands import tag_run
 from tests.commands.helpers import assert_same_tensors, interrupted_after
 from tests.commands.tag_run import LABELS, SPLITS, flat, predicted, save_pretrained, write_data
 
@@ -41,6 +42,16 @@ def test_it_learns_and_scores_what_it_predicts(tagger, run_folder):
     assert run_folder(tagger).eval_results() == report["eval"]
     assert report["eval"]["eval_entities_PER"] == 4
     assert report["decoding"] == "argmax"
+
+
+def test_a_tagger_that_finds_no_entity_is_warned_about(tagger, two_layer_flags, tag, tmp_path):
+    """Only words without an entity count in the loss, so every word gets the tag O; the other tagger has learned."""
+    flags = [*two_layer_flags, f"--data_dir={tag_run.write_data(tmp_path / 'data')}", "--learning_rate=0.01"]
+    only_outside = ",".join(f"{label}={int(label == 'O')}" for label in LABELS)
+    outcome = tag(*flags, "--do_train", "--do_eval", "--noreport", f"--class_weights={only_outside}",
+                  f"--output_dir={tmp_path / 'out'}")  # fmt: skip
+    assert "warning: every word gets the tag O; try another --learning_rate" in outcome.err
+    assert "warning:" not in tag("--do_eval", f"--data_dir={tmp_path / 'data'}", f"--output_dir={tagger}").err
 
 
 @pytest.mark.slow  # test_stopping does it with all commands
