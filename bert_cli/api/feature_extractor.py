@@ -70,12 +70,12 @@ class FeatureExtractor:
         the flag --layers, or a list of its parts; W is the hidden size times their number, side by
         side. normalize: divide each vector by its length. max_seq_length: in tokens, by default
         128; longer texts are cut, or, with long_text, computed in windows that overlap by half.
-        precision: auto, float32, bfloat16, float16 or int8. engine: auto, tensorflow,
-        onnxruntime or openvino. hub_module: the handle of a module for tensorflow-hub: the encoder
-        itself where path is None, else the encoder that the model was trained on, where it is not a
-        BERT and does not lie in the model's folder. hub_preprocess: the preprocessor that belongs to the module,
-        for vocabulary and casing. Raises InputError where something is missing, damaged, or does
-        not fit together.
+        precision: auto, float32, bfloat16, float16 or int8. engine: auto, tensorflow, onnxruntime
+        or openvino. hub_module: the handle of a module for tensorflow-hub: the encoder itself where
+        path is None, else the encoder that the model was trained on, where it is not a BERT and
+        does not lie in the model's folder. hub_preprocess: the preprocessor that belongs to the
+        module, for vocabulary and casing. Raises InputError where something is missing, damaged, or
+        does not fit together.
         """
         layers = ",".join(map(str, layers)) if isinstance(layers, list | tuple) else str(layers)
         given = loading.flags_of(locals())

@@ -1,4 +1,6 @@
-"""Predicted entities of texts -> the files that annotation tools import, in the format that was read."""
+"""Predicted entities of texts -> the files that annotation tools import, in the format that was
+read.
+"""
 
 import json
 import os
@@ -36,8 +38,8 @@ def annotation_files(file: TaggingFile) -> tuple[str, ...]:
 def write_annotations(folder: str, file: TaggingFile, predictions: Sequence[TagPrediction]) -> str:
     """Write the texts with the predicted spans in place of their own; returns the path.
 
-    Offsets count what the offsets of the file count: characters, or UTF-16 code units. Other members of a record
-    are kept, without what is about the spans of an annotator.
+    Offsets count what the offsets of the file count: characters, or UTF-16 code units. Other
+    members of a record are kept, without what is about the spans of an annotator.
     """
     found = [
         _entities(example_entities(example, prediction), file.is_utf16)

@@ -69,8 +69,8 @@ def suspected_words(
 def write_tagging_folds(
     path: str, file: TaggingFile, folds: np.ndarray, predictions: Sequence[TagPrediction], scheme: str
 ) -> None:
-    """write_folds for the sentences of a file: id is the name or the line of the first word; the tags
-    of a sentence are in one cell.
+    """write_folds for the sentences of a file: id is the name or the line of the first word; the
+    tags of a sentence are in one cell.
 
     predictions: of each sentence; the tags of the file are in BIO, and are written in `scheme`.
     """
@@ -92,9 +92,9 @@ def write_suspects_of_words(
     """Write suspects.tsv for tags, a line for each word in doubt; returns their number. See
     `suspected_words`.
 
-    Columns: id (the name of the sentence, or the line of its first word), place (of the word in its sentence, from
-    1), line (of the word), given (the tag of the data), predicted, probability (of the given tag),
-    word, text (the sentence).
+    Columns: id (the name of the sentence, or the line of its first word), place (of the word in its
+    sentence, from 1), line (of the word), given (the tag of the data), predicted, probability (of
+    the given tag), word, text (the sentence).
     """
     examples, given = file.examples, file.tags  # each access to tags builds all of them again
     words = suspected_words(given, predictions, labels)

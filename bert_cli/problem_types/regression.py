@@ -13,6 +13,8 @@ from bert_cli.problem_types.columns import Column, LabelCells, significant
 from bert_cli.problem_types.linear_models import ridge_values
 from bert_cli.problem_types.problem_type import EvalRows, Found, LabelSet, ProblemType, Scores, Suspects
 
+_LEAST_SPREAD = 0.05  # of the predictions, times their error; below it they are nearly the same
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
@@ -71,7 +73,12 @@ class Regression(ProblemType):
 
     def collapse(self, found: Found, labels: LabelSet) -> str:
         values = found["values"]
-        return f"every row gets the value {significant(values[0])}" if np.ptp(values) == 0 else ""
+        least, most = significant(values.min()), significant(values.max())
+        if least == most:
+            return f"every row gets the value {least}"
+        # The mean has a correlation of 0, which chance exceeds: so the spread is checked, too.
+        is_flat = np.std(values) < _LEAST_SPREAD * np.sqrt(np.mean(found["losses"]))
+        return f"every row gets nearly the same value, {least} to {most}" if is_flat else ""
 
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
         return {"values": logits[:, 0], "losses": (logits[:, 0] - label_ids) ** 2}

@@ -49,7 +49,8 @@ class Tagging(FlagGroup, heading="Data"):
     )
     span_format: str = remembered(
         "auto",
-        f"format of the predictions for JSON lines of texts without spans; auto: as of the training file, else {PRODIGY}",
+        "format of the predictions for JSON lines of texts without spans; auto: as of the "
+        f"training file, else {PRODIGY}",
         choices=("auto", *SPAN_FORMATS),
     )
     label_all_pieces: bool = deciding(
@@ -65,8 +66,8 @@ class TaggerModel(FlagGroup, heading="Model"):
 
     layers: str | None = deciding(
         None,
-        f"encoder layers that the classifier reads, concatenated: {LAYERS}; default: {LAST_LAYER}, the last one, and "
-        f"with --freeze_encoder {LAST_LAYERS}",
+        f"encoder layers that the classifier reads, concatenated: {LAYERS}; default: "
+        f"{LAST_LAYER}, the last one, and with --freeze_encoder {LAST_LAYERS}",
         remembered=True,
     )
 

@@ -58,5 +58,11 @@ def test_collapse_names_what_all_predictions_have():
     assert MULTIPLE_CHOICE.collapse({"probabilities": same}, LabelSet()) == "every row gets the label 0"
     assert MULTI_LABEL.collapse({"probabilities": same}, labels) == "no row gets a label"
     assert MULTI_LABEL.collapse({"probabilities": other}, labels) == ""
-    assert REGRESSION.collapse({"values": np.array([2.5, 2.5], np.float32)}, labels) == "every row gets the value 2.5"
-    assert REGRESSION.collapse({"values": np.array([2.5, 2], np.float32)}, labels) == ""
+    assert regression_collapse(2.5, 2.5) == "every row gets the value 2.5"
+    assert regression_collapse(2.5, 2.4) == "every row gets nearly the same value, 2.4 to 2.5"
+    assert regression_collapse(2.5, 2) == ""
+
+
+def regression_collapse(*values):
+    """Of two predictions, which are 1.5 from their labels on average."""
+    return REGRESSION.collapse({"values": np.array(values, np.float32), "losses": np.array([2.25, 2.25])}, LabelSet())

@@ -33,7 +33,9 @@ def documents(path: str) -> list[str]:
 
 
 def read_document(path: str, encoding: str) -> str:
-    """All characters of a file, as brat counts them: with carriage returns, NUL and byte-order mark."""
+    """All characters of a file, as brat counts them: with carriage returns, NUL and byte-order
+    mark.
+    """
     return decode(as_utf8(io.BytesIO(files.read_bytes(path)), encoding, path).read(), path, what=TEXT)
 
 

@@ -21,8 +21,8 @@ TEXT_KEYS = ("text", "data")
 
 
 class SpanFormat(NamedTuple):
-    """How JSON lines hold spans: under which `key` of a record, and for objects the `names` of start,
-    end and type; None for triples of these.
+    """How JSON lines hold spans: under which `key` of a record, and for objects the `names` of
+    start, end and type; None for triples of these.
     """
 
     key: str
@@ -40,8 +40,8 @@ FORMATS = {
 
 
 def find_format(records: Sequence[Any]) -> str | None:
-    """The key of FORMATS of the first record with a span, else of the first with an empty list; None
-    for texts alone.
+    """The key of FORMATS of the first record with a span, else of the first with an empty list;
+    None for texts alone.
     """
     empty = None
     for record in records:

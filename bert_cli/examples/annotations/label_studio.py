@@ -40,7 +40,9 @@ def read_tasks(path: str, text: str) -> list[AnnotatedText]:
 
 
 def regions(task: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """What an annotator has labelled of a text; a choice for all of the text, or a relation, is none."""
+    """What an annotator has labelled of a text; a choice for all of the text, or a relation, is
+    none.
+    """
     for region in (_annotation(task) or {}).get("result") or ():
         if isinstance(region, dict) and isinstance(region.get("value"), dict) and "labels" in region["value"]:
             yield region

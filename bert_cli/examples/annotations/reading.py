@@ -23,11 +23,11 @@ _RECORD = re.compile(r'\s*\{[ \t]*"[^"\n]*"[ \t]*:')
 def read_annotations(
     path: str, encoding: str = UTF_8, with_tags: bool = True, texts_alone: str = PRODIGY
 ) -> TaggingFile | None:
-    """The texts with spans of a file or directory, which the log names; None for words in columns or
-    JSON lines.
+    """The texts with spans of a file or directory, which the log names; None for words in columns
+    or JSON lines.
 
-    with_tags False: the spans are left alone. texts_alone: the format, of FORMATS, that JSON lines of
-    texts without spans count as. InputError as by the readers and tagging_examples.
+    with_tags False: the spans are left alone. texts_alone: the format, of FORMATS, that JSON lines
+    of texts without spans count as. InputError as by the readers and tagging_examples.
     """
     file = _read_brat(path, encoding, with_tags) or _read_json(path, encoding, with_tags, texts_alone)
     if file:

@@ -87,8 +87,8 @@ def tagging_examples(texts: Sequence[AnnotatedText], with_tags: bool = True) -> 
     """The texts with a tag for each word, and whether their offsets are UTF-16 code units.
 
     with_tags False: the spans say no more than that. InputError, with the place of the span, for
-    offsets outside of the text, for a span with another text than the tool has stored, and for spans
-    that overlap.
+    offsets outside of the text, for a span with another text than the tool has stored, and for
+    spans that overlap.
     """
     split = [split_text(each.text) for each in texts]
     is_utf16 = _is_utf16(texts, split)
@@ -159,13 +159,13 @@ def _shown(span: Span, text: str) -> str:
 def _check_offsets(span: Span, text: str) -> None:
     if not 0 <= span.start < span.end <= len(text):
         raise InputError(
-            f"{span.place}: the span {span.start} to {span.end} ({span.type}) is not within the text of {len(text)} "
-            "characters; correct it"
+            f"{span.place}: the span {span.start} to {span.end} ({span.type}) is not within the "
+            f"text of {len(text)} characters; correct it"
         )
     if not _has_its_text(span, text):
         raise InputError(
-            f"{_shown(span, text)} has the text {quoted(span.text or '')} in the annotation; was the text changed after "
-            "it was annotated?"
+            f"{_shown(span, text)} has the text {quoted(span.text or '')} in the annotation; was "
+            "the text changed after it was annotated?"
         )
 
 

@@ -66,8 +66,8 @@ def read_split(
 
 
 def check_split_labels(file: TaggingFile, labels: tuple[str, ...], split: str) -> None:
-    """InputError for a tag that is not among the labels of the model, and for a model with a type that
-    the format of the predictions cannot hold.
+    """InputError for a tag that is not among the labels of the model, and for a model with a type
+    that the format of the predictions cannot hold.
     """
     try:
         check_labels(file, labels)
