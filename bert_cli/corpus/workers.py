@@ -86,4 +86,4 @@ class Workers:
             while pending:
                 yield pending.popleft().result()
         except BrokenProcessPool:
-            raise InputError("a worker process was killed, perhaps for want of memory; try fewer workers") from None
+            raise InputError("a worker process was killed, perhaps because memory ran out; try fewer workers") from None

@@ -60,7 +60,7 @@ def split_dev(
                 kept.add(strata[row])
     if not chosen:
         raise InputError(
-            f"--dev_split={held_out}: leaves no row of {len(examples)} to evaluate on; give a larger share"
+            f"--dev_split={held_out}: leaves no row of {len(examples)} to evaluate on; give a larger fraction"
         )
     # In file order again: the order of training comes from its own seed.
     train = [example for row, example in enumerate(examples) if row not in chosen]

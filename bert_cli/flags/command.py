@@ -116,6 +116,6 @@ class Command:
         refuse_pasted(self.name, arguments, {flag.name: flag for flag in every_flag(self.settings_class)})
         values, given = parse(self.settings_class, arguments)
         is_quiet, is_verbose = values["quiet"], values["verbose"]
-        refuse_if(is_quiet and is_verbose, "--quiet and --verbose do not go together; give one of them")
+        refuse_if(is_quiet and is_verbose, "--quiet and --verbose cannot be combined; give one of them")
         LOG.setLevel(RESULT if is_quiet else logging.DEBUG if is_verbose else logging.INFO)
         return values, given

@@ -182,7 +182,7 @@ def read_held_out(text: str, flag: str = "dev_split", by_order: bool = True) -> 
     except ValueError:
         share = math.nan
     counts = f"a count of rows such as 200, or {_FIRST}200 is needed" if by_order else "or a count of rows is needed"
-    refuse_if(is_first or not 0 <= share <= _MOST, f"--{flag}={text}: a share up to {_MOST} such as 0.1, {counts}")
+    refuse_if(is_first or not 0 <= share <= _MOST, f"--{flag}={text}: a fraction up to {_MOST} such as 0.1, {counts}")
     return HeldOut(share)
 
 

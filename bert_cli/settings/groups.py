@@ -62,9 +62,9 @@ class Files(FlagGroup, heading="Files"):
     output_file: str = passing("", "the file to write, - for standard output")
     shard: tuple[int, int] | None = passing(
         None,
-        "share of the input files for this process, as i/n; files are sorted by name, and i/n "
+        "shard of the input files for this process, as i/n; files are sorted by name, and i/n "
         f"takes the files i, i + n, i + 2n, … from 0; {ALL} (the default) takes all files, or "
-        "with TF_CONFIG this process's share; finished files are not computed again",
+        "with TF_CONFIG this process's shard; finished files are not computed again",
         read=read_shard,
         usual=(ALL,),
     )

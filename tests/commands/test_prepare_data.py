@@ -141,7 +141,7 @@ def test_dev_split_and_test_split_take_a_count_of_rows(prepare, tmp_path):
     done.assert_refused("--dev_split=20 --test_split=10: 30 rows leave none to train on; give smaller counts")
     for text in ("first:7", "1.5", "7%"):
         done = prepare(table, folder, f"--test_split={text}")
-        done.assert_refused(f"--test_split={text}: a share up to 0.9 such as 0.1, or a count of rows is needed")
+        done.assert_refused(f"--test_split={text}: a fraction up to 0.9 such as 0.1, or a count of rows is needed")
 
 
 def test_its_own_files_are_replaced_and_no_others(prepare, table, tmp_path):

@@ -29,5 +29,5 @@ def test_held_out_rows_are_read_and_written(text, value):
 
 @pytest.mark.parametrize("text", ["0.95", "1.0", "-1", "nan", "first:0.1", "first:0", "first:", "ten", "9" * 30, "²"])
 def test_held_out_rows_that_are_refused(text):
-    with pytest.raises(InputError, match=f"^--dev_split={text}: a share up to 0.9 such as 0.1, a count of rows"):
+    with pytest.raises(InputError, match=f"^--dev_split={text}: a fraction up to 0.9 such as 0.1, a count of rows"):
         read_held_out(text)

@@ -147,7 +147,7 @@ def held(folder: str, distribution_strategy: str, command: str, seen: tuple) -> 
     if not writes(distribution_strategy):
         yield
     elif files.is_remote(folder):
-        LOG.warning("warning: %s cannot be locked: see to it that no other run writes there at the same time", folder)
+        LOG.warning("warning: %s cannot be locked: no other run may write there at the same time", folder)
         yield
     else:
         with _traceless(folder), _locked(os.path.join(folder, LOCK), command):

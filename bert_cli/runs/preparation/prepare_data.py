@@ -121,7 +121,7 @@ def plan(counts: dict[str, int], selection: RowSelection) -> dict[str, dict[str,
     for split, share in (("dev", selection.dev_split), ("test", selection.test_split)):
         is_empty = not any(each[split] for each in planned.values())
         refuse_if(
-            share and is_empty, f"--{split}_split={share}: leaves no row for {split}.tsv; give a larger share, or 0"
+            share and is_empty, f"--{split}_split={share}: leaves no row for {split}.tsv; give a larger fraction, or 0"
         )
     return planned
 

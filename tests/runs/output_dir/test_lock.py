@@ -129,7 +129,7 @@ def test_a_run_that_came_in_between(tmp_path):
 def test_a_remote_folder_cannot_be_locked(caplog):
     with held("gs://bucket/out"):
         pass
-    assert "warning: gs://bucket/out cannot be locked: see to it that no other run writes there" in caplog.text
+    assert "warning: gs://bucket/out cannot be locked: no other run may write there" in caplog.text
 
 
 @pytest.mark.parametrize(
