@@ -125,7 +125,7 @@ async def read_body(request: Request, most: int, seconds: float) -> bytes:
     except TimeoutError:
         raise RequestError(408, f"the request did not end within {seconds} s") from None
     if size > most:
-        raise RequestError(413, f"the body has more than {most:,} bytes (--max_body_bytes)")
+        raise RequestError(413, f"the body is too large; {most:,} bytes are allowed (--max_body_bytes)")
     return b"".join(parts)
 
 
