@@ -98,6 +98,16 @@ def test_tags_of_the_test_file(tagger, tag, files, tmp_path):
     tag(*flags, *new, "--test_tags=yes").assert_refused("new.jsonl: no text of it is annotated")
 
 
+def test_a_blank_text_alone(tagger, tag, tmp_path):
+    (tmp_path / "new.jsonl").write_text('{"text": " ", "entities": []}\n', encoding="utf-8")
+    out = tmp_path / "out"
+    outcome = tag(
+        "--do_predict", f"--init_checkpoint={tagger}", f"--test_file={tmp_path / 'new.jsonl'}", f"--output_dir={out}"
+    )
+    assert outcome.code == 0, outcome.err
+    assert (out / "test_predictions.jsonl").read_text(encoding="utf-8") == '{"text": " ", "entities": []}\n'
+
+
 def test_what_is_refused(two_layer_flags, tag, tmp_path):
     folder = tmp_path / "documents"
     folder.mkdir()

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from bert_cli.examples.annotations.reading import read_annotations
 from bert_cli.examples.tagging import read_columns, read_json_lines
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.folds import (
@@ -105,3 +106,17 @@ def test_a_line_of_json_holds_a_sentence(tmp_path):
     path = tmp_path / "suspects.tsv"
     assert write_suspects_of_words(str(path), file, PREDICTED[1:], TAGS, "BIO") == 2
     assert [line.split("\t")[:3] for line in path.read_text().splitlines()[1:]] == [["1", "1", "1"], ["1", "2", "1"]]
+
+
+def test_a_document_is_named(tmp_path):
+    (tmp_path / "d.txt").write_text("c\n e", encoding="utf-8")
+    (tmp_path / "d.ann").write_text("T1\tx 0 1;3 4\tc e\n", encoding="utf-8")
+    file = read_annotations(str(tmp_path))
+    suspects, rows = tmp_path / "suspects.tsv", tmp_path / "out_of_fold.tsv"
+    assert write_suspects_of_words(str(suspects), file, PREDICTED[1:], TAGS, "BIO") == 2
+    assert [line.split("\t")[:3] for line in suspects.read_text().splitlines()[1:]] == [
+        ["d", "1", "1"],
+        ["d", "2", "2"],
+    ]
+    write_tagging_folds(str(rows), file, np.array([0]), PREDICTED[1:], "BIO")
+    assert rows.read_text(encoding="utf-8").splitlines()[1] == "d\t1\tB-x I-x\tO B-x\tc e"

@@ -167,7 +167,8 @@ def log_probabilities(
     session: Predictor, features: TaggingFeatures, batch_size: int, title: str | None
 ) -> Iterator[tuple[int, np.ndarray]]:
     """(number of the window, float32 [S, L]) of every window; rows after its tokens mean nothing."""
-    for rows, found in session.over(features, batch_size, title):
+    # Blank texts alone have no window, and there is no batch without rows.
+    for rows, found in session.over(features, batch_size, title) if len(features) else ():
         yield from zip(rows.tolist(), found["log_probabilities"], strict=True)
 
 
@@ -187,8 +188,7 @@ def tag_examples(
     stride = window_stride(settings.task.doc_stride, length)
     features = tagging_features(examples, data.labels, data.tokenizer, length, stride)
     check(features.sequences)
-    # Blank lines alone have no window, and there is no batch without rows.
-    windows = log_probabilities(session, features, inference.predict_batch_size, title) if len(features) else ()
+    windows = log_probabilities(session, features, inference.predict_batch_size, title)
     return predict_tags(features, windows, data.labels, inference.decoding)
 
 
