@@ -13,7 +13,7 @@ import numpy as np
 from bert_cli.base import files
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.names import TEST_PREDICTIONS_DOCUMENTS, TEST_PREDICTIONS_JSON, TEST_PREDICTIONS_TASKS
-from bert_cli.base.writing import atomic_write
+from bert_cli.base.writing import atomic_paths, atomic_write
 from bert_cli.examples.annotations import label_studio
 from bert_cli.examples.annotations.json_lines import FORMATS
 from bert_cli.examples.annotations.reading import BRAT, LABEL_STUDIO
@@ -125,9 +125,13 @@ def _tasks(file: TaggingFile, found: Sequence[list[dict]], predictions: Sequence
 def _write_documents(folder: str, file: TaggingFile, found: Sequence[list[dict]]) -> str:
     target = os.path.join(folder, TEST_PREDICTIONS_DOCUMENTS)
     files.make_directory(target)
-    for example, text, entities in zip(file.examples, file.lines, found, strict=True):
-        for ending, content in ((".txt", text), (".ann", _standoff(text, entities))):
-            with atomic_write(os.path.join(target, example.name + ending)) as out:
+    contents = [
+        each for text, entities in zip(file.lines, found, strict=True) for each in (text, _standoff(text, entities))
+    ]
+    # All of them or none: a run that is stopped half-way leaves no documents that no run has listed.
+    with atomic_paths([os.path.join(folder, name) for name in annotation_files(file)]) as temporaries:
+        for temporary, content in zip(temporaries, contents, strict=True):
+            with open(temporary, "w", encoding="utf-8", newline="\n") as out:
                 out.write(content)
     return target
 
