@@ -120,7 +120,8 @@ class Embeddings(Scoped):
         self, word_ids: tf.Tensor, type_ids: tf.Tensor, layout: Layout, seed: tf.Tensor | None = None
     ) -> tf.Tensor:
         table = self.words.value if self.training_table is None else self.training_table
-        x = tf.gather(table, collect(word_ids, layout))  # [T, H]
+        # Not from the variable itself: after a gather from it, TensorFlow copies the table wherever it is read or assigned.
+        x = tf.gather(tf.convert_to_tensor(table), collect(word_ids, layout))  # [T, H]
         # A product with one-hot rows, as in the original: a type out of range adds nothing.
         x += tf.matmul(tf.one_hot(collect(type_ids, layout), self.type_count), self.types.value)
         positions = tf.convert_to_tensor(self.positions.value)[: layout.length]  # [S, H]

@@ -241,3 +241,12 @@ def test_encoders_of_one_config_share_traces_but_no_weights(trainable, tiny_conf
     del first
     gc.collect()
     assert layer() is None
+
+
+def test_embeddings_are_gathered_from_a_value_not_from_the_variable(tiny_config, batch_of):
+    """A gather from a variable makes TensorFlow copy it whenever it is read or assigned from then on."""
+    encoder = BertEncoder(tiny_config())
+    graph = tf.function(lambda inputs: encoder(inputs, packed=True)["pooled_output"])
+    types = {each.type for each in graph.get_concrete_function(batch_of([3, 5], WIDTH, seed=1)).graph.get_operations()}
+    assert "GatherV2" in types
+    assert "ResourceGather" not in types
