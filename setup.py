@@ -67,6 +67,9 @@ setup(
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],  # NVIDIA's libraries, 3 GB, for Linux
         "parquet": ["pyarrow>=17"],
         "beam": ["apache-beam>=2.77,<3"],  # bert-create-pretraining-data --runner; takes protobuf below 7
+        # Engines that may hold a model in their workers, see docs/devices.md.
+        "spark": ["pyspark>=4,<5", "pyarrow>=17"],  # needs Java 17
+        "ray": ["ray[data]>=2.50,<3"],
         "tensorboard": ["tensorboard>=2.18"],  # to look at what --tensorboard writes, which needs no package
         "openvino": ["openvino>=2025"],  # --engine=openvino, fast in bfloat16 on CPUs; 140 MB
         "serve": SERVE,  # bert-serve

@@ -39,6 +39,12 @@ class Block:
         return self.text.startswith(DOWNLOAD)
 
     @property
+    def engine(self) -> str | None:
+        """The package of a recipe that needs more than the project does, see tests/commands/test_workers.py."""
+        names = re.findall(r"^(?:import|from) (pyspark|ray|apache_beam)\b", self.text, re.MULTILINE)
+        return names[0] if self.language == "python" and names else None
+
+    @property
     def commands(self) -> list[list[str]]:
         """The words of each line that is no comment, and of each part of a pipe, redirections included."""
         lines = self.text.replace("\\\n", " ").splitlines()

@@ -17,6 +17,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "api/classifier.py": "commands/test_classifier.py",
     "api/feature_extractor.py": "commands/test_api.py",
     "api/mask_filler.py": "commands/test_fill_mask.py",
+    "api/once.py": "commands/test_workers.py",
     "api/question_answerer.py": "commands/test_api.py",
     "api/tagger.py": "commands/test_api.py",
     "api/tokenizer.py": "commands/test_tokenize.py",

@@ -1,0 +1,102 @@
+"""A model in the workers of Spark, Ray and Beam: load_once, and the recipes of docs/devices.md on real clusters."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from bert_cli import Classifier
+from bert_cli.api.once import load_once
+from bert_cli.base.errors import InputError
+from tests.readme_blocks import PAGES, ROOT, blocks
+
+RECIPES = [block for block in blocks("python", pages={"docs/devices.md": PAGES["docs/devices.md"]}) if block.engine]
+RAY_CLUSTER = """
+import os, runpy
+import ray
+from ray.cluster_utils import Cluster
+cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+cluster.add_node(num_cpus=1)
+os.environ["RAY_ADDRESS"] = cluster.address
+try:
+    runpy.run_path("recipe.py", run_name="__main__")
+    assert len(ray.nodes()) == 2
+finally:
+    ray.shutdown()
+    cluster.shutdown()
+"""
+# What leaves the master or the address to the environment is given there.
+CLUSTERS = {
+    "pyspark": (["recipe.py"], {"PYSPARK_SUBMIT_ARGS": "--master local-cluster[2,1,1024] pyspark-shell"}),
+    "ray": (["-c", RAY_CLUSTER], {}),
+    "apache_beam": (
+        [
+            "recipe.py", "--runner=apache_beam.runners.portability.fn_api_runner.FnApiRunner",
+            "--direct_running_mode=multi_processing", "--direct_num_workers=2",
+        ],
+        {},
+    ),
+}  # fmt: skip
+
+
+def test_a_model_is_loaded_once_in_a_process(trained):
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: load_once(Classifier, trained), range(8)))
+    assert all(each is found[0] for each in found)
+    assert load_once(Classifier, str(trained)) is found[0]
+    other = load_once(Classifier, trained, labels=["no", "yes"])
+    assert other is not found[0]
+    assert other.labels == ("no", "yes")
+    assert load_once(Classifier, trained, labels=["no", "yes"]) is other
+    assert found[0].records(["the dog sees a cat ."])[0]["text"] == "the dog sees a cat ."
+    with pytest.raises(InputError, match="nowhere"):
+        load_once(Classifier, trained / "nowhere")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda block: block.engine)
+def test_a_recipe_gives_the_answers_of_the_command(recipe, trained, classify, tmp_path):
+    """On two workers, from a program that holds nothing but the printed block."""
+    engine = recipe.engine
+    if importlib.util.find_spec(engine) is None:
+        pytest.skip(f"{engine} is not installed: see the extras of setup.py")
+    if engine == "pyspark" and shutil.which("java") is None:
+        pytest.skip("Spark needs Java 17: no java on the PATH")
+    lines = [f"the old farmer {verb} bread {'and milk ' * (n % 9)}." for n in range(100) for verb in ("buys", "sees")]
+    lines += ['Ünïcødé \u4e2d\u6587 \U0001f600 \\ "quoted" /', "the dog sees a cat ."] * 2
+    (tmp_path / "texts.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (tmp_path / "bert_output").symlink_to(trained)
+    (tmp_path / "recipe.py").write_text(recipe.text, encoding="utf-8")
+    arguments, settings = CLUSTERS[engine]
+    environment = os.environ | settings | {"PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-6000:]
+    answers = []
+    for path in pathlib.Path(tmp_path, "answers").glob("[!._]*"):
+        answers += [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    outcome = classify(
+        f"--output_dir={trained}", f"--input_file={tmp_path / 'texts.txt'}", f"--output_file={tmp_path / 'own.jsonl'}"
+    )
+    assert outcome.code == 0, outcome.err
+    own = [json.loads(line) for line in (tmp_path / "own.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len(own) == len(answers) == len(lines)
+    assert {frozenset(answer) for answer in answers} == {frozenset({"text", "probabilities"})}
+    answers.sort(key=lambda answer: answer["text"])
+    own.sort(key=lambda answer: answer["text"])
+    assert [answer["text"] for answer in answers] == [answer["text"] for answer in own] == sorted(lines)
+    for answer, wanted in zip(answers, own, strict=True):
+        # Other texts of the batch change the last digit of float32.
+        assert answer["probabilities"] == pytest.approx(wanted["probabilities"], abs=1e-6)
+
+
+def test_a_recipe_for_each_engine():
+    assert [block.engine for block in RECIPES] == list(CLUSTERS)
