@@ -20,6 +20,7 @@ GUIDES = {
     "models": "where models come from: the built-in one, Google's, Hugging Face's, tensorflow-hub's; `--init_checkpoint`",
     "data": "four columns, tables of your own, multiple choice, all tasks with their files and metrics",
     "training": "the best checkpoint, what a run will take, several runs, controls, learning from a larger model",
+    "calibration": "probabilities that match the errors, texts left for people, texts to label next",
     "pretraining": "a vocabulary, a model from your own text, blanks filled, TFRecords",
     "tagging": "words and their tags",
     "questions": "SQuAD: answers in texts",

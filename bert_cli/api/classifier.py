@@ -225,4 +225,4 @@ class Classifier(loading.Trained):
         loading.check_list(texts, "predict")
         pairs = [loading.text_pair(number, text) for number, text in enumerate(texts)]
         examples = [ClassificationExample(str(number), *pair, None) for number, pair in enumerate(pairs)]
-        return pairs, self._session.infer(self._data.features(examples), batch_size, title)
+        return pairs, self._data.answers.infer(self._session, self._data.features(examples), batch_size, title)

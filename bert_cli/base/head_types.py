@@ -60,7 +60,8 @@ class HeadSpec:
 
     kind: CLASSIFIER, TAGGER, SPANS, or ENCODER for none. count: of its outputs. text_input: of a
     classifier of texts; layers: of a head of tokens, which reads their outputs concatenated: see
-    state_place. activation: of a classifier of texts: softmax, sigmoid or identity.
+    state_place. activation: of a classifier of texts: softmax, sigmoid or identity. temperatures: what
+    exported models divide its logits by: () for nothing, one number, or one for each output.
     """
 
     kind: str
@@ -68,6 +69,7 @@ class HeadSpec:
     text_input: TextInput = POOLED
     layers: tuple[int | str, ...] = (-1,)
     activation: str = "softmax"
+    temperatures: tuple[float, ...] = ()
 
     @property
     def is_of_texts(self) -> bool:

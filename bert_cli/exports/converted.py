@@ -31,6 +31,8 @@ from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.model.config import BertConfig, read_config, write_config
 from bert_cli.model.layers import named_weights
 from bert_cli.model.resizing import resize_embeddings
+from bert_cli.problem_types.calibration import write_calibration
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.settings.tools import Changes
 from bert_cli.text.tokenizer_json import special_tokens_map, tokenizer_config, tokenizer_json
@@ -184,6 +186,10 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
         if target.format == "hf" or not model.do_lower_case:
             values = tokenizer_config(model.do_lower_case, config.max_position_embeddings, vocabulary)
             write_json(path(TOKENIZER_CONFIG), values)
+    problem_type = model.problem_type or SINGLE_LABEL
+    is_of_texts = converted.kind in (CLASSIFIER, CHOICE)
+    if is_of_texts and (calibration := model.calibration(problem_type, converted.labels)):
+        write_calibration(staged, calibration, problem_type.temperature_names(converted.labels or ()))
     # Not for generic labels, which only Hugging Face's config needs: a labels.txt would pass them
     # off as known.
     if model.labels is not None and converted.labels is not None:

@@ -58,6 +58,12 @@ class Exported:
         """Of a classifier of texts: what its outputs mean, see heads.classification."""
         return self.model.problem_type or SINGLE_LABEL
 
+    @property
+    def temperatures(self) -> tuple[float, ...]:
+        """Of a classifier of texts, see HeadSpec; () where it is not calibrated."""
+        calibration = self.model.calibration(self.problem_type, self.labels)
+        return calibration.temperatures if calibration else ()
+
 
 def find_exported(settings: ExportSettings) -> Exported:
     """Load a model and check it against the flags; InputError where something is missing or does

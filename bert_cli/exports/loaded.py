@@ -161,7 +161,7 @@ def load_head_model(
     model = {
         ENCODER: lambda: BertEncoder(config),
         CLASSIFIER: lambda: BertClassifier(
-            config, spec.count, problem_type=problem_type.name, text_input=spec.text_input
+            config, spec.count, problem_type.name, spec.text_input, temperatures=spec.temperatures
         ),
         TAGGER: lambda: BertTagger(config, spec.count, spec.layers),
         SPANS: lambda: BertSpanModel(config),

@@ -4,6 +4,7 @@ around it needs.
 Imports TensorFlow, which computes what the file should give.
 """
 
+import dataclasses
 import json
 import os
 
@@ -15,7 +16,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import byte_size
 from bert_cli.base.head_types import CLASSIFIER, POOLER, TAGGER
 from bert_cli.base.log import LOG
-from bert_cli.base.names import CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
+from bert_cli.base.names import CALIBRATION, CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.exports.exported import MODEL, QUANTIZED, Exported
 from bert_cli.exports.loaded import expected_outputs, find_head, load_head_model, random_inputs
@@ -45,6 +46,9 @@ def write(folder: str, exported: Exported, quantize: bool, dev: ClassificationFe
     problem_type = exported.problem_type
     reader = open_checkpoint(source.required_checkpoint)
     spec = find_head(reader, source, problem_type)
+    if spec.is_of_texts and exported.temperatures:
+        spec = dataclasses.replace(spec, temperatures=exported.temperatures)
+        LOG.info("probabilities are calibrated: %s", CALIBRATION)
     # Only a classifier of texts reads the pooler, which Hugging Face drops from other models.
     original = load_head_model(reader, config, spec, problem_type, () if spec.is_of_texts else POOLER)
     labels = exported.labels if spec.kind in (CLASSIFIER, TAGGER) else None

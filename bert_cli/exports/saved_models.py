@@ -14,6 +14,7 @@ from bert_cli.base import spec
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, HeadSpec
 from bert_cli.base.log import LOG
+from bert_cli.base.names import CALIBRATION
 from bert_cli.base.writing import atomic_write
 from bert_cli.exports.exported import Exported, exporting
 from bert_cli.exports.hub_writing import reported_writing, save_encoder, write_extras
@@ -50,13 +51,15 @@ def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer,
     def classify(inputs: dict) -> dict:
         # packed: rows of a served batch differ in length, and padding would be computed for all of
         # them.
-        answers = model.activated(model(inputs, packed=True))
+        logits = model(inputs, packed=True)
+        answers = model.activated(logits)
         if not labels:
             return {"value": answers}
         # TensorFlow Serving wants a row of each output per text.
         outputs = {"probabilities": answers, "labels": tf.tile(names[tf.newaxis], [tf.shape(answers)[0], 1])}
         if model.problem_type.is_exclusive:
-            outputs["label"] = tf.gather(names, tf.argmax(answers, axis=1))
+            # Of the logits as they are: a division may round two of them to one.
+            outputs["label"] = tf.gather(names, tf.argmax(model.formulas.activated(logits), axis=1))
         return outputs
 
     def classify_texts(text, text_b=None):
@@ -147,7 +150,12 @@ def _load_classifier(reader: Reader, exported: Exported) -> BertClassifier:
             f"{reader.description}: has no classifier (no output_weights); give the output_dir of "
             "bert-classify, or --format=hub for the encoder alone"
         )
-    spec = HeadSpec(CLASSIFIER, len(labels) if labels else 1, model.text_input, activation=problem_type.activation)
+    temperatures = exported.temperatures
+    count = len(labels) if labels else 1
+    activation = problem_type.activation
+    spec = HeadSpec(CLASSIFIER, count, model.text_input, activation=activation, temperatures=temperatures)
+    if temperatures:
+        LOG.info("probabilities are calibrated: %s", CALIBRATION)
     wanted = spec.shapes(model.config.hidden_size)["output_weights"]
     if tuple(shape) != wanted:
         what = f"{spec.count} labels ({', '.join(labels)}) need" if labels else "a number needs"

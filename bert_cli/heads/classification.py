@@ -72,10 +72,12 @@ class BertClassifier(TaskModel):
         problem_type: str = "single_label",
         text_input: TextInput = POOLED,
         distillation: Distillation | None = None,
+        temperatures: tuple[float, ...] = (),
         **options: Unpack[NetworkOptions],
     ):
         """problem_type: a key of PROBLEM_TYPES. distillation: for a teacher, with its logits in the
-        batches.
+        batches. temperatures: that `activated` divides logits by, see HeadSpec; commands that predict calibrate in
+        NumPy.
 
         ValueError for an unknown problem_type, a regression of several numbers, or a distilled one.
         """
@@ -88,6 +90,7 @@ class BertClassifier(TaskModel):
         self.formulas = FORMULAS[problem_type]
         self.columns = self.prediction_columns = known.batch_columns
         self.distillation = distillation
+        self.temperatures = temperatures
         if distillation:
             if self.formulas.divergence is None:
                 raise ValueError(f"{problem_type} has no distillation")
@@ -143,16 +146,18 @@ class BertClassifier(TaskModel):
         return self.formulas.losses(labels, logits, rule)
 
     def predictions(self, batch, packed):
-        """`probabilities` [B, n], or `values` [B] of a regression, and `losses` [B], float32."""
+        """`probabilities` [B, n], or `values` [B] of a regression, `losses` [B] and `logits` [B, n],
+        float32.
+        """
         logits = self({name: batch[name] for name in spec.INPUTS}, packed=packed)
         name = self.problem_type.output_name
-        return {name: self.activated(logits), "losses": self.losses(batch["label_ids"], logits)}
+        return {name: self.activated(logits), "losses": self.losses(batch["label_ids"], logits), "logits": logits}
 
     def activated(self, logits: tf.Tensor) -> tf.Tensor:
         """The predictions: probabilities float32 [B, n], or the numbers of a regression [B]; logits
         [B, n].
         """
-        return self.formulas.activated(logits)
+        return self.formulas.activated(logits / self.temperatures if self.temperatures else logits)
 
 
 class BertChoice(BertClassifier):

@@ -68,6 +68,8 @@ def _add_outputs(bert: Bert, head: HeadSpec) -> dict[str, Sequence[str | int]]:
     if head.activation == "identity":
         graph.add("Squeeze", logits, graph.numbers(1), name="value")
         return {"value": ["batch"]}
+    if head.temperatures:
+        logits = graph.add("Div", logits, graph.constant("temperatures", np.array(head.temperatures, np.float32)))
     if head.activation == "sigmoid":
         graph.add("Sigmoid", logits, name="probabilities")
     else:

@@ -38,7 +38,8 @@ def text_columns(texts: Texts) -> dict[str, Column]:
 
 
 def write_table(path: str, columns: Mapping[str, Column], output_format: str) -> None:
-    """Write columns of n entries, whole or not at all: strings, None, lists of strings, or float32.
+    """Write columns of n entries, whole or not at all: strings, None, lists of strings,
+    float32, or bool (in JSON true or false, else yes or no).
 
     tsv, csv  a header, then one line for each row, quoted as in RFC 4180 where it must be. A tab or line end inside a text
               becomes a space, so each text is read back, in one cell, by pandas.read_csv(path, sep="\\t") and by
@@ -70,6 +71,8 @@ def _cells(column: Column) -> list[list[str]]:
     """What each row has of a column, in a table."""
     if isinstance(column, Probabilities):
         return number_cells(column.rows)
+    if isinstance(column, np.ndarray) and column.dtype == bool:
+        return [["yes" if value else "no"] for value in column]
     if isinstance(column, np.ndarray):
         return number_cells(column[:, None])
     return [[",".join(value) if isinstance(value, list) else value or ""] for value in column]

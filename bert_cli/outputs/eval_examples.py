@@ -99,9 +99,10 @@ def classification_examples(
     label_ids: np.ndarray,
     found: Found,
     text_of: Callable[[int], dict[str, Any]],
+    temperature: float | None = None,
 ) -> EvalExamples:
     """Of bert-classify, n rows. label_ids: see ProblemType.label_array; text_of: the id and the
-    texts of a row, for JSON.
+    texts of a row, for JSON. temperature: of all logits, where the probabilities are calibrated.
     """
     # Many labels make long rows: numbers, not rows, decide the size of the file.
     predictions = found[problem_type.output_name]
@@ -115,6 +116,8 @@ def classification_examples(
     head["rows"] = count
     if labels.thresholds is not None:
         head["thresholds"] = list(map(significant, labels.thresholds.tolist()))
+    if temperature is not None:
+        head["temperature"] = temperature
     rows = [{"row": int(row)} | values for row, values in zip(kept, numbers, strict=True)]
     # Texts of the worst mistakes and of the first few rows only: a page shows no more, and they
     # make most of the file.

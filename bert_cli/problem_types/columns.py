@@ -31,6 +31,13 @@ def number_cells(numbers: np.ndarray) -> list[list[str]]:
     return [[str(value) for value in row] for row in np.asarray(numbers, np.float32)]
 
 
+def taken(column: Column, rows: np.ndarray) -> Column:
+    """The entries of a column with these numbers, in their order."""
+    if isinstance(column, Probabilities):
+        return Probabilities(column.names, column.rows[rows])
+    return column[rows] if isinstance(column, np.ndarray) else [column[row] for row in rows.tolist()]
+
+
 def json_values(column: Column) -> list[Any]:
     """What each row has of a column, for JSON: a number as the shortest decimal that gives the same
     float32.
@@ -38,6 +45,8 @@ def json_values(column: Column) -> list[Any]:
     # By way of the text: float() of a float32 would show the digits that float64 adds.
     if isinstance(column, Probabilities):
         return [dict(zip(column.names, map(float, cells), strict=True)) for cells in number_cells(column.rows)]
+    if isinstance(column, np.ndarray) and column.dtype == bool:
+        return column.tolist()
     if isinstance(column, np.ndarray):
         return [float(cell) for [cell] in number_cells(column[:, None])]
     return list(column)
@@ -46,6 +55,14 @@ def json_values(column: Column) -> list[Any]:
 def significant(value: float) -> float:
     """A number with six significant digits, for JSON."""
     return float(f"{value:.6g}")
+
+
+def probability_rows(name: str, values: Sequence[Any], probabilities: np.ndarray) -> list[dict[str, Any]]:
+    """Rows of eval_examples.jsonl: the value under `name`, and float64 [n, L] probabilities."""
+    return [
+        {name: value, "probabilities": [significant(each) for each in row]}
+        for value, row in zip(values, probabilities.tolist(), strict=True)
+    ]
 
 
 Cell = str | tuple[str, ...]  # a tuple: a JSON list of names

@@ -10,7 +10,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CHOICE
 from bert_cli.base.messages import more
 from bert_cli.metrics import classification
-from bert_cli.problem_types.columns import Column, LabelCells, Probabilities, significant
+from bert_cli.metrics.calibration import reliability
+from bert_cli.problem_types.columns import Column, LabelCells, Probabilities, probability_rows, significant
 from bert_cli.problem_types.linear_models import logistic_probabilities
 from bert_cli.problem_types.problem_type import (
     EvalRows,
@@ -19,8 +20,6 @@ from bert_cli.problem_types.problem_type import (
     ProblemType,
     Scores,
     Suspects,
-    named_probabilities,
-    probability_rows,
 )
 
 if TYPE_CHECKING:
@@ -64,11 +63,32 @@ class Exclusive(ProblemType):
             "losses": -logs[np.arange(len(label_ids)), label_ids],
         }
 
-    def prediction_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
+    def decision_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
         return {
             "label": [str(label) for label in self.decisions(found, labels)],
             "probabilities": Probabilities(self.output_names(found, labels), found["probabilities"]),
         }
+
+    def keep_decisions(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        best = before.argmax(axis=1)
+        rows = np.flatnonzero(after.argmax(axis=1) != best)
+        after[rows, best[rows]] = np.nextafter(after[rows].max(axis=1), np.float32(2))
+        return after
+
+    def calibration_error(self, label_ids: np.ndarray, found: Found) -> float:
+        """Of the probability of the predicted output."""
+        probabilities = np.asarray(found["probabilities"], np.float64)
+        return reliability(probabilities.max(axis=1), probabilities.argmax(axis=1) == label_ids).error
+
+    def uncertainty(self, found: Found, labels: LabelSet) -> np.ndarray:
+        """The probability of all other outputs."""
+        probabilities = np.array(found["probabilities"], np.float64)
+        # Summed, not 1 − the largest, which has lost its digits where it is next to 1.
+        np.put_along_axis(probabilities, probabilities.argmax(axis=1)[:, np.newaxis], 0.0, axis=1)
+        return probabilities.sum(axis=1)
+
+    def is_wrong(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> np.ndarray:
+        return found["probabilities"].argmax(axis=1) != label_ids
 
     def eval_rows(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> EvalRows:
         probabilities = np.asarray(found["probabilities"], np.float64)
@@ -158,7 +178,7 @@ class SingleLabel(Exclusive):
         given = [labels.names[label] for label in label_ids]
         return given, {
             "predicted": self.decisions(found, labels),
-            **named_probabilities(found, labels),
+            "probabilities": Probabilities(labels.names, found["probabilities"]),
         }
 
     def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:

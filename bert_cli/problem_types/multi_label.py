@@ -11,8 +11,9 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.messages import quoted
 from bert_cli.metrics import multi_label
+from bert_cli.metrics.calibration import reliability
 from bert_cli.metrics.classification import LOSSES
-from bert_cli.problem_types.columns import Column, LabelCells, significant
+from bert_cli.problem_types.columns import Column, LabelCells, Probabilities, probability_rows, significant
 from bert_cli.problem_types.linear_models import logistic_probabilities
 from bert_cli.problem_types.problem_type import (
     EvalRows,
@@ -21,8 +22,6 @@ from bert_cli.problem_types.problem_type import (
     ProblemType,
     Scores,
     Suspects,
-    named_probabilities,
-    probability_rows,
 )
 
 if TYPE_CHECKING:
@@ -137,10 +136,44 @@ class MultiLabel(ProblemType):
         over = multi_label.over_thresholds(found["probabilities"], _thresholds(labels))
         return [_named(labels, row) for row in over]
 
-    def prediction_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
+    def decision_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
         """labels: the names with "," between them, in jsonl a list."""
         # Lists, not tuples: write_table joins a list in one cell.
-        return {"labels": [*map(list, self.decisions(found, labels))], **named_probabilities(found, labels)}
+        return {
+            "labels": [*map(list, self.decisions(found, labels))],
+            "probabilities": Probabilities(labels.names, found["probabilities"]),
+        }
+
+    def temperature_names(self, labels: Sequence[str]) -> Sequence[str]:
+        """All: each is a question of its own."""
+        return labels
+
+    def fit_temperatures(self, logits: np.ndarray, label_ids: np.ndarray) -> tuple[float, ...]:
+        columns = range(logits.shape[1])
+        logits = np.asarray(logits, np.float64)
+        return tuple(self._fit_temperature(logits[:, [each]], label_ids[:, [each]]) for each in columns)
+
+    def keep_decisions(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """With regard to the threshold 0.5, where a logit is 0 at any temperature."""
+        middle = multi_label.DEFAULT_THRESHOLD
+        return np.where((after >= middle) == (before >= middle), after, before)
+
+    def calibration_error(self, label_ids: np.ndarray, found: Found) -> float:
+        """The mean over the labels, of the probability of having the label."""
+        columns = zip(np.asarray(found["probabilities"], np.float64).T, np.asarray(label_ids).T > 0, strict=True)
+        return float(np.mean([reliability(probability, has).error for probability, has in columns]))
+
+    def uncertainty(self, found: Found, labels: LabelSet) -> np.ndarray:
+        """1 − the product of the probabilities of all decisions."""
+        probabilities = np.asarray(found["probabilities"], np.float64)
+        over = multi_label.over_thresholds(probabilities, _thresholds(labels))
+        doubts = np.where(over, 1.0 - probabilities, probabilities)
+        return -np.expm1(np.log1p(-np.minimum(doubts, 1.0 - _LEAST)).sum(axis=1))
+
+    def is_wrong(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> np.ndarray:
+        """Where any label is wrong."""
+        over = multi_label.over_thresholds(found["probabilities"], _thresholds(labels))
+        return (over != (np.asarray(label_ids) > 0)).any(axis=1)
 
     def explained_score(self, found: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
         """The labels at or above their thresholds; the score is the log-odds of the most probable
@@ -184,7 +217,7 @@ class MultiLabel(ProblemType):
     def out_of_fold(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> tuple[list[str], dict[str, Column]]:
         over = found["probabilities"] >= _thresholds(labels)
         given, predicted = ([",".join(_named(labels, row)) for row in each] for each in (label_ids > 0, over))
-        return given, {"predicted": predicted, **named_probabilities(found, labels)}
+        return given, {"predicted": predicted, "probabilities": Probabilities(labels.names, found["probabilities"])}
 
     def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:
         """A line for each label that a row has and is not predicted, or the other way; the least

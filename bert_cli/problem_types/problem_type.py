@@ -13,13 +13,15 @@ import numpy as np
 
 from bert_cli.base import spec
 from bert_cli.base.head_types import CLASSIFIER
-from bert_cli.problem_types.columns import Column, LabelCells, Probabilities, json_values, significant
+from bert_cli.metrics.calibration import fit_temperature
+from bert_cli.problem_types.calibration import Calibration
+from bert_cli.problem_types.columns import Column, LabelCells, json_values
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 # The predictions of a model for n examples in file order: `probabilities` [n, L] or `values` [n],
-# and `losses` [n].
+# `losses` [n] and `logits` [n, L].
 Found = Mapping[str, np.ndarray]
 # Rows of eval_examples.jsonl, and how wrong each is: float64 [n], 0 where it is right.
 EvalRows = tuple[list[dict[str, Any]], np.ndarray]
@@ -27,11 +29,13 @@ EvalRows = tuple[list[dict[str, Any]], np.ndarray]
 
 class LabelSet(NamedTuple):
     """The names of a model's L outputs, () where they have none; thresholds: float64 [L], of
-    multi-label classification.
+    multi-label classification. abstain_from: the uncertainty from which on a text is left for
+    people, None where none is.
     """
 
     names: tuple[str, ...] = ()
     thresholds: np.ndarray | None = None
+    abstain_from: float | None = None
 
 
 class Scores(NamedTuple):
@@ -71,7 +75,7 @@ class ProblemType(abc.ABC):
     chart            key of report.classification.CHARTS; mistakes_title: of the report's list of mistakes
     collapse_advice  what to do where all predictions are the same; "": what helps against any poor training
     baseline_names   names in run_report.json of the constant and of the linear prediction
-    *_refusal        why --distill_from, the flags of the loss, or --class_weights make no sense; "" where they do
+    *_refusal        why --distill_from, the flags of the loss, --class_weights or --calibrate make no sense; "" where they do
     """
 
     name: str
@@ -97,6 +101,7 @@ class ProblemType(abc.ABC):
     distillation_refusal = ""
     loss_refusal = ""
     class_weights_refusal = ""
+    calibration_refusal = ""
 
     @property
     def has_named_outputs(self) -> bool:
@@ -178,15 +183,61 @@ class ProblemType(abc.ABC):
         own = {self.output_name: found[self.output_name][row : row + 1]}
         return {name: json_values(column)[0] for name, column in self.prediction_columns(own, labels).items()}
 
-    @abc.abstractmethod
     def prediction_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
         """Columns of predictions.tsv between id and text."""
+        columns = self.decision_columns(found, labels)
+        if labels.abstain_from is None:
+            return columns
+        return columns | {"abstain": self.uncertainty(found, labels) >= labels.abstain_from}
+
+    @abc.abstractmethod
+    def decision_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
+        """The columns of a prediction and its probabilities."""
 
     def explained_score(self, found: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
         """(the prediction of row 0 for JSON, the score that its words add up to in each row:
         float64 [rows]).
         """
         raise self._impossible("explanations")
+
+    # Calibration.
+
+    def temperature_names(self, labels: Sequence[str]) -> Sequence[str]:
+        """The labels that have a temperature each; () where all logits have one."""
+        return ()
+
+    def fit_temperatures(self, logits: np.ndarray, label_ids: np.ndarray) -> tuple[float, ...]:
+        """The temperatures of logits [n, L] with the least losses."""
+        logits = np.asarray(logits, np.float64)
+        return (self._fit_temperature(logits, label_ids),)
+
+    def _fit_temperature(self, logits: np.ndarray, label_ids: np.ndarray) -> float:
+        return fit_temperature(lambda t: float(self.postprocess(logits / t, label_ids)["losses"].mean()), len(logits))
+
+    def calibrated(self, found: Found, label_ids: np.ndarray, calibration: Calibration) -> dict[str, np.ndarray]:
+        """The same predictions with the probabilities and losses of calibrated logits, float32. No
+        decision changes, also where float32 rounds two probabilities to one.
+        """
+        made = self.postprocess(calibration.divide(found["logits"]), label_ids)
+        rounded = {name: values.astype(np.float32) for name, values in made.items()}
+        rounded["probabilities"] = self.keep_decisions(found["probabilities"], rounded["probabilities"])
+        return {**found, **rounded}
+
+    def keep_decisions(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Probabilities `after` calibration, with the decisions of those `before` it."""
+        raise self._impossible("calibration")
+
+    def calibration_error(self, label_ids: np.ndarray, found: Found) -> float:
+        """The expected calibration error of the probabilities."""
+        raise self._impossible("calibration")
+
+    def uncertainty(self, found: Found, labels: LabelSet) -> np.ndarray:
+        """The probability that a decision is wrong, as the model sees it: float64 [n]."""
+        raise self._impossible("uncertainty")
+
+    def is_wrong(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> np.ndarray:
+        """Which decisions are wrong: bool [n]."""
+        raise self._impossible("wrong decisions")
 
     # Simple predictors, which a trained model is compared with.
 
@@ -246,16 +297,3 @@ class ProblemType(abc.ABC):
         # The flags that ask for it are refused with a sentence before data is read; see the
         # *_refusal attributes.
         return NotImplementedError(f"{self.name} has no {what}")
-
-
-def named_probabilities(found: Found, labels: LabelSet) -> dict[str, Column]:
-    """The column of the probabilities of all labels."""
-    return {"probabilities": Probabilities(labels.names, found["probabilities"])}
-
-
-def probability_rows(name: str, values: Sequence[Any], probabilities: np.ndarray) -> list[dict[str, Any]]:
-    """Rows of eval_examples.jsonl: the value under `name`, and float64 [n, L] probabilities."""
-    return [
-        {name: value, "probabilities": [significant(each) for each in row]}
-        for value, row in zip(values, probabilities.tolist(), strict=True)
-    ]

@@ -38,6 +38,7 @@ class Regression(ProblemType):
         "learns the probabilities of labels, and here numbers are predicted; let the other model "
         "predict the texts, and train on its numbers"
     )
+    calibration_refusal = "is about probabilities, and a number is predicted here"
     loss_refusal = class_weights_refusal = "is about labels, and a number is predicted here"
 
     def parse(self, cells: LabelCells, labels: Sequence[str]) -> list[str]:
@@ -86,7 +87,7 @@ class Regression(ProblemType):
     def decisions(self, found: Found, labels: LabelSet) -> list[float]:
         return found["values"].tolist()
 
-    def prediction_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
+    def decision_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
         return {"value": np.asarray(found["values"], np.float32)}
 
     def explained_score(self, found: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:

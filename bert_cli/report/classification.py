@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from bert_cli.metrics.calibration import reliability
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.report.components import Card, ReportTable, number, percent, prediction
 from bert_cli.report.figures import SERIES, Line, line_card, thinned
 from bert_cli.report.run_files import Run
 
-_BINS = 10
 _UNIT = (-0.03, 1.03)  # limits of an axis from 0 to 1: a line at its end would be half cut off
 _SHOWN_LABELS = 40  # of a matrix; more are unreadable, and are in the table
 _SHOWN_TEXTS = 12
@@ -62,36 +62,27 @@ def _scores(scores: Any, card: tuple[str, dict[str, str]]) -> list[Card]:
     return [Card(key, "Each label", "table", ReportTable(("label", *columns.values()), rows), is_wide=True)]
 
 
-def reliability(confidence: np.ndarray, is_right: np.ndarray) -> tuple[list[float], list[float], list[int], float]:
-    """Mean confidence, share of right ones and number of rows in each of ten bins that has some,
-    and the mean distance of the two, weighted by rows (the expected calibration error).
-
-    confidence: float [n], the probability of the predicted label; is_right: bool [n].
-    """
-    # A confidence of exactly 1 belongs to the last bin.
-    bins = np.minimum((confidence * _BINS).astype(int), _BINS - 1)
-    counts = np.bincount(bins, minlength=_BINS)
-    some = counts > 0
-    means = np.bincount(bins, confidence, _BINS)[some] / counts[some]
-    rights = np.bincount(bins, is_right, _BINS)[some] / counts[some]
-    error = float((np.abs(means - rights) * counts[some]).sum() / counts.sum())
-    return means.tolist(), rights.tolist(), counts[some].tolist(), error
-
-
 def _calibration(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
     rows = [row for row in rows if "label" in row]
     if not rows:
         return []
     probabilities = np.array([row["probabilities"] for row in rows])
     is_right = probabilities.argmax(axis=1) == np.array([row["label"] for row in rows])
-    means, rights, counts, error = reliability(probabilities.max(axis=1), is_right)
-    series = [Line("model", means, rights, points=True), Line("ideal", [0, 1], [0, 1], dashed=True)]
+    now = reliability(probabilities.max(axis=1), is_right)
+    series = [Line("model", now.confidence.tolist(), now.accuracy.tolist(), points=True)]
+    note = (
+        f"On the dashed line the model is as sure as it should be; the mean distance is {percent(now.error)} "
+        f"({now.rows.sum():,} rows)."
+    )
+    if temperature := head.get("temperature"):
+        # p^T, normalized: the softmax of the logits before they were divided by T.
+        powers = probabilities**temperature
+        before = reliability((powers / powers.sum(axis=1, keepdims=True)).max(axis=1), is_right)
+        series.append(Line("before calibration", before.confidence.tolist(), before.accuracy.tolist(), points=True))
+        note += f" Before the calibration with temperature {number(temperature)} it was {percent(before.error)}."
+    series.append(Line("ideal", [0, 1], [0, 1], dashed=True))
     alt = "Accuracy over the predicted probability"
     axes = ("probability of the predicted label", "accuracy")
-    note = (
-        "On the dashed line the model is as sure as it should be; the mean distance is "
-        f"{percent(error)} ({sum(counts):,} rows)."
-    )
     return [line_card("calibration", "Calibration", alt, series, axes, note, _UNIT)]
 
 

@@ -20,6 +20,8 @@ def complete(values: dict[str, Any]) -> dict[str, Any]:
     check_engine(values)
     if "distill_from" in values:
         _check_distillation(values)
+    if "calibrate" in values:
+        _check_calibration(values)
     if "hub_module" in values:
         check_hub(values)
     if "freeze_encoder" in values:
@@ -53,6 +55,18 @@ def _check_distillation(values: dict[str, Any]) -> None:
         refuse_if(is_given and not teacher, f"--{name} needs --distill_from")
     # The bound of the option takes in 0, by which no logit can be divided.
     refuse_if(not temperature > 0, f"--distill_temperature={temperature}: a number above 0 is needed")
+
+
+def _check_calibration(values: dict[str, Any]) -> None:
+    is_measured = values["do_eval"] or values["cross_validation"]
+    refuse_if(
+        values["calibrate"] and not is_measured,
+        "--calibrate needs held-out data: add --do_eval, or --cross_validation",
+    )
+    refuse_if(
+        values["abstain_error"] and not values["calibrate"],
+        "--abstain_error needs --calibrate, whose probabilities rank the texts",
+    )
 
 
 def check_early_stopping(early_stopping: EarlyStoppingFlags, does_train: bool, does_eval: bool) -> None:

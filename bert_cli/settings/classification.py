@@ -3,6 +3,7 @@
 import dataclasses
 from typing import ClassVar
 
+from bert_cli.base.errors import refuse_if
 from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.data import Columns, DataFiles, DevSplit, Endings, LabelKind, TextForm
 from bert_cli.settings.groups import Encoding, Files, Hub, Inference, ModelFiles, NewText, Phases, TextFiles
@@ -44,6 +45,44 @@ class Distillation(FlagGroup, heading="Training"):
     )
 
 
+def read_error(text: str) -> str:
+    """The value of --abstain_error: 2% or 0.02. InputError for one that is no share of the answers."""
+    try:
+        is_right = 0 < share_of(text) < 1
+    except ValueError:
+        is_right = False
+    refuse_if(not is_right, f"--abstain_error={text}: a share of wrong answers is needed, such as 2% or 0.02")
+    return text
+
+
+def share_of(text: str) -> float:
+    """0.02 of 2% or 0.02; ValueError for what is no number."""
+    return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+
+
+class CalibrationFlags(FlagGroup, heading="Mode"):
+    """The calibration of a classifier's probabilities, and what is left for people."""
+
+    calibrate: bool = option(
+        False,
+        "calibrate the probabilities; with --do_eval on the dev set, with --cross_validation on the out-of-fold "
+        "predictions; fits a temperature, of multi-label models one per label, and writes calibration.json, which every "
+        "later prediction and export applies",
+    )
+    abstain_error: str = option(
+        "",
+        "most wrong answers, such as 2% or 0.02, for --calibrate to choose which texts are left for people; the error "
+        "among the others stays below it on fresh data, with 95 % confidence",
+        read=read_error,
+        usual=("1%", "2%", "5%"),
+    )
+
+    @property
+    def most_errors(self) -> float | None:
+        """--abstain_error as a number; None where it is not given."""
+        return share_of(self.abstain_error) if self.abstain_error else None
+
+
 @dataclasses.dataclass(frozen=True)
 class ClassifySettings(TrainingSettings):
     """The flags of bert-classify."""
@@ -81,6 +120,7 @@ class ClassifySettings(TrainingSettings):
     hub: Hub = group(Hub)
     phases: Phases = group(Phases, {"do_train": "train on the training file", "do_eval": "evaluate on the dev file"})
     inference: Inference = group(Inference, without=("decoding",))
+    calibration: CalibrationFlags = group(CalibrationFlags)
     text_files: TextFiles = group(TextFiles)
     new: NewText = group(NewText, {"text": "classify this text with a trained model and print the result as JSON"})
     files: Files = group(

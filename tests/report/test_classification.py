@@ -3,16 +3,7 @@
 import numpy as np
 import pytest
 
-from bert_cli.report.classification import reliability, roc_curve
-
-
-def test_calibration():
-    confidence, is_right = np.array([0.55, 0.59, 0.95, 1.0]), np.array([True, False, True, True])
-    means, rights, counts, error = reliability(confidence, is_right)
-    assert means == pytest.approx([0.57, 0.975])
-    assert rights == [0.5, 1.0]
-    assert counts == [2, 2]
-    assert error == pytest.approx((0.07 + 0.025) / 2)
+from bert_cli.report.classification import CHARTS, roc_curve
 
 
 def test_roc():
@@ -21,3 +12,15 @@ def test_roc():
     x, y = roc_curve(has, probability)
     assert x.tolist() == pytest.approx([0, 0, 1 / 2, 1 / 2, 1])
     assert y.tolist() == pytest.approx([0, 1 / 3, 1 / 3, 2 / 3, 1])
+
+
+def test_calibration_shows_both_curves():
+    """A probability of 0.75 at temperature 2 was 0.9 before: 3² against 1."""
+    rows = [{"label": label, "probabilities": [0.75, 0.25]} for label in (0, 0, 0, 1)]
+    [plain] = CHARTS["calibration"]({}, rows)
+    [card] = CHARTS["calibration"]({"temperature": 2.0}, rows)
+    assert "before calibration" not in str(plain)
+    assert "before calibration" in str(card)
+    assert "temperature 2" in card.note
+    assert "the mean distance is 0.0 %" in card.note
+    assert "it was 15.0 %" in card.note

@@ -5,6 +5,7 @@ import functools
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 from bert_cli.base import files
@@ -16,8 +17,10 @@ from bert_cli.examples.glue import TASKS
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.flags.saved import read_flags, read_guesses
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.problem_types.calibration import Calibration, find_calibration
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
+from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.output_dir.manifest import check_labels
 from bert_cli.settings.groups import LAST_LAYER
 from bert_cli.text.tokenization import FullTokenizer
@@ -134,6 +137,12 @@ class ModelBundle(ModelPaths, Generic[Config]):
         if "tag_scheme" in saved or (kind is None and "task_name" not in saved and OUTSIDE in (self.labels or ())):
             kind = TAGGER
         return self.problem_type.head_type if self.problem_type and self.problem_type.has_endings else kind
+
+    def calibration(self, problem_type: ProblemType, labels: Sequence[str] | None) -> Calibration | None:
+        """What --calibrate has left of a classifier of texts with these labels; None where it has not."""
+        if problem_type.calibration_refusal:
+            return None
+        return find_calibration(run_folders(self.required_checkpoint), problem_type.temperature_names(labels or ()))
 
     def check_files(self) -> None:
         """Read now what is else read when it is first asked for; InputError for a damaged file."""

@@ -56,6 +56,7 @@ class Folds:
 
 
 _TABLES = {RUNS: names.RUNS_TABLE, GRID: names.GRID_TABLE, FOLDS: names.FOLDS_TABLE}
+_RESULTS = {RUNS: (names.BEST_FILE,), GRID: (names.BEST_FILE,), FOLDS: (OUT_OF_FOLD, SUSPECTS, names.CALIBRATION)}
 # What only a run's own folder has.
 _OF_ONE_RUN = {*names.RUN_FILES, names.LABELS, names.VOCABULARY, names.HISTORY, names.BEST} - {names.EVAL_RESULTS}
 _OF_ALL = ("num_runs", "cross_validation", "do_eval")  # flags that make no difference between the runs
@@ -124,6 +125,8 @@ def _evaluate_best(task: Task, settings: TrainingSettings, run_one: RunOnce) -> 
     once: dict[str, Any] = {name: lists[0] for name, lists in lists_of(settings).items()}
     once |= {"do_train": False, "num_runs": 1, "eval_every": "", "early_stopping_patience": 0, "init_checkpoint": ""}
     final = changed(settings, kept | once | {"overwrite_output_dir": False})
+    if "calibrate" in values_of(final):  # each run has done it for itself
+        final = changed(final, {"calibrate": False, "abstain_error": ""})
     # The page compares all runs: it is made when their report is written.
     return run_one(task.again(final), final, ends=False).report
 
@@ -138,7 +141,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
         settings = changed(settings, {"overwrite_output_dir": False})
         overwrite = False
         LOG.info("%s: resuming the runs that --overwrite_output_dir began; remove the folder to start over", folder)
-    results = (_TABLES[kind], *((names.OUT_OF_FOLD, names.SUSPECTS) if kind == FOLDS else (names.BEST_FILE,)))
+    results = (_TABLES[kind], *_RESULTS[kind])
     files.check_can_write(folder, "output_dir")
     run_folder.check_sweep(folder, task.command, kind, results, overwrite)
     folds = Folds(task, settings, len(planned)) if kind == FOLDS else None

@@ -1,31 +1,77 @@
-"""The labels and thresholds that a classifier's predictions are read with: --threshold and
-thresholds.json.
+"""The labels, thresholds and calibration that a classifier's predictions are read with: --threshold,
+thresholds.json, --calibrate and calibration.json.
 """
 
 import dataclasses
 import os
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import THRESHOLDS
+from bert_cli.features.choice import ChoiceFeatures
+from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.metrics import multi_label
+from bert_cli.problem_types.calibration import Calibration, find_calibration, write_calibration
 from bert_cli.problem_types.multi_label import MULTI_LABEL
-from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType
+from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType, Scores
+from bert_cli.runs.engine.predictor import Predictor
+from bert_cli.runs.tasks.classification.calibration import fit_calibration, format_calibration
+from bert_cli.settings.classification import CalibrationFlags
 from bert_cli.settings.groups import TUNED, Inference
+
+Labelled = ClassificationFeatures | ChoiceFeatures
 
 
 @dataclasses.dataclass(frozen=True)
 class Answers:
-    """The labels that a model's predictions are read with. tunes: an evaluation finds the
-    thresholds, see `tuned`.
+    """What a model's predictions are read with.
+
+    tunes: an evaluation finds the thresholds, see `fitted`. calibration: that predictions are
+    calibrated with, None for none. calibrates: how an evaluation fits it, None where it does not.
     """
 
     problem_type: ProblemType
     labels: LabelSet
     tunes: bool = False
+    calibration: Calibration | None = None
+    calibrates: CalibrationFlags | None = None
+
+    def infer(self, predictor: Predictor, features: Labelled, batch_size: int, title: str | None) -> dict[str, Any]:
+        """Predictor.infer with calibrated probabilities."""
+        return self.calibrated(predictor.infer(features, batch_size, title), features.label_ids)
+
+    def calibrated(self, found: dict[str, Any], label_ids: np.ndarray) -> dict[str, Any]:
+        """What a Predictor has found with calibrated probabilities and losses."""
+        if not self.calibration:
+            return found
+        return self.problem_type.calibrated(found, label_ids, self.calibration)
+
+    def with_calibration(self, calibration: Calibration | None) -> "Answers":
+        abstention = calibration.abstention if calibration else None
+        labels = self.labels._replace(abstain_from=abstention.uncertainty if abstention else None)
+        return dataclasses.replace(self, labels=labels, calibration=calibration)
+
+    def stored(self, folder: str) -> "Answers":
+        """With the calibration that an evaluation has left in a folder, if any."""
+        return self.with_calibration(find_calibration([folder], self.temperature_names))
+
+    @property
+    def temperature_names(self) -> Sequence[str]:
+        return self.problem_type.temperature_names(self.labels.names)
+
+    def fitted(self, label_ids: np.ndarray, found: dict[str, Any]) -> "Answers":
+        """Fitted to the predictions of an evaluation, as they come from a Predictor: calibrated,
+        then with the best thresholds, each where it is to be.
+        """
+        answers = self
+        if self.calibrates:
+            calibration = fit_calibration(self.problem_type, self.labels, self.calibrates, label_ids, found)
+            answers = self.with_calibration(calibration)
+        return answers.tuned(label_ids, answers.calibrated(found, label_ids))
 
     def tuned(self, label_ids: np.ndarray, found: Found) -> "Answers":
         """With the thresholds that are best on these predictions, where they are to be tuned."""
@@ -34,16 +80,41 @@ class Answers:
         thresholds = multi_label.tune_thresholds(label_ids, found["probabilities"])
         return dataclasses.replace(self, labels=self.labels._replace(thresholds=thresholds))
 
-    def write_thresholds(self, folder: str) -> None:
-        """Write thresholds.json, where the thresholds were tuned."""
+    def write(self, folder: str) -> None:
+        """Write thresholds.json and calibration.json, as far as they were fitted."""
         if self.tunes and self.labels.thresholds is not None:
             multi_label.write_thresholds(os.path.join(folder, THRESHOLDS), self.labels.names, self.labels.thresholds)
+        if self.calibrates and self.calibration:
+            write_calibration(folder, self.calibration, self.temperature_names)
+
+    def scores(self, label_ids: np.ndarray, before: Found, found: Found, batch_size: int) -> Scores:
+        """The scores of predictions, `before` and after they were calibrated; see
+        ProblemType.evaluate.
+        """
+        scores = self.problem_type.evaluate(label_ids, found, self.labels, batch_size)
+        if not self.calibration:
+            return scores
+        errors = self._calibration_errors(label_ids, before, found)
+        metrics = scores.metrics | dict(
+            zip(("eval_ece_uncalibrated", "eval_ece"), map(np.float32, errors), strict=True)
+        )
+        lines = scores.lines + self.calibration_lines(label_ids, before, found)
+        return scores._replace(metrics=metrics, lines=lines)
+
+    def calibration_lines(self, label_ids: np.ndarray, before: Found, found: Found) -> list[str]:
+        """What the calibration is worth, for the log; predictions `before` and after it."""
+        assert self.calibration is not None, "there are predictions after it"
+        errors = self._calibration_errors(label_ids, before, found)
+        return format_calibration(self.calibration, self.temperature_names, *errors)
+
+    def _calibration_errors(self, label_ids: np.ndarray, *of_each: Found) -> list[float]:
+        return [self.problem_type.calibration_error(label_ids, found) for found in of_each]
 
 
 def make_answers(
     problem_type: ProblemType, names: tuple[str, ...], settings: Inference, tunes: bool, folders: Sequence[str]
 ) -> Answers:
-    """The labels `names` with the thresholds of --threshold.
+    """The labels `names` with the thresholds of --threshold, and no calibration.
 
     tunes: an evaluation comes first, which finds the thresholds of --threshold=tuned. Without one
     they are read from the first of `folders` that has a thresholds.json; InputError where none has,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bert_cli.base.log import EXAMPLES, LOG
-from bert_cli.base.names import PREDICTIONS_TABLE, TEACHER, TEST_RESULTS, THRESHOLDS
+from bert_cli.base.names import CALIBRATION, PREDICTIONS_TABLE, TEACHER, TEST_RESULTS, THRESHOLDS, TO_LABEL
 from bert_cli.examples.choice import ChoiceExample, describe_choices
 from bert_cli.examples.classification import ClassificationExample, describe_examples
 from bert_cli.examples.glue import GlueTask
@@ -24,15 +24,15 @@ from bert_cli.features.classification import (
 )
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.metrics.classification import known_metrics
-from bert_cli.outputs import folds as files_of_folds
 from bert_cli.outputs.classification import text_columns, write_glue_submission, write_table, write_test_results
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.eval_examples import shortened
-from bert_cli.problem_types.columns import Column
-from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.problem_types.columns import Column, taken
+from bert_cli.problem_types.problem_type import Found, ProblemType
 from bert_cli.runs.tasks.classification.answers import Answers, make_answers
 from bert_cli.runs.tasks.classification.data import Examples
 from bert_cli.runs.tasks.classification.distillation import Teacher
+from bert_cli.runs.tasks.classification.folds import write_folds
 from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import Encoding
@@ -172,21 +172,29 @@ class ClassificationDataset(DivisibleDataset):
 
     @property
     def evaluation_files(self) -> tuple[str, ...]:
-        return (THRESHOLDS,) if self.answers.tunes else ()
+        answers = self.answers
+        return (THRESHOLDS,) * answers.tunes + (CALIBRATION,) * bool(answers.calibrates)
 
     @property
     def prediction_files(self) -> tuple[str, ...]:
         names = [name for split in self.halves("test") or ["test"] for name in self.names(split)]
         return (*names, TEACHER) if self.teacher else tuple(names)
 
+    @property
+    def ranks(self) -> bool:
+        """Whether to_label.tsv ranks the predicted texts, which needs calibrated probabilities."""
+        return bool(self.answers.calibration or self.answers.calibrates)
+
     def names(self, split: str) -> list[str]:
-        """Names of the two tables of a half of the test data, and of the submission, where there is
-        to be one.
+        """Names of the tables of a half of the test data, and of the submission, where there is to
+        be one.
         """
         half = split.removeprefix("test")
         inference = self.settings.inference
         table = f"{PREDICTIONS_TABLE.removesuffix('.tsv')}{half}.{inference.output_format}"
         names = [f"{TEST_RESULTS.removesuffix('.tsv')}{half}.tsv", table]
+        if self.ranks:
+            names.append(f"{TO_LABEL.removesuffix('.tsv')}{half}.tsv")
         if inference.glue_submission and self.glue_task:
             names.append(f"{self.glue_task.submission_of(half)}.tsv")
         return names
@@ -258,30 +266,28 @@ class ClassificationDataset(DivisibleDataset):
         columns = {"id": split.ids, **problem_type.prediction_columns(found, labels)}
         write_table(paths[1], columns | split.text_columns(decisions), self.settings.inference.output_format)
         LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(split.examples))
-        for path in paths[2:]:
+        submissions = paths[2:]
+        if self.ranks:
+            self._write_to_label(paths[2], split, found, answers)
+            submissions = paths[3:]
+        for path in submissions:
             write_glue_submission(path, split.ids, decisions)
             LOG.info("wrote %s", path)
+
+    def _write_to_label(self, path: str, split: Split, found: Found, answers: Answers) -> None:
+        problem_type, labels = answers.problem_type, answers.labels
+        uncertainty = problem_type.uncertainty(found, labels)
+        rows = np.argsort(-uncertainty, kind="stable")
+        predicted = next(iter(problem_type.decision_columns(found, labels).values()))
+        columns = {"id": split.ids, "predicted": predicted, "probability": (1.0 - uncertainty).astype(np.float32)}
+        texts = split.text_columns(problem_type.decisions(found, labels))
+        write_table(path, {name: taken(column, rows) for name, column in {**columns, **texts}.items()}, "tsv")
+        LOG.info("wrote %s: %d texts, the least certain first", path, len(rows))
 
     def write_folds(self, paths: tuple[str, str], folds: np.ndarray, evaluations: Sequence[Evaluation]) -> int:
         train = self.splits["train"]
         texts = [(each.text_a, each.text_b) for each in train.texts]
-        ids = train.ids
         label_ids = train.features.label_ids
-        problem_type = self.problem_type
-        labels = self.answers.labels
-        thresholds = [each.details[0].labels.thresholds for each in evaluations]
-        if problem_type.has_thresholds:
-            # The mean over the folds, which differ where each tunes its own.
-            labels = labels._replace(thresholds=np.mean(thresholds, axis=0))
-        name = problem_type.output_name
-        by_fold = [each.details[1][name] for each in evaluations]
-        joined = np.empty((len(folds), *by_fold[0].shape[1:]), np.float32)
-        for fold, predictions in enumerate(by_fold):
-            # Held-out rows keep their order within a fold, so a mask is enough to put them back.
-            joined[folds == fold] = predictions
-        found = {name: joined}
-        given, columns = problem_type.out_of_fold(label_ids, found, labels)
-        suspects = problem_type.suspects(label_ids, found, labels)
-        files_of_folds.write_suspects(paths[1], ids, suspects, texts)
-        files_of_folds.write_folds(paths[0], ids, folds, given, columns, texts)
-        return len(suspects.rows)
+        return write_folds(
+            paths, self.answers, self.settings.calibration, label_ids, folds, evaluations, train.ids, texts
+        )

@@ -60,7 +60,7 @@ def explain(
     # A text is explained in one sequence, also to a model that reads several.
     starts = np.arange(len(ids) + 1) if session.has_windows else None
     features = ClassificationFeatures(sequences, label_ids, ids, 0, row_starts=starts)
-    found = session.infer(features, batch_size, None)
+    found = data.answers.infer(session, features, batch_size, None)
     said, values = problem_type.explained_score(found, labels)
     shares = word_shares(tokens, orders, values)
     words: list[dict[str, Any]] = [
@@ -83,8 +83,10 @@ def explained_examples(
     All processes of a run take part: the rows that are computed are the same for all.
     """
     problem_type = data.problem_type
+    calibration = data.answers.calibration
+    temperature = calibration.temperatures[0] if calibration and problem_type.is_exclusive else None
     examples = classification_examples(
-        problem_type, data.answers.labels, split.features.label_ids, found, split.row_text
+        problem_type, data.answers.labels, split.features.label_ids, found, split.row_text, temperature
     )
     # A choice is not explained: its words are in several texts at once.
     if problem_type.has_endings:

@@ -130,7 +130,7 @@ class _Answering:
         """The answer to each text, ready for JSON; check sees the texts and their features first."""
         features = _features(lines, self.data)
         check(lines, features)
-        numbers = self.session.infer(features, self.settings.inference.predict_batch_size, None)
+        numbers = self.data.answers.infer(self.session, features, self.settings.inference.predict_batch_size, None)
         problem_type = self.data.problem_type
         labels = self.data.answers.labels
         for row, line in enumerate(lines):

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import json
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -49,6 +50,8 @@ def shard_plan(
     facts |= {"problem_type": data.problem_type.name, "labels": ",".join(data.labels) or None}
     if data.answers.labels.thresholds is not None:
         facts["threshold"] = ",".join(map(str, data.answers.labels.thresholds))
+    if data.answers.calibration:
+        facts["calibration"] = json.dumps(data.answers.calibration.facts(data.answers.temperature_names))
     shard = settings.files.shard
     strategy = settings.devices.distribution_strategy
     source, target = flags
@@ -83,6 +86,6 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
         check_unknown("test", split.features.sequences, model.vocabulary, settings.model)
         # Only now, as the session needs a dataset; it serves all further shards.
         session = session or opening.open_trained(part, model, data, alone(settings))
-        found = session.infer(split.features, settings.inference.predict_batch_size, "predicting")
+        found = data.answers.infer(session, split.features, settings.inference.predict_batch_size, "predicting")
         data.write_predictions(shard.targets, split, found, data.answers)
     return {"shards": len(todo)}

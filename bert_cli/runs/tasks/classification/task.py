@@ -13,31 +13,29 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, HeadSpec
 from bert_cli.base.log import LOG
-from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
 from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures
-from bert_cli.flags.option import values_of
 from bert_cli.metrics.classification import main_metrics, preload
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.engine.predictor import InferenceHead, Predictor, endings_side_by_side, row_means
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.loading.trained import check_command, load_with_settings, trained_columns, trained_labels
+from bert_cli.runs.loading.trained import trained_columns, trained_labels
 from bert_cli.runs.output_dir import run_folder
-from bert_cli.runs.tasks import controls, opening
-from bert_cli.runs.tasks.classification.answers import make_answers
+from bert_cli.runs.tasks import controls
+from bert_cli.runs.tasks.classification.answers import Answers, make_answers
 from bert_cli.runs.tasks.classification.baselines import baselines
+from bert_cli.runs.tasks.classification.calibration import check_calibration, drop_calibration
 from bert_cli.runs.tasks.classification.data import DataReader, check_submission, known_problem_type
-from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, make_split
-from bert_cli.runs.tasks.classification.distillation import Teacher
+from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, Split, make_split
 from bert_cli.runs.tasks.classification.explanation import explained_examples
+from bert_cli.runs.tasks.classification.teacher import load_teacher
 from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Task
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import TrainedColumns
-from bert_cli.settings.groups import WINDOWS, Inference
-from bert_cli.weights.path import find_checkpoint
+from bert_cli.settings.groups import WINDOWS
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel, TrainingRule
@@ -67,6 +65,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         """A dataset without rows, for texts that come later; folders: where thresholds.json may be."""
         problem_type = self.trained_problem_type(model)
         answers = make_answers(problem_type, labels, self.settings.inference, False, folders)
+        answers = answers.with_calibration(model.calibration(problem_type, labels))
         return ClassificationDataset(self.settings, answers, model.tokenizer)
 
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> ClassificationDataset:
@@ -90,7 +89,12 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
             raise InputError("the model has no labels.txt; give --labels in the order of its outputs")
         # A run that does neither leaves it to a later one to find thresholds.
         tunes = phases.do_eval or not settings.inference.do_predict
+        check_calibration(settings, model, data.problem_type)
         answers = make_answers(data.problem_type, data.labels, settings.inference, tunes, folders)
+        if not phases.do_train:
+            answers = answers.with_calibration(model.calibration(data.problem_type, data.labels))
+        if settings.calibration.calibrate and phases.do_eval:
+            answers = dataclasses.replace(answers, calibrates=settings.calibration)
         splits = {
             name: make_split(name, examples, data.labels, model.tokenizer, data.problem_type, settings.encoding)
             for name, examples in data.splits.items()
@@ -100,7 +104,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         # Last, as it reads another model: errors of the own data come first.
         teacher = None
         if settings.distillation.distill_from:
-            teacher = load_teacher(settings, data.labels, data.problem_type)
+            teacher = load_teacher(ClassificationTask, settings, data.labels, data.problem_type)
         return ClassificationDataset(
             settings, answers, model.tokenizer, splits, data.task, data.found, data.guesses, teacher
         )
@@ -156,7 +160,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         join = row_means if has_windows else endings_side_by_side if problem_type.has_endings else None
 
         def postprocess(logits: np.ndarray, batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-            return problem_type.postprocess(logits, batch["label_ids"])
+            return problem_type.postprocess(logits, batch["label_ids"]) | {"logits": logits}
 
         return InferenceHead(spec, postprocess, "a fine-tuned classifier", join, has_windows)
 
@@ -167,6 +171,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         from bert_cli.runs.engine.training_inputs import RowInput
 
         features = data.training_features()
+        if folder and writes:
+            drop_calibration(folder)
         if data.teacher:
             assert isinstance(features, ClassificationFeatures), "load_teacher refuses multiple choice"
             label_count = len(data.splits["train"].examples)
@@ -188,15 +194,17 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         metrics: dict[str, Any] = {}
         details: dict[str, Any] = {}
         lines: list[str] = []
-        answers = data.answers
-        computed = []
+        answers = self._answers(data)
+        computed: list[tuple[Split, dict[str, Any]]] = []
         for name in data.halves("dev"):
             split, half = data.splits[name], name.removeprefix("dev")
-            found = predictor.infer(split.features, batch_size, "evaluating")
-            # Of two halves the thresholds of the last one are kept, but no task of two halves has
-            # thresholds.
-            answers = answers.tuned(split.features.label_ids, found)
-            scores = answers.problem_type.evaluate(split.features.label_ids, found, answers.labels, batch_size)
+            before = predictor.infer(split.features, batch_size, "evaluating")
+            label_ids = split.features.label_ids
+            # Of two halves the first one is calibrated on; no task of two halves has thresholds.
+            if not computed or answers.tunes:
+                answers = answers.fitted(label_ids, before)
+            found = answers.calibrated(before, label_ids)
+            scores = answers.scores(label_ids, before, found, batch_size)
             metrics |= {f"{key}{half}": value for key, value in scores.metrics.items()}
             details |= {f"{key}{half}": value for key, value in scores.details.items()}
             lines += [f"  {line}" for line in ([half.removeprefix("_")] if half else []) + scores.lines]
@@ -207,13 +215,22 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
             computed.append((split, found))
         # Several processes would write the same file at the same time.
         if predictor.is_chief:
-            answers.write_thresholds(self.settings.phases.output_dir)
+            answers.write(self.settings.phases.output_dir)
         split, found = computed[0]
-        # Explanations need the tuned thresholds, too.
+        # Explanations need the tuned thresholds and the temperatures, too.
         data = dataclasses.replace(data, answers=answers)
         examples = functools.partial(explained_examples, predictor, data, split, found, batch_size)
-        report = {"eval_examples_per_second": found["examples_per_second"], "eval": details}
+        report: dict[str, Any] = {"eval_examples_per_second": found["examples_per_second"], "eval": details}
+        if answers.calibration:
+            report["calibration"] = answers.calibration.facts(answers.temperature_names)
         return Evaluation(metrics, lines, report, examples, (answers, found))
+
+    def _answers(self, data: ClassificationDataset) -> Answers:
+        """The data's, after a training with what is stored: a training that had steps to do has removed
+        what an earlier evaluation stored.
+        """
+        phases = self.settings.phases
+        return data.answers.stored(phases.output_dir) if phases.do_train else data.answers
 
     def compare(self, data: ClassificationDataset, evaluation: Evaluation) -> Comparison:
         """Of two halves the first one is compared."""
@@ -240,58 +257,13 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         second half the same.
         """
         # With the thresholds that the evaluation of the same run has tuned.
-        answers = evaluation.details[0] if evaluation else data.answers
+        answers = evaluation.details[0] if evaluation else self._answers(data)
         rate = 0.0
         for name in data.halves("test"):
             split = data.splits[name]
-            found = predictor.infer(split.features, self.settings.inference.predict_batch_size, "predicting")
+            found = answers.infer(predictor, split.features, self.settings.inference.predict_batch_size, "predicting")
             rate = rate or found["examples_per_second"]
             if predictor.is_chief:
                 paths = [os.path.join(self.settings.phases.output_dir, each) for each in data.names(name)]
                 data.write_predictions(paths, split, found, answers)
         return {"predict_examples_per_second": rate}
-
-
-def load_teacher(settings: ClassifySettings, labels: tuple[str, ...], problem_type: ProblemType) -> Teacher:
-    """The teacher of --distill_from, for a student of these labels. No TensorFlow until it
-    predicts.
-
-    InputError where there is none, or where its problem type or labels are others.
-    """
-    given = settings.distillation.distill_from
-    if problem_type.distillation_refusal:
-        raise InputError(f"--distill_from: {problem_type.distillation_refusal}")
-    checkpoint = find_checkpoint(given, "distill_from")
-    check_command(checkpoint, ClassificationTask.command)
-    # The group has fields that are flags of other commands only; a value of one of these would be
-    # refused.
-    own_fields = {field.name for field in dataclasses.fields(settings.devices)}
-    devices = {name: value for name, value in values_of(settings).items() if name in own_fields}
-    own, model = load_with_settings(checkpoint, ClassifySettings, devices)
-    task = ClassificationTask(own)
-    own_type = task.trained_problem_type(model)
-    own_labels = model.labels or ()
-    # Its probabilities are learned, so no thresholds are needed, which a copy of a model may lack.
-    answers = make_answers(own_type, own_labels, Inference(), False, ())
-    data = ClassificationDataset(own, answers, model.tokenizer)
-    if data.problem_type is not problem_type:
-        raise InputError(
-            f"--distill_from={given}: is a model of {data.problem_type.name}, and {problem_type.name} is to be trained"
-        )
-    # The order may differ: Teacher.columns brings the teacher's outputs into the student's order.
-    if set(data.labels) != set(labels):
-        raise InputError(
-            f"--distill_from={given}: its labels are {', '.join(data.labels) or 'not known'}, and "
-            f"those to be trained {', '.join(labels)}; give a model of the same labels, or --labels"
-        )
-
-    def predict(examples: Sequence[ClassificationExample]) -> np.ndarray:
-        features = data.features(examples)
-        # TensorFlow also where --engine asks for onnxruntime: the student is trained with it in the
-        # same process.
-        session = opening.open_session(task, model, data, own)
-        session.load_trained(checkpoint)
-        batch_size = own.inference.predict_batch_size
-        return session.infer(features, batch_size, "asking the teacher")["probabilities"]
-
-    return Teacher(checkpoint.identity, predict, [data.labels.index(label) for label in labels], problem_type)

@@ -1,0 +1,71 @@
+"""What a cross-validation of bert-classify leaves: out-of-fold predictions, suspected label errors,
+and a calibration.
+"""
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bert_cli.base.log import LOG, RESULT
+from bert_cli.outputs import folds as files_of_folds
+from bert_cli.outputs.classification import Texts
+from bert_cli.problem_types.problem_type import LabelSet
+from bert_cli.runs.tasks.classification.answers import Answers
+from bert_cli.runs.tasks.interface import Evaluation
+from bert_cli.settings.classification import CalibrationFlags
+
+
+def write_folds(
+    paths: tuple[str, str],
+    answers: Answers,
+    flags: CalibrationFlags,
+    label_ids: np.ndarray,
+    folds: np.ndarray,
+    evaluations: Sequence[Evaluation],
+    ids: Sequence[str],
+    texts: Texts,
+) -> int:
+    """See DivisibleDataset.write_folds; with --calibrate also calibration.json, next to `paths`."""
+    problem_type = answers.problem_type
+    labels = answers.labels
+    thresholds = [each.details[0].labels.thresholds for each in evaluations]
+    if problem_type.has_thresholds:
+        # The mean over the folds, which differ where each tunes its own.
+        labels = labels._replace(thresholds=np.mean(thresholds, axis=0))
+    found = {
+        name: _joined([each.details[1][name] for each in evaluations], folds)
+        for name in (problem_type.output_name, "logits")
+    }
+    if flags.calibrate:
+        _calibrate(
+            os.path.dirname(paths[0]),
+            dataclasses.replace(answers, tunes=False, calibrates=flags),
+            labels,
+            label_ids,
+            found,
+        )
+    given, columns = problem_type.out_of_fold(label_ids, found, labels)
+    suspects = problem_type.suspects(label_ids, found, labels)
+    files_of_folds.write_suspects(paths[1], ids, suspects, texts)
+    files_of_folds.write_folds(paths[0], ids, folds, given, columns, texts)
+    return len(suspects.rows)
+
+
+def _calibrate(folder: str, answers: Answers, labels: LabelSet, label_ids: np.ndarray, found: dict[str, Any]) -> None:
+    """Write calibration.json, fitted to out-of-fold predictions, and log what it says."""
+    fitted = dataclasses.replace(answers, labels=labels).fitted(label_ids, found)
+    fitted.write(folder)
+    for line in fitted.calibration_lines(label_ids, found, fitted.calibrated(found, label_ids)):
+        LOG.log(RESULT, line)
+
+
+def _joined(by_fold: Sequence[np.ndarray], folds: np.ndarray) -> np.ndarray:
+    """The predictions of all rows, float32; folds: int64 [n], of each row the number of its fold."""
+    joined = np.empty((len(folds), *by_fold[0].shape[1:]), np.float32)
+    for fold, predictions in enumerate(by_fold):
+        # Held-out rows keep their order within a fold, so a mask is enough to put them back.
+        joined[folds == fold] = predictions
+    return joined

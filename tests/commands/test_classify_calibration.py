@@ -1,0 +1,197 @@
+"""bert-classify --calibrate and --abstain_error, and who applies what they leave."""
+
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bert_cli import Classifier, convert_checkpoint, export_model
+from tests.commands.helpers import RunFolder, as_problem, words
+
+TEXTS = ["the old farmer buys bread .", "a dog chases a cat .", "small horse , small dog ?"]
+CALIBRATE = ("--do_eval", "--calibrate")
+
+
+def divided(probabilities: np.ndarray, temperature: float) -> np.ndarray:
+    """The softmax of the same logits divided by a temperature."""
+    powers = np.asarray(probabilities, np.float64) ** (1 / temperature)
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+@pytest.fixture
+def data_dir(trained_flags) -> str:
+    return next(flag for flag in trained_flags if flag.startswith("--data_dir="))
+
+
+@pytest.fixture
+def calibrated(trained, classify, data_dir):
+    """A finished run that was calibrated afterwards, and its evaluation before."""
+    before = RunFolder(trained).eval_results()
+    done = classify(*CALIBRATE, "--abstain_error=40%", data_dir, f"--output_dir={trained}", "--precision=float32")
+    assert done.code == 0, done.err
+    return RunFolder(trained), before, done
+
+
+def test_a_finished_run(calibrated, trained_once, classify, data_dir):
+    out, before, done = calibrated
+    kept = json.loads((out.path / "calibration.json").read_text("utf-8"))
+    assert kept["rows"] == 11
+    assert kept["abstain"]["error"] == 0.4
+    assert "calibration.json" in out.report()["files"]
+    assert out.report()["calibration"] == kept
+    results = out.eval_results()
+    assert results["eval_accuracy"] == before["eval_accuracy"]
+    assert results["eval_loss"] < before["eval_loss"]
+    assert {"eval_ece", "eval_ece_uncalibrated"} <= results.keys()
+    assert f"temperature {kept['temperature']:.4g}, fitted on 11 rows" in done.err
+    assert "at most 0.4 wrong answers on fresh data, with 95% confidence" in done.err
+
+    # Every later prediction applies it, with the labels of before.
+    plain = RunFolder(trained_once[0])
+    done = classify("--do_predict", data_dir, f"--output_dir={out.path}", "--precision=float32")
+    assert done.code == 0, done.err
+    expected = divided(plain.probabilities(), kept["temperature"])
+    np.testing.assert_allclose(out.probabilities(), expected, atol=1e-5)
+    table = out.predictions()
+    assert list(table["label"]) == list(plain.predictions()["label"])
+    assert list(table["abstain"]) == [
+        "yes" if each else "no" for each in expected.min(axis=1) >= kept["abstain"]["uncertainty"]
+    ]
+    # The least certain first.
+    ranked = pd.read_csv(out.path / "to_label.tsv", sep="\t")
+    assert list(ranked.columns) == ["id", "predicted", "probability", "text"]
+    assert list(ranked["id"]) == [table["id"][row] for row in np.argsort(expected.max(axis=1), kind="stable")]
+    np.testing.assert_allclose(ranked["probability"], np.sort(expected.max(axis=1)), atol=1e-5)
+
+    # Again: the same file, as it is fitted to the logits.
+    done = classify(*CALIBRATE, data_dir, f"--output_dir={out.path}", "--precision=float32")
+    assert done.code == 0, done.err
+    again = json.loads((out.path / "calibration.json").read_text("utf-8"))
+    assert again == {"temperature": kept["temperature"], "rows": 11}
+
+
+def test_every_engine_and_export(calibrated, trained_once, tmp_path, classify):
+    out, path = calibrated[0], str(calibrated[0].path)
+    kept = json.loads((out.path / "calibration.json").read_text("utf-8"))
+    plain = Classifier.load(str(trained_once[0]), precision="float32").predict(TEXTS).probabilities
+    expected = divided(plain, kept["temperature"])
+    for engine, precision in (("tensorflow", "float32"), ("onnxruntime", "float32"), ("onnxruntime", "int8")):
+        model = Classifier.load(path, engine=engine, precision=precision)
+        tolerance = 1e-5 if precision == "float32" else 0.05
+        np.testing.assert_allclose(model.predict(TEXTS).probabilities, expected, atol=tolerance)
+        assert all(isinstance(record["abstain"], bool) for record in model.records(TEXTS))
+    done = classify("--text", TEXTS[0], f"--output_dir={path}", "--precision=float32")
+    answer = json.loads(done.out)
+    np.testing.assert_allclose(list(answer["probabilities"].values()), expected[0], atol=1e-5)
+    assert answer["abstain"] == bool(expected[0].min() >= kept["abstain"]["uncertainty"])
+
+    assert convert_checkpoint.main([f"--from={path}", f"--to={tmp_path / 'hf'}"]) == 0
+    converted = Classifier.load(str(tmp_path / "hf"), precision="float32", max_seq_length=32)
+    np.testing.assert_allclose(converted.predict(TEXTS).probabilities, expected, atol=2e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*onnx.*:DeprecationWarning")
+@pytest.mark.parametrize("problem_type", ["single_label", "multi_label"])
+def test_exported_models(calibrated, tmp_path, problem_type):
+    import onnxruntime
+    import tensorflow as tf
+
+    folder = calibrated[0].path
+    if problem_type == "multi_label":
+        folder = as_problem(folder, tmp_path / "multi", problem_type)
+        (folder / "calibration.json").write_text('{"temperature": {"0": 3.0, "1": 0.5}, "rows": 9}', "utf-8")
+    expected = Classifier.load(str(folder), precision="float32").predict(TEXTS)
+    flags = words({"init_checkpoint": folder, "export_dir": tmp_path / "serving"})
+    assert export_model.main(flags) == 0
+    serving = tf.saved_model.load(str(tmp_path / "serving")).signatures["serving_default"]
+    made = serving(text=tf.constant(TEXTS))
+    np.testing.assert_allclose(made["probabilities"].numpy(), expected.probabilities, atol=2e-3)
+    if problem_type == "single_label":
+        assert [label.decode() for label in made["label"].numpy()] == expected.best
+    flags = words({"init_checkpoint": folder, "export_dir": tmp_path / "onnx", "format": "onnx"})
+    assert export_model.main(flags) == 0
+    tokens = {name: np.array([[2, 9, 20, 3]], np.int32) for name in ("input_word_ids", "input_mask", "input_type_ids")}
+    tokens["input_mask"][:] = 1
+    tokens["input_type_ids"][:] = 0
+    [found] = onnxruntime.InferenceSession(str(tmp_path / "onnx" / "model.onnx")).run(["probabilities"], tokens)
+    by_tokens = tf.saved_model.load(str(tmp_path / "serving")).signatures["token_ids"]
+    made = by_tokens(**{name: tf.constant(value) for name, value in tokens.items()})
+    np.testing.assert_allclose(found, made["probabilities"].numpy(), atol=1e-5)
+
+
+def test_training_calibrates_and_training_on_drops_it(flags, classify, tmp_path):
+    """In one run, before the prediction; another epoch makes other weights."""
+    out = RunFolder(tmp_path / "out")
+    short = [*flags, "--num_train_epochs=1", f"--output_dir={out.path}", "--do_train", "--do_eval", "--do_predict"]
+    done = classify(*short, "--calibrate", "--abstain_error=0.01")
+    assert done.code == 0, done.err
+    assert {"calibration.json", "to_label.tsv"} <= set(json.loads((out.path / "run.json").read_text("utf-8"))["files"])
+    assert "warning: all texts are left for people" in done.err
+    assert set(out.predictions()["abstain"]) == {"yes"}
+    first = (out.path / "test_results.tsv").read_text("utf-8")
+    # Nothing is left to train: what was stored counts.
+    assert classify(*short).code == 0
+    assert (out.path / "test_results.tsv").read_text("utf-8") == first
+    done = classify(*short, "--num_train_epochs=2")
+    assert done.code == 0, done.err
+    assert not (out.path / "calibration.json").exists()
+    assert "abstain" not in out.predictions()
+    assert "eval_ece" not in out.eval_results()
+
+
+def test_cross_validation(flags, classify, tmp_path):
+    out = tmp_path / "out"
+    done = classify(
+        *flags, "--num_train_epochs=1", "--do_train", "--cross_validation=2", "--calibrate", f"--output_dir={out}"
+    )
+    assert done.code == 0, done.err
+    kept = json.loads((out / "calibration.json").read_text("utf-8"))
+    assert kept["rows"] == 24
+    assert not (out / "fold-1" / "calibration.json").exists()
+    assert "calibration.json" in json.loads((out / "run.json").read_text("utf-8"))["files"]
+    assert f"temperature {kept['temperature']:.4g}, fitted on 24 rows" in done.err
+
+
+@pytest.mark.slow
+def test_several_runs(flags, classify, tmp_path):
+    """Each seed has its own temperature; the folder predicts with the best one's."""
+    out = tmp_path / "out"
+    phases = ("--do_train", "--do_eval", "--do_predict", "--num_runs=2", "--calibrate")
+    done = classify(*flags, "--num_train_epochs=1", *phases, f"--output_dir={out}")
+    assert done.code == 0, done.err
+    assert all((out / f"run-{number}" / "calibration.json").exists() for number in (1, 2))
+    assert {"eval_ece", "eval_ece_uncalibrated"} <= RunFolder(out).eval_results().keys()
+    assert (out / "to_label.tsv").exists()
+
+
+def test_refused(trained, classify, data_dir, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(trained, elsewhere)
+    number = as_problem(trained, tmp_path / "number", "regression")
+    several = as_problem(trained, tmp_path / "several", "multi_label")
+    table = tmp_path / "table.tsv"
+    table.write_text("text\tlabel\n" + "".join(f"{text}\t{row % 2}\n" for row, text in enumerate(TEXTS)), "utf-8")
+    own = (f"--dev_file={table}", "--text_column=text", "--label_column=label")
+    for given, *parts in (
+        (["--do_predict", "--calibrate", data_dir, f"--output_dir={trained}"], "--calibrate needs held-out data"),
+        (["--do_eval", "--abstain_error=2%", data_dir, f"--output_dir={trained}"], "--abstain_error needs --calibrate"),
+        ([*CALIBRATE, "--abstain_error=200%", f"--output_dir={trained}"], "--abstain_error=200%: a share"),
+        ([*CALIBRATE, "--abstain_error=few", f"--output_dir={trained}"], "--abstain_error=few: a share"),
+        (
+            [*CALIBRATE, data_dir, f"--init_checkpoint={elsewhere}", f"--output_dir={tmp_path / 'new'}"],
+            f"--calibrate: writes into the directory of the model; give --output_dir={elsewhere}",
+        ),
+        (
+            [*CALIBRATE, *own, f"--output_dir={number}"],
+            "--calibrate: is about probabilities, and a number is predicted",
+        ),
+        (
+            [*CALIBRATE, "--abstain_error=2%", "--threshold=tuned", *own, f"--output_dir={several}"],
+            "--abstain_error and --threshold=tuned cannot be combined",
+        ),
+    ):
+        classify(*given).assert_refused(*parts)
+    assert not (trained / "calibration.json").exists()
