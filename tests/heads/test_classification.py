@@ -95,7 +95,7 @@ def test_loss_gradients_and_predictions(kind, packed):
         np.testing.assert_allclose(value, gradients[name], rtol=1e-3, atol=2e-6, err_msg=name)
 
     predictions = model.predictions(batch, packed)
-    assert predictions.keys() == {"values" if kind == "regression" else "probabilities", "losses"}
+    assert predictions.keys() == {"values" if kind == "regression" else "probabilities", "losses", "logits"}
     np.testing.assert_allclose(predictions["losses"], wanted_losses, rtol=2e-5, atol=1e-6)
     np.testing.assert_allclose(next(iter(predictions.values())), wanted, rtol=2e-5, atol=1e-6)
 
