@@ -18,6 +18,7 @@ UTF_8 = "utf-8"
 TEXT = "text"  # of `decode`
 _PIECE = 1 << 16  # bytes that are recoded at a time
 _MARK = "\ufeff"  # a byte-order mark, decoded
+_GZIP_MARK = b"\x1f\x8b"
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -102,12 +103,14 @@ def decode(data: bytes, name: str, first_line: int = 1, what: str = "file") -> s
     file `name`.
 
     what: "text" is a file that --encoding is about. Raises InputError with the number of the line
-    of the first byte that is not UTF-8. A "file" or "text" that begins with a mark of UTF-16 gets
-    an error that says so.
+    of the first byte that is not UTF-8. A "file" or "text" that begins with a mark of UTF-16 or
+    gzip gets an error that says so.
     """
     if first_line == 1 and what in ("file", TEXT) and data.startswith(_UTF_16_MARKS):
         advice = "; give --encoding=utf-16, or" if what == TEXT else ", UTF-8 is needed;"
         raise InputError(f"{name}:1: is UTF-16{advice} save it as UTF-8")
+    if first_line == 1 and data.startswith(_GZIP_MARK):
+        raise InputError(f"{name}: is packed with gzip, which is not read here; unpack it")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -32,6 +32,17 @@ def documents(path: str) -> list[str]:
     return [base] if ending == ".ann" or (ending == ".txt" and files.exists(f"{base}.ann")) else []
 
 
+def left_out(path: str) -> list[str]:
+    """Names in a directory that `documents` leaves out: an .ann without its .txt, and a subdirectory
+    with documents.
+    """
+    names = [name for name in files.list_directory(path) if name[0] != "."]
+    texts = {name.removesuffix(".txt") for name in names if name.endswith(".txt")}
+    alone = [name for name in names if name.endswith(".ann") and name.removesuffix(".ann") not in texts]
+    inner = [name for name in names if not name.endswith((".txt", ".ann")) and documents(os.path.join(path, name))]
+    return sorted([*alone, *inner])
+
+
 def read_document(path: str, encoding: str) -> str:
     """All characters of a file, as brat counts them: with carriage returns, NUL and byte-order
     mark.

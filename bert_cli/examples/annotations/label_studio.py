@@ -17,6 +17,8 @@ from bert_cli.base.messages import listed, quoted
 from bert_cli.examples.annotations.spans import AnnotatedText, Span, checked_span
 
 _BETWEEN = re.compile(r"[\s,]*")
+# Their offsets count in elements of HTML, or in turns of a dialogue, not in the text.
+_NOT_OF_PLAIN_TEXT = ("hypertextlabels", "paragraphlabels")
 _FORM = 'tasks {"data": {"text": …}, "annotations": […]} as Label Studio exports as JSON (not JSON-MIN) are needed'
 
 
@@ -30,13 +32,22 @@ def read_tasks(path: str, text: str) -> list[AnnotatedText]:
     refuse_if(not tasks, f"{path}: holds no tasks; {_FORM}")
     lines = list(_lines_of_items(text))
     for line, task in zip(lines, tasks, strict=True):
-        if not isinstance(task, dict) or not isinstance(task.get("data"), dict):
+        if not _is_task(task):
             raise InputError(f"{path}:{line}: {_FORM}, found {quoted(str(task))}")
     key = _text_key(path, [task["data"] for task in tasks])
     return [
         _annotated_text(path, line, str(task.get("id", number)), task, key)
         for number, (line, task) in enumerate(zip(lines, tasks, strict=True), 1)
     ]
+
+
+def _is_task(task: Any) -> bool:
+    if not isinstance(task, dict) or not isinstance(task.get("data"), dict):
+        return False
+    annotations = task.get("annotations") or []
+    return isinstance(annotations, list) and all(
+        isinstance(each, dict) and isinstance(each.get("result") or [], list) for each in annotations
+    )
 
 
 def regions(task: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -49,7 +60,7 @@ def regions(task: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _annotation(task: dict[str, Any]) -> dict[str, Any] | None:
-    found = [each for each in task.get("annotations") or () if isinstance(each, dict) and not each.get("was_cancelled")]
+    found = [each for each in task.get("annotations") or () if not each.get("was_cancelled")]
     return next((each for each in found if each.get("ground_truth")), found[0] if found else None)
 
 
@@ -80,6 +91,9 @@ def _text_key(path: str, data: Sequence[dict[str, Any]]) -> str:
 
 def _annotated_text(path: str, line: int, name: str, task: dict[str, Any], key: str) -> AnnotatedText:
     place = f"{path}:{line} (task {name})"
+    for region in (_annotation(task) or {}).get("result") or ():
+        kind = region.get("type") if isinstance(region, dict) else None
+        refuse_if(kind in _NOT_OF_PLAIN_TEXT, f"{place}: a region of type {kind}; only labels of plain texts can be read")
     spans = None if _annotation(task) is None else [_span(place, region["value"]) for region in regions(task)]
     return AnnotatedText(task["data"][key], spans, line, place, name)
 

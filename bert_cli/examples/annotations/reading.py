@@ -7,6 +7,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.lines import UTF_8, read_text, split_lines
 from bert_cli.base.log import LOG
+from bert_cli.base.messages import listed
 from bert_cli.examples.annotations import brat, json_lines, label_studio
 from bert_cli.examples.annotations.json_lines import FORMATS
 from bert_cli.examples.annotations.spans import AnnotatedText, tagging_examples
@@ -41,6 +42,9 @@ def _read_brat(path: str, encoding: str, with_tags: bool) -> TaggingFile | None:
     if not documents:
         refuse_if(files.is_directory(path), f"{path}: holds no documents of brat, NAME.txt with NAME.ann")
         return None
+    if files.is_directory(path) and (others := brat.left_out(path)):
+        form = "NAME.txt with NAME.ann directly in a directory are read"
+        LOG.warning("%s: left out: %s; only %s", path, listed(others), form)
     texts = [brat.read_document(f"{document}.txt", encoding) for document in documents]
     numbered = enumerate(zip(documents, texts, strict=True), 1)
     found = [brat.annotated_document(document, number, text, encoding) for number, (document, text) in numbered]

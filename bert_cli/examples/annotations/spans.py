@@ -74,7 +74,7 @@ class Warnings:
 
 def checked_span(entity_type: object, start: object, end: object, place: str, text: object = None) -> Span:
     """A span as a file has it. InputError where type or offsets are none."""
-    if not isinstance(entity_type, str) or not entity_type or re.search("[\n\r\ud800-\udfff]", entity_type):
+    if not isinstance(entity_type, str) or not entity_type.strip() or re.search("[\n\r\ud800-\udfff]", entity_type):
         raise InputError(f"{place}: the type of a span is a text on one line, found {entity_type!r:.80}; correct it")
     if type(start) is not int or type(end) is not int:
         raise InputError(

@@ -69,3 +69,13 @@ def test_words_have_the_lines_of_their_document(tmp_path):
     (example,) = file.examples
     assert (example.name, example.path, example.lines) == ("d", f"{tmp_path}/d.txt", (1, 3, 3))
     assert file.place(example, 2) == f"{tmp_path}/d.txt:3"
+
+
+def test_what_a_directory_leaves_out_is_named(tmp_path, caplog):
+    """Subdirectories with documents, and annotations without a text; nothing else that brat keeps there."""
+    for name in ("d.txt", "d.ann", "lost.ann", ".hidden.ann", "annotation.conf", "more/e.txt", "empty/notes"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("", encoding="utf-8")
+    assert [example.name for example in read_annotations(str(tmp_path)).examples] == ["d"]
+    form = "NAME.txt with NAME.ann directly in a directory are read"
+    assert caplog.messages == [f"{tmp_path}: left out: lost.ann, more; only {form}"]

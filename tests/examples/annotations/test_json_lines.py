@@ -48,6 +48,11 @@ FORM = 'expected "label": a list of [start, end, type], found '
             "the type of a span is a text on one line, found ''; correct it",
         ),
         (
+            {"text": "a", "label": [[0, 1, " "]]},
+            "doccano",
+            "the type of a span is a text on one line, found ' '; correct it",
+        ),
+        (
             {"text": "a", "label": [["0", True, "X"]]},
             "doccano",
             "the offsets of a span are whole numbers, found '0' and True; correct it",

@@ -40,6 +40,13 @@ def test_which_annotation_counts():
     [
         ([task(), [1]], 'a.json:1: tasks {"data": {"text": …}, "annotations": […]} as Label Studio exports as JSON'),
         ([{"text": "Anna", "label": []}], "a.json:1: tasks {"),
+        ([task() | {"annotations": 5}], "a.json:1: tasks {"),
+        ([task(5)], "a.json:1: tasks {"),
+        ([task({"result": 5})], "a.json:1: tasks {"),
+        (
+            [task({"result": [{"type": "hypertextlabels", "value": {"hypertextlabels": ["A"]}}]}, id=5)],
+            "a.json:1 (task 5): a region of type hypertextlabels; only labels of plain texts can be read",
+        ),
         ([], "a.json: holds no tasks; tasks {"),
         (
             [{"data": {"a": "x", "b": "y"}}],
