@@ -6,6 +6,7 @@ import json
 import pathlib
 import random
 import tarfile
+import tempfile
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -18,10 +19,13 @@ from bert_cli.base.lines import open_lines
 from bert_cli.corpus.record_source import RecordSource
 from bert_cli.corpus.text import read_blocks, tokenize_block
 from bert_cli.examples import own_data, own_rows, squad, tables, tagging
+from bert_cli.examples.annotations.reading import read_annotations
 from bert_cli.examples.classification import find_labels, read_examples
 from bert_cli.examples.text_lines import read_text_lines
 from bert_cli.flags.saved import remembered
 from bert_cli.model.config import read_config, read_module_config
+from bert_cli.outputs.annotations import write_annotations
+from bert_cli.outputs.tagging import TagPrediction
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.tfrecord import is_record_file, pack_records, read_records
 from bert_cli.runs.output_dir import manifest, run_folder
@@ -98,6 +102,15 @@ OWN_JSON = b"""{"text": "the dog", "label": ["a", "b"], "id": 1}
 """
 COLUMNS = b"-DOCSTART- -X- O O\n\nEU NNP B-NP B-ORG\nrejects VBZ B-VP O\n\nPeter NNP I-NP I-ORG\nBlack NNP I-NP O\n"
 TAGGED = b'{"words": ["EU", "rejects"], "tags": ["B-ORG", "O"]}\n{"words": ["Peter"], "tags": ["B-ORG"]}\n'
+DOCCANO = (
+    b'{"id": 1, "text": "EU rejects", "label": [[0, 2, "ORG"]], "relations": []}\n{"text": "Peter", "label": []}\n'
+)
+PRODIGY = (
+    b'{"text": "EU", "tokens": [{"start": 0, "end": 2, "id": 0}], "spans": [{"start": 0, "end": 2, "label": "B"}]}\n'
+)
+REGION = {"from_name": "a", "to_name": "b", "type": "labels", "value": {"start": 0, "end": 2, "labels": ["ORG"]}}
+TASKS = [{"id": 1, "data": {"text": "EU rejects"}, "annotations": [{"result": [REGION], "ground_truth": True}]}]
+STANDOFF = b"T1\tORG 0 2\tEU\nR1\tin Arg1:T1 Arg2:T1\nT2\tX 3 5;6 10\tre ects\n"
 CONTEXT = "The dog sees a cat in Rome."
 ENTRIES = [
     {"id": "1", "question": "who?", "answers": [{"text": "dog", "answer_start": 4}], "is_impossible": False},
@@ -180,6 +193,16 @@ def _own(path: str) -> None:
 def _tags(path: str) -> None:
     file, _ = tagging.with_bio_tags(tagging.read_tagging_file(path))
     tagging.check_labels(file, ("O", "B-ORG", "I-ORG"))
+
+
+def _annotations(path: str) -> None:
+    file = read_annotations(path)
+    if file:
+        tags = [("B-X",) * len(example.words) for example in file.examples]
+        scores = [(np.ones(len(each), np.float32), np.ones((len(each), 1), np.float32)) for each in tags]
+        predictions = [TagPrediction(each, *score) for each, score in zip(tags, scores, strict=True)]
+        with tempfile.TemporaryDirectory() as folder:
+            write_annotations(folder, file, predictions)
 
 
 def _squad(path: str) -> None:
@@ -315,6 +338,9 @@ def fuzzed(folder: pathlib.Path) -> dict[str, Fuzzed]:
         "own csv.gz": Fuzzed("own.csv.gz", [gzip.compress(OWN_CSV)], _own),
         "conll": Fuzzed("train.txt", [COLUMNS, COLUMNS.replace(b" ", b"\t")], _tags),
         "tagging jsonl": Fuzzed("train.jsonl", [TAGGED], _tags),
+        "annotations": Fuzzed("train.jsonl", [DOCCANO, PRODIGY], _annotations),
+        "annotations of Label Studio": Fuzzed("train.json", [_json(TASKS)], _annotations),
+        "annotations of brat": Fuzzed("d.ann", [STANDOFF], _annotations, {"d.txt": b"EU re\nects it"}),
         "squad": Fuzzed("train.json", [_json(QUESTIONS)], _squad),
         "squad lines": Fuzzed("lines.jsonl", [LINES], _squad_lines),
         "texts": Fuzzed("texts.txt", [TEXT], _texts),

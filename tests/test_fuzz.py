@@ -16,7 +16,8 @@ FEW, MANY = 60, 100_000
 SLOWEST = 20.0  # seconds for one small file, on a busy machine
 MEMORY = 500 << 10  # KiB that a reader may need for small files
 READERS = (
-    "tsv", "own tsv", "own csv", "own jsonl", "own csv.gz", "conll", "tagging jsonl", "squad", "squad lines", "texts",
+    "tsv", "own tsv", "own csv", "own jsonl", "own csv.gz", "conll", "tagging jsonl", "annotations",
+    "annotations of Label Studio", "annotations of brat", "squad", "squad lines", "texts",
     "vocabulary", "config", "tokenizer.json", "tfrecord", "tfrecord messages", "corpus", "corpus.gz", "run folder: run.json",
     "run folder: run_report.json", "run folder: flags.txt", "run folder: checkpoint", "shards", "archive", "checkpoint index",
     "checkpoint data", "safetensors", "hdf5",

@@ -3,6 +3,7 @@ InputError.
 """
 
 import json
+import re
 from typing import Any
 
 from bert_cli.base.errors import InputError, first_line, refuse_if
@@ -37,6 +38,14 @@ def parse_json(text: str | bytes, path: str, line: int = 1, advice: str = _CORRE
     # json.JSONDecodeError is a ValueError, so it is caught first.
     except (RecursionError, ValueError) as error:
         raise InputError(f"{path}:{line}: cannot be read as JSON: {first_line(error)}{ending}") from None
+
+
+def to_json(value: Any, indent: int | None = None) -> str:
+    """A value that came as JSON as JSON again, which UTF-8 can hold: half of a surrogate pair is
+    escaped.
+    """
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):x}", text)
 
 
 def read_json(path: str, advice: str = _CORRECT) -> Any:

@@ -2,7 +2,6 @@
 read.
 """
 
-import json
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bert_cli.base import files
-from bert_cli.base.json_files import parse_json
+from bert_cli.base.json_files import parse_json, to_json
 from bert_cli.base.names import TEST_PREDICTIONS_DOCUMENTS, TEST_PREDICTIONS_JSON, TEST_PREDICTIONS_TASKS
 from bert_cli.base.writing import atomic_paths, atomic_write
 from bert_cli.examples.annotations import label_studio
@@ -50,9 +49,9 @@ def write_annotations(folder: str, file: TaggingFile, predictions: Sequence[TagP
     path = os.path.join(folder, annotation_files(file)[0])
     with atomic_write(path) as out:
         if file.format == LABEL_STUDIO:
-            out.write(json.dumps(_tasks(file, found, predictions), ensure_ascii=False, indent=2) + "\n")
+            out.write(to_json(_tasks(file, found, predictions), indent=2) + "\n")
         else:
-            out.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in _records(file, found))
+            out.writelines(to_json(record) + "\n" for record in _records(file, found))
     return path
 
 
@@ -91,9 +90,9 @@ def _number_tokens(spans: Sequence[dict], tokens: Any) -> None:
     """Add the tokens that a span begins and ends with, where Prodigy has split the text at the same
     places.
     """
-    known = [token for token in tokens or () if isinstance(token, dict)]
-    first = {token.get("start"): token.get("id") for token in known}
-    last = {token.get("end"): token.get("id") for token in known}
+    known = [token for token in tokens if isinstance(token, dict)] if isinstance(tokens, list) else []
+    first = {start: token.get("id") for token in known if isinstance(start := token.get("start"), int)}
+    last = {end: token.get("id") for token in known if isinstance(end := token.get("end"), int)}
     for span in spans:
         if span["start"] in first and span["end"] in last:
             span |= {"token_start": first[span["start"]], "token_end": last[span["end"]]}

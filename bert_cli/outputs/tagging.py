@@ -1,6 +1,5 @@
 """Log-probabilities of pieces -> tags of words, and the files they are written to."""
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -8,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.json_files import parse_json
+from bert_cli.base.json_files import parse_json, to_json
 from bert_cli.base.names import OUTSIDE
 from bert_cli.base.writing import atomic_write
 from bert_cli.examples.tag_schemes import entities, from_bio, join_tag, split_tag
@@ -197,7 +196,7 @@ def write_json_lines(path: str, file: TaggingFile, tags: Sequence[Sequence[str]]
         for example, predicted in zip(file.examples, tags, strict=True):
             record = parse_json(file.lines[example.line - 1], file.path, example.line)
             record["predicted_tags"] = list(from_bio(predicted, scheme))
-            out.write(json.dumps(record, ensure_ascii=False) + "\n")
+            out.write(to_json(record) + "\n")
 
 
 def example_entities(example: TaggingExample, prediction: TagPrediction) -> dict:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.json_files import parse_json, read_json, read_json_object
+from bert_cli.base.json_files import parse_json, read_json, read_json_object, to_json
 from bert_cli.model.config import read_config, read_module_config
 from bert_cli.text.tokenizer_json import read_tokenizer_json
 from bert_cli.weights.hugging_face import read_hugging_face_labels
@@ -70,3 +70,10 @@ def test_added_tokens_of_another_form(tmp_path, added):
     path.write_text(json.dumps({"model": {"type": "WordPiece", "vocab": {"a": 0}}, "added_tokens": added}))
     with pytest.raises(InputError, match=r"tokenizer\.json: .*; give --vocab_file$"):
         read_tokenizer_json(str(path))
+
+
+def test_to_json_gives_back_what_utf8_cannot_hold():
+    for text in ('{"a": "\\ud83d é", "b": ["\U0001f600", "\\\\ud800", NaN]}', "[]"):
+        assert to_json(parse_json(text, "f")) == text
+        to_json(parse_json(text, "f")).encode()
+    assert to_json({"a": [1]}, indent=1) == '{\n "a": [\n  1\n ]\n}'

@@ -110,6 +110,15 @@ def test_prodigy(tmp_path):
     }
 
 
+@pytest.mark.parametrize("tokens", [5, [5], [{"start": [], "end": {}}]])
+def test_prodigy_with_tokens_of_another_form(tokens, tmp_path):
+    record = {"text": TEXT, "answer": "accept", "spans": [], "tokens": tokens, "meta": "\ud83d"}
+    (tmp_path / "a.jsonl").write_text(json.dumps(record), encoding="utf-8")
+    found = json.loads(predict_the_tags_of(tmp_path, "a.jsonl").read_text(encoding="utf-8"))
+    assert (found["tokens"], found["meta"]) == (tokens, "\ud83d")
+    assert found["spans"][0] == {"start": 0, "end": 4, "label": "PER"}
+
+
 def predict_the_tags_of(folder, name):
     file = read_annotations(str(folder / name))
     return pathlib.Path(write_annotations(str(folder), file, [predicted(("B-PER", "O", "O", "O", "B-LOC", "I-LOC"))]))

@@ -18,7 +18,8 @@ from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
 from bert_cli.examples.annotations.spans import AnnotatedText, Span, checked_span
 
-_SPAN = re.compile(r"T\S*\t(\S+) (\d+ \d+(?:;\d+ \d+)*) *(?:\t(.*))?", re.DOTALL)
+# Eighteen digits: more are no offset, and above 4,300 no number that Python reads.
+_SPAN = re.compile(r"T\S*\t(\S+) (\d{1,18} \d{1,18}(?:;\d{1,18} \d{1,18})*) *(?:\t(.*))?", re.DOTALL)
 
 
 def documents(path: str) -> list[str]:

@@ -93,7 +93,9 @@ def _annotated_text(path: str, line: int, name: str, task: dict[str, Any], key: 
     place = f"{path}:{line} (task {name})"
     for region in (_annotation(task) or {}).get("result") or ():
         kind = region.get("type") if isinstance(region, dict) else None
-        refuse_if(kind in _NOT_OF_PLAIN_TEXT, f"{place}: a region of type {kind}; only labels of plain texts can be read")
+        refuse_if(
+            kind in _NOT_OF_PLAIN_TEXT, f"{place}: a region of type {kind}; only labels of plain texts can be read"
+        )
     spans = None if _annotation(task) is None else [_span(place, region["value"]) for region in regions(task)]
     return AnnotatedText(task["data"][key], spans, line, place, name)
 

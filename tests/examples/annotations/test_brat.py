@@ -46,6 +46,7 @@ def test_parts_of_a_span(tmp_path, caplog):
     [
         ("T1 LOC 0 4 Anna", "expected ID, tab, type, start and end, tab, text, found 'T1 LOC 0 4 Anna'; correct it"),
         ("T1\tLOC 0\tAnna", "expected ID, tab, type, start and end, tab, text, found 'T1\\tLOC 0\\tAnna'; correct it"),
+        (f"T1\tLOC 0 {'9' * 5000}", "expected ID, tab, type, start and end, tab, text, found 'T1\\tLOC 0 9"),
         ("T1\tLOC 0 4\tAnne", "the span 0 to 4 (LOC, 'Anna') has the text 'Anne' in the annotation; was the text "),
         ("T1\tLOC 0 40\tAnna", "the span 0 to 40 (LOC) is not within the text of 9 characters; correct it"),
     ],
