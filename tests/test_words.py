@@ -49,6 +49,13 @@ def test_old_words_do_not_return(name):
     assert found == []
 
 
+def test_few_lines_are_longer_than_100_columns():
+    """At most 6 % of the lines of the package that are not blank."""
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "bert_cli").rglob("*.py")]
+    lines = [line for text in texts for line in text.split("\n") if line.strip()]
+    assert sum(len(line) > 100 for line in lines) <= 0.06 * len(lines)
+
+
 def _instead(match: re.Match) -> str:
     return next(
         words

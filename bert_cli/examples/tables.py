@@ -34,6 +34,7 @@ PAIRS = (
 )  # fmt: skip
 LABEL_NAMES = LABEL_COLUMN_NAMES | {"stars", "class_index", "class_name", "label_name", "is_duplicate"}
 ID_NAMES = frozenset(("id", "idx", "index", "guid", "uid", "text_id", "review_id", "comment_id", "tweet_id"))
+USUAL_NAMES = TEXT_NAMES | {name for pair in PAIRS for name in pair} | LABEL_NAMES | ID_NAMES
 _MANY = 10  # rows that have a label
 
 
@@ -73,10 +74,9 @@ def plain(name: str) -> str:
 
 def has_usual_names(cells: Sequence[str]) -> bool:
     """Whether the first row holds two usual names or more, and no number and nothing twice."""
-    known = TEXT_NAMES | {name for pair in PAIRS for name in pair} | LABEL_NAMES | ID_NAMES
     # A header never repeats a name; two equal cells are data.
     is_plausible = len(set(cells)) == len(cells) and not any(map(is_number, cells))
-    return is_plausible and sum(plain(cell) in known for cell in cells) >= 2
+    return is_plausible and sum(plain(cell) in USUAL_NAMES for cell in cells) >= 2
 
 
 def refuse_rows(path: str, wrong: Sequence[tuple[int, Any]], problem: Callable[[Any], str], advice: str) -> None:

@@ -10,7 +10,16 @@ from typing import NoReturn
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
-from bert_cli.examples.tables import KeyColumns, Row, header_reason, is_number
+from bert_cli.examples.tables import (
+    USUAL_NAMES,
+    KeyColumns,
+    Row,
+    header_reason,
+    is_number,
+    is_numbering,
+    is_sentence_like,
+    plain,
+)
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
 
 _MOST_LABELS = 20
@@ -39,18 +48,13 @@ def with_guesses(
     labels = guess.labels(texts)
     if len(texts) != 1 or len(labels) != 1:
         if (known := guess.as_trained(trained)) is not None:
+            if not needs_label and header == "auto":
+                guess.check_header(int(known.text_column or 0), None)
             return known
         guess.refuse("no header of usual names, and the values leave a doubt about the columns")
     found = guess.choice(texts[0], labels[0])
-    reason = ""
-    if header == "auto" and labels[0] is not None:
-        reason = header_reason(sample[0], sample[1:], None, KeyColumns(labels[0], texts))
-    if reason:
-        raise InputError(
-            f"{path}:{sample[0].line}: the first row looks like a header ({reason}), but its names "
-            f"are not usual ones; add --header=yes {found.flags} if it is a header, --header=no if "
-            "it is data"
-        )
+    if header == "auto":
+        guess.check_header(texts[0], labels[0])
     LOG.info("%s: there is no header; took %s", path, found.described)
     return found.columns
 
@@ -135,6 +139,20 @@ class _Guess:
             chosen = replace(chosen, label_column=str(label))
         return _Choice(chosen, " ".join(flags), " and ".join(described))
 
+    def check_header(self, text: int, label: int | None) -> None:
+        """InputError, with the flags to add, where the first row looks like a header."""
+        first, others = self.sample[0], self.sample[1:]
+        if label is None:
+            reason = _unlabelled_header_reason(first, others, text)
+        else:
+            reason = header_reason(first, others, None, KeyColumns(label, [text]))
+        if reason:
+            raise InputError(
+                f"{self.path}:{first.line}: the first row looks like a header ({reason}), but its "
+                f"names are not usual ones; add --header=yes {self.choice(text, label).flags} if it "
+                "is a header, --header=no if it is data"
+            )
+
     def refuse(self, problem: str) -> NoReturn:
         """InputError with the flags to add, of every choice that the values allow, and the columns
         of the first row.
@@ -159,6 +177,31 @@ class _Guess:
             f"{' or '.join(flags[:_MOST_CHOICES])}, or other columns by number, and --header=yes "
             f"if the first row names them: {listed}"
         )
+
+
+def _unlabelled_header_reason(first: Row, others: Sequence[Row], text: int) -> str:
+    """Why the first row of a file without labels looks like a header; "" where it does not.
+
+    Column numbers are a header. A row is data if one of its cells is a number, looks like a
+    sentence or comes again in its column. Any other row is a header if a cell is a usual name or is
+    above numbers only, or if its text is one word and all other texts have several.
+    """
+    if is_numbering(first.cells):
+        return "its cells are column numbers"
+    others = [row for row in others if row.cells != first.cells]  # joined files repeat their header
+    columns = [{row.cell(column).strip() for row in others} - {""} for column in range(len(first.cells))]
+    cells = [cell.strip() for cell in first.cells]
+    if any(is_number(cell) or is_sentence_like(cell) for cell in cells):
+        return ""
+    if not columns[text] or any(cell in below for cell, below in zip(cells, columns, strict=True)):
+        return ""
+    for column, (cell, below) in enumerate(zip(cells, columns, strict=True)):
+        is_above_numbers = bool(cell) and bool(below) and all(map(is_number, below))
+        if is_above_numbers or plain(cell) in USUAL_NAMES:
+            return f"its cell in column {column} is {quoted(cell)}"
+    if cells[text] and not _has_words(cells[text]) and all(map(_has_words, columns[text])):
+        return f"its text is {quoted(cells[text])}"
+    return ""
 
 
 def is_wordy(cells: Sequence[str]) -> bool:

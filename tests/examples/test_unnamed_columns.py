@@ -7,7 +7,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples.own_columns import ColumnIndices, find_columns
 from bert_cli.examples.tables import Row
-from bert_cli.settings.data import Columns
+from bert_cli.settings.data import Columns, TrainedColumns
 
 REVIEWS = [
     "a good film, really", "bad film", "a nice one", "the plot is dull", "great fun", "not my kind of film",
@@ -94,3 +94,42 @@ def test_a_header_of_unusual_names_is_asked_about():
         "a.csv:1: the first row looks like a header (its label cell is 'stars'), but its names are not usual ones; add "
         "--header=yes --text_column=1 --label_column=0 if it is a header, --header=no if it is data"
     )
+
+
+IDS = [f"r{letter}" for letter in "abcdef"]
+
+
+@pytest.mark.parametrize(
+    ("header", "columns", "reason"),
+    [
+        (["note", "scrap"], [[7, 9, 12, 3, 4, 5], REVIEWS], "its cell in column 0 is 'note'"),
+        (["note", "body"], [IDS, [*REVIEWS[:5], "fine"]], "its cell in column 1 is 'body'"),
+        (["key", "scrap"], [IDS, REVIEWS], "its text is 'scrap'"),
+        ([0, 1], [IDS, REVIEWS], "its cells are column numbers"),
+    ],
+)
+def test_a_header_of_unusual_names_without_labels_is_asked_about(header, columns, reason):
+    named = [[name, *cells] for name, cells in zip(header, columns, strict=True)]
+    assert refused(named, needs_label=False) == (
+        f"a.csv:1: the first row looks like a header ({reason}), but its names are not usual ones; "
+        "add --header=yes --text_column=1 if it is a header, --header=no if it is data"
+    )
+    assert found(named, "no", needs_label=False).names is None
+    assert found(named, "yes", needs_label=False, text_column="1").names == tuple(map(str, header))
+
+
+@pytest.mark.parametrize(
+    "first",
+    [[1, "Great"], ["ra", "Great"], ["rx", "Great!"], ["rx", "great fun"], ["rx", "a fine film with a dull plot"]],
+)
+def test_a_first_row_of_data_without_labels_is_not_taken_for_a_header(first):
+    columns = [[cell, *cells] for cell, cells in zip(first, [IDS, REVIEWS], strict=True)]
+    assert found(columns, needs_label=False) == ColumnIndices(2, None, 1, None, (), None)
+
+
+def test_the_text_column_of_the_training_run_may_have_a_header():
+    trained = TrainedColumns(guessed=Columns(text_column="1", label_column="0"))
+    rows = [Row(1, ["note", "body"]), Row(2, ["7", "good"]), Row(3, ["9", "bad"]), Row(4, ["8", "ugly"])]
+    with pytest.raises(InputError, match="the first row looks like a header"):
+        find_columns("a.csv", rows, Columns(), "auto", needs_label=False, trained=trained)
+    assert find_columns("a.csv", rows[1:], Columns(), "auto", needs_label=False, trained=trained).text_a == 1
