@@ -80,8 +80,8 @@ def check(values: dict, given: frozenset[str]) -> dict:
             _check_task_columns(values["task_name"], given)
     elif not is_for_text and not any(values[name] for name in _OWN_FILES):
         raise InputError(
-            f"--task_name is needed: {', '.join(TASKS)} (the four-column format is cola); or your own files, with "
-            "--train_file, --dev_file, --test_file, --predict_file"
+            f"--task_name is needed: {', '.join(TASKS)} (the four-column format is cola); or your "
+            "own files, with --train_file, --dev_file, --test_file, --predict_file"
         )
     return values
 
@@ -93,8 +93,8 @@ def _check_task_columns(task_name: str, given: frozenset[str]) -> None:
     for name in ("text_column", "label_column", "predict_header"):
         refuse_if(
             name in given,
-            f"--{name}: the columns of --task_name={task_name} are known; leave it out, or leave --task_name out and name your "
-            "own files",
+            f"--{name}: the columns of --task_name={task_name} are known; leave it out, or leave "
+            "--task_name out and name your own files",
         )
 
 

@@ -63,8 +63,8 @@ def _check_task(values: dict) -> None:
     others = [name for name in _ALONE if values[name]]
     if not runs and not others:
         raise InputError(
-            "nothing to do: give at least one of --do_train, --do_predict, --do_eval, or --question, --input_file, "
-            "--score_only"
+            "nothing to do: give at least one of --do_train, --do_predict, --do_eval, or "
+            "--question, --input_file, --score_only"
         )
     # The three phases of a run count as one.
     if len(runs[:1] + others) > 1:

@@ -144,8 +144,9 @@ def _names(
         reason = header_reason(first, sample[1:], None, KeyColumns(int(columns.label_columns[0]), texts))
         if reason:
             raise InputError(
-                f"{path}:{first.line}: the first row looks like a header ({reason}), but its names are not usual ones; give "
-                "--header=yes if it is a header, --header=no if it is data"
+                f"{path}:{first.line}: the first row looks like a header ({reason}), but its "
+                "names are not usual ones; give --header=yes if it is a header, --header=no if "
+                "it is data"
             )
     return None
 

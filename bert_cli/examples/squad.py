@@ -217,8 +217,9 @@ def _chosen_answers(question: _Question, multiple_answers: str | None) -> list[_
         )
     if len(answers) > 1 and multiple_answers is None:
         raise InputError(
-            f"{question.place}: has {len(answers)} answers, training takes one (is this a dev file?); "
-            "give --multiple_answers=first, or --multiple_answers=all to learn each of them"
+            f"{question.place}: has {len(answers)} answers, training takes one (is this a dev "
+            "file?); give --multiple_answers=first, or --multiple_answers=all to learn each of "
+            "them"
         )
     # Annotators often mark the same words; equal answers would count twice in training.
     return answers[:1] if multiple_answers != "all" else list(dict.fromkeys(answers))

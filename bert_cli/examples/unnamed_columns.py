@@ -149,8 +149,8 @@ class _Guess:
         if reason:
             raise InputError(
                 f"{self.path}:{first.line}: the first row looks like a header ({reason}), but its "
-                f"names are not usual ones; add --header=yes {self.choice(text, label).flags} if it "
-                "is a header, --header=no if it is data"
+                f"names are not usual ones; add --header=yes {self.choice(text, label).flags} if "
+                "it is a header, --header=no if it is data"
             )
 
     def refuse(self, problem: str) -> NoReturn:

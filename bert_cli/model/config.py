@@ -110,8 +110,9 @@ def _check_memory(config: BertConfig) -> None:
         gigabytes = f"{min(needed, 10**21) // 10**9:,} GB"
         likely = "cannot be right" if needed > available else "is too large, or damaged"
         raise InputError(
-            f"{key} {getattr(config, key)} {likely}: the weights of a model of these sizes need {gigabytes} of memory, "
-            f"this machine has {available // 10**9} GB, {free // 10**9} GB of them free"
+            f"{key} {getattr(config, key)} {likely}: the weights of a model of these sizes need "
+            f"{gigabytes} of memory, this machine has {available // 10**9} GB, {free // 10**9} GB "
+            "of them free"
         )
 
 
@@ -213,8 +214,9 @@ def refuse_other_network(path: str) -> None:
 def _check_network(path: str, values: dict) -> None:
     if values.get("model_type", "bert") != "bert":
         raise InputError(
-            f"{path}: model_type is {values['model_type']!r}, which is another network than BERT and cannot be loaded; "
-            f"{_INSTEAD.get(str(values['model_type']), _ANY_BERT)}; docs/models.md says where to get it"
+            f"{path}: model_type is {values['model_type']!r}, which is another network than BERT "
+            f"and cannot be loaded; {_INSTEAD.get(str(values['model_type']), _ANY_BERT)}; "
+            "docs/models.md says where to get it"
         )
 
 

@@ -38,8 +38,9 @@ class DataFiles(FlagGroup, heading="Data"):
     )
     quoting: str = remembered(
         LITERAL,
-        f"quotes in .tsv and .txt files; {LITERAL}: ordinary characters, as in Google's files; {CSV_QUOTES}: a cell "
-        "in quotes may hold tabs, line ends and doubled quotes, as pandas writes it",
+        f"quotes in .tsv and .txt files; {LITERAL}: ordinary characters, as in Google's files; "
+        f"{CSV_QUOTES}: a cell in quotes may hold tabs, line ends and doubled quotes, as pandas "
+        "writes it",
         choices=(LITERAL, CSV_QUOTES),
     )
 
@@ -61,14 +62,15 @@ class Columns(FlagGroup, heading="Your own files"):
 
     text_column: str | None = remembered(
         None,
-        "column of the text, by name or by number from 0; default: detected by its name (text, sentence, review, "
-        "comment_text, …), or without a header by its values",
+        "column of the text, by name or by number from 0; default: detected by its name (text, "
+        "sentence, review, comment_text, …), or without a header by its values",
     )
     text_b_column: str | None = remembered(None, "column of the second text of a pair")
     label_column: str | None = remembered(
         None,
-        "column of the label; several columns of 0 and 1, separated by commas, are multi-label; default: detected by "
-        "its name (label, class, stars, category, …), or without a header by its values",
+        "column of the label; several columns of 0 and 1, separated by commas, are multi-label; "
+        "default: detected by its name (label, class, stars, category, …), or without a header by "
+        "its values",
     )
     id_column: str | None = remembered(
         None, "column of the id, which is copied to the predictions; default: id, or none"
@@ -122,8 +124,9 @@ class Endings(FlagGroup, heading="Your own files"):
     )
     choice_labels: str = remembered(
         "auto",
-        "multiple choice: meaning of the label column; 0 or 1: index of the correct ending, counted from 0 or from "
-        "1; letter: A, B, …; name: the name of its column; auto: detected in the first file with labels",
+        "multiple choice: meaning of the label column; 0 or 1: index of the correct ending, "
+        "counted from 0 or from 1; letter: A, B, …; name: the name of its column; auto: detected "
+        "in the first file with labels",
         choices=("auto", "0", "1", "letter", "name"),
     )
 
@@ -198,8 +201,8 @@ class DevSplit(FlagGroup, heading="Your own files"):
 
     dev_split: HeldOut = remembered(
         HeldOut(),
-        f"hold out training rows as dev data: a fraction such as 0.1 or a number such as 200, stratified by label; "
-        f"{_FIRST}200: the first 200 rows",
+        "hold out training rows as dev data: a fraction such as 0.1 or a number such as 200, "
+        f"stratified by label; {_FIRST}200: the first 200 rows",
         read=read_held_out,
         write=str,
     )

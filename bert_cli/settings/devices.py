@@ -37,9 +37,9 @@ class Devices(FlagGroup, heading="Devices"):
     )
     engine: str = option(
         "auto",
-        "inference engine; auto: onnxruntime for int8, and on a machine without a GPU for the answers to new texts "
-        "(--text, --input_file, --question, masked words, models loaded in Python), else TensorFlow; "
-        + "; ".join(engine.description for engine in ENGINES.values()),
+        "inference engine; auto: onnxruntime for int8, and on a machine without a GPU for the "
+        "answers to new texts (--text, --input_file, --question, masked words, models loaded in "
+        "Python), else TensorFlow; " + "; ".join(engine.description for engine in ENGINES.values()),
         choices=(AUTO, TENSORFLOW, *ENGINES),
     )
     # From here on the flags of Google's scripts, so that old command lines go on working.

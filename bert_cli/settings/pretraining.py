@@ -43,8 +43,8 @@ class Instances(FlagGroup, heading="Instances"):
     dupe_factor: int = option(10, "passes over the text, with new pairs and masks in each", lower=1)
     num_shards: int = option(
         0,
-        "number of shards of the work with --num_workers or --runner, each with its own seed; 0: 16, or more for a "
-        "large corpus; shard s goes to output file s modulo their number",
+        "number of shards of the work with --num_workers or --runner, each with its own seed; 0: "
+        "16, or more for a large corpus; shard s goes to output file s modulo their number",
         lower=0,
     )
 
@@ -66,9 +66,9 @@ class Beam(FlagGroup, heading="Apache Beam"):
 
     runner: str | None = option(
         None,
-        "Apache Beam runner that makes the instances (pip install 'bert_cli[beam]'); direct: in this process; "
-        "dataflow, flink or spark: on many machines; for the same --random_seed and --num_shards the records equal "
-        "the records of --num_workers",
+        "Apache Beam runner that makes the instances (pip install 'bert_cli[beam]'); direct: in "
+        "this process; dataflow, flink or spark: on many machines; for the same --random_seed and "
+        "--num_shards the records equal the records of --num_workers",
         choices=("direct", "dataflow", "flink", "spark"),
     )
     beam_options: tuple[str, ...] = option(
@@ -215,8 +215,8 @@ class VocabularySize(FlagGroup, heading="Vocabulary"):
     )
     add_special_tokens: bool = option(
         False,
-        "add missing special tokens such as [UNK] at the end of the vocabulary of --extend, so that its ids stay; "
-        "without --input_file nothing else is added",
+        "add missing special tokens such as [UNK] at the end of the vocabulary of --extend, so "
+        "that its ids stay; without --input_file nothing else is added",
     )
     vocab_size: int | None = option(
         None,

@@ -246,8 +246,8 @@ def _stopped(number: int | None, step: int, steps: int, folder: str, again: str)
     where = f"after step {step} of {steps}; saved as {os.path.join(folder, CHECKPOINT)}{step}"
     if number is None:
         return TemporaryError(
-            f"a process that trains together with this one was asked to end: stopped {where}; start all of them again, with "
-            "the same commands"
+            f"a process that trains together with this one was asked to end: stopped {where}; "
+            "start all of them again, with the same commands"
         )
     return Stopped(number, f"stopped by {Stopped(number).name} {where}; {again} goes on from there")
 

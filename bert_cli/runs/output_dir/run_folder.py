@@ -117,15 +117,15 @@ def _check_no_run(folder: str, latest: str | None) -> None:
     for name in _FOREIGN:
         refuse_if(
             files.exists(os.path.join(folder, name)),
-            f"{folder}: holds {name}, which no run of ours put there: it looks like a folder of models or data; "
-            "use another --output_dir",
+            f"{folder}: holds {name}, which no run of ours put there: it looks like a folder of "
+            "models or data; use another --output_dir",
         )
     numbered = (name for name in files.list_directory(folder) if best_checkpoint.CHECKPOINT_FILE.fullmatch(name))
     found = os.path.basename(latest) if latest else next(numbered, None)
     refuse_if(
         found,
-        f"{folder}: holds {found} but no {MANIFEST}, so it is not known which run wrote it; move it away, "
-        "or use another --output_dir",
+        f"{folder}: holds {found} but no {MANIFEST}, so it is not known which run wrote it; move "
+        "it away, or use another --output_dir",
     )
 
 

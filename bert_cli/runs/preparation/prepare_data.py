@@ -54,8 +54,8 @@ class Source:
         indices = find_columns(path, sample, columns, header, needs_label=True)
         refuse_if(
             indices.text_b is not None,
-            f"{path}: holds pairs of texts, and the four-column format has one; give the file to bert-classify as it is, "
-            "or --text_column for one of the two",
+            f"{path}: holds pairs of texts, and the four-column format has one; give the file to "
+            "bert-classify as it is, or --text_column for one of the two",
         )
         refuse_if(
             len(indices.labels) > 1,
@@ -109,8 +109,8 @@ def plan(counts: dict[str, int], selection: RowSelection) -> dict[str, dict[str,
     held_out = selection.dev_split.count + selection.test_split.count
     refuse_if(
         held_out >= total,
-        f"--dev_split={selection.dev_split} --test_split={selection.test_split}: {total} rows leave none to train on; give "
-        "smaller counts",
+        f"--dev_split={selection.dev_split} --test_split={selection.test_split}: {total} rows "
+        "leave none to train on; give smaller counts",
     )
     wanted_dev, wanted_test = (_rows_of(kept, split) for split in (selection.dev_split, selection.test_split))
     planned = {}
