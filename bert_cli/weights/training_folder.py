@@ -44,6 +44,10 @@ def newest_to_train(folder: str, strict: bool = False) -> str | None:
     return found
 
 
+def _lost_steps(first: int, last: int) -> str:
+    return f"step {last} is lost" if first == last else f"steps {first} to {last} are lost"
+
+
 def newest_undamaged(folder: str, strict: bool = False, to_train: bool = False) -> str | None:
     """As latest_checkpoint, but an older one where the checksums of that one are wrong, with a
     warning; strict: InputError.
@@ -56,7 +60,7 @@ def newest_undamaged(folder: str, strict: bool = False, to_train: bool = False) 
     lost = _without_index(folder)
     if lost and newest:
         refuse_if(strict, f"{lost}.index: does not exist; without --strict {os.path.basename(newest)} is used")
-        steps = f"steps {step_number(newest) + 1} to {step_number(lost)} are lost"
+        steps = _lost_steps(step_number(newest) + 1, step_number(lost))
         _warn(f"warning: {lost}.index does not exist: {os.path.basename(newest)} is used, and {steps}")
     if newest is None or not (reason := _damage(newest, to_train)):
         return newest
@@ -69,7 +73,7 @@ def newest_undamaged(folder: str, strict: bool = False, to_train: bool = False) 
     for number in reversed(numbered_checkpoints(folder)):
         candidate = os.path.join(folder, f"{CHECKPOINT}{number}")
         if (found is None or number < int(found[1])) and not _damage(candidate, to_train):
-            lost = f", and steps {number + 1} to {found[1]} are lost" if found else ""
+            lost = f", and {_lost_steps(number + 1, int(found[1]))}" if found else ""
             _warn(f"warning: {newest} is damaged or cut short ({reason}): {os.path.basename(candidate)} is used{lost}")
             return candidate
     if to_train:

@@ -16,6 +16,7 @@ from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.weights.checkpoint import Tf1Reader, data_files, load_weights, open_checkpoint, write_tf1
 from bert_cli.weights.path import find_checkpoint
+from bert_cli.weights.training_folder import newest_undamaged
 
 
 @pytest.fixture
@@ -213,3 +214,13 @@ def test_a_complete_foreign_checkpoint_loads_into_the_pretrainer(shared):
     for name, variable in variables.items():
         assert np.array_equal(variable.numpy(), theirs.get_tensor(name)), name
     assert config.vocab_size == json.loads((folder / "bert_config.json").read_text())["vocab_size"]
+
+
+@pytest.mark.parametrize(("before", "lost"), [(11, "step 12 is lost"), (9, "steps 10 to 12 are lost")])
+def test_the_steps_after_a_checkpoint_before_the_newest_are_counted(prefix, caplog, before, lost):
+    older = prefix.replace("12", str(before))
+    for path in (older, prefix):
+        write_tf1(path, {"global_step": np.int64(before)})
+    os.remove(f"{prefix}.index")
+    assert newest_undamaged(os.path.dirname(prefix)) == older
+    assert f"{prefix}.index does not exist: model.ckpt-{before} is used, and {lost}" in caplog.text
