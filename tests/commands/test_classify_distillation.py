@@ -74,7 +74,7 @@ def test_refused(student, classify, tmp_path, flags, message):
 
 @pytest.mark.slow
 def test_flags_without_a_teacher(classify, flags, tagger):
-    classify(*flags, "--do_train", "--distill_share=0.9").assert_refused("--distill_share is about --distill_from")
+    classify(*flags, "--do_train", "--distill_share=0.9").assert_refused("--distill_share needs --distill_from")
     classify(*flags, "--do_train", f"--distill_from={tagger}").assert_refused("holds a model of bert-tag")
 
 
@@ -82,7 +82,7 @@ def test_flags_without_a_teacher(classify, flags, tagger):
 def test_a_dry_run_asks_no_teacher(student, classify, tmp_path):
     done = classify(*student[1], f"--output_dir={tmp_path / 'out'}", "--dry_run")
     assert done.code == 0, done.err
-    assert "is without that of the teacher" in done.err
+    assert "the estimate excludes the teacher's single pass over the data" in done.err
     assert "asking the teacher" not in done.err
     assert "\n  unlabeled: 8 rows\n" in done.err
     assert not (tmp_path / "out").exists()
