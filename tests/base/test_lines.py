@@ -38,7 +38,7 @@ def test_decode_drops_nothing():
             "text",
             "f:2: is not UTF-8 (byte 0xe9); give its encoding, as in --encoding=latin-1, or save the file as UTF-8",
         ),
-        (gzip.compress(b"a\n"), "text", "f: is packed with gzip, which is not read here; unpack it"),
+        (gzip.compress(b"a\n", mtime=0), "text", "f: is packed with gzip, which is not read here; unpack it"),
         ("a\n".encode("utf-16"), "text", "f:1: is UTF-16; give --encoding=utf-16, or save it as UTF-8"),
     ],
 )
