@@ -84,7 +84,8 @@ def test_numbers(classify, model_flags, tmp_path):
     assert found["mean"]["pearson"] == 0
     assert found["ridge"]["pearson"] > 0.9
     assert "the mean 0.0000, TF-IDF with ridge regression" in done.err
-    assert warnings_of(done) == []
+    # The small network is close to the mean after these few steps.
+    assert ["every row gets nearly the same value" in line for line in warnings_of(done)] == [True]
 
 
 def test_choice_has_the_most_frequent_ending_alone(classify, model_flags, tmp_path):

@@ -150,7 +150,7 @@ def test_answer_whose_words_have_no_pieces_does_not_break():
     ("lengths", "expected"),
     [
         ((8, 4, 5), "--max_seq_length: 8 has no room for a context after a question of 5 tokens"),
-        ((20, 0, 5), "--doc_stride: 0 is not a step"),
+        ((20, 0, 5), "--doc_stride: 0 is too small"),
         ((20, 4, -1), "--max_query_length: -1 is negative"),
     ],
 )

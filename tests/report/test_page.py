@@ -111,7 +111,7 @@ def test_no_run_is_told(tmp_path):
     with pytest.raises(InputError, match="no such folder"):
         read_run(str(tmp_path / "none"))
     (tmp_path / "run.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(InputError, match=r"is no run\.json of a training run"):
+    with pytest.raises(InputError, match=r"is not the run\.json of a training run"):
         read_run(str(tmp_path))
 
 
