@@ -7,10 +7,11 @@ Imports no TensorFlow.
 import re
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES, TAGGER
+from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES, NEXT_SENTENCE, TAGGER
 from bert_cli.base.log import LOG
 from bert_cli.exports.target import Target
 from bert_cli.model.config import BertConfig
+from bert_cli.model.networks import NETWORKS
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, find_module, is_url
@@ -50,6 +51,7 @@ def choose_head_type(head: str, found: tuple[str, ...], model: ModelBundle, targ
         if head not in ("auto", ENCODER):
             raise InputError(f"--head={head}: a module for tensorflow-hub holds the encoder alone")
         return ENCODER
+    network = NETWORKS[model.config.model_type]
     if head != "auto":
         lacking = [name for name in HEAD_TYPES[head].heads if name not in found]
         if lacking:
@@ -57,7 +59,11 @@ def choose_head_type(head: str, found: tuple[str, ...], model: ModelBundle, targ
                 f"--head={head}: the checkpoint has no {' and no '.join(lacking)}; it has "
                 f"{', '.join(found) or 'no head'}"
             )
+        if target.format == "hf" and not network.has_class(head):
+            raise InputError(f"--head={head}: Hugging Face's {network.title} has no class with this head")
         return head
+    if target.format == "hf" and not network.has_next_sentence:
+        found = tuple(name for name in found if name != NEXT_SENTENCE)
     # A classifier, a tagger and a choice of endings have the same variables; only the files next to
     # them say which one it is.
     if found == (CLASSIFIER,):

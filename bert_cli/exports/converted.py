@@ -30,6 +30,7 @@ from bert_cli.exports.target import Target
 from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.model.config import BertConfig, read_config, write_config
 from bert_cli.model.layers import named_weights
+from bert_cli.model.networks import NETWORKS
 from bert_cli.model.resizing import resize_embeddings
 from bert_cli.problem_types.calibration import write_calibration
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
@@ -87,7 +88,8 @@ def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, ra
     labels = _labels(shape, model, target) if shape and kind != CHOICE else None
     tensors = dict(loaded.tensors)
     left_out = []
-    if target.format == "hf" and kind and not HEAD_TYPES[kind].needs_pooler:
+    network = NETWORKS[config.model_type]
+    if target.format == "hf" and kind and not network.needs_pooler(kind):
         left_out = [name for name in tensors if name.startswith(POOLER)]
         tensors = {name: values for name, values in tensors.items() if name not in left_out}
     # Only where the target has a place for it: a class without a pooler is complete.
@@ -103,7 +105,7 @@ def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, ra
     )  # fmt: skip
     LOG.info(parameters_line(count_parameters({name: each.shape for name, each in loaded.tensors.items()})))
     # Logged after all checks, so that no line says "converted" before an error.
-    architecture = HEAD_TYPES[kind].architecture if target.format == "hf" and kind else ""
+    architecture = network.architecture(kind) if target.format == "hf" and kind else ""
     named = f", {architecture}" if architecture else ""
     LOG.info("converted to a %s%s: %d weights, %s", TITLES[target.format], named, len(tensors), changes.dtype)
     known = {*loaded.tensors, *loaded.report.unused}
@@ -184,7 +186,8 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
         # Google's scripts know no such file and lower-case by default, so it is only needed for a
         # cased model.
         if target.format == "hf" or not model.do_lower_case:
-            values = tokenizer_config(model.do_lower_case, config.max_position_embeddings, vocabulary)
+            prefix = NETWORKS[config.model_type].class_prefix
+            values = tokenizer_config(model.do_lower_case, config.max_position_embeddings, vocabulary, prefix)
             write_json(path(TOKENIZER_CONFIG), values)
     problem_type = model.problem_type or SINGLE_LABEL
     is_of_texts = converted.kind in (CLASSIFIER, CHOICE)
@@ -206,7 +209,7 @@ def _write_weights(staged: str, converted: Converted) -> None:
     path = os.path.join(staged, target.name)
     if target.format == "hf":
         assert converted.kind is not None, "choose_head_type finds one for every Hugging Face folder"
-        write_safetensors(path, tensors, converted.kind, converted.dtype)
+        write_safetensors(path, tensors, converted.kind, converted.dtype, config.model_type)
         return
     if target.format == "hub" and not any(name.startswith(POOLER) for name in tensors):
         raise InputError(

@@ -90,7 +90,7 @@ def random_inputs(words: int, positions: int, types: int, seed: int) -> dict[str
     return {
         "input_word_ids": rng.integers(0, words, mask.shape, dtype=np.int32) * mask,
         "input_mask": mask,
-        "input_type_ids": rng.integers(0, types, mask.shape, dtype=np.int32) * mask,
+        "input_type_ids": rng.integers(0, max(types, 1), mask.shape, dtype=np.int32) * mask,
     }
 
 

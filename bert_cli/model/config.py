@@ -5,11 +5,13 @@ tensorflow-hub module.
 import dataclasses
 import json
 import os
+from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import HUGGING_FACE_CONFIG
 from bert_cli.base.writing import atomic_write
+from bert_cli.model.networks import BERT, NETWORKS
 from bert_cli.runtime.memory import free_memory, machine_memory
 
 GELU_FORMS = ("erf", "tanh")
@@ -35,6 +37,7 @@ class BertConfig:
 
     `gelu` says how `hidden_act="gelu"` is computed: "tanh" is the approximation of the original
     since 2019-02, "erf" the exact form of Hugging Face (and of the original before that).
+    `model_type`: a key of NETWORKS. `type_vocab_size` is 0 where there are no token types.
     """
 
     vocab_size: int
@@ -50,6 +53,7 @@ class BertConfig:
     initializer_range: float = 0.02
     layer_norm_eps: float = 1e-12
     gelu: str = "tanh"
+    model_type: str = BERT
 
     def __post_init__(self):
         if self.hidden_size % self.num_attention_heads:
@@ -66,6 +70,19 @@ class BertConfig:
         name = _ACTIVATIONS[self.hidden_act.lower()]
         return f"gelu_{self.gelu}" if name == "gelu" else name
 
+    @property
+    def pooler_activation(self) -> str:
+        """One of the names of `activation`."""
+        return NETWORKS[self.model_type].pooler_activation
+
+    def values(self) -> dict[str, Any]:
+        """The fields by name, as files keep them: `model_type` only of another network than BERT."""
+        # A file of a BERT, and a checksum of it, is as it was before there was the field.
+        values = dataclasses.asdict(self)
+        if self.model_type == BERT:
+            del values["model_type"]
+        return values
+
 
 def encoder_shapes(config: BertConfig) -> dict[str, tuple[int, ...]]:
     """Google's name -> shape of each variable of an encoder."""
@@ -75,6 +92,8 @@ def encoder_shapes(config: BertConfig) -> dict[str, tuple[int, ...]]:
         "bert/embeddings/token_type_embeddings": (config.type_vocab_size, hidden),
         "bert/embeddings/position_embeddings": (config.max_position_embeddings, hidden),
     }
+    if not config.type_vocab_size:
+        del shapes["bert/embeddings/token_type_embeddings"]
     dense = {"bert/pooler/dense": (hidden, hidden)}
     norms = ["bert/embeddings/LayerNorm"]
     for number in range(config.num_hidden_layers):
@@ -130,11 +149,14 @@ class ModuleConfig:
     num_hidden_layers: int
     max_position_embeddings: int
 
+    def values(self) -> dict[str, Any]:
+        """The fields by name, as files keep them."""
+        return dataclasses.asdict(self)
+
 
 # What to take instead of a network that is none of BERT's.
 _ANY_BERT = "take a BERT, such as bert-base-uncased"
 _INSTEAD = {
-    "distilbert": "take a small BERT instead, such as google/bert_uncased_L-8_H-512_A-8",
     "electra": "take a small BERT instead, such as google/bert_uncased_L-8_H-512_A-8",
     "xlm-roberta": "take the BERT of 104 languages instead, bert-base-multilingual-cased",
     "roberta": "take bert-base-cased instead, or bert-large-cased",
@@ -173,7 +195,13 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
     if vocab_size is not None:
         values = {"vocab_size": vocab_size} | values
     hugging_face = os.path.basename(path) == HUGGING_FACE_CONFIG or any(key in values for key in _HUGGING_FACE_KEYS)
-    _check_values(path, values, hugging_face)
+    # Other networks have other sizes, so this error comes first.
+    if hugging_face:
+        _check_network(path, values)
+        network = NETWORKS[values.get("model_type", BERT)]
+        fields = {network.keys.get(key, key): value for key, value in values.items()}
+        values = {key: value for key, value in {**network.defaults, **fields}.items() if key not in network.constants}
+    _check_values(path, values)
     known = {field.name for field in dataclasses.fields(BertConfig)}
     chosen = {key: value for key, value in values.items() if key in known}
     # An empty name, or null, is no activation at all, as in the original.
@@ -181,7 +209,7 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
     # The same word means two formulas: Google's "gelu" is the tanh approximation, Hugging Face's
     # the exact form.
     if hugging_face:
-        chosen.setdefault("type_vocab_size", 2)  # the default of Hugging Face's BertConfig
+        chosen |= network.constants
     home = "erf" if hugging_face else "tanh"
     chosen["gelu"] = chosen.get("gelu", home) if gelu == "auto" else gelu
     try:
@@ -212,7 +240,7 @@ def refuse_other_network(path: str) -> None:
 
 
 def _check_network(path: str, values: dict) -> None:
-    if values.get("model_type", "bert") != "bert":
+    if str(values.get("model_type", BERT)) not in NETWORKS:
         raise InputError(
             f"{path}: model_type is {values['model_type']!r}, which is another network than BERT "
             f"and cannot be loaded; {_INSTEAD.get(str(values['model_type']), _ANY_BERT)}; "
@@ -220,10 +248,7 @@ def _check_network(path: str, values: dict) -> None:
         )
 
 
-def _check_values(path: str, values: dict, hugging_face: bool) -> None:
-    # Other networks have other sizes, so this error comes first.
-    if hugging_face:
-        _check_network(path, values)
+def _check_values(path: str, values: dict) -> None:
     if "vocab_size" not in values:
         raise InputError(f"{path}: has no vocab_size; is this a bert_config.json?")
     _check_sizes(path, values)
@@ -254,10 +279,12 @@ def write_config(path: str, config: BertConfig | ModuleConfig) -> None:
     """Write Google's bert_config.json (sorted keys, indent 2), atomically.
 
     The keys `gelu` and `layer_norm_eps`, which the original ignores, are added only where they
-    differ from what the original computes, so that a config of Google's comes out as it went in.
+    differ from what the original computes, and `model_type` where the network is not BERT, so that
+    a config of Google's comes out as it went in.
     """
-    values = dataclasses.asdict(config)
-    if values.get("gelu") == "tanh":
+    values = config.values()
+    # A file with a model_type is read as one of Hugging Face's, where "gelu" is the erf form.
+    if values.get("gelu") == "tanh" and "model_type" not in values:
         del values["gelu"]
     if values.get("layer_norm_eps") == 1e-12:
         del values["layer_norm_eps"]

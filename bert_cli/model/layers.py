@@ -101,7 +101,7 @@ class LayerNorm(Scoped):
 
 
 class Embeddings(Scoped):
-    """Word + token type + position embeddings, normalised, for the computed tokens: -> float32 [T,
+    """Word + token type (where there are such) + position embeddings, normalised, for the computed tokens: -> float32 [T,
     H].
     """
 
@@ -111,7 +111,8 @@ class Embeddings(Scoped):
         self.type_count = config.type_vocab_size
         self.rate = config.hidden_dropout_prob
         self.words = self.add_normal("word_embeddings", (config.vocab_size, hidden), stddev, seed)
-        self.types = self.add_normal("token_type_embeddings", (config.type_vocab_size, hidden), stddev, seed)
+        if self.type_count:
+            self.types = self.add_normal("token_type_embeddings", (self.type_count, hidden), stddev, seed)
         self.positions = self.add_normal("position_embeddings", (config.max_position_embeddings, hidden), stddev, seed)
         self.norm = LayerNorm("bert/embeddings/LayerNorm", hidden, config.layer_norm_eps)
         self.training_table = None  # replaces `words` while training on part of the vocabulary
@@ -122,8 +123,9 @@ class Embeddings(Scoped):
         table = self.words.value if self.training_table is None else self.training_table
         # Not from the variable itself: after a gather from it, TensorFlow copies the table wherever it is read or assigned.
         x = tf.gather(tf.convert_to_tensor(table), collect(word_ids, layout))  # [T, H]
-        # A product with one-hot rows, as in the original: a type out of range adds nothing.
-        x += tf.matmul(tf.one_hot(collect(type_ids, layout), self.type_count), self.types.value)
+        if self.type_count:
+            # A product with one-hot rows, as in the original: a type out of range adds nothing.
+            x += tf.matmul(tf.one_hot(collect(type_ids, layout), self.type_count), self.types.value)
         positions = tf.convert_to_tensor(self.positions.value)[: layout.length]  # [S, H]
         if layout.slots is None:
             x = tf.reshape(x, [layout.batch, layout.length, x.shape[-1]]) + positions

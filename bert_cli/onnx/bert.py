@@ -39,15 +39,17 @@ class Bert:
         return self.graph.add("LayerNormalization", x, gamma, beta, axis=-1, epsilon=self.config.layer_norm_eps)
 
     def embedded(self) -> str:
-        """The sum of the three embeddings, [B, S, H]; see also packed.embed."""
+        """The sum of the embeddings, [B, S, H]; see also models.embed."""
         graph = self.graph
         scope = "bert/embeddings"
-        words = self.word_embeddings()
-        types = graph.add("Gather", self.weight(f"{scope}/token_type_embeddings"), INPUTS[2])
+        total = self.word_embeddings()
+        if self.config.type_vocab_size:
+            types = graph.add("Gather", self.weight(f"{scope}/token_type_embeddings"), INPUTS[2])
+            total = graph.add("Add", total, types)
         length = graph.add("Shape", INPUTS[0], start=1, end=2)
         positions = self.weight(f"{scope}/position_embeddings")
         positions = graph.add("Slice", positions, graph.numbers(0), length, graph.numbers(0))  # [S, H]
-        return graph.add("Add", graph.add("Add", words, types), positions)
+        return graph.add("Add", total, positions)
 
     def word_embeddings(self) -> str:
         """[B, S, H]."""
@@ -134,7 +136,7 @@ class Bert:
 
     def pooled(self, x: str) -> str:
         """[B, S, H] -> [B, H]."""
-        return self.graph.add("Tanh", self.dense(self.first(x), "bert/pooler/dense"))
+        return activate(self.graph, self.dense(self.first(x), "bert/pooler/dense"), self.config.pooler_activation)
 
     def mean(self, x: str) -> str:
         """The mean over the tokens, without padding: [B, S, H] -> [B, H]."""

@@ -140,7 +140,8 @@ def embed(tensors: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) ->
     scope = "bert/embeddings"
     # Indexing copies, so the sums below change no table.
     total = tensors[f"{scope}/word_embeddings"][words]
-    total += tensors[f"{scope}/token_type_embeddings"][types]
+    if f"{scope}/token_type_embeddings" in tensors:
+        total += tensors[f"{scope}/token_type_embeddings"][types]
     total += tensors[f"{scope}/position_embeddings"][: words.shape[1]]
     return total
 

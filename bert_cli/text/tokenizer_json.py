@@ -15,14 +15,14 @@ def special_tokens_map(vocabulary: Vocabulary) -> dict[str, str]:
     return {role: token for role, token in _SPECIAL.items() if token in vocabulary.ids}
 
 
-def tokenizer_config(do_lower_case: bool, max_length: int, vocabulary: Vocabulary) -> dict:
-    """The contents of tokenizer_config.json; max_length in tokens."""
+def tokenizer_config(do_lower_case: bool, max_length: int, vocabulary: Vocabulary, class_prefix: str = "Bert") -> dict:
+    """The contents of tokenizer_config.json; max_length in tokens; class_prefix: see model.networks."""
     return {
         "do_lower_case": do_lower_case,
         "model_max_length": max_length,
         "strip_accents": None,
         "tokenize_chinese_chars": True,
-        "tokenizer_class": "BertTokenizer",
+        "tokenizer_class": f"{class_prefix}Tokenizer",
     } | special_tokens_map(vocabulary)
 
 

@@ -16,65 +16,19 @@ from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import SAFETENSORS
 from bert_cli.model.config import BertConfig
+from bert_cli.model.networks import BERT, NETWORKS
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import PROBLEM_TYPES
-from bert_cli.weights.names import WEIGHT_NAMES, of_any_layer
+from bert_cli.weights.hugging_face_names import google_name, hugging_face_name
 
-# Scopes of Google's output_weights and output_bias; all other names differ by their punctuation
-# alone.
-_HEADS = {
-    "": "classifier",
-    "cls/predictions/": "cls.predictions",
-    "cls/seq_relationship/": "cls.seq_relationship",
-    "cls/squad/": "qa_outputs",
-}
 # Stored by some writers although they are copies: their name and, in Google's spelling, what they
 # must equal.
 _TIED = {
     "cls.predictions.decoder.weight": "bert/embeddings/word_embeddings",
     "cls.predictions.decoder.bias": "cls/predictions/output_bias",
+    "vocab_projector.weight": "bert/embeddings/word_embeddings",
 }
-
-
-def _renamed(name: str) -> str:
-    """Hugging Face's name of a weight that Google calls `name`, with the leading "bert."."""
-    scope, _, weight = name.rpartition("output_")
-    if scope in _HEADS and weight in ("weights", "bias"):
-        return f"{_HEADS[scope]}.{weight.replace('weights', 'weight')}"
-    renamed = name.replace("/", ".").replace("encoder.layer_", "encoder.layer.").removesuffix(".kernel")
-    renamed = renamed.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
-    return renamed if renamed.endswith((".bias", ".weight")) else f"{renamed}.weight"
-
-
-# Names without the leading "bert." -> Google's.
-_GOOGLE_NAMES = {_renamed(name).removeprefix("bert."): name for name in WEIGHT_NAMES}
-
-
-def google_name(name: str) -> tuple[str, bool] | None:
-    """Google's name for a weight and whether it is stored transposed; None for one that Google's
-    BERT does not have.
-
-    The tied `cls.predictions.decoder.*` and the buffer `embeddings.position_ids` are such.
-    """
-    # The first files kept TensorFlow's words for the weights of a LayerNorm.
-    bare = (
-        name.removeprefix("bert.")
-        .replace("LayerNorm.gamma", "LayerNorm.weight")
-        .replace("LayerNorm.beta", "LayerNorm.bias")
-    )
-    known = of_any_layer(bare, _GOOGLE_NAMES)
-    # PyTorch keeps a kernel as [out, in], Google as [in, out].
-    return (known, known.endswith("/kernel")) if known else None
-
-
-def hugging_face_name(name: str) -> tuple[str, bool] | None:
-    """The inverse of google_name, with the leading "bert."; None for a name that no BERT of Hugging
-    Face's has.
-    """
-    renamed = _renamed(name)
-    transposed = name.endswith("/kernel")
-    return (renamed, transposed) if google_name(renamed) == (name, transposed) else None
 
 
 class HuggingFaceReader:
@@ -126,18 +80,20 @@ _ACTIVATIONS = {"gelu_erf": "gelu", "gelu_tanh": "gelu_new"}
 _CLASSIFIER_DROPOUT = 0.1
 
 
-def write_safetensors(path: str, tensors: dict[str, np.ndarray], kind: str, dtype: str = "float32") -> None:
+def write_safetensors(
+    path: str, tensors: dict[str, np.ndarray], kind: str, dtype: str = "float32", model_type: str = BERT
+) -> None:
     """Write weights (Google's name -> float32 array) as transformers names them.
 
     kind: a key of HEAD_TYPES. dtype: a key of DTYPES; InputError where a number is too large for
-    it.
+    it. model_type: a key of NETWORKS.
     """
     renamed = {}
     for name, values in tensors.items():
-        found = hugging_face_name(name)
+        found = hugging_face_name(name, model_type)
         if found is None:
-            raise InputError(f"{name}: Hugging Face's BERT has no such weight")
-        stored = found[0].removeprefix("bert.") if kind == ENCODER else found[0]
+            raise InputError(f"{name}: Hugging Face's {NETWORKS[model_type].title} has no such weight")
+        stored = found[0].removeprefix(f"{model_type}.") if kind == ENCODER else found[0]
         with np.errstate(over="ignore"):
             # safetensors writes the memory as it lies, whatever the strides say.
             cast = np.ascontiguousarray(values.T if found[1] else values).astype(DTYPES[dtype])
@@ -165,25 +121,38 @@ def hugging_face_config(
     problem_type: of a classifier of texts, where it is known. Hugging Face's "gelu" is the erf
     form and "gelu_new" the tanh form, whatever they are called in `config`.
     """
+    network = NETWORKS[config.model_type]
     values = dataclasses.asdict(config) | {
-        "architectures": [HEAD_TYPES[kind].architecture],
+        "architectures": [network.architecture(kind)],
         "hidden_act": _ACTIVATIONS.get(config.activation, config.activation),
-        "model_type": "bert",
         "pad_token_id": pad_token_id,
         "position_embedding_type": "absolute",
         "torch_dtype": dtype,
     }
     del values["gelu"]  # our own key: hidden_act says it
     if CLASSIFIER in HEAD_TYPES[kind].heads:
-        values["classifier_dropout"] = _CLASSIFIER_DROPOUT
+        values[network.classifier_dropout] = _CLASSIFIER_DROPOUT
     if labels is not None:
         # JSON has no integers as keys.
         values["id2label"] = {str(number): label for number, label in enumerate(labels)}
         values["label2id"] = {label: number for number, label in enumerate(labels)}
     if kind == CLASSIFIER and problem_type and problem_type.hugging_face:
         values["problem_type"] = problem_type.hugging_face
+    own_keys = {field: key for key, field in network.keys.items()}
+    values = {own_keys.get(key, key): value for key, value in values.items() if key not in network.constants}
     # Sorted, as transformers writes its own files.
     return dict(sorted(values.items()))
+
+
+# The classes of transformers -> keys of HEAD_TYPES.
+_HEAD_TYPES = {network.architecture(head_type): head_type for network in NETWORKS.values() for head_type in HEAD_TYPES}
+
+
+def _head_type(values: dict) -> str | None:
+    """The key of HEAD_TYPES that a config.json names by its class; None where it names none of these."""
+    named = values.get("architectures")
+    first = named[0] if isinstance(named, list) and named else None
+    return _HEAD_TYPES.get(first) if isinstance(first, str) else None
 
 
 def read_hugging_face_problem(path: str) -> ProblemType | None:
@@ -191,7 +160,7 @@ def read_hugging_face_problem(path: str) -> ProblemType | None:
     for no JSON object.
     """
     values = read_json_object(path)
-    if values.get("architectures") == [HEAD_TYPES[CHOICE].architecture]:
+    if _head_type(values) == CHOICE:
         return MULTIPLE_CHOICE
     named = values.get("problem_type")
     return next((each for each in PROBLEM_TYPES.values() if named and each.hugging_face == named), None)
@@ -205,10 +174,7 @@ def read_hugging_face_labels(path: str) -> tuple[tuple[str, ...] | None, str | N
     a file that is not a JSON object, or numbers its labels with gaps.
     """
     values = read_json_object(path)
-    kinds = {kind.architecture: name for name, kind in HEAD_TYPES.items()}
-    named = values.get("architectures")
-    first = named[0] if isinstance(named, list) and named else None
-    kind = kinds.get(first) if isinstance(first, str) else None
+    kind = _head_type(values)
     names = values.get("id2label")
     if not names:
         return None, kind

@@ -48,6 +48,9 @@ def _datasets(file: h5py.File) -> dict[str, str | None]:
         if isinstance(item, h5py.Dataset):
             layer = item.parent.attrs.get("name", "")
             number = path.rpartition("/")[2]
+            # Without token types the positions are the second weight.
+            if (layer, number, len(item.parent)) == ("bert_embeddings", "1", 2):
+                number = "2"
             names[path] = of_any_layer(f"{layer}/{number}", _GOOGLE_NAMES)
 
     # By the names that the file notes, not by its groups: Keras numbers these by class, so they

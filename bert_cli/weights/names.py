@@ -30,8 +30,9 @@ LOG_DECAY_NAME = "log_decay"
 UNROUNDED_ENDING = "/unrounded"
 REMAINDER_ENDING = "/remainder"
 _BOOKKEEPING = (STEP_NAME, POSITION_NAME, SCALE_NAME, GOOD_STEPS_NAME, LOG_DECAY_NAME)
-# After "encoder/layer_" of Google, "encoder.layer." of Hugging Face, "encoder_layer_" of Keras.
-_LAYER_NUMBER = re.compile(r"(?<=encoder[/._]layer[/._])\d+")
+# After "encoder/layer_" of Google, "encoder.layer." and "transformer.layer." of Hugging Face,
+# "encoder_layer_" of Keras.
+_LAYER_NUMBER = re.compile(r"(?:(?<=encoder[/._]layer[/._])|(?<=transformer\.layer\.))\d+")
 MOMENT_ENDINGS = ("/adam_m", "/adam_v")
 
 

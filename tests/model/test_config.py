@@ -169,7 +169,7 @@ BAD_VALUES = [
         )
         for name, instead in (
             ("roberta", "bert-base-cased instead, or bert-large-cased; docs/models.md"),
-            ("distilbert", "a small BERT instead, such as google/bert_uncased_L-8_H-512_A-8; docs/models.md"),
+            ("electra", "a small BERT instead, such as google/bert_uncased_L-8_H-512_A-8; docs/models.md"),
             ("deberta-v2", "a BERT, such as bert-base-uncased; docs/models.md says where to get it"),
             ("gpt2", "a BERT, such as bert-base-uncased; docs/models.md says where to get it"),
         )

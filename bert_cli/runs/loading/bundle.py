@@ -180,7 +180,7 @@ class ModelBundle(ModelPaths, Generic[Config]):
             # A module for tensorflow-hub is a checkpoint, too.
             "init_checkpoint": self.required_checkpoint.identity,
             "vocab_file": _digest("\n".join(tokens)),
-            "bert_config_file": _digest(json.dumps(dataclasses.asdict(self.config), sort_keys=True)),
+            "bert_config_file": _digest(json.dumps(self.config.values(), sort_keys=True)),
         }
 
 

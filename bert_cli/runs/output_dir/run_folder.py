@@ -2,7 +2,6 @@
 it, and starting over.
 """
 
-import dataclasses
 import hashlib
 import json
 import os
@@ -285,6 +284,6 @@ def model_manifest(config: BertConfig | ModuleConfig, vocab_file: str | None, st
     """The model's part of a manifest; `start` is what a new run starts from."""
     return {
         "init_checkpoint": start.identity if start else None,
-        "config": dataclasses.asdict(config),
+        "config": config.values(),
         "vocabulary": run_json.vocabulary_digest(vocab_file) if vocab_file else None,
     }

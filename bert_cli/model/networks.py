@@ -1,0 +1,70 @@
+"""The networks that differ from BERT in a few facts only, by the model_type of Hugging Face's
+config.json.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from bert_cli.base.head_types import CLASSIFIER, HEAD_TYPES, NEXT_SENTENCE
+
+
+@dataclasses.dataclass(frozen=True)
+class Network:
+    """What distinguishes a network from BERT, in what it computes and in Hugging Face's files.
+
+    title: its name in messages. pooler_activation: of the dense layer between the last layer's [CLS] and a head of texts.
+    class_prefix: of its classes in transformers. keys: of its config.json -> the field of
+    BertConfig; defaults: of fields that config.json leaves out; constants: fields that its
+    config.json has no key for. pooler_is_of_classifier: only classes with a classifier of texts
+    have the pooler. has_next_sentence: there are classes with that head.
+    """
+
+    title: str = "BERT"
+    class_prefix: str = "Bert"
+    pooler_activation: str = "tanh"
+    pooler_is_of_classifier: bool = False
+    has_next_sentence: bool = True
+    classifier_dropout: str = "classifier_dropout"  # the key of config.json
+    keys: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    constants: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def architecture(self, head_type: str) -> str:
+        """The class of transformers with this head; head_type: a key of HEAD_TYPES."""
+        return self.class_prefix + HEAD_TYPES[head_type].architecture.removeprefix("Bert")
+
+    def needs_pooler(self, head_type: str) -> bool:
+        """Whether that class has the pooler."""
+        kind = HEAD_TYPES[head_type]
+        return kind.needs_pooler and (CLASSIFIER in kind.heads or not self.pooler_is_of_classifier)
+
+    def has_class(self, head_type: str) -> bool:
+        """Whether transformers has a class with this head."""
+        return self.has_next_sentence or NEXT_SENTENCE not in HEAD_TYPES[head_type].heads
+
+
+BERT = "bert"
+NETWORKS = {
+    BERT: Network(defaults={"type_vocab_size": 2}),
+    # Sanh et al., 2019: a BERT without token types; its pooler is called pre_classifier.
+    "distilbert": Network(
+        title="DistilBERT",
+        class_prefix="DistilBert",
+        pooler_activation="relu",
+        pooler_is_of_classifier=True,
+        has_next_sentence=False,
+        classifier_dropout="seq_classif_dropout",
+        keys={
+            "dim": "hidden_size",
+            "n_layers": "num_hidden_layers",
+            "n_heads": "num_attention_heads",
+            "hidden_dim": "intermediate_size",
+            "activation": "hidden_act",
+            "dropout": "hidden_dropout_prob",
+            "attention_dropout": "attention_probs_dropout_prob",
+        },
+        defaults={"num_hidden_layers": 6},
+        constants={"type_vocab_size": 0, "layer_norm_eps": 1e-12},
+    ),
+}

@@ -1,0 +1,86 @@
+"""Names of weights in Hugging Face's folders, for each network, and Google's names of them."""
+
+from bert_cli.model.networks import BERT, NETWORKS
+from bert_cli.weights.names import WEIGHT_NAMES, of_any_layer
+
+# Scopes of Google's output_weights and output_bias; all other names differ by their punctuation
+# alone.
+_HEADS = {
+    "": "classifier",
+    "cls/predictions/": "cls.predictions",
+    "cls/seq_relationship/": "cls.seq_relationship",
+    "cls/squad/": "qa_outputs",
+}
+# By model_type: parts of the names of Hugging Face's BERT -> of another network, in the order in
+# which they are replaced.
+_PARTS = {
+    BERT: {},
+    "distilbert": {
+        "attention.self.query.": "attention.q_lin.",
+        "attention.self.key.": "attention.k_lin.",
+        "attention.self.value.": "attention.v_lin.",
+        "attention.output.dense.": "attention.out_lin.",
+        "attention.output.LayerNorm.": "sa_layer_norm.",
+        "intermediate.dense.": "ffn.lin1.",
+        "output.dense.": "ffn.lin2.",
+        "output.LayerNorm.": "output_layer_norm.",
+        "encoder.layer.": "transformer.layer.",
+        "bert.pooler.dense.": "pre_classifier.",
+        "cls.predictions.transform.dense.": "vocab_transform.",
+        "cls.predictions.transform.LayerNorm.": "vocab_layer_norm.",
+        "cls.predictions.bias": "vocab_projector.bias",
+    },
+}
+
+
+def _renamed(name: str, model_type: str) -> str:
+    """Hugging Face's name of a weight that Google calls `name`, with the leading "bert." or
+    "distilbert.".
+    """
+    renamed = _bert_name(name)
+    for part, replacement in _PARTS[model_type].items():
+        renamed = renamed.replace(part, replacement)
+    return f"{model_type}.{renamed.removeprefix('bert.')}" if renamed.startswith("bert.") else renamed
+
+
+def _bert_name(name: str) -> str:
+    scope, _, weight = name.rpartition("output_")
+    if scope in _HEADS and weight in ("weights", "bias"):
+        return f"{_HEADS[scope]}.{weight.replace('weights', 'weight')}"
+    renamed = name.replace("/", ".").replace("encoder.layer_", "encoder.layer.").removesuffix(".kernel")
+    renamed = renamed.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
+    return renamed if renamed.endswith((".bias", ".weight")) else f"{renamed}.weight"
+
+
+# Names of all networks, without the leading "bert." -> Google's.
+_GOOGLE_NAMES = {
+    _renamed(name, model_type).removeprefix(f"{model_type}."): name for model_type in NETWORKS for name in WEIGHT_NAMES
+}
+
+
+def google_name(name: str) -> tuple[str, bool] | None:
+    """Google's name for a weight and whether it is stored transposed; None for one that Google's
+    BERT does not have.
+
+    The tied `cls.predictions.decoder.*`, DistilBERT's `vocab_projector.weight` and the buffer
+    `embeddings.position_ids` are such.
+    """
+    # The first files kept TensorFlow's words for the weights of a LayerNorm.
+    bare = (
+        name.removeprefix("bert.")
+        .removeprefix("distilbert.")
+        .replace("LayerNorm.gamma", "LayerNorm.weight")
+        .replace("LayerNorm.beta", "LayerNorm.bias")
+    )
+    known = of_any_layer(bare, _GOOGLE_NAMES)
+    # PyTorch keeps a kernel as [out, in], Google as [in, out].
+    return (known, known.endswith("/kernel")) if known else None
+
+
+def hugging_face_name(name: str, model_type: str = BERT) -> tuple[str, bool] | None:
+    """The inverse of google_name, with the leading "bert." or "distilbert."; None for a name that no
+    such network of Hugging Face's has.
+    """
+    renamed = _renamed(name, model_type)
+    transposed = name.endswith("/kernel")
+    return (renamed, transposed) if google_name(renamed) == (name, transposed) else None
