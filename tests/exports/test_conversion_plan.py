@@ -13,7 +13,8 @@ HF, TF1, HUB = (Target(name, ".", "x") for name in ("hf", "tf1", "hub"))
 
 
 def kind_of(head, found, target, own=None):
-    return choose_head_type(head, found, types.SimpleNamespace(classifier_type=own), target)
+    config = types.SimpleNamespace(model_type="bert")
+    return choose_head_type(head, found, types.SimpleNamespace(classifier_type=own, config=config), target)
 
 
 def test_auto_is_the_kind_that_has_what_was_found():
