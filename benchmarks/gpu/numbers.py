@@ -1,4 +1,4 @@
-"""The numbers of this device beside the golden outputs of Google's code, and beside the NumPy oracle.
+"""The numbers of this device, compared with the golden outputs of Google's code and with the NumPy oracle.
 
     python -m benchmarks.gpu.numbers float32
 

@@ -38,7 +38,7 @@ def write_annotations(folder: str, file: TaggingFile, predictions: Sequence[TagP
     """Write the texts with the predicted spans in place of their own; returns the path.
 
     Offsets count what the offsets of the file count: characters, or UTF-16 code units. Other
-    members of a record are kept, without what is about the spans of an annotator.
+    members of a record are kept, without members that describe an annotator's spans.
     """
     found = [
         _entities(example_entities(example, prediction), file.is_utf16)

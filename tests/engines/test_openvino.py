@@ -1,4 +1,4 @@
-"""--engine=openvino: beside the NumPy oracle, and by the commands."""
+"""--engine=openvino: compared with the NumPy oracle, and by the commands."""
 
 import pathlib
 import subprocess
