@@ -1,4 +1,5 @@
-"""Show what the tool computes with: versions, devices, memory, free disk, packages that are missing, and the size of a model.
+"""Show what the tool computes with: versions, devices, memory, free disk, packages that are missing, size and network
+of a model.
 
 Without a path it is the built-in model; else any that the other commands take: an output_dir, a TF1 checkpoint, a Hugging
 Face folder, a .weights.h5 file, a module for tensorflow-hub. A bert_config.json is counted as an encoder without a head.
@@ -21,11 +22,15 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import byte_size
-from bert_cli.base.head_types import count_parameters, parameters_line
+from bert_cli.base.head_types import count_parameters, head_of, parameters_line
+from bert_cli.base.json_files import read_json_object
 from bert_cli.base.log import LOG, RESULT
+from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
 from bert_cli.base.version import __version__
 from bert_cli.flags.command import Command
-from bert_cli.model.config import encoder_shapes, read_config
+from bert_cli.model.config import MODULE_KEY, read_config
+from bert_cli.model.networks import BERT, NETWORKS
+from bert_cli.model.shapes import encoder_shapes
 from bert_cli.runs.loading.checkpoints import ready_checkpoint
 from bert_cli.runtime.memory import machine_memory
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
@@ -68,6 +73,7 @@ def run(settings: DoctorSettings) -> dict[str, Any]:
     strategy = make_strategy("auto", use_tpu=False)
     description = config_file
     if not config_file:
+        config_file = checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
         reader = open_checkpoint(checkpoint)
         description = reader.description
         shapes = {name: shape for name, shape in reader.shapes.items() if not is_of_training(name)}
@@ -85,9 +91,20 @@ def run(settings: DoctorSettings) -> dict[str, Any]:
         else f"not there: {', '.join(missing)}; pip install 'bert_cli[{','.join(missing)}]'",
         "model": f"{description}: {parameters_line(counts)}",
     }
+    network = _network(config_file) if config_file else None
+    if network:
+        heads = sorted({head for name in shapes if (head := head_of(name))})
+        found["network"] = f"{network}; heads: {', '.join(heads) or 'none'}"
     for name, text in found.items():
         LOG.log(RESULT, "%s: %s", name, text)
     return found | {"parameters": counts}
+
+
+def _network(config_file: str) -> str | None:
+    """What a config calls the network; None for one that is not read, and for a module."""
+    values = read_json_object(config_file)
+    network = NETWORKS.get(str(values.get("model_type", BERT)))
+    return network.title if network and MODULE_KEY not in values else None
 
 
 main = Command("bert-doctor", __doc__, DoctorSettings, run, check, interrupted="nothing was written")

@@ -10,12 +10,14 @@ MASKED_LM = "masked_lm"
 NEXT_SENTENCE = "next_sentence"
 CLASSIFIER = "classifier"
 SPANS = "spans"
+REPLACED_TOKENS = "replaced_tokens"  # of ELECTRA's discriminator
 # What the checkpoint names of the variables of each head begin with.
 HEADS = {
     MASKED_LM: "cls/predictions/",
     NEXT_SENTENCE: "cls/seq_relationship/",
     CLASSIFIER: "output_",
     SPANS: "cls/squad/",
+    REPLACED_TOKENS: "discriminator_predictions/",
 }
 POOLER = "bert/pooler/"
 ENCODER, PRETRAINING, TAGGER = "encoder", "pretraining", "tagger"
@@ -93,7 +95,7 @@ class HeadSpec:
 @dataclasses.dataclass(frozen=True)
 class HeadType:
     """A head type: the `heads` that belong to it, and the class of transformers that loads just
-    that.
+    that, by what its name has after the network's.
 
     needs_pooler: False where that class has none; its weights would be unexpected.
     """
@@ -104,14 +106,15 @@ class HeadType:
 
 
 HEAD_TYPES = {
-    ENCODER: HeadType((), "BertModel"),
-    PRETRAINING: HeadType((MASKED_LM, NEXT_SENTENCE), "BertForPreTraining"),
-    MASKED_LM: HeadType((MASKED_LM,), "BertForMaskedLM", needs_pooler=False),
-    NEXT_SENTENCE: HeadType((NEXT_SENTENCE,), "BertForNextSentencePrediction"),
-    CLASSIFIER: HeadType((CLASSIFIER,), "BertForSequenceClassification"),
-    CHOICE: HeadType((CLASSIFIER,), "BertForMultipleChoice"),
-    TAGGER: HeadType((CLASSIFIER,), "BertForTokenClassification", needs_pooler=False),
-    SPANS: HeadType((SPANS,), "BertForQuestionAnswering", needs_pooler=False),
+    ENCODER: HeadType((), "Model"),
+    PRETRAINING: HeadType((MASKED_LM, NEXT_SENTENCE), "ForPreTraining"),
+    MASKED_LM: HeadType((MASKED_LM,), "ForMaskedLM", needs_pooler=False),
+    NEXT_SENTENCE: HeadType((NEXT_SENTENCE,), "ForNextSentencePrediction"),
+    CLASSIFIER: HeadType((CLASSIFIER,), "ForSequenceClassification"),
+    CHOICE: HeadType((CLASSIFIER,), "ForMultipleChoice"),
+    TAGGER: HeadType((CLASSIFIER,), "ForTokenClassification", needs_pooler=False),
+    SPANS: HeadType((SPANS,), "ForQuestionAnswering", needs_pooler=False),
+    REPLACED_TOKENS: HeadType((REPLACED_TOKENS,), "ForPreTraining", needs_pooler=False),
 }
 
 
@@ -120,16 +123,16 @@ def head_of(name: str) -> str | None:
     return next((head for head, beginning in HEADS.items() if name.startswith(beginning)), None)
 
 
-def pretraining_shapes(hidden_size: int, vocab_size: int) -> dict[str, tuple[int, ...]]:
+def pretraining_shapes(hidden_size: int, embedding_width: int, vocab_size: int) -> dict[str, tuple[int, ...]]:
     """Shapes of the variables of the masked-LM and next-sentence heads, by their names in a
     checkpoint.
     """
     transform = f"{HEADS[MASKED_LM]}transform"
     return {
-        f"{transform}/dense/kernel": (hidden_size, hidden_size),
-        f"{transform}/dense/bias": (hidden_size,),
-        f"{transform}/LayerNorm/gamma": (hidden_size,),
-        f"{transform}/LayerNorm/beta": (hidden_size,),
+        f"{transform}/dense/kernel": (hidden_size, embedding_width),
+        f"{transform}/dense/bias": (embedding_width,),
+        f"{transform}/LayerNorm/gamma": (embedding_width,),
+        f"{transform}/LayerNorm/beta": (embedding_width,),
         f"{HEADS[MASKED_LM]}output_bias": (vocab_size,),
         f"{HEADS[NEXT_SENTENCE]}output_weights": (2, hidden_size),
         f"{HEADS[NEXT_SENTENCE]}output_bias": (2,),
@@ -137,7 +140,7 @@ def pretraining_shapes(hidden_size: int, vocab_size: int) -> dict[str, tuple[int
 
 
 # What the names of the parts begin with; what has none of these beginnings is of a head.
-_PARTS = {"embeddings": "bert/embeddings/", "layers": "bert/encoder/", "pooler": POOLER, "module": "hub/"}
+_PARTS = {"embeddings": "bert/embeddings", "layers": "bert/encoder/", "pooler": POOLER, "module": "hub/"}
 _OF_HEADS = "heads"
 
 

@@ -62,7 +62,8 @@ def choose_head_type(head: str, found: tuple[str, ...], model: ModelBundle, targ
         if target.format == "hf" and not network.has_class(head):
             raise InputError(f"--head={head}: Hugging Face's {network.title} has no class with this head")
         return head
-    if target.format == "hf" and not network.has_next_sentence:
+    # bert-pretrain trains that head in any network.
+    if target.format == "hf" and NEXT_SENTENCE in network.lacks:
         found = tuple(name for name in found if name != NEXT_SENTENCE)
     # A classifier, a tagger and a choice of endings have the same variables; only the files next to
     # them say which one it is.

@@ -5,9 +5,9 @@ from collections.abc import Collection
 import keras
 import tensorflow as tf
 
-from bert_cli.base.head_types import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS
+from bert_cli.base.head_types import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, REPLACED_TOKENS, SPANS
 from bert_cli.heads.classification import ClassifierHead
-from bert_cli.heads.pretraining import MaskedLmHead, NextSentenceHead
+from bert_cli.heads.pretraining import MaskedLmHead, NextSentenceHead, ReplacedTokensHead
 from bert_cli.heads.squad import SpanHead
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
@@ -18,7 +18,7 @@ class BertWithHeads(keras.Model):
     """Encoder and heads: a dict of int32 [B, S] -> a dict of float32 outputs.
 
     `sequence_output` [B, S, H], `pooled_output` [B, H], and of the heads that are there
-    `masked_lm_logits` [B, S, V], `next_sentence_logits` [B, 2], `span_logits` [2, B, S],
+    `masked_lm_logits` [B, S, V], `next_sentence_logits` [B, 2], `replaced_tokens_logits` [B, S], `span_logits` [2, B, S],
     `classifier_logits` [B, n], or [B, S, n] where the classifier is one of tokens. Attributes are
     called as in the models of one task, so that Keras files fit those too.
 
@@ -42,6 +42,8 @@ class BertWithHeads(keras.Model):
             self.masked_lm = MaskedLmHead(config, 0)
         if NEXT_SENTENCE in heads:
             self.next_sentence = NextSentenceHead(config, 0)
+        if REPLACED_TOKENS in heads:
+            self.replaced_tokens = ReplacedTokensHead(config, 0)
         if CLASSIFIER in heads:
             self.head = ClassifierHead(classifier_shape[1], classifier_shape[0], 0)
         # Keras files name weights by attribute, so a single head is called `head` as in the models
@@ -63,6 +65,9 @@ class BertWithHeads(keras.Model):
             outputs["masked_lm_logits"] = tf.reshape(logits, [batch, length, -1])
         if NEXT_SENTENCE in self.head_names:
             outputs["next_sentence_logits"] = self.next_sentence(pooled)
+        if REPLACED_TOKENS in self.head_names:
+            logits = self.replaced_tokens(tf.reshape(sequence, [batch * length, -1]))
+            outputs["replaced_tokens_logits"] = tf.reshape(logits, [batch, length])
         if SPANS in self.head_names:
             head = self.span_head if CLASSIFIER in self.head_names else self.head
             outputs["span_logits"] = tf.stack(head(sequence))

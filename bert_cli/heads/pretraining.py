@@ -2,14 +2,17 @@
 
 from typing import Unpack
 
+import keras
 import tensorflow as tf
 
 from bert_cli.base import spec
+from bert_cli.base.head_types import HEADS, REPLACED_TOKENS
 from bert_cli.heads.losses import cross_entropy, softmax_losses
 from bert_cli.heads.model import NetworkOptions, OutputLayer, TaskModel, mean_weights
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layers import Dense, LayerNorm, Scoped
+from bert_cli.tf_internals.keras_layers import mark_built
 
 
 class MaskedLmHead(Scoped):
@@ -21,23 +24,42 @@ class MaskedLmHead(Scoped):
 
     def __init__(self, config: BertConfig, seed: int):
         super().__init__("cls/predictions")
-        hidden = config.hidden_size
-        self.activation = config.activation
-        self.transform = Dense("cls/predictions/transform/dense", hidden, hidden, config.initializer_range, seed)
-        self.norm = LayerNorm("cls/predictions/transform/LayerNorm", hidden, config.layer_norm_eps)
+        hidden, width = config.hidden_size, config.embedding_width
+        self.activation = config.masked_lm_activation
+        self.transform = Dense("cls/predictions/transform/dense", hidden, width, config.initializer_range, seed)
+        self.norm = LayerNorm("cls/predictions/transform/LayerNorm", width, config.layer_norm_eps)
         self.output_bias = self.add_scoped("output_bias", (config.vocab_size,), "zeros")
 
     def transformed(self, rows, training=False):
-        """The vectors that are compared with the word embeddings: [M, H] -> [M, H], both in the
+        """The vectors that are compared with the word embeddings: [M, H] -> [M, E], both in the
         compute dtype.
         """
         return self.norm(ops.activate(self.transform(rows), self.activation, training))
 
     def call(self, rows, word_embeddings, training=False):
-        """rows: [M, H] in the compute dtype, word_embeddings: float32 [V, H] -> float32 [M, V]."""
+        """rows: [M, H] in the compute dtype, word_embeddings: float32 [V, E] -> float32 [M, V]."""
         x = self.transformed(rows, training)
         logits = tf.matmul(x, tf.cast(word_embeddings, x.dtype), transpose_b=True)
         return tf.nn.bias_add(tf.cast(logits, tf.float32), self.output_bias.value)
+
+
+class ReplacedTokensHead(keras.layers.Layer):
+    """A logit for each token, high where it was replaced: ELECTRA's discriminator; dense, activation, dense.
+
+    Variables: discriminator_predictions/dense/…, discriminator_predictions/dense_1/….
+    """
+
+    def __init__(self, config: BertConfig, seed: int):
+        super().__init__(name="discriminator_predictions", autocast=False)
+        mark_built(self)
+        hidden, scope = config.hidden_size, HEADS[REPLACED_TOKENS]
+        self.activation = config.activation
+        self.dense = Dense(f"{scope}dense", hidden, hidden, config.initializer_range, seed)
+        self.output_layer = Dense(f"{scope}dense_1", hidden, 1, config.initializer_range, seed)
+
+    def call(self, rows):
+        """rows: float32 [M, H] -> float32 [M]."""
+        return self.output_layer(ops.activate(self.dense(rows), self.activation, training=False))[:, 0]
 
 
 class NextSentenceHead(OutputLayer):

@@ -38,6 +38,7 @@ class BertConfig:
     `gelu` says how `hidden_act="gelu"` is computed: "tanh" is the approximation of the original
     since 2019-02, "erf" the exact form of Hugging Face (and of the original before that).
     `model_type`: a key of NETWORKS. `type_vocab_size` is 0 where there are no token types.
+    `embedding_size`: of an ELECTRA, the width of its embeddings; 0 for hidden_size.
     """
 
     vocab_size: int
@@ -54,6 +55,7 @@ class BertConfig:
     layer_norm_eps: float = 1e-12
     gelu: str = "tanh"
     model_type: str = BERT
+    embedding_size: int = 0
 
     def __post_init__(self):
         if self.hidden_size % self.num_attention_heads:
@@ -75,45 +77,39 @@ class BertConfig:
         """One of the names of `activation`."""
         return NETWORKS[self.model_type].pooler_activation
 
+    @property
+    def masked_lm_activation(self) -> str:
+        """Of the masked-LM head; one of the names of `activation`."""
+        return NETWORKS[self.model_type].masked_lm_activation or self.activation
+
+    @property
+    def embedding_width(self) -> int:
+        """Of the tables of embeddings, E."""
+        return self.embedding_size or self.hidden_size
+
+    @property
+    def attention_output_dropout_prob(self) -> float:
+        """The rate of dropout of what attention adds."""
+        return self.hidden_dropout_prob if NETWORKS[self.model_type].drops_attention_output else 0.0
+
     def values(self) -> dict[str, Any]:
         """The fields by name, as files keep them: `model_type` only of another network than BERT."""
         # A file of a BERT, and a checksum of it, is as it was before there was the field.
         values = dataclasses.asdict(self)
         if self.model_type == BERT:
             del values["model_type"]
+        if not self.embedding_size:
+            del values["embedding_size"]
         return values
-
-
-def encoder_shapes(config: BertConfig) -> dict[str, tuple[int, ...]]:
-    """Google's name -> shape of each variable of an encoder."""
-    hidden, wide = config.hidden_size, config.intermediate_size
-    shapes: dict[str, tuple[int, ...]] = {
-        "bert/embeddings/word_embeddings": (config.vocab_size, hidden),
-        "bert/embeddings/token_type_embeddings": (config.type_vocab_size, hidden),
-        "bert/embeddings/position_embeddings": (config.max_position_embeddings, hidden),
-    }
-    if not config.type_vocab_size:
-        del shapes["bert/embeddings/token_type_embeddings"]
-    dense = {"bert/pooler/dense": (hidden, hidden)}
-    norms = ["bert/embeddings/LayerNorm"]
-    for number in range(config.num_hidden_layers):
-        scope = f"bert/encoder/layer_{number}"
-        dense |= {f"{scope}/attention/self/{part}": (hidden, hidden) for part in ("query", "key", "value")}
-        dense |= {f"{scope}/attention/output/dense": (hidden, hidden)}
-        dense |= {f"{scope}/intermediate/dense": (hidden, wide), f"{scope}/output/dense": (wide, hidden)}
-        norms += [f"{scope}/attention/output/LayerNorm", f"{scope}/output/LayerNorm"]
-    for scope, shape in dense.items():
-        shapes |= {f"{scope}/kernel": shape, f"{scope}/bias": shape[1:]}
-    return shapes | {f"{scope}/{name}": (hidden,) for scope in norms for name in ("gamma", "beta")}
 
 
 def _check_memory(config: BertConfig) -> None:
     """InputError where the weights alone would need more memory than this machine has free."""
-    hidden = config.hidden_size
+    hidden, width = config.hidden_size, config.embedding_width
     numbers = {
-        "vocab_size": config.vocab_size * hidden,
-        "max_position_embeddings": config.max_position_embeddings * hidden,
-        "type_vocab_size": config.type_vocab_size * hidden,
+        "vocab_size": config.vocab_size * width,
+        "max_position_embeddings": config.max_position_embeddings * width,
+        "type_vocab_size": config.type_vocab_size * width,
         "hidden_size": 4 * hidden * hidden,
         "intermediate_size": 2 * hidden * config.intermediate_size,
     }
@@ -157,7 +153,6 @@ class ModuleConfig:
 # What to take instead of a network that is none of BERT's.
 _ANY_BERT = "take a BERT, such as bert-base-uncased"
 _INSTEAD = {
-    "electra": "take a small BERT instead, such as google/bert_uncased_L-8_H-512_A-8",
     "xlm-roberta": "take the BERT of 104 languages instead, bert-base-multilingual-cased",
     "roberta": "take bert-base-cased instead, or bert-large-cased",
 }
@@ -171,10 +166,11 @@ _SIZES = (
     "intermediate_size",
     "max_position_embeddings",
     "type_vocab_size",
+    "embedding_size",
 )
 _LARGEST = 2**31 - 1  # of a dimension
 _NEEDED = "a bert_config.json is needed"
-_MODULE = "hub_module"  # the key by which a ModuleConfig's file is recognised
+MODULE_KEY = "hub_module"  # the key by which a ModuleConfig's file is recognised
 _RATES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range", "layer_norm_eps")
 
 
@@ -188,28 +184,28 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
     nothing. Raises InputError naming file and key.
     """
     values = read_json_object(path, needed=_NEEDED)
-    if _MODULE in values:
+    if MODULE_KEY in values:
         raise InputError(
-            f"{path}: this model's encoder is the module {values[_MODULE]}, which is not a BERT; one is needed here"
+            f"{path}: this model's encoder is the module {values[MODULE_KEY]}, which is not a BERT; one is needed here"
         )
     if vocab_size is not None:
         values = {"vocab_size": vocab_size} | values
     hugging_face = os.path.basename(path) == HUGGING_FACE_CONFIG or any(key in values for key in _HUGGING_FACE_KEYS)
+    network = NETWORKS[BERT]
     # Other networks have other sizes, so this error comes first.
     if hugging_face:
         _check_network(path, values)
         network = NETWORKS[values.get("model_type", BERT)]
-        fields = {network.keys.get(key, key): value for key, value in values.items()}
-        values = {key: value for key, value in {**network.defaults, **fields}.items() if key not in network.constants}
+        values = {**network.defaults, **{network.keys.get(key, key): value for key, value in values.items()}}
+    values = {key: value for key, value in values.items() if key not in network.constants}
     _check_values(path, values)
     known = {field.name for field in dataclasses.fields(BertConfig)}
     chosen = {key: value for key, value in values.items() if key in known}
     # An empty name, or null, is no activation at all, as in the original.
     chosen["hidden_act"] = chosen.get("hidden_act", "gelu") or "linear"
+    chosen |= network.constants
     # The same word means two formulas: Google's "gelu" is the tanh approximation, Hugging Face's
     # the exact form.
-    if hugging_face:
-        chosen |= network.constants
     home = "erf" if hugging_face else "tanh"
     chosen["gelu"] = chosen.get("gelu", home) if gelu == "auto" else gelu
     try:
@@ -223,12 +219,12 @@ def read_module_config(path: str) -> ModuleConfig | None:
     for another model's.
     """
     values = read_json_object(path, needed=_NEEDED)
-    if _MODULE not in values:
+    if MODULE_KEY not in values:
         return None
     if set(values) != {field.name for field in dataclasses.fields(ModuleConfig)}:
         raise InputError(f"{path}: is damaged: it has the keys {', '.join(sorted(values))}")
-    if not isinstance(values[_MODULE], str):
-        raise InputError(f"{path}: {_MODULE} must be a text, found {values[_MODULE]!r}")
+    if not isinstance(values[MODULE_KEY], str):
+        raise InputError(f"{path}: {MODULE_KEY} must be a text, found {values[MODULE_KEY]!r}")
     _check_sizes(path, values)
     return ModuleConfig(**values)
 

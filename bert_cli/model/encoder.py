@@ -12,6 +12,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.frozen_inference import FrozenLayer
 from bert_cli.model.layers import Dense, Embeddings, TransformerLayer, named_weights
 from bert_cli.model.layout import Layout, dense_layout, first_rows, packed_layout, spread
+from bert_cli.model.shapes import PROJECTION
 from bert_cli.tf_internals import onednn
 from bert_cli.tf_internals.keras_layers import mark_built
 
@@ -78,6 +79,10 @@ class BertEncoder(keras.Model):
         self.config = config
         self.product_dtype = tf.as_dtype(compute_dtype)
         self.embeddings = Embeddings(config, seed)
+        self.projection = None
+        if config.embedding_width != config.hidden_size:
+            sizes = config.embedding_width, config.hidden_size
+            self.projection = Dense(PROJECTION, *sizes, config.initializer_range, seed)
         self.transformer_layers = [TransformerLayer(i, config, seed) for i in range(config.num_hidden_layers)]
         self._shared_trace = _shared_trace(config)
         self._frozen: list[FrozenLayer] = []
@@ -101,10 +106,12 @@ class BertEncoder(keras.Model):
         else:
             layout = dense_layout(mask)
         seeds = self._dropout_seeds(training, seed)
-        x = self.embeddings(  # float32 [T, H]
+        x = self.embeddings(  # float32 [T, E]
             inputs["input_word_ids"], inputs["input_type_ids"], layout=layout, seed=seeds[0]
         )
         x = tf.cast(x, self.product_dtype)
+        if self.projection is not None:
+            x = self.projection(x, training=training)  # [T, H]
         states: list[tf.Tensor] = [x]
         attention: list[tf.Tensor] = []
         last = len(self.transformer_layers) - 1

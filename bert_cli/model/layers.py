@@ -2,9 +2,9 @@
 checkpoints.
 
 Letters in shapes: B batch, S sequence, T computed tokens (see layout.py), R rows a layer is asked
-for (T, or B for the first tokens alone), H hidden, I intermediate, N heads, D head width, V
-vocabulary, P positions, K token types. Weights are float32; products run in the compute dtype of
-the encoder.
+for (T, or B for the first tokens alone), H hidden, E width of the embeddings (of an ELECTRA; else H),
+I intermediate, N heads, D head width, V vocabulary, P positions, K token types. Weights are float32;
+products run in the compute dtype of the encoder.
 """
 
 import zlib
@@ -102,19 +102,19 @@ class LayerNorm(Scoped):
 
 class Embeddings(Scoped):
     """Word + token type (where there are such) + position embeddings, normalised, for the computed tokens: -> float32 [T,
-    H].
+    E].
     """
 
     def __init__(self, config: BertConfig, seed: int):
         super().__init__("bert/embeddings")
-        hidden, stddev = config.hidden_size, config.initializer_range
+        width, stddev = config.embedding_width, config.initializer_range
         self.type_count = config.type_vocab_size
         self.rate = config.hidden_dropout_prob
-        self.words = self.add_normal("word_embeddings", (config.vocab_size, hidden), stddev, seed)
+        self.words = self.add_normal("word_embeddings", (config.vocab_size, width), stddev, seed)
         if self.type_count:
-            self.types = self.add_normal("token_type_embeddings", (self.type_count, hidden), stddev, seed)
-        self.positions = self.add_normal("position_embeddings", (config.max_position_embeddings, hidden), stddev, seed)
-        self.norm = LayerNorm("bert/embeddings/LayerNorm", hidden, config.layer_norm_eps)
+            self.types = self.add_normal("token_type_embeddings", (self.type_count, width), stddev, seed)
+        self.positions = self.add_normal("position_embeddings", (config.max_position_embeddings, width), stddev, seed)
+        self.norm = LayerNorm("bert/embeddings/LayerNorm", width, config.layer_norm_eps)
         self.training_table = None  # replaces `words` while training on part of the vocabulary
 
     def call(
@@ -122,11 +122,11 @@ class Embeddings(Scoped):
     ) -> tf.Tensor:
         table = self.words.value if self.training_table is None else self.training_table
         # Not from the variable itself: after a gather from it, TensorFlow copies the table wherever it is read or assigned.
-        x = tf.gather(tf.convert_to_tensor(table), collect(word_ids, layout))  # [T, H]
+        x = tf.gather(tf.convert_to_tensor(table), collect(word_ids, layout))  # [T, E]
         if self.type_count:
             # A product with one-hot rows, as in the original: a type out of range adds nothing.
             x += tf.matmul(tf.one_hot(collect(type_ids, layout), self.type_count), self.types.value)
-        positions = tf.convert_to_tensor(self.positions.value)[: layout.length]  # [S, H]
+        positions = tf.convert_to_tensor(self.positions.value)[: layout.length]  # [S, E]
         if layout.slots is None:
             x = tf.reshape(x, [layout.batch, layout.length, x.shape[-1]]) + positions
             x = tf.reshape(x, [layout.batch * layout.length, x.shape[-1]])
@@ -196,6 +196,7 @@ class TransformerLayer(keras.layers.Layer):
         stddev = config.initializer_range
         self.activation = config.activation
         self.rate = config.hidden_dropout_prob
+        self.attention_rate = config.attention_output_dropout_prob
         self.attention = SelfAttention(f"{scope}/attention/self", config, seed)
         self.attention_output = Dense(f"{scope}/attention/output/dense", hidden, hidden, stddev, seed)
         self.attention_norm = LayerNorm(f"{scope}/attention/output/LayerNorm", hidden, config.layer_norm_eps)
@@ -214,7 +215,7 @@ class TransformerLayer(keras.layers.Layer):
         residual = tf.gather(x, first_rows(layout)) if first_only else x
         row = None if first_only else first_token(seeds[1], layout)
         training = seeds[1] is not None
-        attended = ops.dropout(self.attention_output(context, training=training), self.rate, seeds[1], row)
+        attended = ops.dropout(self.attention_output(context, training=training), self.attention_rate, seeds[1], row)
         # The sum is normalized, not what enters the layer as in later models: so the original was
         # trained.
         x = self.attention_norm(residual + attended)  # [R, H]

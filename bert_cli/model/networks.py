@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from bert_cli.base.head_types import CLASSIFIER, HEAD_TYPES, NEXT_SENTENCE
+from bert_cli.base.head_types import CLASSIFIER, HEAD_TYPES, NEXT_SENTENCE, REPLACED_TOKENS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -14,25 +14,29 @@ class Network:
     """What distinguishes a network from BERT, in what it computes and in Hugging Face's files.
 
     title: its name in messages. pooler_activation: of the dense layer between the last layer's [CLS] and a head of texts.
-    class_prefix: of its classes in transformers. keys: of its config.json -> the field of
+    masked_lm_activation: None for the config's own. drops_attention_output: training has dropout after the dense layer of
+    attention. class_prefix: of its classes in transformers. keys: of its config.json -> the field of
     BertConfig; defaults: of fields that config.json leaves out; constants: fields that its
-    config.json has no key for. pooler_is_of_classifier: only classes with a classifier of texts
-    have the pooler. has_next_sentence: there are classes with that head.
+    config.json has no key for; stated: keys that config.json has besides. pooler_is_of_classifier: only classes with a
+    classifier of texts have the pooler. lacks: heads that no class has.
     """
 
     title: str = "BERT"
     class_prefix: str = "Bert"
     pooler_activation: str = "tanh"
+    masked_lm_activation: str | None = None
+    drops_attention_output: bool = True
     pooler_is_of_classifier: bool = False
-    has_next_sentence: bool = True
+    lacks: tuple[str, ...] = (REPLACED_TOKENS,)
     classifier_dropout: str = "classifier_dropout"  # the key of config.json
     keys: Mapping[str, str] = dataclasses.field(default_factory=dict)
     defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     constants: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    stated: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def architecture(self, head_type: str) -> str:
         """The class of transformers with this head; head_type: a key of HEAD_TYPES."""
-        return self.class_prefix + HEAD_TYPES[head_type].architecture.removeprefix("Bert")
+        return self.class_prefix + HEAD_TYPES[head_type].architecture
 
     def needs_pooler(self, head_type: str) -> bool:
         """Whether that class has the pooler."""
@@ -41,19 +45,24 @@ class Network:
 
     def has_class(self, head_type: str) -> bool:
         """Whether transformers has a class with this head."""
-        return self.has_next_sentence or NEXT_SENTENCE not in HEAD_TYPES[head_type].heads
+        return not set(self.lacks) & set(HEAD_TYPES[head_type].heads)
 
 
 BERT = "bert"
 NETWORKS = {
-    BERT: Network(defaults={"type_vocab_size": 2}),
+    BERT: Network(
+        defaults={"type_vocab_size": 2},
+        constants={"embedding_size": 0},
+        stated={"position_embedding_type": "absolute"},
+    ),
     # Sanh et al., 2019: a BERT without token types; its pooler is called pre_classifier.
     "distilbert": Network(
         title="DistilBERT",
         class_prefix="DistilBert",
         pooler_activation="relu",
+        drops_attention_output=False,
         pooler_is_of_classifier=True,
-        has_next_sentence=False,
+        lacks=(NEXT_SENTENCE, REPLACED_TOKENS),
         classifier_dropout="seq_classif_dropout",
         keys={
             "dim": "hidden_size",
@@ -65,6 +74,30 @@ NETWORKS = {
             "attention_dropout": "attention_probs_dropout_prob",
         },
         defaults={"num_hidden_layers": 6},
-        constants={"type_vocab_size": 0, "layer_norm_eps": 1e-12},
+        constants={"type_vocab_size": 0, "layer_norm_eps": 1e-12, "embedding_size": 0},
     ),
+    # Clark et al., 2020: a BERT with narrower embeddings; its pooler is the dense layer of the classification head.
+    "electra": Network(
+        title="ELECTRA",
+        class_prefix="Electra",
+        pooler_activation="gelu_erf",
+        masked_lm_activation="gelu_erf",
+        pooler_is_of_classifier=True,
+        lacks=(NEXT_SENTENCE,),
+        defaults={
+            "embedding_size": 128,
+            "hidden_size": 256,
+            "num_attention_heads": 4,
+            "intermediate_size": 1024,
+            "type_vocab_size": 2,
+        },
+    ),
+}
+
+# The classes of transformers -> keys of HEAD_TYPES.
+HEAD_TYPES_OF_CLASSES = {
+    network.architecture(head_type): head_type
+    for network in NETWORKS.values()
+    for head_type in HEAD_TYPES
+    if network.has_class(head_type)
 }

@@ -9,6 +9,7 @@ from onnx import TensorProto
 from bert_cli.base.head_types import FIRST, MEAN, POOLED, HeadSpec, TextInput, state_place
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import MASKED_SCORE, BertConfig
+from bert_cli.model.shapes import PROJECTION
 from bert_cli.onnx.graph import Graph, activate
 
 
@@ -39,7 +40,7 @@ class Bert:
         return self.graph.add("LayerNormalization", x, gamma, beta, axis=-1, epsilon=self.config.layer_norm_eps)
 
     def embedded(self) -> str:
-        """The sum of the embeddings, [B, S, H]; see also models.embed."""
+        """The sum of the embeddings, [B, S, E]; see also models.embed."""
         graph = self.graph
         scope = "bert/embeddings"
         total = self.word_embeddings()
@@ -48,16 +49,22 @@ class Bert:
             total = graph.add("Add", total, types)
         length = graph.add("Shape", INPUTS[0], start=1, end=2)
         positions = self.weight(f"{scope}/position_embeddings")
-        positions = graph.add("Slice", positions, graph.numbers(0), length, graph.numbers(0))  # [S, H]
+        positions = graph.add("Slice", positions, graph.numbers(0), length, graph.numbers(0))  # [S, E]
         return graph.add("Add", total, positions)
 
     def word_embeddings(self) -> str:
-        """[B, S, H]."""
+        """[B, S, E]."""
         return self.graph.add("Gather", self.weight("bert/embeddings/word_embeddings"), INPUTS[0])
 
     def embeddings(self) -> str:
         """[B, S, H]."""
-        return self.norm(self.embedded(), "bert/embeddings/LayerNorm")
+        x = self.norm(self.embedded(), "bert/embeddings/LayerNorm")
+        return self.dense(x, PROJECTION) if self.projects else x
+
+    @property
+    def projects(self) -> bool:
+        """Whether embeddings and layers are of different widths."""
+        return self.config.embedding_width != self.config.hidden_size
 
     def key_bias(self) -> str:
         """[B, 1, 1, S]: 0 for a real key, -10000 for a padded one."""
@@ -153,7 +160,7 @@ class Bert:
         graph = self.graph
         scope = "cls/predictions"
         rows = self.dense(graph.add("GatherND", x, places), f"{scope}/transform/dense")
-        rows = self.norm(activate(graph, rows, self.config.activation), f"{scope}/transform/LayerNorm")
+        rows = self.norm(activate(graph, rows, self.config.masked_lm_activation), f"{scope}/transform/LayerNorm")
         # Tied to the word embeddings, which are not copied for a transposed constant.
         words = self.weight("bert/embeddings/word_embeddings")
         return graph.add("Gemm", rows, words, self.weight(f"{scope}/output_bias"), transB=1)

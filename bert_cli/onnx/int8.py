@@ -18,13 +18,14 @@ the worst hundredth here, 0.99923 and 0.99875 there; on the 1,000 dev examples o
 classifier, probabilities move by 0.0033 on average here and by 0.0053 there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from onnx import TensorProto
 
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
+from bert_cli.model.shapes import PROJECTION
 from bert_cli.onnx.bert import Bert
 from bert_cli.onnx.graph import Graph, activate
 from bert_cli.onnx.models import UnpaddedBert, embedded_runner
@@ -57,20 +58,22 @@ def quantized_columns(kernel: np.ndarray, levels: int) -> tuple[np.ndarray, np.n
 
 
 def channel_ranges(tensors: Mapping[str, np.ndarray], config: BertConfig) -> dict[str, np.ndarray]:
-    """The largest magnitude of each channel, float32 [H], of what each LayerNorm gives for random
-    tokens, by its scope.
+    """The largest magnitude of each channel, float32 [H], of what each LayerNorm, and the projection of the
+    embeddings, gives for random tokens, by its scope.
     """
     bert = UnpaddedBert(Graph(), tensors, config)
     bert.states()
     graph = bert.graph
-    norms = {node.input[1].removesuffix("/gamma"): node.output[0] for node in graph.nodes if "Norm" in node.op_type}
-    for scope, output in norms.items():
+    places = {node.input[1].removesuffix("/gamma"): node.output[0] for node in graph.nodes if "Norm" in node.op_type}
+    if bert.projects:
+        places[PROJECTION] = next(node.output[0] for node in graph.nodes if f"{PROJECTION}/bias" in node.input)
+    for scope, output in places.items():
         graph.add("ReduceMax", graph.add("Abs", output), graph.numbers(0, 1), name=f"{scope}:range", keepdims=0)
     size = (_CALIBRATION[0], min(_CALIBRATION[1], config.max_position_embeddings))
     ids = np.random.default_rng(0).integers(0, config.vocab_size, size).astype(np.int32)
     batch = dict(zip(INPUTS, (ids, np.ones_like(ids), np.zeros_like(ids)), strict=True))
-    found = embedded_runner(bert, {f"{scope}:range": [config.hidden_size] for scope in norms})(batch)
-    return {scope: found[f"{scope}:range"] for scope in norms}
+    found = embedded_runner(bert, {f"{scope}:range": ["channels"] for scope in places})(batch)
+    return {scope: found[f"{scope}:range"] for scope in places}
 
 
 class Int8Products(Bert):
@@ -101,17 +104,36 @@ class Int8Products(Bert):
         """(what goes into a product, the kernel of this product, what float32 would give) of a
         LayerNorm and a `kernel`.
         """
-        graph = self.graph
+        factors = self.factors(scope, kernel)
+        smooth = self.normalized(x, *self.divided(scope, ("gamma", "beta"), factors))
+        return smooth, kernel * factors[:, np.newaxis], self.multiplied(smooth, scope, factors)
+
+    def smooth_embeddings(self, kernel: np.ndarray) -> tuple[str, np.ndarray, str]:
+        """As smooth_norm, of the embeddings."""
+        norm = "bert/embeddings/LayerNorm"
+        if not self.projects:
+            return self.smooth_norm(self.embedded(), norm, kernel)
+        # In float32: E·H weights, where each layer has 12·H·H.
+        factors = self.factors(PROJECTION, kernel)
+        dense, bias = self.divided(PROJECTION, ("kernel", "bias"), factors)
+        smooth = self.graph.add("Add", self.graph.add("MatMul", self.norm(self.embedded(), norm), dense), bias)
+        return smooth, kernel * factors[:, np.newaxis], self.multiplied(smooth, PROJECTION, factors)
+
+    def factors(self, scope: str, kernel: np.ndarray) -> np.ndarray:
+        """What the channels that go into a product are divided by, float32 [m]; scope: of what gives them."""
         weights = np.maximum(np.abs(kernel).max(axis=1), _LEAST_RANGE)
         factors = np.maximum(self.ranges[scope], _LEAST_RANGE) ** _MIGRATION / weights ** (1 - _MIGRATION)
-        factors = factors.astype(np.float32)
-        gamma, beta = (
-            graph.constant(f"{scope}/{name}:smooth", self.tensors[f"{scope}/{name}"] / factors)
-            for name in ("gamma", "beta")
-        )
-        smooth = self.normalized(x, gamma, beta)
-        x = graph.add("Mul", smooth, graph.constant(f"{scope}:factors", factors))
-        return smooth, kernel * factors[:, np.newaxis], x
+        return factors.astype(np.float32)
+
+    def divided(self, scope: str, names: Sequence[str], factors: np.ndarray) -> list[str]:
+        """Weights of a scope with their channels divided."""
+        return [
+            self.graph.constant(f"{scope}/{name}:smooth", self.tensors[f"{scope}/{name}"] / factors) for name in names
+        ]
+
+    def multiplied(self, smooth: str, scope: str, factors: np.ndarray) -> str:
+        """What float32 would give."""
+        return self.graph.add("Mul", smooth, self.graph.constant(f"{scope}:factors", factors))
 
     def peaked_product(self, x: str, scope: str) -> str:
         """A dense layer; its rows are divided by their largest values for the product."""
@@ -131,7 +153,7 @@ class Int8Products(Bert):
         add = self.graph.add
         key_bias = self.key_bias()
         last = self.config.num_hidden_layers - 1
-        smooth, kernel, x = self.smooth_norm(self.embedded(), "bert/embeddings/LayerNorm", self.projection(0, "kernel"))
+        smooth, kernel, x = self.smooth_embeddings(self.projection(0, "kernel"))
         states = [x]
         for number in range(last + 1):
             scope = f"bert/encoder/layer_{number}"

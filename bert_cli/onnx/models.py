@@ -83,7 +83,7 @@ _LARGE = 1024  # bytes; larger constants are not copied into a model
 
 
 class UnpaddedBert(Bert):
-    """A Bert of real tokens, with a graph that begins at the input `embedded`, float32 [B, S, H];
+    """A Bert of real tokens, with a graph that begins at the input `embedded`, float32 [B, S, E];
     in float32.
     """
 
@@ -134,7 +134,7 @@ class AttentionBert(UnpaddedBert):
 
 def embed(tensors: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) -> np.ndarray:
     """What Bert.embedded gives for a batch, without a graph that would keep the tables: float32 [B,
-    S, H].
+    S, E].
     """
     words, _, types = (batch[name] for name in INPUTS)
     scope = "bert/embeddings"
@@ -160,7 +160,7 @@ def embedded_runner(
     """
     # The model would else be copied into protobuf, where a message ends at 2 GB.
     external = {name: value for name, value in bert.graph.constants.items() if value.nbytes >= _LARGE}
-    fed = {_EMBEDDED: ("batch", "length", bert.config.hidden_size)}
+    fed = {_EMBEDDED: ("batch", "length", bert.config.embedding_width)}
     masks = (INPUTS[1],) if bert.is_padded else ()
     model = assemble(bert.graph, masks, outputs, fed, external, indices)
     run = make(model.SerializeToString(), external)

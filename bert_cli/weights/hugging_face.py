@@ -2,7 +2,6 @@
 text/tokenizer_json.py.
 """
 
-import dataclasses
 import os
 
 import ml_dtypes
@@ -16,7 +15,7 @@ from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import SAFETENSORS
 from bert_cli.model.config import BertConfig
-from bert_cli.model.networks import BERT, NETWORKS
+from bert_cli.model.networks import BERT, HEAD_TYPES_OF_CLASSES, NETWORKS
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import PROBLEM_TYPES
@@ -28,6 +27,7 @@ _TIED = {
     "cls.predictions.decoder.weight": "bert/embeddings/word_embeddings",
     "cls.predictions.decoder.bias": "cls/predictions/output_bias",
     "vocab_projector.weight": "bert/embeddings/word_embeddings",
+    "generator_lm_head.weight": "bert/embeddings/word_embeddings",
 }
 
 
@@ -90,7 +90,7 @@ def write_safetensors(
     """
     renamed = {}
     for name, values in tensors.items():
-        found = hugging_face_name(name, model_type)
+        found = hugging_face_name(name, model_type, kind)
         if found is None:
             raise InputError(f"{name}: Hugging Face's {NETWORKS[model_type].title} has no such weight")
         stored = found[0].removeprefix(f"{model_type}.") if kind == ENCODER else found[0]
@@ -122,12 +122,13 @@ def hugging_face_config(
     form and "gelu_new" the tanh form, whatever they are called in `config`.
     """
     network = NETWORKS[config.model_type]
-    values = dataclasses.asdict(config) | {
+    values = config.values() | {
         "architectures": [network.architecture(kind)],
         "hidden_act": _ACTIVATIONS.get(config.activation, config.activation),
+        "model_type": config.model_type,
         "pad_token_id": pad_token_id,
-        "position_embedding_type": "absolute",
         "torch_dtype": dtype,
+        **network.stated,
     }
     del values["gelu"]  # our own key: hidden_act says it
     if CLASSIFIER in HEAD_TYPES[kind].heads:
@@ -144,15 +145,11 @@ def hugging_face_config(
     return dict(sorted(values.items()))
 
 
-# The classes of transformers -> keys of HEAD_TYPES.
-_HEAD_TYPES = {network.architecture(head_type): head_type for network in NETWORKS.values() for head_type in HEAD_TYPES}
-
-
 def _head_type(values: dict) -> str | None:
     """The key of HEAD_TYPES that a config.json names by its class; None where it names none of these."""
     named = values.get("architectures")
     first = named[0] if isinstance(named, list) and named else None
-    return _HEAD_TYPES.get(first) if isinstance(first, str) else None
+    return HEAD_TYPES_OF_CLASSES.get(first) if isinstance(first, str) else None
 
 
 def read_hugging_face_problem(path: str) -> ProblemType | None:

@@ -1,5 +1,6 @@
 """Names of weights in Hugging Face's folders, for each network, and Google's names of them."""
 
+from bert_cli.base.head_types import CHOICE, CLASSIFIER, HEAD_TYPES, TAGGER
 from bert_cli.model.networks import BERT, NETWORKS
 from bert_cli.weights.names import WEIGHT_NAMES, of_any_layer
 
@@ -30,15 +31,27 @@ _PARTS = {
         "cls.predictions.transform.LayerNorm.": "vocab_layer_norm.",
         "cls.predictions.bias": "vocab_projector.bias",
     },
+    "electra": {
+        "classifier.": "classifier.out_proj.",
+        "bert.pooler.dense.": "classifier.dense.",
+        "cls.predictions.transform.": "generator_predictions.",
+        "cls.predictions.bias": "generator_lm_head.bias",
+        "predictions.dense_1.": "predictions.dense_prediction.",
+    },
+}
+# After them, of the class with this head alone.
+_PARTS_OF_HEADS = {
+    ("electra", TAGGER): {"classifier.out_proj.": "classifier."},
+    ("electra", CHOICE): {"classifier.out_proj.": "classifier.", "classifier.dense.": "sequence_summary.summary."},
 }
 
 
-def _renamed(name: str, model_type: str) -> str:
-    """Hugging Face's name of a weight that Google calls `name`, with the leading "bert." or
-    "distilbert.".
+def _renamed(name: str, model_type: str, head_type: str) -> str:
+    """Hugging Face's name of a weight that Google calls `name`, with the leading "bert.", "distilbert." or
+    "electra.".
     """
     renamed = _bert_name(name)
-    for part, replacement in _PARTS[model_type].items():
+    for part, replacement in (_PARTS[model_type] | _PARTS_OF_HEADS.get((model_type, head_type), {})).items():
         renamed = renamed.replace(part, replacement)
     return f"{model_type}.{renamed.removeprefix('bert.')}" if renamed.startswith("bert.") else renamed
 
@@ -54,7 +67,10 @@ def _bert_name(name: str) -> str:
 
 # Names of all networks, without the leading "bert." -> Google's.
 _GOOGLE_NAMES = {
-    _renamed(name, model_type).removeprefix(f"{model_type}."): name for model_type in NETWORKS for name in WEIGHT_NAMES
+    _renamed(name, model_type, head_type).removeprefix(f"{model_type}."): name
+    for model_type in NETWORKS
+    for head_type in HEAD_TYPES
+    for name in WEIGHT_NAMES
 }
 
 
@@ -62,13 +78,14 @@ def google_name(name: str) -> tuple[str, bool] | None:
     """Google's name for a weight and whether it is stored transposed; None for one that Google's
     BERT does not have.
 
-    The tied `cls.predictions.decoder.*`, DistilBERT's `vocab_projector.weight` and the buffer
+    The tied `cls.predictions.decoder.*`, `vocab_projector.weight` and `generator_lm_head.weight`, and the buffer
     `embeddings.position_ids` are such.
     """
     # The first files kept TensorFlow's words for the weights of a LayerNorm.
     bare = (
         name.removeprefix("bert.")
         .removeprefix("distilbert.")
+        .removeprefix("electra.")
         .replace("LayerNorm.gamma", "LayerNorm.weight")
         .replace("LayerNorm.beta", "LayerNorm.bias")
     )
@@ -77,10 +94,10 @@ def google_name(name: str) -> tuple[str, bool] | None:
     return (known, known.endswith("/kernel")) if known else None
 
 
-def hugging_face_name(name: str, model_type: str = BERT) -> tuple[str, bool] | None:
-    """The inverse of google_name, with the leading "bert." or "distilbert."; None for a name that no
-    such network of Hugging Face's has.
+def hugging_face_name(name: str, model_type: str = BERT, head_type: str = CLASSIFIER) -> tuple[str, bool] | None:
+    """The inverse of google_name, with the leading "bert.", "distilbert." or "electra."; None for a name that no
+    such network of Hugging Face's has. head_type: a key of HEAD_TYPES, of the class.
     """
-    renamed = _renamed(name, model_type)
+    renamed = _renamed(name, model_type, head_type)
     transposed = name.endswith("/kernel")
     return (renamed, transposed) if google_name(renamed) == (name, transposed) else None

@@ -3,7 +3,8 @@
 import pytest
 
 from bert_cli.base.head_types import count_parameters, parameters_line
-from bert_cli.model.config import BertConfig, encoder_shapes
+from bert_cli.model.config import BertConfig
+from bert_cli.model.shapes import encoder_shapes
 
 
 @pytest.mark.parametrize(

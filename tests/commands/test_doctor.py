@@ -40,7 +40,8 @@ def test_a_model_is_counted_wherever_it_is_told(trained, trained_flags, classify
 def test_the_built_in_model_and_this_machine(capfd):
     assert doctor.main([]) == 0
     told = capfd.readouterr().err
-    for line in ("versions: bert_cli ", "devices: 1 CPU, ", "memory: ", "free disk: ", "extras: ", "model: "):
+    lines = ("versions: bert_cli ", "devices: 1 CPU, ", "memory: ", "free disk: ", "extras: ", "model: ")
+    for line in (*lines, "network: BERT; heads: masked_lm"):
         assert re.search(f"^{line}", told, re.MULTILINE), line
     assert "5,927,440 parameters: embeddings 2,692,096, layers 3,159,040, heads 76,304" in told
 

@@ -6,9 +6,7 @@ import json
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.model.config import BertConfig, encoder_shapes, read_config, read_module_config, write_config
-from bert_cli.model.encoder import BertEncoder
-from bert_cli.model.layers import named_weights
+from bert_cli.model.config import BertConfig, read_config, read_module_config, write_config
 from bert_cli.runtime.memory import machine_memory
 
 GOOGLE = {
@@ -77,6 +75,19 @@ def test_defaults_are_the_originals(save):
     assert (config.initializer_range, config.layer_norm_eps, config.activation) == (0.02, 1e-12, "gelu_tanh")
 
 
+def test_hugging_faces_own_defaults_of_an_electra(save):
+    config = read_config(save({"vocab_size": 10, "model_type": "electra"}))
+    assert (config.embedding_size, config.hidden_size, config.intermediate_size) == (128, 256, 1024)
+    assert (config.num_attention_heads, config.type_vocab_size, config.activation) == (4, 2, "gelu_erf")
+    assert (config.pooler_activation, config.masked_lm_activation) == ("gelu_erf", "gelu_erf")
+
+
+@pytest.mark.parametrize("model_type", ["bert", "distilbert"])
+def test_only_an_electra_has_embeddings_of_another_width(save, model_type):
+    config = read_config(save({"vocab_size": 10, "embedding_size": 128, "model_type": model_type}))
+    assert (config.embedding_width, "embedding_size" in config.values()) == (768, False)
+
+
 def test_hugging_faces_own_default_of_token_types(save):
     assert read_config(save({"vocab_size": 10, "model_type": "bert"})).type_vocab_size == 2
 
@@ -119,7 +130,16 @@ def test_a_flag_leaves_other_activations_alone(save):
         assert read_config(save({"vocab_size": 10, "hidden_act": act}), "erf").activation == activation
 
 
-@pytest.mark.parametrize("source", [GOOGLE, HUGGING_FACE, GOOGLE | {"hidden_act": None}, {"vocab_size": 9}])
+@pytest.mark.parametrize(
+    "source",
+    [
+        GOOGLE,
+        HUGGING_FACE,
+        GOOGLE | {"hidden_act": None},
+        {"vocab_size": 9},
+        {"vocab_size": 9, "model_type": "electra"},
+    ],
+)
 @pytest.mark.parametrize("gelu", ["auto", "erf", "tanh"])
 def test_round_trip(save, tmp_path, source, gelu):
     config = read_config(save(source, "given.json"), gelu)
@@ -169,7 +189,6 @@ BAD_VALUES = [
         )
         for name, instead in (
             ("roberta", "bert-base-cased instead, or bert-large-cased; docs/models.md"),
-            ("electra", "a small BERT instead, such as google/bert_uncased_L-8_H-512_A-8; docs/models.md"),
             ("deberta-v2", "a BERT, such as bert-base-uncased; docs/models.md says where to get it"),
             ("gpt2", "a BERT, such as bert-base-uncased; docs/models.md says where to get it"),
         )
@@ -276,9 +295,3 @@ def test_bad_values_of_a_module_are_named(tmp_path, change, message):
     with pytest.raises(InputError) as caught:
         read_module_config(str(path))
     assert str(caught.value) == f"{path}: {message}"
-
-
-def test_the_shapes_of_a_config_are_those_of_its_variables(tiny_config):
-    config = tiny_config(intermediate_size=17)
-    variables = named_weights(BertEncoder(config))
-    assert encoder_shapes(config) == {name: tuple(variable.shape) for name, variable in variables.items()}

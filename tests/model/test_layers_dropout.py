@@ -84,6 +84,14 @@ def test_hidden_rate_is_met_in_every_column_and_row(encoder, place):
         assert np.abs(dropped.mean(axis=others) - RATE).max() < limit
 
 
+def test_distilbert_has_no_dropout_after_attention(tiny_config):
+    sizes = {"hidden_size": 16, "num_attention_heads": 4, "hidden_dropout_prob": RATE}
+    encoder = BertEncoder(tiny_config(**sizes, model_type="distilbert", type_vocab_size=0))
+    # Where nothing is dropped all numbers of a token are the same, which a LayerNorm makes 0.
+    assert not mask_in_layer(encoder, "attention/output", 0, SEED).any()
+    assert mask_in_layer(encoder, "output", 0, SEED).any()
+
+
 def test_what_is_kept_is_scaled_so_that_the_expectation_stays(encoder):
     set_weights(encoder, {"bert/embeddings/LayerNorm/gamma": 0.0, "bert/embeddings/LayerNorm/beta": 1.0})
     output = encoder(BATCH, training=True, seed=SEED)["embedding_output"].numpy()

@@ -1,7 +1,15 @@
 """The facts in which networks differ from BERT."""
 
-from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES, PRETRAINING
-from bert_cli.model.networks import NETWORKS
+from bert_cli.base.head_types import (
+    CHOICE,
+    CLASSIFIER,
+    ENCODER,
+    HEAD_TYPES,
+    NEXT_SENTENCE,
+    PRETRAINING,
+    REPLACED_TOKENS,
+)
+from bert_cli.model.networks import HEAD_TYPES_OF_CLASSES, NETWORKS
 
 
 def test_distilberts_classes():
@@ -15,5 +23,20 @@ def test_distilberts_classes():
 
 
 def test_berts_classes():
-    assert all(NETWORKS["bert"].architecture(name) == kind.architecture for name, kind in HEAD_TYPES.items())
-    assert NETWORKS["bert"].needs_pooler(ENCODER)
+    network = NETWORKS["bert"]
+    assert network.architecture(ENCODER) == "BertModel"
+    assert network.needs_pooler(ENCODER)
+    assert [name for name in HEAD_TYPES if not network.has_class(name)] == [REPLACED_TOKENS]
+
+
+def test_electras_classes():
+    network = NETWORKS["electra"]
+    assert network.architecture(REPLACED_TOKENS) == "ElectraForPreTraining"
+    assert {name for name in HEAD_TYPES if not network.has_class(name)} == {PRETRAINING, NEXT_SENTENCE}
+    assert not network.needs_pooler(ENCODER)
+
+
+def test_one_head_type_for_each_class():
+    assert HEAD_TYPES_OF_CLASSES["BertForPreTraining"] == PRETRAINING
+    assert HEAD_TYPES_OF_CLASSES["ElectraForPreTraining"] == REPLACED_TOKENS
+    assert "DistilBertForPreTraining" not in HEAD_TYPES_OF_CLASSES

@@ -1,7 +1,8 @@
-"""Names of weights in Hugging Face's folders, of BERT and DistilBERT."""
+"""Names of weights in Hugging Face's folders, of BERT, DistilBERT and ELECTRA."""
 
 import pytest
 
+from bert_cli.base.head_types import CHOICE, CLASSIFIER, MASKED_LM, REPLACED_TOKENS, TAGGER
 from bert_cli.weights.hugging_face_names import google_name, hugging_face_name
 from bert_cli.weights.names import WEIGHT_NAMES
 
@@ -23,9 +24,30 @@ def test_google_name_of_distilbert(name, wanted):
     assert google_name(name) == wanted
 
 
-@pytest.mark.parametrize("model_type", ["bert", "distilbert"])
-def test_every_name_there_and_back(model_type):
+@pytest.mark.parametrize(
+    ("name", "head_type", "wanted"),
+    [
+        ("bert/pooler/dense/kernel", CLASSIFIER, ("classifier.dense.weight", True)),
+        ("bert/pooler/dense/kernel", CHOICE, ("sequence_summary.summary.weight", True)),
+        ("output_weights", CLASSIFIER, ("classifier.out_proj.weight", False)),
+        ("output_weights", CHOICE, ("classifier.weight", False)),
+        ("output_bias", TAGGER, ("classifier.bias", False)),
+        ("bert/embeddings_project/kernel", TAGGER, ("electra.embeddings_project.weight", True)),
+        ("cls/predictions/transform/LayerNorm/gamma", MASKED_LM, ("generator_predictions.LayerNorm.weight", False)),
+        ("cls/predictions/output_bias", MASKED_LM, ("generator_lm_head.bias", False)),
+        ("discriminator_predictions/dense/kernel", REPLACED_TOKENS, ("discriminator_predictions.dense.weight", True)),
+        ("discriminator_predictions/dense_1/bias", REPLACED_TOKENS,
+         ("discriminator_predictions.dense_prediction.bias", False)),
+    ],
+)  # fmt: skip
+def test_electras_names_differ_by_class(name, head_type, wanted):
+    assert hugging_face_name(name, "electra", head_type) == wanted
+
+
+@pytest.mark.parametrize("model_type", ["bert", "distilbert", "electra"])
+@pytest.mark.parametrize("head_type", [CLASSIFIER, CHOICE, TAGGER])
+def test_every_name_there_and_back(model_type, head_type):
     for name in WEIGHT_NAMES:
-        theirs, transposed = hugging_face_name(name, model_type)
+        theirs, transposed = hugging_face_name(name, model_type, head_type)
         assert google_name(theirs) == (name, transposed)
         assert not theirs.startswith("bert.") or model_type == "bert"

@@ -16,7 +16,8 @@ from bert_cli.base.log import LOG
 from bert_cli.engines.engine import Inference, Network
 from bert_cli.features.ragged import Features, row_lengths, sequence_starts, take_ranges
 from bert_cli.features.row_batches import equal_length_groups, length_groups, similar_length_groups
-from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.model.shapes import encoder_shapes
 from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint, saved_step
 from bert_cli.weights.path import CheckpointPath

@@ -11,12 +11,16 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import HEADS, NEXT_SENTENCE, POOLER, pretraining_shapes
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.row_batches import equal_length_groups
-from bert_cli.model.config import BertConfig, encoder_shapes
+from bert_cli.model.config import BertConfig
+from bert_cli.model.shapes import encoder_shapes
 from bert_cli.runs.engine.inference_session import MAX_TOKENS, checked_config, load_tensors
 from bert_cli.settings.devices import Devices
 from bert_cli.weights.path import CheckpointPath
 
-NO_HEAD = "it has no masked-LM head (a fine-tuned model has none); give a pre-trained one to --init_checkpoint"
+NO_HEAD = (
+    "it has no masked-LM head (a fine-tuned model has none, nor has the discriminator of an ELECTRA; its generator "
+    "has); give a pre-trained one to --init_checkpoint"
+)
 
 
 class MaskedWords(abc.ABC):
@@ -70,7 +74,9 @@ class InferenceMaskedWords(MaskedWords):
 
     def load(self, checkpoint: CheckpointPath, trained_without: bool) -> None:
         config = self._config
-        shapes = encoder_shapes(config) | pretraining_shapes(config.hidden_size, config.vocab_size)
+        shapes = encoder_shapes(config) | pretraining_shapes(
+            config.hidden_size, config.embedding_width, config.vocab_size
+        )
         optional = (HEADS[NEXT_SENTENCE], POOLER)
         tensors, _, _ = load_tensors(checkpoint, shapes, optional, NO_HEAD)
         missing = [name for name in shapes if name not in tensors]

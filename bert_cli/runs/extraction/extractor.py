@@ -11,7 +11,8 @@ from bert_cli.base.head_types import POOLER
 from bert_cli.engines.engine import Inference, Network
 from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.features.row_batches import equal_length_groups, similar_length_groups
-from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.model.shapes import encoder_shapes
 from bert_cli.runs.engine.inference_session import MAX_TOKENS, checked_config, load_tensors
 from bert_cli.weights.path import CheckpointPath
 

@@ -7,13 +7,14 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CLASSIFIER, HEAD_TYPES, SPANS, TAGGER
+from bert_cli.base.head_types import CLASSIFIER, SPANS, TAGGER
 from bert_cli.base.json_files import read_json
 from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG
 from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.flags.option import build
 from bert_cli.flags.saved import read_flags, remembered
 from bert_cli.model.config import ModuleConfig
+from bert_cli.model.networks import HEAD_TYPES_OF_CLASSES
 from bert_cli.runs.loading.bundle import AnyModel, read_labels
 from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.loading.loader import load_model
@@ -91,9 +92,8 @@ def command_of(checkpoint: CheckpointPath) -> str | None:
     named = values.get("architectures") if isinstance(values, dict) else None
     # Written by anybody: a damaged list is no reason to refuse a model.
     named = named if isinstance(named, list) else []
-    return next(
-        (command for command, (kind, _, _) in _COMMANDS.items() if HEAD_TYPES[kind].architecture in named), None
-    )
+    kinds = [HEAD_TYPES_OF_CLASSES.get(name) for name in named if isinstance(name, str)]
+    return next((command for command, (kind, _, _) in _COMMANDS.items() if kind in kinds), None)
 
 
 def check_command(checkpoint: CheckpointPath, command: str) -> None:

@@ -44,7 +44,7 @@ def layer_factors(layer_count: int, decay: float = 1.0, frozen_layers: int | Non
     1. frozen_layers: how many of the lowest layers have 0, and with them the embeddings; None for
     nothing.
     """
-    table = {"bert/embeddings/": decay ** (layer_count + 1)}
+    table = {"bert/embeddings": decay ** (layer_count + 1)}
     table |= {f"bert/encoder/layer_{layer}/": decay ** (layer_count - layer) for layer in range(layer_count)}
     if frozen_layers is not None:
         table |= dict.fromkeys(list(table)[: frozen_layers + 1], 0.0)

@@ -1,0 +1,23 @@
+"""Names and shapes of an encoder's variables."""
+
+import pytest
+
+from bert_cli.model.encoder import BertEncoder
+from bert_cli.model.layers import named_weights
+from bert_cli.model.shapes import PROJECTION, encoder_shapes
+
+
+@pytest.mark.parametrize(
+    ("changes", "projected"),
+    [
+        ({}, None),
+        ({"type_vocab_size": 0, "model_type": "distilbert"}, None),
+        ({"embedding_size": 7, "model_type": "electra"}, (7, 12)),
+        ({"embedding_size": 12, "model_type": "electra"}, None),
+    ],
+)
+def test_the_shapes_of_a_config_are_those_of_its_variables(tiny_config, changes, projected):
+    config = tiny_config(intermediate_size=17, **changes)
+    shapes = encoder_shapes(config)
+    assert shapes == {name: tuple(variable.shape) for name, variable in named_weights(BertEncoder(config)).items()}
+    assert shapes.get(f"{PROJECTION}/kernel") == projected
