@@ -12,8 +12,8 @@ from bert_cli.base.head_types import HeadSpec
 from bert_cli.model.config import BertConfig
 
 FLOAT32, INT8 = "float32", "int8"
-# From a batch of spec.INPUTS, int32 [B, S], to outputs by name. All texts of it have S tokens, and
-# its mask is not read, but in InferenceEngine.masks_padding.
+# From a batch of spec.INPUTS, int32 [B, S], to outputs by name. Where attention
+# or masked words are asked for, all texts of it have S tokens, and its mask is not read.
 Network = Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]
 # Of encoder and head: Google's name -> float32.
 Tensors = Mapping[str, np.ndarray]
@@ -24,13 +24,11 @@ class InferenceEngine(abc.ABC):
 
     name         as --engine spells it
     precisions   of matrix products, the one of --precision=auto first
-    masks_padding  precisions in which a batch may hold texts of different lengths, but where attention is asked for
     description  in the help of --engine
     """
 
     name: str
     precisions: tuple[str, ...]
-    masks_padding: tuple[str, ...]
     description: str
 
     @abc.abstractmethod

@@ -1,4 +1,4 @@
-"""onnxruntime: the network as an ONNX graph without padding, in float32 or int8 (see onnx.models
+"""onnxruntime: the network as an ONNX graph, in float32 or int8 (see onnx.models
 and onnx.int8).
 """
 
@@ -14,7 +14,6 @@ class OnnxRuntime(InferenceEngine):
 
     name = "onnxruntime"
     precisions = (FLOAT32, INT8)
-    masks_padding = (FLOAT32,)
     description = "onnxruntime starts in a second, on the CPU"
 
     def versions(self) -> dict[str, str]:
@@ -37,9 +36,9 @@ class OnnxRuntime(InferenceEngine):
     def _network(self, precision: str) -> type:
         """What builds the graph of this precision, an onnx.models.UnpaddedBert."""
         from bert_cli.onnx.int8 import Int8Bert
-        from bert_cli.onnx.models import MaskedBert
+        from bert_cli.onnx.models import FlatBert
 
-        return MaskedBert if precision in self.masks_padding else Int8Bert
+        return FlatBert if precision == FLOAT32 else Int8Bert
 
     def masked_words(self, precision: str, tensors: Tensors, config: BertConfig, words: int) -> Network:
         from bert_cli.onnx.models import masked_words_runner

@@ -1,4 +1,4 @@
-"""OpenVINO: the network as an ONNX graph of texts of similar length, in bfloat16 or float32 (see
+"""OpenVINO: the network as an ONNX graph, in bfloat16 or float32 (see
 onnx.models).
 """
 
@@ -24,7 +24,6 @@ class OpenVino(InferenceEngine):
 
     name = "openvino"
     precisions = (_BFLOAT16, FLOAT32)
-    masks_padding = (_BFLOAT16, FLOAT32)
     description = "openvino (an extra) is the fastest in bfloat16, on CPUs with AMX or AVX-512 bf16"
 
     def versions(self) -> dict[str, str]:
@@ -33,15 +32,15 @@ class OpenVino(InferenceEngine):
     def encoder(
         self, precision: str, tensors: Tensors, config: BertConfig, layers: Sequence[int], attention: bool = False
     ) -> Network:
-        from bert_cli.onnx.models import AttentionBert, MaskedBert, encoder_runner
+        from bert_cli.onnx.models import AttentionBert, FlatBert, encoder_runner
 
-        network = AttentionBert if attention else MaskedBert
+        network = AttentionBert if attention else FlatBert
         return encoder_runner(network, tensors, config, layers, _Compiler(precision))
 
     def logits(self, precision: str, tensors: Tensors, config: BertConfig, head: HeadSpec) -> Network:
-        from bert_cli.onnx.models import MaskedBert, logits_runner
+        from bert_cli.onnx.models import FlatBert, logits_runner
 
-        return logits_runner(MaskedBert, tensors, config, head, _Compiler(precision))
+        return logits_runner(FlatBert, tensors, config, head, _Compiler(precision))
 
     def masked_words(self, precision: str, tensors: Tensors, config: BertConfig, words: int) -> Network:
         from bert_cli.onnx.models import masked_words_runner

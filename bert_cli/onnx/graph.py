@@ -5,14 +5,22 @@ as second factors of MatMul, LayerNormalization and Gelu as single operators (op
 """
 
 from collections.abc import Container, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 OPSET, IR_VERSION = 20, 9  # the newest that onnxruntime 1.17 and later read
+Shape = Sequence[str | int]
 CANDIDATES = "candidates"  # the output of masked words that is no number but an index
+
+
+class Input(NamedTuple):
+    """The type, of TensorProto, and the shape of an input."""
+
+    type: int
+    shape: Shape
 
 
 class Graph:
@@ -64,21 +72,16 @@ def activate(graph: Graph, x: str, activation: str) -> str:
 
 def assemble(
     graph: Graph,
-    inputs: Sequence[str],
-    outputs: Mapping[str, Sequence[str | int]],
-    fed: Mapping[str, Sequence[str | int]] | None = None,
+    inputs: Mapping[str, Input],
+    outputs: Mapping[str, Shape],
     external: Container[str] = (),
-    indices: Mapping[str, Sequence[str | int]] | None = None,
 ) -> onnx.ModelProto:
-    """A model of what was added to the graph. inputs: int32 [batch, length]; outputs: float32, but
-    int64 for CANDIDATES, with their shapes.
+    """A model of what was added to the graph. outputs: float32, but int64 for CANDIDATES, with
+    their shapes.
 
-    fed, indices: further inputs, float32 and int64, with their shapes. external: constants without
-    values, see session.make_runner.
+    external: constants without values, see session.make_runner.
     """
-    taken = [helper.make_tensor_value_info(name, TensorProto.INT32, ["batch", "length"]) for name in inputs]
-    taken += [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in (fed or {}).items()]
-    taken += [helper.make_tensor_value_info(name, TensorProto.INT64, shape) for name, shape in (indices or {}).items()]
+    taken = [helper.make_tensor_value_info(name, each.type, each.shape) for name, each in inputs.items()]
     given = [
         helper.make_tensor_value_info(name, TensorProto.INT64 if name == CANDIDATES else TensorProto.FLOAT, shape)
         for name, shape in outputs.items()

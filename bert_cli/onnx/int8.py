@@ -28,7 +28,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.shapes import PROJECTION
 from bert_cli.onnx.bert import Bert
 from bert_cli.onnx.graph import Graph, activate
-from bert_cli.onnx.models import UnpaddedBert, embedded_runner
+from bert_cli.onnx.models import FlatBert, UnpaddedBert, embedded_runner
 from bert_cli.runtime.processor import processor_flags
 
 # How much of the difference in range goes from the channels of activations to the rows of kernels.
@@ -176,8 +176,8 @@ class Int8Products(Bert):
         return states
 
 
-class Int8Bert(Int8Products, UnpaddedBert):
-    """For texts of one length, on this processor."""
+class Int8Bert(Int8Products, FlatBert):
+    """For this processor."""
 
 
 class PaddedInt8Bert(Int8Products):

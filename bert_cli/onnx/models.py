@@ -1,20 +1,21 @@
-"""Whole ONNX models of a BERT: for a file, of padded token ids, and for onnxruntime here, of texts
-of one length.
+"""Whole ONNX models of a BERT: for a file, of padded token ids, and for the engines here, whose
+products compute no padding.
 """
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import onnx
-from onnx import helper
+from onnx import TensorProto, helper
 
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, TAGGER, HeadSpec
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx.bert import Bert
-from bert_cli.onnx.graph import CANDIDATES, Graph, assemble
+from bert_cli.onnx.graph import CANDIDATES, Graph, Input, Shape, assemble
 from bert_cli.onnx.session import Runner, RunnerMaker, make_runner
 
+_TEXTS = ("batch", "length")  # the shape of ids
 _SPANS = ("start_logits", "end_logits")
 
 
@@ -36,21 +37,22 @@ def build(
     """
     graph = Graph()
     shapes = _add_outputs(network(graph, tensors, config), head)
-    model = assemble(graph, INPUTS, shapes)
+    inputs = {name: Input(TensorProto.INT32, _TEXTS) for name in INPUTS}
+    model = assemble(graph, inputs, shapes)
     helper.set_model_props(model, metadata)
     # Finds wrong shapes and names when the file is made, not when a program loads it.
     onnx.checker.check_model(model)
     return model
 
 
-def _add_outputs(bert: Bert, head: HeadSpec) -> dict[str, Sequence[str | int]]:
+def _add_outputs(bert: Bert, head: HeadSpec) -> dict[str, Shape]:
     """Adds the network and its outputs; returns the shape of each output."""
     graph = bert.graph
     hidden = bert.config.hidden_size
     if head.kind == ENCODER:
         last = bert.states()[-1]
         graph.add("Identity", last, name="sequence_output")
-        shapes: dict[str, Sequence[str | int]] = {"sequence_output": ["batch", "length", hidden]}
+        shapes: dict[str, Shape] = {"sequence_output": ["batch", "length", hidden]}
         if "bert/pooler/dense/kernel" in bert.tensors:
             graph.add("Identity", bert.pooled(last), name="pooled_output")
             shapes["pooled_output"] = ["batch", hidden]
@@ -79,15 +81,30 @@ def _add_outputs(bert: Bert, head: HeadSpec) -> dict[str, Sequence[str | int]]:
 
 ONNXRUNTIME_DOMAIN = "com.microsoft"  # of its own operators
 _EMBEDDED = "embedded"  # the input of a graph
+_ROWS, _REAL = "rows", "real"  # the inputs of a FlatBert
 _LARGE = 1024  # bytes; larger constants are not copied into a model
 
 
 class UnpaddedBert(Bert):
-    """A Bert of real tokens, with a graph that begins at the input `embedded`, float32 [B, S, E];
-    in float32.
+    """A Bert of texts of one length, with a graph that begins at the input `embedded`, float32 [B,
+    S, E]; in float32.
     """
 
     is_padded = False
+
+    def inputs(self) -> dict[str, Input]:
+        """What the graph takes, by name."""
+        return {_EMBEDDED: Input(TensorProto.FLOAT, (*_TEXTS, self.config.embedding_width))}
+
+    @staticmethod
+    def fed(tables: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The values of `inputs` for a batch of spec.INPUTS; tables: of the embeddings."""
+        words, _, types = (batch[name] for name in INPUTS)
+        return {_EMBEDDED: embed(tables, words, types, np.arange(words.shape[1]))}
+
+    def padded(self, x: str) -> str:
+        """A state, or what is made of each of its rows, as [B, S, n]."""
+        return x
 
     def embedded(self) -> str:
         return _EMBEDDED
@@ -108,8 +125,10 @@ class UnpaddedBert(Bert):
         return self.attend_projected(graph.add("Add", graph.add("MatMul", x, kernel), bias), key_bias)
 
 
-class MaskedBert(UnpaddedBert):
-    """An UnpaddedBert of texts of different lengths, whose padding is masked; it costs no time."""
+class FlatBert(UnpaddedBert):
+    """A Bert of texts of different lengths, whose states are the real tokens of all texts one after
+    the other, [T, H]: its products compute no padding. Attention alone is computed for padded texts.
+    """
 
     is_padded = True
 
@@ -117,6 +136,38 @@ class MaskedBert(UnpaddedBert):
         heads = self.config.num_attention_heads
         inputs = (query, key, value, "", INPUTS[1])  # "": no bias of the projections
         return self.graph.add("MultiHeadAttention", *inputs, num_heads=heads, domain=ONNXRUNTIME_DOMAIN)
+
+    def attend_projected(self, projected: str, key_bias: str) -> str:
+        graph = self.graph
+        context = super().attend_projected(self.padded(projected), key_bias)
+        context = graph.add("Reshape", context, graph.numbers(-1, self.config.hidden_size))
+        return graph.add("Gather", context, _REAL, axis=0)
+
+    def padded(self, x: str) -> str:
+        return self.graph.add("Gather", x, _ROWS, axis=0)
+
+    def first(self, x: str) -> str:
+        return self.graph.add("Gather", x, super().first(_ROWS), axis=0)
+
+    def mean(self, x: str) -> str:
+        return super().mean(self.padded(x))
+
+    def inputs(self) -> dict[str, Input]:
+        return {
+            _EMBEDDED: Input(TensorProto.FLOAT, ("tokens", self.config.embedding_width)),
+            INPUTS[1]: Input(TensorProto.INT32, _TEXTS),
+            _ROWS: Input(TensorProto.INT64, _TEXTS),
+            _REAL: Input(TensorProto.INT64, ("tokens",)),
+        }
+
+    @staticmethod
+    def fed(tables: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        words, mask, types = (batch[name] for name in INPUTS)
+        real = np.flatnonzero(mask)
+        # A padded place has the row of the last real token before it; no attention goes to it.
+        rows = np.cumsum(mask, dtype=np.int64).reshape(mask.shape) - 1
+        embedded = embed(tables, words.ravel()[real], types.ravel()[real], real % words.shape[1])
+        return {_EMBEDDED: embedded, INPUTS[1]: mask, _ROWS: rows, _REAL: real}
 
 
 class AttentionBert(UnpaddedBert):
@@ -132,42 +183,40 @@ class AttentionBert(UnpaddedBert):
         return graph.add("Softmax", scores, name=f"attention_{number}", axis=-1)
 
 
-def embed(tensors: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) -> np.ndarray:
-    """What Bert.embedded gives for a batch, without a graph that would keep the tables: float32 [B,
-    S, E].
+def embed(tables: Mapping[str, np.ndarray], words: np.ndarray, types: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """What Bert.embedded gives for ids of one shape [...], without a graph that would keep the
+    tables: float32 [..., E]. Positions [S] count for each text of ids [B, S].
     """
-    words, _, types = (batch[name] for name in INPUTS)
     scope = "bert/embeddings"
     # Indexing copies, so the sums below change no table.
-    total = tensors[f"{scope}/word_embeddings"][words]
-    if f"{scope}/token_type_embeddings" in tensors:
-        total += tensors[f"{scope}/token_type_embeddings"][types]
-    total += tensors[f"{scope}/position_embeddings"][: words.shape[1]]
+    total = tables[f"{scope}/word_embeddings"][words]
+    if f"{scope}/token_type_embeddings" in tables:
+        total += tables[f"{scope}/token_type_embeddings"][types]
+    total += tables[f"{scope}/position_embeddings"][positions]
     return total
 
 
 def embedded_runner(
     bert: UnpaddedBert,
-    outputs: Mapping[str, Sequence[str | int]],
-    indices: Mapping[str, Sequence[str | int]] | None = None,
+    outputs: Mapping[str, Shape],
+    indices: Mapping[str, Shape] | None = None,
     make: RunnerMaker = make_runner,
 ) -> Runner:
     """Gives these outputs of the Bert's graph, with their shapes, for batches of spec.INPUTS, int32
     [B, S], and of `indices`, int64 with their shapes.
 
-    Of a batch the mask is not read, but by a MaskedBert: all texts have S tokens. make: what
+    Of a batch the mask is not read, but by a FlatBert: all texts have S tokens. make: what
     computes the graph.
     """
     # The model would else be copied into protobuf, where a message ends at 2 GB.
     external = {name: value for name, value in bert.graph.constants.items() if value.nbytes >= _LARGE}
-    fed = {_EMBEDDED: ("batch", "length", bert.config.embedding_width)}
-    masks = (INPUTS[1],) if bert.is_padded else ()
-    model = assemble(bert.graph, masks, outputs, fed, external, indices)
+    more = {name: Input(TensorProto.INT64, shape) for name, shape in (indices or {}).items()}
+    model = assemble(bert.graph, bert.inputs() | more, outputs, external)
     run = make(model.SerializeToString(), external)
     # Only the tables: all other weights are held by what computes from here on.
     tables = {name: value for name, value in bert.tensors.items() if "_embeddings" in name}
-    given = (*masks, *(indices or ()))
-    return lambda batch: run({_EMBEDDED: embed(tables, batch)} | {name: batch[name] for name in given})
+    fed = bert.fed
+    return lambda batch: run(fed(tables, batch) | {name: batch[name] for name in more})
 
 
 def encoder_runner(
@@ -180,14 +229,14 @@ def encoder_runner(
     """Gives float32 `state_0`, … [B, S, H] of a batch: the outputs of the layers with these
     indices, 0 for the embedding.
 
-    network: UnpaddedBert for float32, AttentionBert, int8.Int8Bert. tensors: Google's name ->
+    network: FlatBert for float32, AttentionBert, int8.Int8Bert. tensors: Google's name ->
     float32. Without indices there is one output, `pooled_output` [B, H]. An AttentionBert's
     attention is in the outputs, too. See also embedded_runner.
     """
     bert = network(Graph(), tensors, config)
     states = bert.states()
     hidden = config.hidden_size
-    outputs: dict[str, Sequence[str | int]] = {}
+    outputs: dict[str, Shape] = {}
     if issubclass(network, AttentionBert):
         heads = config.num_attention_heads
         shape = ("batch", heads, "length", "length")
@@ -196,7 +245,11 @@ def encoder_runner(
         bert.graph.add("Identity", bert.pooled(states[-1]), name="pooled_output")
         return embedded_runner(bert, outputs | {"pooled_output": ("batch", hidden)}, make=make)
     for number, index in enumerate(indices):
-        outputs[bert.graph.add("Identity", states[index], name=f"state_{number}")] = ("batch", "length", hidden)
+        outputs[bert.graph.add("Identity", bert.padded(states[index]), name=f"state_{number}")] = (
+            "batch",
+            "length",
+            hidden,
+        )
     return embedded_runner(bert, outputs, make=make)
 
 
@@ -212,7 +265,7 @@ def masked_words_runner(
     logits = graph.add("Slice", logits, graph.numbers(0), graph.numbers(words), graph.numbers(1))
     probabilities = graph.add("Softmax", logits, axis=-1)
     graph.add_named("TopK", probabilities, "top_k", names=("probabilities", CANDIDATES), axis=-1)
-    outputs: dict[str, Sequence[str | int]] = {"probabilities": ("masks", "best"), CANDIDATES: ("masks", "best")}
+    outputs: dict[str, Shape] = {"probabilities": ("masks", "best"), CANDIDATES: ("masks", "best")}
     if "cls/seq_relationship/output_weights" in tensors and "bert/pooler/dense/kernel" in tensors:
         graph.add("Softmax", bert.next_sentence(last), name="next_sentence", axis=-1)
         outputs["next_sentence"] = ("batch", 2)
@@ -228,9 +281,10 @@ def logits_runner(
 ) -> Runner:
     """Gives `logits` of a batch, float32: [B, n] of a head of texts, [B, S, n] of a head of tokens.
 
-    network: MaskedBert for float32, int8.Int8Bert; see encoder_runner.
+    network: FlatBert for float32, int8.Int8Bert; see encoder_runner.
     """
     bert = network(Graph(), tensors, config)
-    bert.graph.add("Identity", bert.logits(head), name="logits")
+    logits = bert.logits(head)
+    bert.graph.add("Identity", logits if head.is_of_texts else bert.padded(logits), name="logits")
     shape = ("batch", head.count) if head.is_of_texts else ("batch", "length", head.count)
     return embedded_runner(bert, {"logits": shape}, make=make)

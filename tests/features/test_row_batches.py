@@ -169,12 +169,12 @@ def test_groups_of_similar_length_hold_each_row_once_and_bound_padding(lengths, 
     for group in groups:
         longest, real = lengths[group[0]], lengths[group].sum()
         assert longest == lengths[group].max()
-        assert longest * len(group) - real <= max(16, 0.1 * real)
+        assert longest * len(group) - real <= max(16, 0.3 * real)
         assert len(group) == 1 or len(group) * longest <= max_tokens
 
 
 def test_large_groups_of_one_length_are_not_padded():
-    lengths = np.array([50] * 20 + [49] * 20 + [48] * 2 + [20] * 2)
+    lengths = np.array([50] * 20 + [49] * 20 + [48] * 2 + [10] * 3)
     groups = [sorted(set(lengths[group].tolist())) for group in similar_length_groups(lengths, 10_000)]
-    assert groups == [[50], [49], [48], [20]]
-    assert [len(group) for group in similar_length_groups(np.array([50, 49, 48, 46, 20]), 10_000)] == [4, 1]
+    assert groups == [[50], [49], [48], [10]]
+    assert [len(group) for group in similar_length_groups(np.array([50, 49, 48, 46, 10, 10, 10]), 10_000)] == [5, 2]

@@ -11,11 +11,12 @@ from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx import int8
 from bert_cli.onnx.int8 import Int8Bert
-from bert_cli.onnx.models import MaskedBert, UnpaddedBert, encoder_runner, logits_runner
+from bert_cli.onnx.models import FlatBert, UnpaddedBert, encoder_runner, logits_runner
 
 # The least cosine of what each gives, and that of logits.
 BOTH = pytest.mark.parametrize(
-    ("parts", "least", "of_logits"), [(UnpaddedBert, 1 - 1e-9, 1 - 1e-9), (Int8Bert, 0.999, 0.995)]
+    ("parts", "least", "of_logits"),
+    [(UnpaddedBert, 1 - 1e-9, 1 - 1e-9), (FlatBert, 1 - 1e-9, 1 - 1e-9), (Int8Bert, 0.999, 0.995)],
 )
 CONFIG = {
     "vocab_size": 50,
@@ -144,18 +145,45 @@ def test_a_head_of_tokens_reads_layers_side_by_side(parts, least, of_logits):
     assert likeness(found, wanted) > of_logits
 
 
+LENGTHS = (12, 7, 2)
+
+
+def padded_batch() -> tuple[dict, list[dict]]:
+    """(texts of different lengths in one batch, each of them alone)."""
+    inputs = batch(len(LENGTHS))
+    for row, length in enumerate(LENGTHS):
+        inputs[INPUTS[1]][row, length:] = 0
+    alone = [
+        {name: values[row : row + 1, :length] for name, values in inputs.items()} for row, length in enumerate(LENGTHS)
+    ]
+    return inputs, alone
+
+
+@pytest.mark.parametrize(("parts", "off"), [(FlatBert, 2e-5), (Int8Bert, 0.3)])
 @pytest.mark.parametrize("text_input", [FIRST, MEAN, POOLED])
-def test_padding_is_masked(text_input):
-    """Texts of different lengths in one batch, beside the oracle on each alone."""
+def test_padding_changes_no_text(text_input, parts, off):
     config, plain, weights = weights_of()
     head = np.random.default_rng(0).normal(size=(3, 64)).astype(np.float32)
     weights |= {"output_weights": head, "output_bias": np.zeros(3, np.float32)}
-    inputs = batch(3)
-    for row, length in enumerate((12, 7, 2)):
-        inputs[INPUTS[1]][row, length:] = 0
-    found = logits_runner(MaskedBert, weights, config, HeadSpec(CLASSIFIER, 3, text_input))(inputs)["logits"]
-    for row, length in enumerate((12, 7, 2)):
-        wanted = oracle(plain, weights, {name: values[row : row + 1, :length] for name, values in inputs.items()})
+    inputs, alone = padded_batch()
+    found = logits_runner(parts, weights, config, HeadSpec(CLASSIFIER, 3, text_input))(inputs)["logits"]
+    for row, one in enumerate(alone):
+        wanted = oracle(plain, weights, one)
         last = wanted["encoder_outputs"][-1]
-        alone = {FIRST: last[:, 0], MEAN: last.mean(axis=1), POOLED: wanted["pooled_output"]}[text_input]
-        np.testing.assert_allclose(found[row], (alone @ head.T)[0], atol=2e-5)
+        read = {FIRST: last[:, 0], MEAN: last.mean(axis=1), POOLED: wanted["pooled_output"]}[text_input]
+        np.testing.assert_allclose(found[row], (read @ head.T)[0], atol=off)
+
+
+def test_padding_changes_no_token():
+    config, plain, weights = weights_of()
+    head = np.random.default_rng(0).normal(size=(9, 64)).astype(np.float32)
+    weights |= {"output_weights": head, "output_bias": np.ones(9, np.float32)}
+    inputs, alone = padded_batch()
+    logits = logits_runner(FlatBert, weights, config, HeadSpec(TAGGER, 9, layers=(-1,)))(inputs)["logits"]
+    states = encoder_runner(FlatBert, weights, config, [0, 3])(inputs)
+    for row, (one, length) in enumerate(zip(alone, LENGTHS, strict=True)):
+        wanted = oracle(plain, weights, one)
+        last = wanted["encoder_outputs"][-1][0]
+        np.testing.assert_allclose(logits[row, :length], last @ head.T + 1, atol=2e-5)
+        np.testing.assert_allclose(states["state_0"][row, :length], wanted["embedding_output"][0], atol=2e-5)
+        np.testing.assert_allclose(states["state_1"][row, :length], last, atol=2e-5)

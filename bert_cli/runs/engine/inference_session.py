@@ -15,7 +15,7 @@ from bert_cli.base.head_types import POOLER, count_parameters
 from bert_cli.base.log import LOG
 from bert_cli.engines.engine import Inference, Network
 from bert_cli.features.ragged import Features, row_lengths, sequence_starts, take_ranges
-from bert_cli.features.row_batches import equal_length_groups, length_groups, similar_length_groups
+from bert_cli.features.row_batches import length_groups, similar_length_groups
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.shapes import encoder_shapes
 from bert_cli.runs.engine.predictor import InferenceHead, Predictor
@@ -117,14 +117,9 @@ class InferenceSession(Predictor):
         if self._head.join:
             yield from self._joined(features, most, self._head.join)
             return
-        for rows in self._groups(row_lengths(features), most):
+        for rows in similar_length_groups(row_lengths(features), most):
             batch = features.batch(rows)
             yield rows, self._head.postprocess(self._network(batch)["logits"], batch)
-
-    def _groups(self, lengths: np.ndarray, most: int) -> list[np.ndarray]:
-        """Rows that are computed at once: of one length, where the network has no mask."""
-        masks = self.precision in self._engine.masks_padding
-        return similar_length_groups(lengths, most) if masks else equal_length_groups(lengths, most)
 
     def _joined(
         self, features: Features, most: int, join: Callable
@@ -137,7 +132,7 @@ class InferenceSession(Predictor):
         for rows in length_groups(row_lengths(features), _ROWS_AT_ONCE * most):
             indices, offsets = take_ranges(starts, rows)
             logits = np.empty((len(indices), self._head.spec.count), np.float32)
-            for group in self._groups(lengths[indices], most):
+            for group in similar_length_groups(lengths[indices], most):
                 chosen = indices[group]
                 logits[group] = self._network(sequences.padded(chosen, int(lengths[chosen[0]])))["logits"]
             batch = {"label_ids": cast("ClassificationFeatures", features).label_ids[rows]}

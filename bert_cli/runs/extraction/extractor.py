@@ -115,8 +115,7 @@ class InferenceExtractor(Extractor):
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         sequences = features.sequences
         lengths = features.sequences.lengths
-        masks = self.precision in self._engine.masks_padding and not self.choice.attention
-        groups = similar_length_groups if masks else equal_length_groups
+        groups = equal_length_groups if self.choice.attention else similar_length_groups
         for rows in groups(lengths, self._max_tokens):
             width = int(lengths[rows[0]])
             found = self._network(sequences.padded(rows, width))
