@@ -29,7 +29,7 @@ from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
 from bert_cli.base.version import __version__
 from bert_cli.flags.command import Command
 from bert_cli.model.config import MODULE_KEY, read_config
-from bert_cli.model.networks import BERT, NETWORKS
+from bert_cli.model.networks import BERT, ELECTRA, NETWORKS
 from bert_cli.model.shapes import encoder_shapes
 from bert_cli.runs.loading.checkpoints import ready_checkpoint
 from bert_cli.runtime.memory import machine_memory
@@ -69,13 +69,14 @@ def run(settings: DoctorSettings) -> dict[str, Any]:
     setup_tensorflow()
     from bert_cli.training.strategy import compute_dtype, describe, make_strategy
     from bert_cli.weights.checkpoint import open_checkpoint
+    from bert_cli.weights.electra import ElectraReader
 
     strategy = make_strategy("auto", use_tpu=False)
-    description = config_file
+    description, is_electra = config_file, False
     if not config_file:
         config_file = checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
         reader = open_checkpoint(checkpoint)
-        description = reader.description
+        description, is_electra = reader.description, isinstance(reader, ElectraReader)
         shapes = {name: shape for name, shape in reader.shapes.items() if not is_of_training(name)}
     counts = count_parameters(shapes)
     versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
@@ -91,7 +92,7 @@ def run(settings: DoctorSettings) -> dict[str, Any]:
         else f"not there: {', '.join(missing)}; pip install 'bert_cli[{','.join(missing)}]'",
         "model": f"{description}: {parameters_line(counts)}",
     }
-    network = _network(config_file) if config_file else None
+    network = NETWORKS[ELECTRA].title if is_electra else _network(config_file) if config_file else None
     if network:
         heads = sorted({head for name in shapes if (head := head_of(name))})
         found["network"] = f"{network}; heads: {', '.join(heads) or 'none'}"

@@ -15,6 +15,7 @@ OWN_ROOMS = {"commands", "reference"}
 # have tests and whose order shows in the whole only.
 TESTED_END_TO_END: dict[str, str] = {
     "api/classifier.py": "commands/test_classifier.py",
+    "weights/reader.py": "weights/test_electra.py",
     "api/feature_extractor.py": "commands/test_api.py",
     "api/mask_filler.py": "commands/test_fill_mask.py",
     "api/once.py": "commands/test_workers.py",

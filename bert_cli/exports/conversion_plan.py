@@ -11,7 +11,7 @@ from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES, NE
 from bert_cli.base.log import LOG
 from bert_cli.exports.target import Target
 from bert_cli.model.config import BertConfig
-from bert_cli.model.networks import NETWORKS
+from bert_cli.model.networks import ELECTRA, NETWORKS
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, find_module, is_url
@@ -120,7 +120,8 @@ def check_label_names(labels: tuple[str, ...] | None, count: int) -> None:
 
 def warn_of_google(config: BertConfig, target: Target) -> None:
     """Google's own scripts compute one model only; ours reads the rest from bert_config.json."""
-    if target.format == "tf1" and config.activation == "gelu_erf":
+    # ELECTRA's have the erf form.
+    if config.model_type != ELECTRA and target.format == "tf1" and config.activation == "gelu_erf":
         LOG.warning(
             "warning: this model has the erf form of gelu; Google's scripts compute the tanh form, ours the right one"
         )

@@ -14,6 +14,7 @@ from bert_cli.base.head_types import (
     CHOICE,
     CLASSIFIER,
     HEAD_TYPES,
+    MASKED_LM,
     POOLER,
     TAGGER,
     count_parameters,
@@ -30,7 +31,7 @@ from bert_cli.exports.target import Target
 from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.model.config import BertConfig, read_config, write_config
 from bert_cli.model.layers import named_weights
-from bert_cli.model.networks import NETWORKS
+from bert_cli.model.networks import ELECTRA, NETWORKS
 from bert_cli.model.resizing import resize_embeddings
 from bert_cli.problem_types.calibration import write_calibration
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
@@ -39,6 +40,7 @@ from bert_cli.settings.tools import Changes
 from bert_cli.text.tokenizer_json import special_tokens_map, tokenizer_config, tokenizer_json
 from bert_cli.text.vocabulary import PAD, PAD_ID
 from bert_cli.weights.checkpoint import write_tf1
+from bert_cli.weights.electra import DISCRIMINATOR, GENERATOR, google_name
 from bert_cli.weights.hugging_face import generic_labels, hugging_face_config, write_safetensors
 from bert_cli.weights.keras_weights import write_keras
 from bert_cli.weights.path import find_checkpoint
@@ -217,6 +219,10 @@ def _write_weights(staged: str, converted: Converted) -> None:
         )
     with reported_writing(target.path(target.name)):
         if target.format == "tf1":
+            if config.model_type == ELECTRA:
+                # A checkpoint of Google's that holds one of the two networks.
+                network = GENERATOR if converted.heads == (MASKED_LM,) else DISCRIMINATOR
+                tensors = {google_name(name, network): values for name, values in tensors.items()}
             write_tf1(path, tensors)
             return
         # A new config: the loaded model has the sizes of before.

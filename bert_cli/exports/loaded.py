@@ -20,9 +20,10 @@ from bert_cli.model.layers import named_weights
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.loading.bundle import ModelBundle
-from bert_cli.weights.checkpoint import NO_BERT, AverageReader, LoadReport, Reader, load_weights, open_checkpoint
+from bert_cli.weights.checkpoint import NO_BERT, AverageReader, LoadReport, load_weights, open_checkpoint
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.path import CheckpointPath
+from bert_cli.weights.reader import Reader
 
 # The batch on which two models are compared.
 _ROWS, _TOKENS = 4, 32

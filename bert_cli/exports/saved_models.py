@@ -24,7 +24,8 @@ from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.model import tensor_specs
 from bert_cli.model.layers import named_weights
 from bert_cli.text.vocabulary import CLS, MASK, PAD_ID, SEP, Vocabulary
-from bert_cli.weights.checkpoint import Reader, open_checkpoint
+from bert_cli.weights.checkpoint import open_checkpoint
+from bert_cli.weights.reader import Reader
 
 TOKENS_SIGNATURE = "token_ids"
 _TEXTS = tf.TensorSpec([None], tf.string, name="text")

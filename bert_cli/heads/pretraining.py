@@ -44,7 +44,8 @@ class MaskedLmHead(Scoped):
 
 
 class ReplacedTokensHead(keras.layers.Layer):
-    """A logit for each token, high where it was replaced: ELECTRA's discriminator; dense, activation, dense.
+    """A logit for each token, high where it was replaced, of ELECTRA's discriminator: dense,
+    activation, dense.
 
     Variables: discriminator_predictions/dense/…, discriminator_predictions/dense_1/….
     """

@@ -13,11 +13,12 @@ from bert_cli.base.head_types import CLASSIFIER, HEAD_TYPES, NEXT_SENTENCE, REPL
 class Network:
     """What distinguishes a network from BERT, in what it computes and in Hugging Face's files.
 
-    title: its name in messages. pooler_activation: of the dense layer between the last layer's [CLS] and a head of texts.
-    masked_lm_activation: None for the config's own. drops_attention_output: training has dropout after the dense layer of
-    attention. class_prefix: of its classes in transformers. keys: of its config.json -> the field of
-    BertConfig; defaults: of fields that config.json leaves out; constants: fields that its
-    config.json has no key for; stated: keys that config.json has besides. pooler_is_of_classifier: only classes with a
+    title: its name in messages. pooler_activation: of the dense layer between the last layer's
+    [CLS] and a head of texts. masked_lm_activation: None for the config's own.
+    drops_attention_output: training has dropout after the dense layer of attention. class_prefix:
+    of its classes in transformers. keys: of its config.json -> the field of BertConfig; defaults:
+    of fields that config.json leaves out; constants: fields that its config.json has no key for;
+    stated: keys that config.json has in addition. pooler_is_of_classifier: only classes with a
     classifier of texts have the pooler. lacks: heads that no class has.
     """
 
@@ -48,7 +49,7 @@ class Network:
         return not set(self.lacks) & set(HEAD_TYPES[head_type].heads)
 
 
-BERT = "bert"
+BERT, ELECTRA = "bert", "electra"
 NETWORKS = {
     BERT: Network(
         defaults={"type_vocab_size": 2},
@@ -76,8 +77,9 @@ NETWORKS = {
         defaults={"num_hidden_layers": 6},
         constants={"type_vocab_size": 0, "layer_norm_eps": 1e-12, "embedding_size": 0},
     ),
-    # Clark et al., 2020: a BERT with narrower embeddings; its pooler is the dense layer of the classification head.
-    "electra": Network(
+    # Clark et al., 2020: a BERT with narrower embeddings; its pooler is the dense layer of the head of
+    # texts.
+    ELECTRA: Network(
         title="ELECTRA",
         class_prefix="Electra",
         pooler_activation="gelu_erf",

@@ -58,8 +58,8 @@ def quantized_columns(kernel: np.ndarray, levels: int) -> tuple[np.ndarray, np.n
 
 
 def channel_ranges(tensors: Mapping[str, np.ndarray], config: BertConfig) -> dict[str, np.ndarray]:
-    """The largest magnitude of each channel, float32 [H], of what each LayerNorm, and the projection of the
-    embeddings, gives for random tokens, by its scope.
+    """The largest magnitude of each channel, float32 [H], of what each LayerNorm, and the projection
+    of the embeddings, gives for random tokens, by its scope.
     """
     bert = UnpaddedBert(Graph(), tensors, config)
     bert.states()
@@ -120,7 +120,9 @@ class Int8Products(Bert):
         return smooth, kernel * factors[:, np.newaxis], self.multiplied(smooth, PROJECTION, factors)
 
     def factors(self, scope: str, kernel: np.ndarray) -> np.ndarray:
-        """What the channels that go into a product are divided by, float32 [m]; scope: of what gives them."""
+        """What the channels that go into a product are divided by, float32 [m]; scope: of what gives
+        them.
+        """
         weights = np.maximum(np.abs(kernel).max(axis=1), _LEAST_RANGE)
         factors = np.maximum(self.ranges[scope], _LEAST_RANGE) ** _MIGRATION / weights ** (1 - _MIGRATION)
         return factors.astype(np.float32)

@@ -85,7 +85,7 @@ class ServedModel(abc.ABC):
         """Load what `embed` needs, as no request reads a file."""
         options = dataclasses.asdict(self._options)
         try:
-            self._vectors = FeatureExtractor.load(self.checkpoint.location, normalize=True, **options)
+            self._vectors = FeatureExtractor.load(self.checkpoint.argument, normalize=True, **options)
         except InputError as error:
             if self.kind == _Encoder.kind:
                 raise
@@ -105,7 +105,7 @@ class _Classifier(ServedModel):
 
     def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
         super().__init__(name, checkpoint, options)
-        self._model = Classifier.load(checkpoint.location, **dataclasses.asdict(options))
+        self._model = Classifier.load(checkpoint.argument, **dataclasses.asdict(options))
         self.kind = {"single_label": "classifier"}.get(self._model.problem_type, self._model.problem_type)
 
     @property
@@ -124,7 +124,7 @@ class _Tagger(ServedModel):
 
     def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
         super().__init__(name, checkpoint, options)
-        self._model = Tagger.load(checkpoint.location, **dataclasses.asdict(options))
+        self._model = Tagger.load(checkpoint.argument, **dataclasses.asdict(options))
 
     @property
     def labels(self) -> list[str]:
@@ -144,7 +144,7 @@ class _QuestionAnswerer(ServedModel):
 
     def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
         super().__init__(name, checkpoint, options)
-        self._model = QuestionAnswerer.load(checkpoint.location, **dataclasses.asdict(options))
+        self._model = QuestionAnswerer.load(checkpoint.argument, **dataclasses.asdict(options))
 
     def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
         if any(item.second is None for item in items):
@@ -160,7 +160,7 @@ class _MaskFiller(ServedModel):
 
     def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
         super().__init__(name, checkpoint, options)
-        self._model = MaskFiller.load(checkpoint.location, **dataclasses.asdict(options))
+        self._model = MaskFiller.load(checkpoint.argument, **dataclasses.asdict(options))
 
     def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
         pairs = [item.first if item.second is None else f"{item.first}{PAIR_MARK}{item.second}" for item in items]

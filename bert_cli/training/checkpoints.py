@@ -18,7 +18,7 @@ from bert_cli.tf_internals.variables import memory_of
 from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.step import LossScale
-from bert_cli.weights.checkpoint import Reader, Tf1Reader, data_files, second_name, write_tf1
+from bert_cli.weights.checkpoint import Tf1Reader, data_files, second_name, write_tf1
 from bert_cli.weights.checkpoint_index import check_data
 from bert_cli.weights.names import (
     LOG_DECAY_NAME,
@@ -29,6 +29,7 @@ from bert_cli.weights.names import (
     has_moments,
     weight_of,
 )
+from bert_cli.weights.reader import Reader
 from bert_cli.weights.training_folder import numbered_checkpoints, write_state
 
 

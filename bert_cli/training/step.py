@@ -11,8 +11,8 @@ from bert_cli.tf_internals import variables
 from bert_cli.training.batch_distribution import SHARD_START, shard_start
 from bert_cli.training.grappler import with_background_imports, with_few_graph_optimizers
 from bert_cli.training.optimizers.adamw import AdamWeightDecay, global_norm
-from bert_cli.weights.checkpoint import Reader
 from bert_cli.weights.names import GOOD_STEPS_NAME, SCALE_NAME
+from bert_cli.weights.reader import Reader
 
 # float16 loses gradients below 6e-8, so the loss is scaled up: first guess, and steps without
 # overflow before doubling.

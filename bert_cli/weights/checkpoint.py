@@ -5,16 +5,17 @@ import dataclasses
 import os
 import types
 from collections.abc import Iterator
-from typing import Protocol
 
 import numpy as np
 
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.names import CHECKPOINT
 from bert_cli.weights.checkpoint_index import read_array, read_index
+from bert_cli.weights.electra import ElectraReader, networks_in
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.names import STEP_NAME, is_of_training
 from bert_cli.weights.path import HUB, HUGGING_FACE, KERAS, TF1, CheckpointPath
+from bert_cli.weights.reader import Reader
 from bert_cli.weights.training_folder import numbered_checkpoints, step_number
 
 NO_BERT = "it is not a complete BERT"
@@ -81,7 +82,9 @@ class AverageReader:
                 f"{CHECKPOINT}{last}; give a smaller number, or train with a larger "
                 "--keep_checkpoint_max"
             )
-        self._readers = [Tf1Reader(os.path.join(path.folder, f"{CHECKPOINT}{number}")) for number in numbers]
+        self._readers = [
+            _open_tf1(os.path.join(path.folder, f"{CHECKPOINT}{number}"), path.network) for number in numbers
+        ]
         self.description = f"{path.location} (mean of {count}, from {CHECKPOINT}{numbers[0]} on)"
         self.shapes = self._readers[-1].shapes
         self.unused: list[str] = []
@@ -94,28 +97,18 @@ class AverageReader:
         return np.asarray(values.mean(axis=0, dtype=np.float64), np.float32)
 
 
-class Reader(Protocol):
-    """A checkpoint of any format, opened; `description` names it in messages."""
-
-    description: str
-    shapes: dict[str, tuple[int, ...]]  # by Google's names
-    unused: list[str]
-
-    def read(self, name: str) -> np.ndarray: ...
-
-
-_SHARED: dict[str, Reader] = {}
+_SHARED: dict[CheckpointPath, Reader] = {}
 
 
 def register_shared(path: CheckpointPath, reader: Reader) -> None:
     """Let open_checkpoint give this reader for the checkpoint, see weights.shared."""
-    _SHARED[path.location] = reader
+    _SHARED[path] = reader
 
 
 def open_checkpoint(path: CheckpointPath) -> Reader:
     """The reader of the checkpoint's format."""
-    if path.location in _SHARED:
-        return _SHARED[path.location]
+    if path in _SHARED:
+        return _SHARED[path]
     if path.kind == HUGGING_FACE:
         return HuggingFaceReader(path.location)
     if path.kind == HUB:
@@ -126,7 +119,18 @@ def open_checkpoint(path: CheckpointPath) -> Reader:
         from bert_cli.weights.keras_weights import KerasReader  # h5py takes a moment to import
 
         return KerasReader(path.location)
-    return Tf1Reader(path.location)
+    return _open_tf1(path.location, path.network)
+
+
+def _open_tf1(prefix: str, network: str) -> Reader:
+    reader = Tf1Reader(prefix)
+    return ElectraReader(reader, network) if network or networks_in(reader.shapes) else reader
+
+
+def find_electra(path: CheckpointPath) -> ElectraReader | None:
+    """The reader of a checkpoint of Google's ELECTRA; None for another one."""
+    reader = open_checkpoint(path) if path.kind == TF1 else None
+    return reader if isinstance(reader, ElectraReader) else None
 
 
 def saved_step(reader: Reader) -> int:

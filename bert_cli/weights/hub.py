@@ -55,7 +55,7 @@ _PUBLISHED = tuple(
         (_LAYER + r"output/(kernel|bias)", _GOOGLE_LAYER + r"output/dense/\2"),
         (_LAYER + r"output_layer_norm/(gamma|beta)", _GOOGLE_LAYER + r"output/LayerNorm/\2"),
         (r"pooler_transform/(kernel|bias)", r"bert/pooler/dense/\1"),
-        (r"(bert/(?:embeddings|encoder|pooler)/.+)", r"\1"),
+        (r"(bert/(?:embeddings|embeddings_project|encoder|pooler)/.+)", r"\1"),
     )
 )
 

@@ -47,8 +47,8 @@ _PARTS_OF_HEADS = {
 
 
 def _renamed(name: str, model_type: str, head_type: str) -> str:
-    """Hugging Face's name of a weight that Google calls `name`, with the leading "bert.", "distilbert." or
-    "electra.".
+    """Hugging Face's name of a weight that Google calls `name`, with the leading "bert.",
+    "distilbert." or "electra.".
     """
     renamed = _bert_name(name)
     for part, replacement in (_PARTS[model_type] | _PARTS_OF_HEADS.get((model_type, head_type), {})).items():
@@ -78,8 +78,8 @@ def google_name(name: str) -> tuple[str, bool] | None:
     """Google's name for a weight and whether it is stored transposed; None for one that Google's
     BERT does not have.
 
-    The tied `cls.predictions.decoder.*`, `vocab_projector.weight` and `generator_lm_head.weight`, and the buffer
-    `embeddings.position_ids` are such.
+    The tied `cls.predictions.decoder.*`, `vocab_projector.weight` and `generator_lm_head.weight`,
+    and the buffer `embeddings.position_ids` are such.
     """
     # The first files kept TensorFlow's words for the weights of a LayerNorm.
     bare = (
@@ -95,8 +95,8 @@ def google_name(name: str) -> tuple[str, bool] | None:
 
 
 def hugging_face_name(name: str, model_type: str = BERT, head_type: str = CLASSIFIER) -> tuple[str, bool] | None:
-    """The inverse of google_name, with the leading "bert.", "distilbert." or "electra."; None for a name that no
-    such network of Hugging Face's has. head_type: a key of HEAD_TYPES, of the class.
+    """The inverse of google_name, with the leading "bert.", "distilbert." or "electra."; None for a
+    name that no such network of Hugging Face's has. head_type: a key of HEAD_TYPES, of the class.
     """
     renamed = _renamed(name, model_type, head_type)
     transposed = name.endswith("/kernel")

@@ -16,6 +16,7 @@ from bert_cli.base.names import BEST_FILE, BUILTIN_MODEL, HUGGING_FACE_CONFIG, S
 from bert_cli.base.remote import refuse_web_address
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.weights import known_models
+from bert_cli.weights.electra import GENERATOR
 from bert_cli.weights.training_folder import newest_undamaged
 
 TF1 = "tf1"
@@ -32,17 +33,24 @@ class CheckpointPath:
 
     `location` is a TF1 prefix, a folder in Hugging Face's layout, a .weights.h5 file, or the folder
     of a module for tensorflow-hub; `handle` is what messages call it where that is not its
-    location: a module from an archive, or the built-in model.
+    location: a module from an archive, or the built-in model. `network`: of a TF1 checkpoint of
+    ELECTRA, see weights.electra; "" for the first.
     """
 
     kind: str
     location: str
     handle: str | None = None
+    network: str = ""
 
     @property
     def name(self) -> str:
         """What messages call it."""
-        return self.handle or self.location
+        return self.handle or self.argument
+
+    @property
+    def argument(self) -> str:
+        """What find_checkpoint finds it by."""
+        return f"{self.location}/{self.network}" if self.network else self.location
 
     @property
     def identity(self) -> str:
@@ -70,7 +78,8 @@ class CheckpointPath:
 
 def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = False) -> CheckpointPath:
     """Resolve a TF1 prefix, one of its files, a folder with a checkpoint, a Hugging Face folder or
-    file, a .weights.h5, or the folder of a module for tensorflow-hub.
+    file, a .weights.h5, or the folder of a module for tensorflow-hub; a TF1 checkpoint of ELECTRA
+    with /generator after it is its generator.
 
     strict: see newest_undamaged. Raises InputError, naming `flag`, where nothing that can be read
     is there.
@@ -88,6 +97,10 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
         return CheckpointPath(KERAS, path)
     if files.is_directory(path):
         return _find_in_folder(path, flag, strict)
+    if name == GENERATOR and os.path.dirname(path.rstrip("/")):
+        found = find_checkpoint(os.path.dirname(path.rstrip("/")), flag, strict)
+        if found.kind == TF1:
+            return dataclasses.replace(found, network=GENERATOR)
     if name.endswith((".zip", ".tar.gz")) and files.exists(path):
         raise InputError(
             f"{path}: is an archive; unpack it and give the path of its bert_model.ckpt to "

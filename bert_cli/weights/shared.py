@@ -4,9 +4,10 @@ import tempfile
 
 import numpy as np
 
-from bert_cli.weights.checkpoint import Reader, open_checkpoint, register_shared
+from bert_cli.weights.checkpoint import open_checkpoint, register_shared
 from bert_cli.weights.names import STEP_NAME, is_of_training
 from bert_cli.weights.path import CheckpointPath
+from bert_cli.weights.reader import Reader
 
 _ALIGNMENT = 64  # bytes, as vector instructions read them
 

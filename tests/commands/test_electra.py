@@ -1,4 +1,4 @@
-"""ELECTRA folders of Hugging Face in the commands."""
+"""ELECTRA in the commands: folders of Hugging Face, and Google's TF1 checkpoints."""
 
 import json
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from plain_electra import (
     class_logits,
+    google_tensors,
     random_discriminator_head,
     random_generator_head,
     random_tensors,
@@ -15,11 +16,14 @@ from plain_electra import (
 )
 from safetensors.numpy import load_file, save_file
 
+from bert_cli import MaskFiller, doctor, fill_mask, run_classifier
 from bert_cli.base.head_types import CLASSIFIER, MASKED_LM, REPLACED_TOKENS, HeadSpec
 from bert_cli.engines.table import ENGINES
 from bert_cli.model.config import read_config
+from bert_cli.weights.checkpoint import write_tf1
 from bert_cli.weights.path import find_checkpoint
-from tests.commands.convert_run import TOKENS, convert
+from tests.commands import helpers
+from tests.commands.convert_run import TOKENS, convert, make_source, tensors_of
 
 # Of Keras, see test_convert.py.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -143,3 +147,116 @@ def test_there_and_back_bit_for_bit(classifier, tmp_path, between):
     assert list(values["id2label"].values()) == list(LABELS)
     tokenizer = json.loads((tmp_path / "back" / "tokenizer_config.json").read_text())
     assert tokenizer["tokenizer_class"] == "ElectraTokenizer"
+
+
+@pytest.fixture(scope="module")
+def google(tmp_path_factory):
+    """Google's checkpoint of both networks, which has no config, and the tensors of each."""
+    folder = tmp_path_factory.mktemp("google")
+    discriminator = encoder_tensors() | random_discriminator_head(6)
+    generator = random_tensors(7, 3, len(TOKENS), hidden=12) | random_generator_head(8, len(TOKENS), hidden=12)
+    generator = {name: values for name, values in generator.items() if "classifier" not in name}
+    # The two share their embeddings.
+    generator |= {name: values for name, values in discriminator.items() if name.startswith("electra.embeddings.")}
+    names = google_tensors(generator, "generator")
+    names = {name.replace("generator/embeddings/", "electra/embeddings/"): values for name, values in names.items()}
+    left = {"global_step": np.int64(7), "electra/embeddings/LayerNorm/beta/adam_m": np.zeros(8, np.float32)}
+    write_tf1(str(folder / "electra_small"), google_tensors(discriminator, "electra") | names | left)
+    (folder / "vocab.txt").write_text("\n".join(TOKENS) + "\n")
+    return folder, discriminator, generator
+
+
+@pytest.mark.parametrize(
+    ("suffix", "architecture"), [("", "ElectraForPreTraining"), ("/generator", "ElectraForMaskedLM")]
+)
+def test_googles_networks_there_and_back(google, tmp_path, suffix, architecture):
+    folder, *networks = google
+    convert(f"{folder}/electra_small{suffix}", tmp_path / "hf", check=True)
+    values = json.loads((tmp_path / "hf" / "config.json").read_text())
+    assert values["architectures"] == [architecture]
+    tensors = networks[suffix != ""]
+    written = load_file(tmp_path / "hf" / "model.safetensors")
+    assert written.keys() == tensors.keys()
+    assert all(np.array_equal(written[name], values) for name, values in tensors.items())
+    convert(tmp_path / "hf", tmp_path / "back" / "electra.ckpt", check=True)
+    wanted = google_tensors(tensors, suffix[1:] or "electra")
+    wanted = {name.replace("generator/embeddings/", "electra/embeddings/"): values for name, values in wanted.items()}
+    assert tensors_of(tmp_path / "back" / "electra.ckpt") == {name: each.tobytes() for name, each in wanted.items()}
+
+
+@pytest.mark.parametrize("engine", ["tensorflow", "onnxruntime"])
+def test_blanks_by_googles_generator(google, engine):
+    folder, _, generator = google
+    filler = MaskFiller.load(f"{folder}/electra_small/generator", precision="float32", engine=engine)
+    text = "all work and no [MASK] makes jack a dull boy"
+    found = filler.fill(text, top_k=len(TOKENS))["masks"][0]
+    pieces = ("[CLS]", *text.split(), "[SEP]")
+    ids = np.array([[TOKENS.index(piece) for piece in pieces]])
+    # A head has 64 numbers, or the layer's width where that is less.
+    logits = word_logits(generator, states(generator, 1, ids, np.ones_like(ids), np.zeros_like(ids)))[0, 5]
+    exact = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+    assert [each["token"] for each in found] == [TOKENS[number] for number in np.argsort(-exact)]
+    np.testing.assert_allclose([each["probability"] for each in found], np.sort(exact)[::-1], atol=1e-5)
+
+
+def test_a_discriminator_fills_no_blanks(google, tmp_path, capfd):
+    outcome = helpers.call(capfd, "bert-fill-mask", fill_mask.main, f"--init_checkpoint={google[0]}", "all [MASK]")
+    outcome.assert_refused(
+        "electra_small/generator is the generator", "no masked-LM head", "discriminator of an ELECTRA"
+    )
+    folder = make_folder(tmp_path, "ElectraForPreTraining", encoder_tensors() | random_discriminator_head(6))
+    outcome = helpers.call(capfd, "bert-fill-mask", fill_mask.main, f"--init_checkpoint={folder}", "all [MASK]")
+    outcome.assert_refused("no masked-LM head", "discriminator of an ELECTRA")
+
+
+def test_a_config_of_a_bert_next_to_an_electra(google, tmp_path, capfd):
+    config = tmp_path / "bert_config.json"
+    config.write_text(json.dumps({"vocab_size": len(TOKENS)}))
+    flags = (f"--init_checkpoint={google[0]}", f"--bert_config_file={config}", f"--output_dir={tmp_path / 'out'}")
+    flags += ("--do_train", "--task_name=cola", f"--data_dir={tmp_path}")
+    outcome = helpers.call(capfd, "bert-classify", run_classifier.main, *flags)
+    outcome.assert_refused("describes a BERT", "holds an ELECTRA", '"model_type": "electra"')
+
+
+@pytest.mark.parametrize(
+    ("suffix", "told"), [("", "ELECTRA; heads: replaced_tokens"), ("/generator", "ELECTRA; heads: masked_lm")]
+)
+def test_the_doctor_says_what_it_is(google, capfd, suffix, told):
+    assert doctor.main([f"{google[0]}/electra_small{suffix}"]) == 0
+    assert f"network: {told}\n" in capfd.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("heads", "labels", "name", "architecture"),
+    [
+        ((), (), "sequence_output", "ElectraModel"),
+        (("masked_lm",), (), "masked_lm_logits", "ElectraForMaskedLM"),
+        (("replaced_tokens",), (), "replaced_tokens_logits", "ElectraForPreTraining"),
+        (("classifier",), LABELS, "classifier_logits", "ElectraForSequenceClassification"),
+        (("classifier",), ("O", "B-X", "I-X"), "classifier_logits", "ElectraForTokenClassification"),
+        (("spans",), (), "span_logits", "ElectraForQuestionAnswering"),
+    ],
+)
+@pytest.mark.parametrize("width", [8, 16])
+def test_transformers_agree_on_electra(tmp_path, heads, labels, name, architecture, width):
+    transformers = pytest.importorskip("transformers", reason="needs transformers, which is not part of the project")
+    torch = pytest.importorskip("torch", reason="needs torch, which is not part of the project")
+    from bert_cli.exports.loaded import load, open_source
+
+    network = {"model_type": "electra", "embedding_size": width, "gelu": "erf"}
+    source, _ = make_source(tmp_path, heads, labels, **network)
+    convert(source, tmp_path / "hf")
+    theirs, info = getattr(transformers, architecture).from_pretrained(tmp_path / "hf", output_loading_info=True)
+    assert not any(info.values())
+    config = read_config(str(source / "bert_config.json"))
+    ours = load(open_source(find_checkpoint(str(source))), config, heads, "Token" in architecture).model
+    inputs = batch(texts=8)
+    outputs = ours(inputs)[name].numpy()
+    words, mask, types = (torch.tensor(values).long() for values in inputs.values())
+    with torch.no_grad():
+        found = [each.numpy() for each in theirs.eval()(words, attention_mask=mask, token_type_ids=types).to_tuple()]
+    real = inputs["input_mask"] > 0
+    for one, other in zip(found, outputs if "spans" in heads else [outputs], strict=True):
+        rows = ... if one.shape[:2] != real.shape else real
+        np.testing.assert_allclose(one[rows], other[rows], atol=1e-5)

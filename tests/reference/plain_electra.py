@@ -38,6 +38,28 @@ def random_discriminator_head(seed: int, hidden=16) -> dict[str, np.ndarray]:
     return _drawn(seed, _dense_shapes(dense | {"discriminator_predictions.dense_prediction": (1, hidden)}))
 
 
+def google_tensors(tensors: dict[str, np.ndarray], scope: str) -> dict[str, np.ndarray]:
+    """The same under Google's names of a TF1 checkpoint; scope: electra or generator, of the encoder."""
+    renamed = {}
+    for name, values in tensors.items():
+        name = name.replace("electra.", f"{scope}.", 1) if name.startswith("electra.") else name
+        for part, google in (
+            ("lm_head", "predictions"),
+            ("dense_prediction", "dense_1"),
+            ("encoder.layer.", "encoder.layer_"),
+        ):
+            name = name.replace(part, google)
+        *place, kind = name.split(".")
+        if place[-1] == "LayerNorm":
+            kind = {"weight": "gamma", "bias": "beta"}[kind]
+        elif name == "generator_predictions.bias":
+            kind = "output_bias"
+        elif kind == "weight" and "embeddings" not in place:
+            kind, values = "kernel", np.ascontiguousarray(values.T)
+        renamed["/".join(place if place[-1].endswith("_embeddings") else [*place, kind])] = values
+    return renamed
+
+
 def states(
     tensors: dict[str, np.ndarray], heads: int, word_ids: np.ndarray, mask: np.ndarray, types: np.ndarray
 ) -> np.ndarray:

@@ -174,6 +174,7 @@ def test_names():
         google_name("transformer/layer_1/self_attention/query/kernel")
         == "bert/encoder/layer_1/attention/self/query/kernel"
     )
+    assert google_name("bert/embeddings_project/kernel") == "bert/embeddings_project/kernel"  # of our own ELECTRA
     for name in ("save_counter", "output/kernel", "cls/predictions/output_bias", "embeddings/embeddings"):
         assert google_name(name) is None
 

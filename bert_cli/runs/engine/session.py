@@ -46,10 +46,11 @@ from bert_cli.training.strategy import (
     peak_device_memory,
     use_exact_float32,
 )
-from bert_cli.weights.checkpoint import LoadReport, Reader, load_weights, open_checkpoint, saved_step
+from bert_cli.weights.checkpoint import LoadReport, load_weights, open_checkpoint, saved_step
 from bert_cli.weights.hub_encoder import ModuleEncoder
 from bert_cli.weights.names import STEP_NAME
 from bert_cli.weights.path import CheckpointPath
+from bert_cli.weights.reader import Reader
 
 
 @contextlib.contextmanager

@@ -33,7 +33,8 @@ class ModelPaths:
     """Files of a model. `checkpoint` is None for a start from random weights; `is_builtin`: the
     small built-in network.
 
-    `config_file` is None only for a module for tensorflow-hub, whose variables give its sizes.
+    `config_file` is None only for a module for tensorflow-hub and a TF1 checkpoint of ELECTRA, whose
+    variables give its sizes.
     `preprocessor` is a module that knows the casing.
     """
 

@@ -2,13 +2,15 @@
 
 import dataclasses
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json
+from bert_cli.base.log import LOG
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config, refuse_other_network
+from bert_cli.model.networks import BERT
 from bert_cli.runs.loading.bundle import ModelBundle, ModelPaths
 from bert_cli.runs.loading.checkpoints import random_model
 from bert_cli.runs.loading.checks import check_casing, check_sizes
@@ -17,7 +19,10 @@ from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.text.tokenizer_json import read_tokenizer_json
 from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary
-from bert_cli.weights.path import HUB, HUGGING_FACE, CheckpointPath, find_module, own_module
+from bert_cli.weights.path import HUB, HUGGING_FACE, TF1, CheckpointPath, find_module, own_module
+
+if TYPE_CHECKING:
+    from bert_cli.weights.electra import ElectraReader
 
 
 def load_model(
@@ -103,7 +108,7 @@ def _find_paths(
         if config_file:
             refuse_other_network(config_file)
         raise InputError(f"--vocab_file is needed{where}: give the vocab.txt that belongs to this model")
-    if not config_file and not (checkpoint and checkpoint.kind == HUB):
+    if not config_file and not (checkpoint and (checkpoint.kind == HUB or _electra(checkpoint))):
         raise InputError(f"--bert_config_file is needed{where}: give the bert_config.json that belongs to this model")
     return ModelPaths(vocab_file, config_file, checkpoint, preprocessor=preprocessor)
 
@@ -122,6 +127,12 @@ def _read_config(
         if module is None:
             config = read_config(paths.config_file, gelu, vocab_size)
             check_config(config, paths.config_file, paths.checkpoint, () if gelu == "auto" else ("gelu",))
+            # Of ELECTRA-Base the sizes are BERT-Base's, so all else would fit.
+            if paths.checkpoint and config.model_type == BERT and _electra(paths.checkpoint):
+                raise InputError(
+                    f"{paths.config_file}: describes a BERT, and {paths.checkpoint.name} holds an ELECTRA: add "
+                    '"model_type": "electra" and its "embedding_size", or remove this file, as its variables say the sizes'
+                )
             return config
         # The module may have been moved since the run.
         check_config(module, paths.config_file, paths.checkpoint, left_out=("hub_module",))
@@ -136,6 +147,11 @@ def _read_config(
             )
         return dataclasses.replace(module, hub_module=handle)
     checkpoint = paths.required_checkpoint
+    electra = _electra(checkpoint)
+    if electra:
+        LOG.info("%s: no %s there: its variables say the sizes, with 64 numbers a head", checkpoint.name, CONFIG)
+        config = electra.config()
+        return config if gelu == "auto" else dataclasses.replace(config, gelu=gelu)
     setup_tensorflow()
     # Not at the top: they import TensorFlow.
     from bert_cli.weights.hub import HubReader
@@ -147,6 +163,17 @@ def _read_config(
     if needs_bert or vocab_size is None:
         raise InputError(f"{checkpoint.name}: the variables of this module make up no BERT; one is needed here")
     return module_config(checkpoint, vocab_size)
+
+
+def _electra(checkpoint: CheckpointPath) -> "ElectraReader | None":
+    """The reader of a TF1 checkpoint of ELECTRA; None for another one."""
+    # One that has gone since it was found is reported where it is read.
+    if checkpoint.kind != TF1 or not files.exists(checkpoint.file):
+        return None
+    # Not at the top: it imports safetensors, which only a Hugging Face folder needs.
+    from bert_cli.weights.checkpoint import find_electra
+
+    return find_electra(checkpoint)
 
 
 def _stated_casing(paths: ModelPaths) -> tuple[str, bool] | None:
