@@ -56,7 +56,7 @@ class HuggingFaceReader:
     def read(self, name: str) -> np.ndarray:
         """float32, in Google's orientation."""
         source, transposed = self._sources[name]
-        values = self._file.get_tensor(source).astype(np.float32)
+        values = self._file.get_tensor(source).astype(np.float32, copy=False)
         return np.ascontiguousarray(values.T) if transposed else values
 
     def check_tied(self) -> None:
