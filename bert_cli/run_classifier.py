@@ -10,8 +10,8 @@ also .gz), and writes into output_dir:
     predictions.tsv   the same with header, id, label and text
     thresholds.json   with --threshold=tuned, the threshold of each label
     calibration.json  with --calibrate, the temperature of the probabilities
-    to_label.tsv      of a calibrated model, the predicted texts for annotation,
-                      the least certain first
+    to_label.tsv      with --calibrate, the predicted texts for annotation, the
+                      least certain first
     run_report.json   all figures of the last run
     report.html       a page to look at; bert-report makes it again
     history.jsonl     losses and metrics over the steps

@@ -118,12 +118,14 @@ def _packed_tables(
         bucket_widths = tf.broadcast_to(width, [batch])
 
     # The slot after the end of a sequence: attention reads nothing of it, and so it has no
-    # gradient. Without one it is the slot of a token, whose row is made once more.
-    spare = tf.argmax(bucket_widths - widths, output_type=tf.int32)
+    # gradient. Without one it is the slot of a token, whose row is made once more. One more number
+    # each, as a batch, or the shard of a batch, may have no sequences.
+    ends, bucket_ends = tf.pad(widths, [[0, 1]]), tf.pad(bucket_widths, [[0, 1]])
+    spare = tf.argmax(bucket_ends - ends, output_type=tf.int32)
     tokens = tf.size(sequence)
-    end = widths[spare]
+    end = ends[spare]
     multiple = tf.bitwise.left_shift(ROWS, tf.reduce_sum(tf.cast(tokens >= tf.constant(_DOUBLINGS), tf.int32)))
-    is_spare = bucket_widths[spare] > end
+    is_spare = bucket_ends[spare] > end
     lacking = -tokens % multiple
     if is_trained:
         lacking = tf.where(is_spare, lacking, 0)

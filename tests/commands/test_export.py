@@ -93,7 +93,7 @@ def test_classifiers_in_a_fresh_process(trained, run_folder, trained_flags, tmp_
     assert number.keys() == {"value"}
     assert several["labels"] == outputs["labels"]
     np.testing.assert_allclose(several["probabilities"], wanted[0].probabilities, atol=1e-5)
-    assert np.abs(np.sum(several["probabilities"], axis=1) - 1).max() > 1e-3  # each stands for itself
+    assert np.abs(np.sum(several["probabilities"], axis=1) - 1).max() > 1e-4  # a softmax would give 1 to 1e-7
     np.testing.assert_allclose(number["value"], wanted[1].values, atol=1e-5)
     asset = open_text(tmp_path / "serving" / "1" / "assets" / "vocab.txt").split("\n")
     tokens = open_text(trained / "vocab.txt").split("\n")
@@ -183,7 +183,7 @@ def test_the_steps_of_the_tutorials(preprocess, encoder, exported, trained):
     ours = BertEncoder(read_config(str(trained / "bert_config.json")))
     for name, variable in named_weights(ours).items():
         variable.assign(reader.get_tensor(name))
-    np.testing.assert_allclose(outputs["sequence_output"], ours(inputs)["sequence_output"], atol=1e-6)
+    np.testing.assert_allclose(outputs["sequence_output"], ours(inputs)["sequence_output"], rtol=3e-6, atol=1e-6)
 
 
 @pytest.mark.slow

@@ -111,7 +111,7 @@ def test_a_module_that_is_no_bert(classify, start, foreign, tmp_path, run_folder
     flags = [*start, "--num_train_epochs=20", "--learning_rate=0.03", f"--output_dir={out}", f"--hub_module={foreign}"]
     outcome = classify(*flags, "--do_eval")
     assert outcome.code == 0, outcome.err
-    assert f"{foreign}: is no BERT of Google's form, so it is used as it is: 2 variables" in outcome.err
+    assert f"{foreign}: not a Google BERT checkpoint; its 2 variables are used unchanged" in outcome.err
     tensors = run_folder(out).tensors(120)
     assert {"hub/words", "hub/dense", "output_weights", "hub/words/adam_m"} <= set(tensors)
     assert run_folder(out).eval_results()["eval_accuracy"] >= 0.7
@@ -332,7 +332,7 @@ def test_published_modules_have_no_config(trained, tmp_path, classify, start, ca
 def test_refusals(refused, start, modules, model, tmp_path):
     module = f"--hub_module={modules}"
     refused([*start, module, f"--init_checkpoint={modules}"], "--hub_module and --init_checkpoint")
-    refused([*start, "--hub_trainable=false"], "--hub_trainable=false is about --hub_module")
+    refused([*start, "--hub_trainable=false"], "--hub_trainable=false needs --hub_module")
     refused([*start, f"--hub_module={tmp_path / 'no'}"], f"{tmp_path / 'no'}: no such module", "--hub_module")
     refused([*start, "--hub_module=http://127.0.0.1:9/bert/1"], "http://127.0.0.1:9/bert/1: cannot be downloaded")
     refused([*start, module, f"--hub_preprocess={model}"], "holds no module for tensorflow-hub", "--hub_preprocess")

@@ -113,4 +113,4 @@ def test_vectors(trained, parts, capfd, output_format):
     extract(*sharded, "--layers=0").assert_refused(
         "v.shards.json: the shards that are there were made with --layers=, not 0"
     )
-    extract(*sharded, "--attentions=a.npz").assert_refused("--attentions is about one file")
+    extract(*sharded, "--attentions=a.npz").assert_refused("--attentions takes one file")

@@ -79,6 +79,15 @@ def test_rows_are_filled_up_where_a_place_has_no_gradient(lengths, apart):
     assert len(set(head_rows.to_rows.numpy()[:tokens].ravel().tolist())) == 3 * tokens
 
 
+@pytest.mark.parametrize("shard", [None, [2, 10, 8, 1]])
+def test_a_batch_without_sequences(shard):
+    """Of a served model, or a shard of a batch with fewer rows than replicas."""
+    parts = (False, False, None) if shard is None else (True, True, tf.constant(shard))
+    layout = packed_layout(tf.zeros([0, 9], tf.int32), 3, *parts)
+    assert layout.slots.shape == (0,)
+    assert layout.bucketed.to_rows.shape == (0, 3)
+
+
 @pytest.mark.parametrize("lengths", [[9, 3, 1], [8, 8], [24] * 3 + [7] * 9, [64] * 20])
 def test_rows_of_predictions_are_filled_up_always(lengths):
     mask = tf.constant(mask_of(lengths))

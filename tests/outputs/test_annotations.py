@@ -6,7 +6,7 @@ import tempfile
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bert_cli.examples.annotations.reading import read_annotations
@@ -36,6 +36,8 @@ def written(folder, name, texts=((TEXT, SPANS),), tags=("B-PER", "O", "O", "O", 
 
 def check_no_loss(name, texts):
     """The tags of a file, predicted, are the file again."""
+    # A text is a file of its own, whose first U+FEFF is its byte order mark.
+    assume(name != "brat" or not any(text.startswith("\ufeff") for text, _ in texts))
     with tempfile.TemporaryDirectory(dir="/dev/shm" if pathlib.Path("/dev/shm").is_dir() else None) as folder:
         file = read_annotations(write(pathlib.Path(folder), name, texts))
         path = predict_the_tags(pathlib.Path(folder), file)

@@ -37,7 +37,7 @@ CONFIG = BertConfig(
 )  # fmt: skip
 SMALL = dataclasses.replace(CONFIG, num_hidden_layers=1)  # of what is trained here: a layer costs a second of tracing
 MODULE = ModuleConfig("a module", 30, 8, 2, 8)
-SAVING = types.SimpleNamespace(save_checkpoints_steps=3, keep_checkpoint_max=5, keep_moments="newest", log_steps=100)
+SAVING = types.SimpleNamespace(save_checkpoints_steps=3, keep_checkpoint_max=5, keep_moments="all", log_steps=100)
 STEPS, SAVED = 7, 3
 
 
@@ -191,7 +191,7 @@ TOGETHER = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TOGETHER)
 def test_a_killed_run_goes_on_bit_for_bit(name, features, tmp_path):
-    """What is left of a run that is killed behind step 5 is the checkpoint of step 3."""
+    """What is left of a run that is killed after step 5 is the checkpoint of step 3, with its moments."""
     wanted = train(TOGETHER[name], features, tmp_path / "whole")
     found = train(TOGETHER[name], features, tmp_path / "part", str(tmp_path / "whole" / f"model.ckpt-{SAVED}"))
     assert found.keys() == wanted.keys()
