@@ -19,7 +19,7 @@ _PHILOX = 1  # TensorFlow's number of this generator of random bits, which its d
 
 def traced_once(function: Callable) -> Callable:
     """Within a graph the function is traced once for all graphs of a process, and each graph calls
-    that trace.
+    that trace. Its arguments are tensors, never variables, which a trace would keep.
 
     TensorFlow replaces the calls by the function's body before it optimizes a graph, so the same is
     computed at the same speed.
