@@ -59,7 +59,7 @@ def test_a_result_or_an_input_error(name, count, fuzzed, tmp_path, monkeypatch):
             raise
         assert time.monotonic() - began < SLOWEST, keep(path, name, number)
     assert said or name in PASSED_OVER
-    assert not any("{{" in message for message in said)
+    assert not any("{{node" in message for message in said)  # TensorFlow's own text
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MEMORY
 
 
