@@ -12,8 +12,8 @@ from bert_cli.base.head_types import HeadSpec
 from bert_cli.model.config import BertConfig
 
 FLOAT32, INT8 = "float32", "int8"
-# From a batch of spec.INPUTS, int32 [B, S], to outputs by name. Where attention
-# or masked words are asked for, all texts of it have S tokens, and its mask is not read.
+# From a batch of spec.INPUTS, int32 [B, S], to outputs by name. Where attention or masked words are
+# asked for, all texts of it have S tokens, and its mask is not read.
 Network = Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]
 # Of encoder and head: Google's name -> float32.
 Tensors = Mapping[str, np.ndarray]

@@ -1,6 +1,4 @@
-"""onnxruntime: the network as an ONNX graph, in float32 or int8 (see onnx.models
-and onnx.int8).
-"""
+"""onnxruntime: the network as an ONNX graph, in float32 or int8 (see onnx.models and onnx.int8)."""
 
 from collections.abc import Sequence
 

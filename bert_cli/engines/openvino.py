@@ -1,6 +1,4 @@
-"""OpenVINO: the network as an ONNX graph, in bfloat16 or float32 (see
-onnx.models).
-"""
+"""OpenVINO: the network as an ONNX graph, in bfloat16 or float32 (see onnx.models)."""
 
 import threading
 from collections.abc import Mapping, Sequence

@@ -97,9 +97,7 @@ class LayerNorm(Scoped):
         self.gamma = self.add_scoped("gamma", (width,), "ones")
 
     def call(self, x):
-        # As tensors: the trace that all models of a process share would keep the mirrored variables of the first one.
-        gamma, beta = tf.convert_to_tensor(self.gamma.value), tf.convert_to_tensor(self.beta.value)
-        return ops.layer_norm(x, gamma, beta, self.epsilon)
+        return ops.layer_norm(x, self.gamma.value, self.beta.value, self.epsilon)
 
 
 class Embeddings(Scoped):

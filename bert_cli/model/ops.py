@@ -19,7 +19,7 @@ _PHILOX = 1  # TensorFlow's number of this generator of random bits, which its d
 
 def traced_once(function: Callable) -> Callable:
     """Within a graph the function is traced once for all graphs of a process, and each graph calls
-    that trace. Its arguments are tensors, never variables, which a trace would keep.
+    that trace.
 
     TensorFlow replaces the calls by the function's body before it optimizes a graph, so the same is
     computed at the same speed.
@@ -28,7 +28,11 @@ def traced_once(function: Callable) -> Callable:
 
     @functools.wraps(function)
     def call(*args, **options):
-        return (traced if tf.inside_function() else function)(*args, **options)
+        if not tf.inside_function():
+            return function(*args, **options)
+        # A trace keeps mirrored variables, so a later model would compute with what the first one holds.
+        values = [tf.convert_to_tensor(arg) if isinstance(arg, tf.Variable) else arg for arg in args]
+        return traced(*values, **options)
 
     return call
 

@@ -91,6 +91,7 @@ class UnpaddedBert(Bert):
     """
 
     is_padded = False
+    masking: tuple[str, ...] = ()  # further inputs of attention
 
     def inputs(self) -> dict[str, Input]:
         """What the graph takes, by name."""
@@ -114,7 +115,8 @@ class UnpaddedBert(Bert):
 
     def attend(self, query: str, key: str, value: str, key_bias: str) -> str:
         heads = self.config.num_attention_heads
-        return self.graph.add("MultiHeadAttention", query, key, value, num_heads=heads, domain=ONNXRUNTIME_DOMAIN)
+        inputs = (query, key, value, *self.masking)
+        return self.graph.add("MultiHeadAttention", *inputs, num_heads=heads, domain=ONNXRUNTIME_DOMAIN)
 
     def attention(self, x: str, number: int, key_bias: str) -> str:
         graph = self.graph
@@ -131,11 +133,7 @@ class FlatBert(UnpaddedBert):
     """
 
     is_padded = True
-
-    def attend(self, query: str, key: str, value: str, key_bias: str) -> str:
-        heads = self.config.num_attention_heads
-        inputs = (query, key, value, "", INPUTS[1])  # "": no bias of the projections
-        return self.graph.add("MultiHeadAttention", *inputs, num_heads=heads, domain=ONNXRUNTIME_DOMAIN)
+    masking = ("", INPUTS[1])  # "": no bias of the projections
 
     def attend_projected(self, projected: str, key_bias: str) -> str:
         graph = self.graph
@@ -215,7 +213,7 @@ def embedded_runner(
     run = make(model.SerializeToString(), external)
     # Only the tables: all other weights are held by what computes from here on.
     tables = {name: value for name, value in bert.tensors.items() if "_embeddings" in name}
-    fed = bert.fed
+    fed = bert.fed  # a static method, as the Bert itself holds all of them
     return lambda batch: run(fed(tables, batch) | {name: batch[name] for name in more})
 
 
@@ -245,11 +243,8 @@ def encoder_runner(
         bert.graph.add("Identity", bert.pooled(states[-1]), name="pooled_output")
         return embedded_runner(bert, outputs | {"pooled_output": ("batch", hidden)}, make=make)
     for number, index in enumerate(indices):
-        outputs[bert.graph.add("Identity", bert.padded(states[index]), name=f"state_{number}")] = (
-            "batch",
-            "length",
-            hidden,
-        )
+        name = bert.graph.add("Identity", bert.padded(states[index]), name=f"state_{number}")
+        outputs[name] = (*_TEXTS, hidden)
     return embedded_runner(bert, outputs, make=make)
 
 

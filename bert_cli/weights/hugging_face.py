@@ -56,8 +56,12 @@ class HuggingFaceReader:
     def read(self, name: str) -> np.ndarray:
         """float32, in Google's orientation."""
         source, transposed = self._sources[name]
-        values = self._file.get_tensor(source).astype(np.float32, copy=False)
+        values = self._stored(source)
         return np.ascontiguousarray(values.T) if transposed else values
+
+    def _stored(self, source: str) -> np.ndarray:
+        """float32, as the file has it; source: its own name."""
+        return self._file.get_tensor(source).astype(np.float32, copy=False)
 
     def check_tied(self) -> None:
         """InputError where the masked-LM decoder is stored and is no copy of the word embeddings,
@@ -66,7 +70,7 @@ class HuggingFaceReader:
         for name in self.unused:
             original = _TIED.get(name)
             if original in self.shapes:
-                values = self._file.get_tensor(name).astype(np.float32)
+                values = self._stored(name)
                 if not np.array_equal(values, self.read(original), equal_nan=True):
                     raise InputError(
                         f"{self.description}: {name} differs from {original}; in Google's BERT "

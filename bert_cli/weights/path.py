@@ -97,8 +97,9 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
         return CheckpointPath(KERAS, path)
     if files.is_directory(path):
         return _find_in_folder(path, flag, strict)
-    if name == GENERATOR and os.path.dirname(path.rstrip("/")):
-        found = find_checkpoint(os.path.dirname(path.rstrip("/")), flag, strict)
+    parent = os.path.dirname(path.rstrip("/"))
+    if name == GENERATOR and parent:
+        found = find_checkpoint(parent, flag, strict)
         if found.kind == TF1:
             return dataclasses.replace(found, network=GENERATOR)
     if name.endswith((".zip", ".tar.gz")) and files.exists(path):

@@ -1,8 +1,10 @@
 """Sources for bert-convert, and what its tests read of its results."""
 
+import json
 import pathlib
 
 import numpy as np
+from safetensors.numpy import load_file
 
 from bert_cli.convert_checkpoint import main, run
 from bert_cli.flags.option import build
@@ -53,6 +55,26 @@ def tensors_of(prefix) -> dict[str, bytes]:
 
 def assert_holds(prefix, tensors: dict) -> None:
     assert tensors_of(prefix) == {name: values.tobytes() for name, values in tensors.items()}
+
+
+def there_and_back(path, parent, tensors, between) -> dict:
+    """The config.json of a Hugging Face folder that went to parent / between and back: its tensors are the same bits."""
+    report = convert(path, parent / between, check=True)
+    assert set(report["differences"].values()) == {0.0}
+    convert(parent / between, parent / "back", check=True)
+    written = load_file(parent / "back" / "model.safetensors")
+    assert {name: values.tobytes() for name, values in written.items()} == {
+        name: values.tobytes() for name, values in tensors.items()
+    }
+    return json.loads((parent / "back" / "config.json").read_text())
+
+
+def assert_same_outputs(theirs: list[np.ndarray], ours: list[np.ndarray], mask: np.ndarray) -> None:
+    """mask: [B, S], which tokens count, where an output has a row for each."""
+    real = mask > 0
+    for one, other in zip(theirs, ours, strict=True):
+        rows = ... if one.shape[:2] != real.shape else real
+        np.testing.assert_allclose(one[rows], other[rows], atol=1e-5)
 
 
 def refused(capfd, *flags) -> str:

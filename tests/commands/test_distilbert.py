@@ -11,7 +11,7 @@ from bert_cli.base.head_types import CLASSIFIER, HeadSpec
 from bert_cli.engines.table import ENGINES
 from bert_cli.model.config import read_config
 from bert_cli.weights.path import find_checkpoint
-from tests.commands.convert_run import TOKENS, convert, make_source, refused
+from tests.commands.convert_run import TOKENS, assert_same_outputs, convert, make_source, refused, there_and_back
 
 # Of Keras, see test_convert.py.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -61,14 +61,7 @@ def test_logits_of_every_engine(folder):
 @pytest.mark.parametrize("between", ["google/bert_model.ckpt", "keras/x.weights.h5"])
 def test_there_and_back_bit_for_bit(folder, tmp_path, between):
     path, tensors = folder
-    report = convert(path, tmp_path / between, check=True)
-    assert set(report["differences"].values()) == {0.0}
-    convert(tmp_path / between, tmp_path / "back", check=True)
-    written = load_file(tmp_path / "back" / "model.safetensors")
-    assert {name: values.tobytes() for name, values in written.items()} == {
-        name: values.tobytes() for name, values in tensors.items()
-    }
-    values = json.loads((tmp_path / "back" / "config.json").read_text())
+    values = there_and_back(path, tmp_path, tensors, between)
     assert CONFIG.items() <= values.items()
     assert values["architectures"] == ["DistilBertForSequenceClassification"]
     assert list(values["id2label"].values()) == list(LABELS)
@@ -117,7 +110,4 @@ def test_transformers_agree_on_distilbert(tmp_path, heads, labels, architecture)
     words, mask = (torch.tensor(inputs[name]).long() for name in ("input_word_ids", "input_mask"))
     with torch.no_grad():
         found = [each.numpy() for each in theirs.eval()(words, attention_mask=mask).to_tuple()]
-    real = inputs["input_mask"] > 0
-    for one, other in zip(found, outputs if "spans" in heads else [outputs], strict=True):
-        rows = ... if one.shape[:2] != real.shape else real
-        np.testing.assert_allclose(one[rows], other[rows], atol=1e-5)
+    assert_same_outputs(found, outputs if "spans" in heads else [outputs], inputs["input_mask"])

@@ -23,7 +23,7 @@ from bert_cli.model.config import read_config
 from bert_cli.weights.checkpoint import write_tf1
 from bert_cli.weights.path import find_checkpoint
 from tests.commands import helpers
-from tests.commands.convert_run import TOKENS, convert, make_source, tensors_of
+from tests.commands.convert_run import TOKENS, assert_same_outputs, convert, make_source, tensors_of, there_and_back
 
 # Of Keras, see test_convert.py.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -118,18 +118,11 @@ def test_heads_of_pretraining(tmp_path, architecture, head, random_head, logits)
         found = network({name: values[:1] for name, values in inputs.items()} | masked)
         exact = np.exp(wanted[0, 3] - wanted[0, 3].max())
         np.testing.assert_allclose(found["probabilities"][0], np.sort(exact / exact.sum())[::-1], atol=1e-5)
-    there_and_back(path, tmp_path, tensors, architecture)
+    assert_comes_back(path, tmp_path, tensors, architecture)
 
 
-def there_and_back(path, tmp_path, tensors, architecture, between="google/bert_model.ckpt"):
-    report = convert(path, tmp_path / between, check=True)
-    assert set(report["differences"].values()) == {0.0}
-    convert(tmp_path / between, tmp_path / "back", check=True)
-    written = load_file(tmp_path / "back" / "model.safetensors")
-    assert {name: values.tobytes() for name, values in written.items()} == {
-        name: values.tobytes() for name, values in tensors.items()
-    }
-    values = json.loads((tmp_path / "back" / "config.json").read_text())
+def assert_comes_back(path, tmp_path, tensors, architecture, between="google/bert_model.ckpt") -> dict:
+    values = there_and_back(path, tmp_path, tensors, between)
     assert SIZES.items() <= values.items()
     assert values["architectures"] == [architecture]
     assert (values["model_type"], values["hidden_act"], values.get("position_embedding_type")) == (
@@ -137,13 +130,13 @@ def there_and_back(path, tmp_path, tensors, architecture, between="google/bert_m
         "gelu",
         None,
     )
+    return values
 
 
 @pytest.mark.parametrize("between", ["google/bert_model.ckpt", "keras/x.weights.h5"])
 def test_there_and_back_bit_for_bit(classifier, tmp_path, between):
     path, tensors = classifier
-    there_and_back(path, tmp_path, tensors, "ElectraForSequenceClassification", between)
-    values = json.loads((tmp_path / "back" / "config.json").read_text())
+    values = assert_comes_back(path, tmp_path, tensors, "ElectraForSequenceClassification", between)
     assert list(values["id2label"].values()) == list(LABELS)
     tokenizer = json.loads((tmp_path / "back" / "tokenizer_config.json").read_text())
     assert tokenizer["tokenizer_class"] == "ElectraTokenizer"
@@ -219,11 +212,11 @@ def test_a_config_of_a_bert_next_to_an_electra(google, tmp_path, capfd):
 
 
 @pytest.mark.parametrize(
-    ("suffix", "told"), [("", "ELECTRA; heads: replaced_tokens"), ("/generator", "ELECTRA; heads: masked_lm")]
+    ("suffix", "network"), [("", "ELECTRA; heads: replaced_tokens"), ("/generator", "ELECTRA; heads: masked_lm")]
 )
-def test_the_doctor_says_what_it_is(google, capfd, suffix, told):
+def test_the_doctor_says_what_it_is(google, capfd, suffix, network):
     assert doctor.main([f"{google[0]}/electra_small{suffix}"]) == 0
-    assert f"network: {told}\n" in capfd.readouterr().err
+    assert f"network: {network}\n" in capfd.readouterr().err
 
 
 @pytest.mark.slow
@@ -256,7 +249,4 @@ def test_transformers_agree_on_electra(tmp_path, heads, labels, name, architectu
     words, mask, types = (torch.tensor(values).long() for values in inputs.values())
     with torch.no_grad():
         found = [each.numpy() for each in theirs.eval()(words, attention_mask=mask, token_type_ids=types).to_tuple()]
-    real = inputs["input_mask"] > 0
-    for one, other in zip(found, outputs if "spans" in heads else [outputs], strict=True):
-        rows = ... if one.shape[:2] != real.shape else real
-        np.testing.assert_allclose(one[rows], other[rows], atol=1e-5)
+    assert_same_outputs(found, outputs if "spans" in heads else [outputs], inputs["input_mask"])
