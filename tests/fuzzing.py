@@ -38,7 +38,7 @@ from bert_cli.text.vocabulary import read_vocabulary
 from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.keras_weights import KerasReader
-from bert_cli.weights.path import TF1, CheckpointPath, find_checkpoint, find_module
+from bert_cli.weights.path import find_checkpoint, find_module
 from bert_cli.weights.training_folder import newest_undamaged
 
 PARTS = [
@@ -255,9 +255,9 @@ def _shards(folder: pathlib.Path) -> Fuzzed:
         pathlib.Path(path).write_bytes(TEXT)
 
     def read(path: str) -> None:
-        checkpoint, output = CheckpointPath(TF1, str(folder / "model.ckpt-20")), path.removesuffix(LISTING)
-        facts = {"gelu": "auto"}
-        ShardPlan.make(",".join(inputs), "input_file", [output], "output_file", facts, checkpoint, None, "auto").todo()
+        values = {"input_file": ",".join(inputs), "shard": None, "distribution_strategy": "auto"}
+        outputs, model = [path.removesuffix(LISTING)], str(folder / "model.ckpt-20.index")
+        ShardPlan(values, ("input_file", "output_file"), outputs, {"gelu": "auto"}, model).todo()
 
     sound = _json({"inputs": inputs, "flags": {"gelu": "auto"}})
     return Fuzzed(f"x{LISTING}", [sound], read, {"x-00000-of-00002": b""})

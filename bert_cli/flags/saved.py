@@ -52,6 +52,12 @@ def read_flags(path: str) -> dict[str, str]:
     return _pairs([line.removeprefix("--") for line in _lines(path) if not line.startswith("#")])
 
 
+def first_difference(saved: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """The first flag, by name, of another value now, such as `--layers=-1, not -2`; "" where there is none."""
+    names = (name for name in sorted({*saved, *now}) if saved.get(name) != now.get(name))
+    return next((f"--{name}={saved.get(name, '')}, not {now.get(name, '')}" for name in names), "")
+
+
 def read_guesses(path: str) -> dict[str, str]:
     """The values of flags that the run of a flags.txt found in its data; an empty dict where there
     is none.

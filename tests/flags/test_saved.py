@@ -7,7 +7,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import FlagGroup, build, group, option
 from bert_cli.flags.parser import parse
-from bert_cli.flags.saved import flags_to_save, read_flags, read_guesses, remembered, write_flags
+from bert_cli.flags.saved import first_difference, flags_to_save, read_flags, read_guesses, remembered, write_flags
 
 
 class Run(FlagGroup, heading="Run"):
@@ -102,3 +102,9 @@ def test_a_file_without_line_ends(tmp_path):
     (tmp_path / "flags.txt").write_bytes(b"--data_dir=" + b"x" * 10_000_001)
     with pytest.raises(InputError, match=r"flags.txt:1: is a line of more than 10 MB"):
         read_flags(str(tmp_path / "flags.txt"))
+
+
+def test_the_first_difference_of_flags_by_name():
+    assert first_difference({"a": "1", "b": "2"}, {"b": "2", "a": "1"}) == ""
+    assert first_difference({"b": "2", "a": "1"}, {"b": "3", "a": "0"}) == "--a=1, not 0"
+    assert first_difference({}, {"gelu": "tanh"}) == "--gelu=, not tanh"

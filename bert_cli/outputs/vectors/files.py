@@ -13,10 +13,10 @@ from typing import IO, Any, Protocol
 import numpy as np
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError, why_not_written
+from bert_cli.base.errors import InputError, refuse_if, why_not_written
 from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
-from bert_cli.flags.saved import read_flags, write_flags
+from bert_cli.flags.saved import first_difference, read_flags, write_flags
 from bert_cli.outputs.vectors.arrays import NpyWriter, NpzWriter
 from bert_cli.outputs.vectors.json_lines import format_line, token_heads, word_heads
 from bert_cli.outputs.vectors.rows import FeatureRows, VectorFormat
@@ -155,12 +155,11 @@ def lines_to_skip(path: str, facts: dict[str, str]) -> int:
     if not os.path.exists(partial):
         return 0
     saved = read_flags(f"{partial}.flags")
-    for name in sorted({*saved, *facts}):
-        if saved.get(name) != facts.get(name):
-            raise InputError(
-                f"{partial}: was begun with --{name}={saved.get(name, '')}, not "
-                f"{facts.get(name, '')}: give the same flags, or leave --resume out to start over"
-            )
+    difference = first_difference(saved, facts)
+    refuse_if(
+        difference,
+        f"{partial}: was begun with {difference}: give the same flags, or leave --resume out to start over",
+    )
     return finished_lines(partial)
 
 

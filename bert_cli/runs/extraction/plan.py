@@ -19,6 +19,7 @@ from bert_cli.base.names import STANDARD
 from bert_cli.examples.text_lines import TextLine, read_text_lines
 from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.features.layer_choice import Layer
+from bert_cli.flags.option import values_of
 from bert_cli.flags.parser import shown
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.progress import Progress
@@ -134,16 +135,13 @@ def resume_facts(settings: ExtractSettings, model: AnyModel, precision: str) -> 
 def plan_shards(settings: ExtractSettings, model: AnyModel) -> ShardPlan:
     """What is to be done where --input_file names several files."""
     extraction = settings.extraction
-    source = settings.files.input_file
-    checkpoint = model.required_checkpoint
     check_format(extraction.output_format)
     facts = resume_facts(settings, model, settings.devices.precision)
     del facts["input_file"]  # the files themselves are compared
     facts |= {"output_format": extraction.output_format, "float16": shown(extraction.float16)}
     names = [settings.files.output_file]
-    shard = settings.files.shard
-    strategy = settings.devices.distribution_strategy
-    return ShardPlan.make(source, "input_file", names, "output_file", facts, checkpoint, shard, strategy)
+    flags = ("input_file", "output_file")
+    return ShardPlan(values_of(settings), flags, names, facts, model.required_checkpoint.file)
 
 
 @contextlib.contextmanager

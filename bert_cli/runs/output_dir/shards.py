@@ -8,25 +8,25 @@ numbers, is in a file next to them; a process that would mix others among them i
 """
 
 import dataclasses
+import glob
 import os
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.json_files import read_json_object
+from bert_cli.base.json_files import member, read_json_object
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD, shard_name
 from bert_cli.base.writing import write_json
 from bert_cli.corpus.text import find_inputs
 from bert_cli.flags.parser import shown
+from bert_cli.flags.saved import first_difference
 from bert_cli.runtime.cluster import is_multi_worker, read_cluster
 from bert_cli.settings.devices import Devices
-from bert_cli.weights.path import CheckpointPath
 
 LISTING = ".shards.json"  # after the name of the outputs
-_SHARD = r"-\d{5}-of-\d{5}"
+_NUMBERS = "-?????-of-?????"  # what names.shard_name adds, as a glob pattern
 _REMOVE = "remove it, and what was made with it"
 
 
@@ -42,15 +42,14 @@ def check_shards(values: Mapping[str, Any], given: Collection[str], flags: Mappi
 
     flags: those that may, each with the flag that says where the outputs are.
     """
-    patterns = [name for name in flags if files.is_pattern(values[name])]
-    if not patterns:
+    source = next((name for name in flags if files.is_pattern(values[name])), None)
+    if source is None:
         refuse_if(
             "shard" in given,
             f"--shard needs several files: give --{' or --'.join(flags)} a pattern in quotes, such as 'part-*.txt'",
         )
         return False
-    source = patterns[0]
-    target = flags[patterns[0]]
+    target = flags[source]
     refuse_if(
         values[target] == STANDARD,
         f"--{target}: give the name that the outputs begin with, as --{source} names several files",
@@ -83,101 +82,82 @@ def _rank(shard: tuple[int, int] | None, distribution_strategy: str) -> tuple[in
     return names.index(cluster.task), len(names)
 
 
-@dataclasses.dataclass(frozen=True)
 class ShardPlan:
-    """The shards of all processes, and of this one. names: of the outputs, without the part that
-    names the shard.
+    """The shards of this process, and what the outputs of all processes have in common.
+
+    own: the shards of this process; listing: the path of the file that says what the outputs have
+    in common.
     """
 
-    names: tuple[str, ...]
-    inputs: tuple[str, ...]
-    facts: dict[str, str]
-    flag: str
-    own: tuple[Shard, ...]
-    checkpoint: CheckpointPath
-
-    @staticmethod
-    def make(
-        pattern: str,
-        flag: str,
+    def __init__(
+        self,
+        values: Mapping[str, Any],
+        flags: tuple[str, str],
         names: Sequence[str],
-        target: str,
         facts: Mapping[str, Any],
-        checkpoint: CheckpointPath,
-        shard: tuple[int, int] | None,
-        distribution_strategy: str,
-    ) -> "ShardPlan":
-        """pattern: the value of the flag `flag`; names: paths of the outputs that each shard has,
-        the flag `target` says where; facts: all that decides them, by flag; None values are left
-        out.
+        model: str,
+    ) -> None:
+        """values: of all flags; flags: names of the flags of the input files and of the outputs;
+        names: paths of the outputs that each shard has, without the part that names the shard;
+        facts: all that decides the outputs, by flag, None values are left out; model: the path of
+        a file that is written with the weights.
 
         InputError where a file cannot be read or written, or outputs of other inputs or facts are
         there.
         """
-        inputs = find_inputs(pattern, flag)
+        source, self._flag = flags
+        inputs = find_inputs(values[source], source)
         refuse_if(
             STANDARD in inputs,
-            f"--{flag}={pattern}: standard input cannot be split into shards; give names of files",
+            f"--{source}={values[source]}: standard input cannot be split into shards; give names of files",
         )
-        number, processes = _rank(shard, distribution_strategy)
         count = len(inputs)
         shards = [Shard(path, tuple(shard_name(name, i, count) for name in names)) for i, path in enumerate(inputs)]
-        taken = {files.real(path) for each in shards for path in each.targets}
+        written = {files.real(path) for shard in shards for path in shard.targets}
         for path in inputs:
             refuse_if(
-                files.real(path) in taken,
-                f"{path}: would be written over, but it is read; check --{target}",
+                files.real(path) in written,
+                f"{path}: would be written over, but it is read; check --{self._flag}",
             )
         files.check_output_files([shard_name(name, 0, 0) for name in names], ())  # whether the folder can be written to
+        number, processes = _rank(values["shard"], values["distribution_strategy"])
         # Every n-th one: large files that are neighbours in a listing go to different processes.
-        own = shards[number::processes]
-        texts = {n: shown(value) for n, value in facts.items() if value is not None}
-        plan = ShardPlan(tuple(names), tuple(map(files.absolute, inputs)), texts, target, tuple(own), checkpoint)
-        plan._check()
-        LOG.info("this process handles %d of the %d files of --%s", len(own), count, flag)
-        return plan
-
-    @property
-    def listing(self) -> str:
-        """The path of the file that says what the outputs have in common."""
-        return f"{self.names[0]}{LISTING}"
+        self.own = shards[number::processes]
+        self.listing = f"{names[0]}{LISTING}"
+        self._outputs = [f"{glob.escape(name)}{_NUMBERS}" for name in names]
+        self._inputs = [files.absolute(path) for path in inputs]
+        self._facts = {name: shown(value) for name, value in facts.items() if value is not None}
+        self._model = model
+        self._check()
+        LOG.info("this process handles %d of the %d files of --%s", len(self.own), count, source)
 
     def _check(self) -> bool:
         """Whether the listing is there and says the same. InputError where outputs of something
         else are there.
         """
-        folder = os.path.dirname(self.listing) or "."
         known = read_json_object(self.listing, _REMOVE) if files.exists(self.listing) else None
-        difference = None if known is None else self._difference(known)
+        difference = known and self._difference(known)
         if difference == "":
             return True
-        begin = "|".join(re.escape(os.path.basename(name)) for name in self.names)
-        outputs = re.compile(f"({begin}){_SHARD}")
-        found = next((name for name in files.list_directory(folder) if outputs.fullmatch(name)), None)
-        if found is None:
+        output = next((path for pattern in self._outputs for path in files.match(pattern)), None)
+        if output is None:
             return False  # a run that came to nothing says nothing
-        output = os.path.join(folder, found)
         listing = os.path.basename(self.listing)
         refuse_if(
             difference is None,
-            f"{output}: is there without {listing}, which says what it is of; remove it, or use another --{self.flag}",
+            f"{output}: is there without {listing}, which says what it is of; remove it, or use another --{self._flag}",
         )
         raise InputError(
             f"{self.listing}: the shards that are there were made with {difference}; give the "
-            f"same, use another --{self.flag}, or remove them"
+            f"same, use another --{self._flag}, or remove them"
         )
 
     def _difference(self, known: dict[str, Any]) -> str:
         """What another listing says, and this plan; "" where it says the same."""
-        inputs, flags = known.get("inputs"), known.get("flags")
-        if inputs != list(self.inputs) or not isinstance(flags, dict):
-            count = len(inputs) if isinstance(inputs, list) else 0
-            return f"other input files ({count}, now {len(self.inputs)})"
-        other = (name for name in sorted({*flags, *self.facts}) if flags.get(name) != self.facts.get(name))
-        return next(
-            (f"--{name}={flags.get(name, '')}, not {self.facts.get(name, '')}" for name in other),
-            "",
-        )
+        inputs = member(known, "inputs", list, self.listing, _REMOVE)
+        if inputs != self._inputs:
+            return f"other input files ({len(inputs)}, now {len(self._inputs)})"
+        return first_difference(member(known, "flags", dict, self.listing, _REMOVE), self._facts)
 
     def todo(self) -> list[Shard]:
         """The shards of this process that are not finished, which are logged in one line.
@@ -185,22 +165,20 @@ class ShardPlan:
         A shard is finished where its outputs are there and none is older than its input or the
         model.
         """
-        model = files.modified(self.checkpoint.file)
-        written = [shard for shard in self.own if all(map(files.exists, shard.targets))]
+        model = files.modified(self._model)
+        written = {shard for shard in self.own if all(map(files.exists, shard.targets))}
         # The oldest of its outputs: a process that was killed between two of them left one of an
         # earlier run.
-        done = {
-            each
-            for each in written
-            if min(map(files.modified, each.targets)) >= max(model, files.modified(each.source))
+        old = {
+            each for each in written if min(map(files.modified, each.targets)) < max(model, files.modified(each.source))
         }
+        left = [shard for shard in self.own if shard in old or shard not in written]
         if written:
-            outdated = len(written) - len(done)
-            again = f"; {outdated} others are older than their input or the model, and computed again" * bool(outdated)
-            ends = ": nothing is left to do" if len(done) == len(self.own) else ""
+            again = f"; {len(old)} others are older than their input or the model, and computed again" if old else ""
+            ends = "" if left else ": nothing is left to do"
             text = "%d of %d shards are finished already, and left as they are%s%s"
-            LOG.info(text, len(done), len(self.own), again, ends)
-        return [shard for shard in self.own if shard not in done]
+            LOG.info(text, len(written) - len(old), len(self.own), again, ends)
+        return left
 
     def each(self, shards: Sequence[Shard]) -> Iterator[Shard]:
         """The same shards, one by one, while nobody makes others of their names. InputError where
@@ -210,6 +188,6 @@ class ShardPlan:
             # Each time, not once: another process may have begun with other flags since the last
             # shard.
             if not self._check():
-                write_json(self.listing, {"inputs": list(self.inputs), "flags": self.facts})
+                write_json(self.listing, {"inputs": self._inputs, "flags": self._facts})
             LOG.info("shard %d of %d: %s", number, len(shards), shard.source)
             yield shard

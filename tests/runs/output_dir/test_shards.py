@@ -10,7 +10,6 @@ from bert_cli.base.errors import InputError
 from bert_cli.runs.output_dir import shards
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import read_shard
-from bert_cli.weights.path import TF1, CheckpointPath
 
 
 @pytest.fixture
@@ -25,12 +24,10 @@ def folder(tmp_path, monkeypatch):
 
 
 def plan(folder: pathlib.Path, shard=None, strategy="auto", pattern="part-*.txt", names=("x.jsonl",), **facts):
-    checkpoint = CheckpointPath(TF1, str(folder / "model.ckpt"))
     outputs = [str(folder / "out" / name) for name in names]
     given = {"layers": "-1", "words": False, "hub_module": None} | facts
-    return shards.ShardPlan.make(
-        str(folder / pattern), "input_file", outputs, "output_file", given, checkpoint, shard, strategy
-    )
+    values = {"input_file": str(folder / pattern), "shard": shard, "distribution_strategy": strategy}
+    return shards.ShardPlan(values, ("input_file", "output_file"), outputs, given, str(folder / "model.ckpt.index"))
 
 
 def sources(made: shards.ShardPlan) -> list[str]:
@@ -114,6 +111,9 @@ def test_the_listing_holds_outputs_of_one_kind_together(folder):
     make(plan(folder, layers="-2"), 1)  # nothing was made with the others
     with pytest.raises(InputError, match="--layers=-2, not -1"):  # which the first process, still at work, is told of
         make(first)
+    pathlib.Path(first.listing).write_text('{"flags": {}}')
+    with pytest.raises(InputError, match=f'{first.listing}: has no "inputs"; remove it, and what was made with it'):
+        plan(folder)
     os.remove(first.listing)
     with pytest.raises(
         InputError, match=r"x\.jsonl-00000-of-00003: is there without x\.jsonl\.shards\.json, which says"

@@ -41,21 +41,17 @@ def shard_plan(
     names: Sequence[str],
     deciding: Sequence[str],
 ) -> shards.ShardPlan:
-    """The plan of several input files; see shards.ShardPlan.make. flags: of the files to read and
-    of the outputs `names`; deciding: the flags that decide the numbers.
+    """The plan of several input files; see shards.ShardPlan. flags: of the files to read and of the
+    outputs `names`; deciding: the flags that decide the numbers.
     """
     values = values_of(settings)
-    checkpoint = model.required_checkpoint
     facts = {name: values[name] for name in deciding} | model.fingerprint
     facts |= {"problem_type": data.problem_type.name, "labels": ",".join(data.labels) or None}
     if data.answers.labels.thresholds is not None:
         facts["threshold"] = ",".join(map(str, data.answers.labels.thresholds))
     if data.answers.calibration:
         facts["calibration"] = json.dumps(data.answers.calibration.facts(data.answers.temperature_names))
-    shard = settings.files.shard
-    strategy = settings.devices.distribution_strategy
-    source, target = flags
-    return shards.ShardPlan.make(values[source], source, names, target, facts, checkpoint, shard, strategy)
+    return shards.ShardPlan(values, flags, names, facts, model.required_checkpoint.file)
 
 
 def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
