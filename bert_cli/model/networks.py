@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from bert_cli.base.head_types import CLASSIFIER, HEAD_TYPES, NEXT_SENTENCE, REPLACED_TOKENS
+from bert_cli.base.head_types import CHOICE, CLASSIFIER, HEAD_TYPES, NEXT_SENTENCE, REPLACED_TOKENS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,8 +18,9 @@ class Network:
     drops_attention_output: training has dropout after the dense layer of attention. class_prefix:
     of its classes in transformers. keys: of its config.json -> the field of BertConfig; defaults:
     of fields that config.json leaves out; constants: fields that its config.json has no key for;
-    stated: keys that config.json has in addition. pooler_is_of_classifier: only classes with a
-    classifier of texts have the pooler. lacks: heads that no class has.
+    stated: keys that config.json has in addition. choice_keys: keys of a multiple-choice model, with
+    the values that our head computes. pooler_is_of_classifier: only classes with a classifier of
+    texts have the pooler. lacks: heads that no class has.
     """
 
     title: str = "BERT"
@@ -34,6 +35,7 @@ class Network:
     defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     constants: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     stated: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    choice_keys: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def architecture(self, head_type: str) -> str:
         """The class of transformers with this head; head_type: a key of HEAD_TYPES."""
@@ -47,6 +49,18 @@ class Network:
     def has_class(self, head_type: str) -> bool:
         """Whether transformers has a class with this head."""
         return not set(self.lacks) & set(HEAD_TYPES[head_type].heads)
+
+    def unsupported(self, values: Mapping[str, Any]) -> str | None:
+        """What a config.json of this network asks for that we do not compute; None for nothing."""
+        named = values.get("architectures")
+        if not isinstance(named, list) or self.architecture(CHOICE) not in named:
+            return None
+        for key, value in self.choice_keys.items():
+            found = values.get(key, value)
+            if found != value:
+                head = f"the multiple-choice head of {self.title}"
+                return f"{key} {found!r} is not supported: {head} is computed with {value!r} alone"
+        return None
 
 
 BERT, ELECTRA = "bert", "electra"
@@ -93,6 +107,8 @@ NETWORKS = {
             "intermediate_size": 1024,
             "type_vocab_size": 2,
         },
+        # Of transformers' ElectraSequenceSummary; its other head of texts ignores them.
+        choice_keys={"summary_type": "first", "summary_use_proj": True, "summary_activation": "gelu"},
     ),
 }
 

@@ -197,7 +197,24 @@ BAD_VALUES = [
         {"position_embedding_type": "relative_key"},
         "position_embedding_type 'relative_key' is not supported",
     ),
+    (
+        {"model_type": "electra", "architectures": ["ElectraForMultipleChoice"], "summary_activation": None},
+        "summary_activation None is not supported: the multiple-choice head of ELECTRA is computed with 'gelu' alone",
+    ),
+    (
+        {"model_type": "electra", "architectures": ["ElectraForMultipleChoice"], "summary_type": "mean"},
+        "summary_type 'mean' is not supported",
+    ),
 ]
+
+
+def test_a_classifier_of_electra_has_no_summary(save):
+    """transformers' ElectraForSequenceClassification ignores what its multiple-choice head reads."""
+    values = GOOGLE | {"model_type": "electra", "summary_type": "mean", "summary_use_proj": False}
+    for name in ("ElectraForSequenceClassification", "ElectraForPreTraining"):
+        assert read_config(save(values | {"architectures": [name]})).model_type == "electra"
+    chosen = values | {"architectures": ["ElectraForMultipleChoice"], "summary_type": "first", "summary_use_proj": True}
+    assert read_config(save(chosen)).model_type == "electra"
 
 
 @pytest.mark.parametrize(("change", "message"), BAD_VALUES)
