@@ -12,7 +12,7 @@ import zlib
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.json_files import read_json_object
-from bert_cli.base.names import BEST_FILE, BUILTIN_MODEL, HUGGING_FACE_CONFIG, SAFETENSORS
+from bert_cli.base.names import BEST_FILE, BUILTIN_MODEL, CONFIG, HUGGING_FACE_CONFIG, SAFETENSORS
 from bert_cli.base.remote import refuse_web_address
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.weights import known_models
@@ -66,6 +66,13 @@ class CheckpointPath:
         """One of its files that is written with the weights."""
         inside = {TF1: ".index", HUGGING_FACE: f"/{SAFETENSORS}", HUB: "/saved_model.pb"}
         return self.location + inside.get(self.kind, "")
+
+    @property
+    def hugging_face_config(self) -> str | None:
+        """Path of the config.json of a Hugging Face folder; None where there is none, as in the
+        built-in model's, and for another format.
+        """
+        return self.companion(HUGGING_FACE_CONFIG) if self.kind == HUGGING_FACE else None
 
     def companion(self, *names: str) -> str | None:
         """The first of these files that is next to the checkpoint or among a module's assets; None
@@ -149,7 +156,8 @@ def module_folder(folder: str) -> str | None:
 
 def _hugging_face_folder(folder: str, flag: str) -> CheckpointPath:
     if files.exists(os.path.join(folder, SAFETENSORS)):
-        if not files.exists(os.path.join(folder, HUGGING_FACE_CONFIG)):
+        # bert_config.json: as the built-in model has it.
+        if not any(files.exists(os.path.join(folder, name)) for name in (HUGGING_FACE_CONFIG, CONFIG)):
             raise InputError(f"{folder}: has model.safetensors but no config.json; both are needed for --{flag}")
         return CheckpointPath(HUGGING_FACE, folder)
     if files.exists(os.path.join(folder, "pytorch_model.bin")):

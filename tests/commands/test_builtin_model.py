@@ -119,7 +119,9 @@ def test_from_python(present, monkeypatch):
 
 @pytest.mark.slow
 def test_blanks_and_vectors_come_from_it(present, stand_in, capfd, tmp_path):
-    """The same as from the Hugging Face folder that its weights were copied from; one line says what is used."""
+    """The same as from the Hugging Face folder that its weights were copied from, and as from its folder by name; one line
+    says what is used.
+    """
     given = f"--init_checkpoint={stand_in[0].parent / 'float16'}"
     kind = (
         "--gelu=tanh",
@@ -127,11 +129,11 @@ def test_blanks_and_vectors_come_from_it(present, stand_in, capfd, tmp_path):
     )  # bert_config.json says it, config.json of the other folder says the same
     fill = [
         helpers.call(capfd, "bert-fill-mask", fill_mask.main, "all [MASK] and no play", *flags, *kind)
-        for flags in ((), (given,))
+        for flags in ((), (given,), (f"--init_checkpoint={stand_in[0]}",))
     ]
-    assert [done.code for done in fill] == [0, 0], fill[0].err
-    assert fill[0].out == fill[1].out
-    assert [done.lines.count(USED) for done in fill] == [1, 0]
+    assert [done.code for done in fill] == [0, 0, 0], [done.err for done in fill]
+    assert fill[0].out == fill[1].out == fill[2].out
+    assert [done.lines.count(USED) for done in fill] == [1, 0, 0]
     (tmp_path / "in.txt").write_text("all work\nno play\n")
     texts = (f"--input_file={tmp_path / 'in.txt'}", "--output_file=-", "--pooling=mean", "--max_seq_length=12")
     vectors = [
@@ -140,6 +142,16 @@ def test_blanks_and_vectors_come_from_it(present, stand_in, capfd, tmp_path):
     assert [done.code for done in vectors] == [0, 0], vectors[0].err
     assert vectors[0].out == vectors[1].out
     assert vectors[0].lines.count(USED) == 1
+
+
+def test_its_folder_is_converted_as_any_other(stand_in, tmp_path):
+    box, tensors = stand_in
+    convert(box, tmp_path / "hf", check=True)
+    config = json.loads((tmp_path / "hf" / "config.json").read_text())
+    assert (config["architectures"], config["hidden_act"]) == (["BertForMaskedLM"], "gelu_new")
+    assert (config["vocab_size"], config["num_hidden_layers"]) == (len(TOKENS), 4)
+    written = HuggingFaceReader(str(tmp_path / "hf"))
+    assert is_kept({name: written.read(name) for name in written.shapes}, tensors)
 
 
 def test_without_it(absent, capfd, tmp_path, monkeypatch):

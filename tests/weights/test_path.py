@@ -124,6 +124,16 @@ def test_a_hugging_face_folder_or_its_file(folder, name):
     assert (found.kind, found.location, found.folder) == (HUGGING_FACE, path, path)
 
 
+def test_weights_next_to_a_bert_config_as_in_the_built_in_model(folder):
+    path = folder("model.safetensors", "bert_config.json")
+    found = find_checkpoint(path)
+    assert (found, found.hugging_face_config) == (CheckpointPath(HUGGING_FACE, path), None)
+    folder("config.json")
+    assert find_checkpoint(path).hugging_face_config == f"{path}/config.json"
+    folder(*tf1("bert_model.ckpt"))
+    assert find_checkpoint(path).hugging_face_config is None
+
+
 def test_a_hugging_face_file_in_the_working_directory(folder):
     os.chdir(folder("model.safetensors", "config.json"))
     assert find_checkpoint("model.safetensors") == CheckpointPath(HUGGING_FACE, ".")

@@ -12,7 +12,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import HEAD_INPUTS, POOLED, TAGGER, TextInput
 from bert_cli.base.lines import read_text, split_lines
-from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG, LABELS, OUTSIDE
+from bert_cli.base.names import FLAGS, LABELS, OUTSIDE
 from bert_cli.examples.glue import TASKS
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.flags.saved import read_flags, read_guesses
@@ -25,7 +25,7 @@ from bert_cli.runs.output_dir.manifest import check_labels
 from bert_cli.settings.groups import LAST_LAYER
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary
-from bert_cli.weights.path import HUGGING_FACE, CheckpointPath
+from bert_cli.weights.path import CheckpointPath
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,19 +110,20 @@ class ModelBundle(ModelPaths, Generic[Config]):
     @functools.cached_property
     def problem_type(self) -> ProblemType | None:
         """As flags.txt or Hugging Face's config.json says; None where neither does."""
-        saved, checkpoint = self.saved_flags, self.checkpoint
+        saved = self.saved_flags
+        config_file = self.checkpoint.hugging_face_config if self.checkpoint else None
         # A GLUE task has one problem type, whatever the flag says.
         if saved.get("task_name") in TASKS:
             return TASKS[saved["task_name"]].problem_type
         if "problem_type" in saved:
             return problem_type(saved["problem_type"])
-        if checkpoint is None or checkpoint.kind != HUGGING_FACE:
+        if config_file is None:
             return None
         # Not at the top: it imports no TensorFlow, but safetensors, which only a Hugging Face
         # folder needs.
         from bert_cli.weights.hugging_face import read_hugging_face_problem
 
-        return read_hugging_face_problem(os.path.join(checkpoint.location, HUGGING_FACE_CONFIG))
+        return read_hugging_face_problem(config_file)
 
     @functools.cached_property
     def classifier_type(self) -> str | None:
@@ -130,11 +131,9 @@ class ModelBundle(ModelPaths, Generic[Config]):
         says it.
         """
         saved = self.saved_flags
-        kind = None
         # flags.txt decides over config.json; a checkpoint of a fork of Google's scripts has
         # neither, only its labels.
-        if self.required_checkpoint.kind == HUGGING_FACE:
-            kind = _hugging_face_labels(self.required_checkpoint)[1]
+        kind = _hugging_face_labels(self.required_checkpoint)[1]
         if "tag_scheme" in saved or (kind is None and "task_name" not in saved and OUTSIDE in (self.labels or ())):
             kind = TAGGER
         return self.problem_type.head_type if self.problem_type and self.problem_type.has_endings else kind
@@ -199,15 +198,17 @@ def read_labels(checkpoint: CheckpointPath) -> tuple[str, ...] | None:
         if not labels:
             raise InputError(f"{path}: is empty; it has to list the labels of the model, one a line")
         return labels
-    return _hugging_face_labels(checkpoint)[0] if checkpoint.kind == HUGGING_FACE else None
+    return _hugging_face_labels(checkpoint)[0]
 
 
 def _hugging_face_labels(checkpoint: CheckpointPath) -> tuple[tuple[str, ...] | None, str | None]:
+    if checkpoint.hugging_face_config is None:
+        return None, None
     # Not at the top: it imports no TensorFlow, but safetensors, which only a Hugging Face folder
     # needs.
     from bert_cli.weights.hugging_face import read_hugging_face_labels
 
-    return read_hugging_face_labels(os.path.join(checkpoint.location, HUGGING_FACE_CONFIG))
+    return read_hugging_face_labels(checkpoint.hugging_face_config)
 
 
 def _digest(text: str) -> str:

@@ -48,8 +48,8 @@ def load_model(
     config_file = flags.bert_config_file
     # Hugging Face's class reads config.json alone, so that is what a converted folder has to agree
     # with; a bert_config.json next to it may be of an earlier conversion.
-    if to_convert and checkpoint and checkpoint.kind == HUGGING_FACE:
-        config_file = config_file or os.path.join(checkpoint.location, HUGGING_FACE_CONFIG)
+    if to_convert and checkpoint:
+        config_file = config_file or checkpoint.hugging_face_config
     paths = _find_paths(flags, config_file, checkpoint, needs_vocab, hub)
     # With a length it is checked below, after the config, in the order of messages of a run.
     if to_convert:

@@ -5,11 +5,10 @@ import os
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, SPANS, TAGGER
 from bert_cli.base.json_files import read_json
-from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG
+from bert_cli.base.names import FLAGS
 from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.flags.option import build
 from bert_cli.flags.saved import read_flags, remembered
@@ -21,7 +20,7 @@ from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir.manifest import COMMAND, check_labels, read_manifest
 from bert_cli.settings.checks import complete
 from bert_cli.settings.data import Columns, TrainedColumns
-from bert_cli.weights.path import HUGGING_FACE, CheckpointPath
+from bert_cli.weights.path import CheckpointPath
 
 # Of each command: its head type, the class that loads its models from Python, and a flag that its
 # flags.txt alone has.
@@ -85,8 +84,8 @@ def command_of(checkpoint: CheckpointPath) -> str | None:
         return str(manifest[COMMAND])
     saved = read_flags(os.path.join(checkpoint.folder, FLAGS))
     known = next((command for command, (_, _, flag) in _COMMANDS.items() if flag in saved), None)
-    path = os.path.join(checkpoint.folder, HUGGING_FACE_CONFIG)
-    if known or checkpoint.kind != HUGGING_FACE or not files.exists(path):
+    path = checkpoint.hugging_face_config
+    if known or path is None:
         return known
     values = read_json(path, "fetch the model again")
     named = values.get("architectures") if isinstance(values, dict) else None
