@@ -13,10 +13,12 @@ from bert_cli.api.mask_filler import MaskFiller
 from bert_cli.api.question_answerer import QuestionAnswerer
 from bert_cli.api.tagger import Tagger
 from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import MASKED_LM, head_of
 from bert_cli.base.names import PAIR_MARK
 from bert_cli.runs.loading.trained import command_of
 from bert_cli.serving.errors import RequestError
-from bert_cli.weights.path import CheckpointPath, find_checkpoint
+from bert_cli.weights.checkpoint import open_checkpoint
+from bert_cli.weights.path import HUB, CheckpointPath, find_checkpoint
 
 EXPLAIN_BUDGET = 96  # masked copies of a text; more would keep other requests waiting
 
@@ -191,15 +193,21 @@ _KINDS: dict[str, type[ServedModel]] = {
 
 
 def load_served(name: str, path: str, options: Options) -> ServedModel:
-    """The model in a folder, by the command that trained it; an encoder, if none did. Imports what
-    computes it, and answers a first text, so that the first request does not wait for it.
+    """The model in a folder, by the command that trained it; if none did, a masked LM where it has
+    that head, else an encoder. Imports what computes it, and answers a first text, so that the
+    first request does not wait for it.
     """
     checkpoint = find_checkpoint(path, "output_dir")
-    command = command_of(checkpoint)
-    model = _KINDS.get(command or "", _Encoder)(name, checkpoint, options)
+    command = command_of(checkpoint) or ("bert-pretrain" if _has_masked_lm(checkpoint) else "")
+    model = _KINDS.get(command, _Encoder)(name, checkpoint, options)
     model.open_vectors()
     check_served(model)
     return model
+
+
+def _has_masked_lm(checkpoint: CheckpointPath) -> bool:
+    # A module for tensorflow-hub holds the encoder alone, and its reader imports TensorFlow.
+    return checkpoint.kind != HUB and any(head_of(name) == MASKED_LM for name in open_checkpoint(checkpoint).shapes)
 
 
 def check_served(model: ServedModel) -> None:
