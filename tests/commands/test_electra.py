@@ -1,8 +1,11 @@
 """ELECTRA in the commands: folders of Hugging Face, and Google's TF1 checkpoints."""
 
 import json
+import pathlib
+import shutil
 
 import numpy as np
+import plain_squad
 import pytest
 from plain_electra import (
     class_logits,
@@ -16,7 +19,7 @@ from plain_electra import (
 )
 from safetensors.numpy import load_file, save_file
 
-from bert_cli import MaskFiller, doctor, fill_mask, run_classifier
+from bert_cli import MaskFiller, doctor, fill_mask, run_classifier, run_squad
 from bert_cli.base.head_types import CLASSIFIER, MASKED_LM, REPLACED_TOKENS, HeadSpec
 from bert_cli.engines.table import ENGINES
 from bert_cli.model.config import read_config
@@ -24,6 +27,8 @@ from bert_cli.weights.checkpoint import write_tf1
 from bert_cli.weights.path import find_checkpoint
 from tests.commands import helpers
 from tests.commands.convert_run import TOKENS, assert_same_outputs, convert, make_source, tensors_of, there_and_back
+from tests.commands.squad_run import read
+from tests.commands.test_serve import serving
 
 # Of Keras, see test_convert.py.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -36,6 +41,7 @@ SIZES = {
     "intermediate_size": 24,
 }
 LABELS = ("no", "so-so", "yes")
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def make_folder(parent, architecture, tensors):
@@ -67,6 +73,16 @@ def batch(texts=4, width=10, seed=0):
     mask = (np.arange(width) < np.arange(width, width - texts, -1)[:, None]).astype(np.int32)
     words = rng.integers(5, len(TOKENS), mask.shape, dtype=np.int32) * mask
     return {"input_word_ids": words, "input_mask": mask, "input_type_ids": mask * (words % 2)}
+
+
+def inputs_of(text):
+    ids = np.array([[TOKENS.index(piece) for piece in ("[CLS]", *text.split(), "[SEP]")]])
+    return {"input_word_ids": ids, "input_mask": np.ones_like(ids), "input_type_ids": np.zeros_like(ids)}
+
+
+def softmax(logits):
+    exact = np.exp(logits - logits.max())
+    return exact / exact.sum()
 
 
 def encoded(tensors, inputs):
@@ -116,8 +132,7 @@ def test_heads_of_pretraining(tmp_path, architecture, head, random_head, logits)
         network = ENGINES["onnxruntime"].masked_words("float32", loaded.tensors, config, len(TOKENS))
         masked = {"masked": np.array([[0, 3]], np.int64), "top_k": np.array([len(TOKENS)], np.int64)}
         found = network({name: values[:1] for name, values in inputs.items()} | masked)
-        exact = np.exp(wanted[0, 3] - wanted[0, 3].max())
-        np.testing.assert_allclose(found["probabilities"][0], np.sort(exact / exact.sum())[::-1], atol=1e-5)
+        np.testing.assert_allclose(found["probabilities"][0], np.sort(softmax(wanted[0, 3]))[::-1], atol=1e-5)
     assert_comes_back(path, tmp_path, tensors, architecture)
 
 
@@ -183,11 +198,8 @@ def test_blanks_by_googles_generator(google, engine):
     filler = MaskFiller.load(f"{folder}/electra_small/generator", precision="float32", engine=engine)
     text = "all work and no [MASK] makes jack a dull boy"
     found = filler.fill(text, top_k=len(TOKENS))["masks"][0]
-    pieces = ("[CLS]", *text.split(), "[SEP]")
-    ids = np.array([[TOKENS.index(piece) for piece in pieces]])
     # A head has 64 numbers, or the layer's width where that is less.
-    logits = word_logits(generator, states(generator, 1, ids, np.ones_like(ids), np.zeros_like(ids)))[0, 5]
-    exact = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+    exact = softmax(word_logits(generator, states(generator, 1, *inputs_of(text).values()))[0, 5])
     assert [each["token"] for each in found] == [TOKENS[number] for number in np.argsort(-exact)]
     np.testing.assert_allclose([each["probability"] for each in found], np.sort(exact)[::-1], atol=1e-5)
 
@@ -250,3 +262,85 @@ def test_transformers_agree_on_electra(tmp_path, heads, labels, name, architectu
     with torch.no_grad():
         found = [each.numpy() for each in theirs.eval()(words, attention_mask=mask, token_type_ids=types).to_tuple()]
     assert_same_outputs(found, outputs if "spans" in heads else [outputs], inputs["input_mask"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["tensorflow", "onnxruntime"])
+def test_answers_with_the_logits_of_transformers(tmp_path, capfd, engine):
+    """bert-squad on a folder that transformers wrote, and transformers' logits of the same windows by plain rules."""
+    transformers = pytest.importorskip("transformers", reason="needs transformers, which is not part of the project")
+    torch = pytest.importorskip("torch", reason="needs torch, which is not part of the project")
+    vocab_file = ROOT / "bert_cli" / "builtin" / "vocab.txt"
+    vocabulary = {token: number for number, token in enumerate(vocab_file.read_text(encoding="utf-8").splitlines())}
+    sizes = SIZES | {"vocab_size": len(vocabulary), "max_position_embeddings": 64, "initializer_range": 0.5}
+    torch.manual_seed(1)
+    theirs = transformers.ElectraForQuestionAnswering(transformers.ElectraConfig(**sizes)).eval()
+    theirs.save_pretrained(tmp_path / "hf")
+    shutil.copy(vocab_file, tmp_path / "hf")
+    data = json.loads((ROOT / "data" / "squad" / "dev-v2.json").read_text(encoding="utf-8"))
+    data["data"] = [{"title": "", "paragraphs": data["data"][0]["paragraphs"][:12]}]
+    (tmp_path / "data.json").write_text(json.dumps(data))
+    questions = plain_squad.read_questions(data)
+    windows = plain_squad.windows(questions, vocabulary, True, 32, 8, 12)
+    assert len(questions) == 48
+    assert len(windows) > len(questions)  # some contexts need several windows
+    inputs = [torch.tensor([window[name] for window in windows]) for name in ("input_ids", "input_mask", "segment_ids")]
+    with torch.no_grad():
+        found = theirs(inputs[0], attention_mask=inputs[1], token_type_ids=inputs[2])
+    # Room for all positions of a window, so that padding takes none from tokens.
+    rules = {
+        "n_best_size": 32,
+        "max_answer_length": 12,
+        "version_2_with_negative": True,
+        "null_score_diff_threshold": 0.0,
+    }
+    start, end = found.start_logits.tolist(), found.end_logits.tolist()
+    wanted = plain_squad.predict(questions, windows, start, end, True, rules)
+    flags = {"init_checkpoint": tmp_path / "hf", "predict_file": tmp_path / "data.json", "output_dir": tmp_path / "out"}
+    flags |= rules | {"max_seq_length": 32, "doc_stride": 8, "max_query_length": 12}
+    flags |= {"precision": "float32", "engine": engine, "version_2_with_negative": "true"}
+    outcome = helpers.call(capfd, "bert-squad", run_squad.main, "--do_predict", *helpers.words(flags))
+    assert outcome.code == 0, outcome.err
+    predictions, nbest, odds = (read(tmp_path / "out" / f"{name}.json") for name in wanted)
+    assert predictions == wanted["predictions"]
+    assert 0 < list(predictions.values()).count("") < len(questions)
+    assert odds == pytest.approx(wanted["null_odds"], abs=1e-4)
+    for qas_id, entries in wanted["nbest_predictions"].items():
+        assert [entry["text"] for entry in nbest[qas_id]] == [entry["text"] for entry in entries]
+        for name in ("probability", "start_logit", "end_logit"):
+            assert [entry[name] for entry in nbest[qas_id]] == pytest.approx(
+                [entry[name] for entry in entries], abs=1e-4
+            )
+
+
+@pytest.mark.slow
+def test_a_server_of_a_classifier_and_of_generators(classifier, google, tmp_path):
+    folder, tensors = classifier
+    (tmp_path / "generator").mkdir()
+    words = encoder_tensors() | random_generator_head(6, len(TOKENS))
+    generator = make_folder(tmp_path / "generator", "ElectraForMaskedLM", words)
+    models = [f"--model=words={generator}", f"--model=google={google[0]}/electra_small/generator"]
+    models.append(f"--model=vectors={google[0]}")
+    text, masked = "all work and no play", "all work and no [MASK] makes jack"
+    with serving(f"--output_dir={folder}", *models, "--precision=float32") as server:
+        kinds = {each["name"]: each["kind"] for each in server.ask("GET", "/v1/models")[1]["data"]}
+        status, answer = server.post("/predict", {"text": text})
+        filled = {name: server.post("/predict", {"text": masked, "model": name}) for name in ("words", "google")}
+        vectors = server.post("/v1/embeddings", {"input": text, "model": "vectors"})[1]["data"]
+    assert kinds == {"default": "classifier", "words": "masked_lm", "google": "masked_lm", "vectors": "encoder"}
+    hidden = states(google[1], 1, *inputs_of(text).values())[0].mean(0)
+    np.testing.assert_allclose(vectors[0]["embedding"], hidden / np.linalg.norm(hidden), atol=1e-5)
+    assert status == 200
+    inputs = inputs_of(text)
+    wanted = softmax(class_logits(tensors, encoded(tensors, inputs))[0])
+    assert list(answer["probabilities"]) == list(LABELS)
+    np.testing.assert_allclose(list(answer["probabilities"].values()), wanted, atol=1e-5)
+    for name, network, heads in (("words", words, 2), ("google", google[2], 1)):
+        status, answer = filled[name]
+        assert status == 200, answer
+        wanted = softmax(word_logits(network, states(network, heads, *inputs_of(masked).values()))[0, 5])
+        found = answer["masks"][0]
+        assert [each["token"] for each in found] == [TOKENS[number] for number in np.argsort(-wanted)[: len(found)]]
+        np.testing.assert_allclose(
+            [each["probability"] for each in found], np.sort(wanted)[::-1][: len(found)], atol=1e-5
+        )
