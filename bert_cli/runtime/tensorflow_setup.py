@@ -21,6 +21,10 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 # it is imported then.
 _KERAS_ONLY = ("h5py", "matplotlib", "pandas", "scipy", "sklearn")
 
+# What scikit-learn sets in the environment when it is imported. It is imported in a thread (see background_import) while
+# TensorFlow reads the environment in C++, which has no lock: the process would end with a segmentation fault, as it did.
+_OF_SCIKIT_LEARN = {"KMP_DUPLICATE_LIB_OK": "True", "KMP_INIT_AT_FORK": "FALSE"}
+
 # New objects between two collections of the garbage collector; Python's default, 700, has it walk
 # over what TensorFlow's import and the tracing of a graph make, hardly any of it garbage: a sixth
 # of the import, a twentieth of a start.
@@ -46,6 +50,8 @@ def setup_tensorflow() -> None:
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     # On by default only for processors with AVX-512; its products are faster with AVX2 too.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+    for name, value in _OF_SCIKIT_LEARN.items():
+        os.environ.setdefault(name, value)
     if platform.libc_ver()[0] == "glibc":
         # Other C libraries, as of Alpine or macOS, have no mallopt, or other numbers for its
         # parameters.

@@ -1,5 +1,6 @@
 """What is needed later is imported in a thread, once, and what is missing there is told where it is needed."""
 
+import subprocess
 import sys
 
 import pytest
@@ -34,3 +35,29 @@ def test_nothing_is_imported_twice_and_nothing_starts_for_nothing(packages):
     imports.need("bert_later_one")
     imports.start().join(10)
     assert imports.start() is None
+
+
+_CHANGES = """
+import os, sys, types
+from bert_cli.metrics import classification
+from bert_cli.report import page
+from bert_cli.runtime.background_import import BACKGROUND_IMPORTS
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
+
+sys.modules["tensorflow"] = types.ModuleType("tensorflow")  # which takes seconds, and is not what this is about
+setup_tensorflow()
+changes = []
+for name in ("putenv", "unsetenv"):
+    setattr(os, name, lambda *values, before=getattr(os, name): (changes.append(values), before(*values)))
+classification.preload()
+page.preload()
+BACKGROUND_IMPORTS.start().join()
+assert "sklearn.metrics" in sys.modules and "matplotlib.figure" in sys.modules
+print(changes)
+"""
+
+
+def test_the_environment_stays_as_it_is():
+    """TensorFlow reads it in other threads meanwhile, without a lock: a change would end the process with a signal."""
+    found = subprocess.run([sys.executable, "-c", _CHANGES], check=False, capture_output=True, text=True, timeout=120)
+    assert (found.stdout.strip(), found.stderr) == ("[]", "")
