@@ -63,8 +63,10 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     name = f"bert-{given[0].removeprefix('bert-').replace('_', '-')}"
     if name not in COMMANDS:
-        close = difflib.get_close_matches(name, COMMANDS, n=1)
-        hint = f"did you mean bert {close[0].removeprefix('bert-')}?" if close else "bert --help lists the commands"
+        # Without what all names begin with, as else every word is close to one of them.
+        shorts = [command.removeprefix("bert-") for command in COMMANDS]
+        close = difflib.get_close_matches(name.removeprefix("bert-"), shorts, n=1)
+        hint = f"did you mean bert {close[0]}?" if close else "bert --help lists the commands"
         print(f"bert: error: {given[0]}: no such command; {hint}", file=sys.stderr)
         return 1
     return importlib.import_module(f"bert_cli.{COMMANDS[name][0]}").main(given[1:])

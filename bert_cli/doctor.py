@@ -65,7 +65,7 @@ def run(settings: DoctorSettings) -> dict[str, Any]:
     if config_file:
         shapes = encoder_shapes(read_config(config_file))
     else:
-        checkpoint = find_checkpoint(path, "help") if path else ready_checkpoint("", ModelFiles())
+        checkpoint = find_checkpoint(path) if path else ready_checkpoint("", ModelFiles())
     setup_tensorflow()
     from bert_cli.training.strategy import compute_dtype, describe, make_strategy
     from bert_cli.weights.checkpoint import open_checkpoint

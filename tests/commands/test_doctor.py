@@ -98,3 +98,5 @@ def test_the_umbrella_calls_a_command(capsys):
     assert capsys.readouterr().out.startswith("bert_cli ")
     assert main(["clasify"]) == 1
     assert capsys.readouterr().err == "bert: error: clasify: no such command; did you mean bert classify?\n"
+    assert main(["nothing"]) == 1
+    assert capsys.readouterr().err == "bert: error: nothing: no such command; bert --help lists the commands\n"
