@@ -11,6 +11,7 @@ from bert_cli.__main__ import COMMANDS, listing
 from bert_cli.flags.option import build
 from bert_cli.flags.parser import parse
 from tests import docs_pages
+from tests.test_clone import OF_DEVELOPERS, TARGETS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TRAINING = ("classify", "tag", "squad", "pretrain")
@@ -110,6 +111,13 @@ def test_the_commands_of_the_built_in_model_are_accepted():
     assert value(falling, "output_dir") == value(convert, "from")
     assert int(value(falling, "keep_checkpoint_max")) >= int(value(convert, "average_last"))
     assert value(fill, "init_checkpoint") is None
+
+
+def test_every_target_is_tried_or_of_developers():
+    """By tests/test_clone.py, which takes minutes."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", "")
+    declared = re.search(r"^.PHONY: (.*)$", makefile, re.MULTILINE)
+    assert {target.split()[0] for target in TARGETS} | OF_DEVELOPERS == set(declared[1].split())
 
 
 def test_every_ci_runs_the_same_targets():
