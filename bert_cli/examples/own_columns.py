@@ -9,7 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
 from bert_cli.examples import tables
-from bert_cli.examples.own_rows import JSONL, TEXTS, format_of
+from bert_cli.examples.own_rows import JSONL, TEXTS, format_of, how_to_separate
 from bert_cli.examples.tables import KeyColumns, Row, has_usual_names, header_reason, plain
 from bert_cli.examples.unnamed_columns import with_guesses
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
@@ -64,7 +64,7 @@ def find_columns(
     if width == 1 and format_of(path) != JSONL:
         if choices:
             raise InputError(f"{path}: has one column; a text and its endings, {', '.join(choices)}, are needed")
-        return _list_of_texts(path, sample[0], columns, header, needs_label, trained)
+        return _list_of_texts(path, sample, columns, header, needs_label, trained)
     names = _names(path, sample, columns, header, choices, trained)
     columns = trained.by_name(columns, names)
     is_complete = columns.text_column and (columns.label_column or not needs_label)
@@ -86,17 +86,17 @@ def find_columns(
 
 
 def _list_of_texts(
-    path: str, first: Row, columns: Columns, header: str, needs_label: bool, trained: TrainedColumns
+    path: str, sample: Sequence[Row], columns: Columns, header: str, needs_label: bool, trained: TrainedColumns
 ) -> ColumnIndices:
     if needs_label:
-        raise InputError(f"{path}: has one column, and one of labels is needed too; put a tab between them")
+        raise InputError(f"{path}: has one column, and one of labels is needed too; {how_to_separate(path, sample)}")
     if columns.text_b_column or trained.guessed.text_b_column:
         raise InputError(f"{path}: has one column, and two of texts are needed, as the model was trained on pairs")
     if columns.id_column:
         raise InputError(
             f"{path}:1: --id_column={columns.id_column}: there is no such column; the file has texts alone"
         )
-    cell = first.cells[0]
+    cell = sample[0].cells[0]
     known = plain(cell) in tables.TEXT_NAMES or cell in (columns.text_column, trained.guessed.text_column)
     has_header = header == "yes" or (header == "auto" and format_of(path) != TEXTS and known)
     LOG.info("%s: a list of texts%s", path, f" under the header {quoted(cell)}" if has_header else "")

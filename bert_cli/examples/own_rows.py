@@ -14,7 +14,7 @@ import io
 import itertools
 import json
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from bert_cli.base.errors import InputError
@@ -23,7 +23,7 @@ from bert_cli.base.lines import UTF_8, as_utf8, decode_lines, without_nul
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
 from bert_cli.examples.quoting import ADVICE, TAB, LiteralRows, quoted_rows, would_mend
-from bert_cli.examples.tables import Row
+from bert_cli.examples.tables import Row, separator_in
 from bert_cli.settings.data import CSV_QUOTES, PLAIN, TextForm
 
 TSV = "tsv"
@@ -41,6 +41,16 @@ def format_of(path: str) -> str:
             f"{path}: a file that ends in .tsv, .csv, .jsonl or .txt, or in one of these and .gz, is needed"
         )
     return _FORMATS[ending]
+
+
+def how_to_separate(path: str, rows: Sequence[Row]) -> str:
+    """What to do with a table whose rows were read as one cell each."""
+    name = separator_in(rows)
+    if format_of(path) == CSV:
+        return "tabs separate them: let its name end in .tsv" if name == "tab" else "put a comma between them"
+    # Each text of a list may have a comma, so this is no more than a question.
+    question = f"if {name}s separate them, let its name end in .csv; else " if name else ""
+    return f"{question}put a tab between them"
 
 
 def is_table(path: str) -> bool:

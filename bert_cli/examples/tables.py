@@ -148,6 +148,14 @@ def _literal_rows(path: str, lines: Iterable[str]) -> tuple[list[Row], list[int]
     return rows, blank
 
 
+def separator_in(rows: Sequence[Row]) -> str | None:
+    """The name of what seems to separate the columns of rows that were read as one cell; None where
+    nothing does.
+    """
+    separators = {"comma": ",", "semicolon": ";", "tab": "\t"}
+    return next((name for name, sign in separators.items() if all(sign in row.cells[0] for row in rows)), None)
+
+
 def check_columns(path: str, rows: Sequence[Row], minimum: int, columns: str, encoding: str = UTF_8) -> None:
     """Raise InputError at the first row with fewer than `minimum` cells; `columns` describes the
     wanted ones.
@@ -157,10 +165,8 @@ def check_columns(path: str, rows: Sequence[Row], minimum: int, columns: str, en
         return
     advice = "put each example on one line, with a tab between the columns"
     if all(len(row.cells) == 1 for row in rows):
-        for name, separator in (("comma", ","), ("semicolon", ";")):
-            if all(separator in row.cells[0] for row in rows):
-                advice = f"this is a {name}-separated file, save it with tabs"
-                break
+        if name := separator_in(rows):
+            advice = f"this is a {name}-separated file, save it with tabs"
     elif any('"' in cell for row in rows for cell in row.cells) and _would_mend(path, short[0][0], minimum, encoding):
         advice = ADVICE
     expected = f"expected at least {minimum} tab-separated columns ({columns})"

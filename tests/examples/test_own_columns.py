@@ -124,7 +124,14 @@ def test_a_list_of_texts(name, first, header, expected):
 
 
 def test_a_list_of_texts_has_no_labels():
-    assert "has one column, and one of labels is needed too" in refused("x", name="a.txt")
+    for name, line, advice in (
+        ("a.txt", "x", "put a tab between them"),
+        ("a.tsv", "x,1", "if commas separate them, let its name end in .csv; else put a tab between them"),
+        ("a.tsv", "x;1", "if semicolons separate them, let its name end in .csv; else put a tab between them"),
+        ("a.csv", "x", "put a comma between them"),
+        ("a.csv", "x\t1", "tabs separate them: let its name end in .tsv"),
+    ):
+        assert refused(line, line, name=name) == f"{name}: has one column, and one of labels is needed too; {advice}"
     named = place("Remark", "x", needs_label=False, text_column="Remark")
     assert named.names == ("Remark",)
 
