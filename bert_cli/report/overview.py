@@ -125,7 +125,7 @@ def machine(run: Run) -> list[tuple[str, str]]:
         "memory of the device": memory(report.get("peak_device_memory_bytes")),
         "steps": report.get("last_step", report.get("global_step")),
         "training": clock(report.get("train_seconds")),
-        "whole run": clock(report.get("total_seconds")),
+        "last command": clock(report.get("total_seconds")),
         "examples/s, training": report.get("train_examples_per_second"),
         "examples/s, evaluation": report.get("eval_examples_per_second"),
         "finished": report.get("finished"),
