@@ -90,8 +90,9 @@ def test_same_file_as_the_original(shared, tmp_path, name):
 
 
 def test_tokens_of_layers_are_those_of_the_model(extract, checkpoint):
-    code, path, _, _ = extract(layers="embedding,0,-1")
+    code, path, _, err = extract(layers="embedding,0,-1")
     assert code == 0
+    assert f"wrote {path}: {len(TEXTS)} lines, " in err
     lines = read_lines(path)
     assert [line["linex_index"] for line in lines] == list(range(len(TEXTS)))
     for number, first_length in ((1, 4), (3, 4), (2, 2)):

@@ -6,6 +6,7 @@ import time
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
+from bert_cli.base.names import STANDARD
 from bert_cli.engines.engine import INT8
 from bert_cli.features.extraction import extraction_chunks
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -79,7 +80,8 @@ def write_features(
             lines, cut = lines + len(features), cut + features.num_truncated
             progress(features.first_line + len(features))
         rate = lines / (time.monotonic() - began)
-    LOG.info("%d lines, %.1f a second", lines, rate)
+    written = " and ".join(path for path in (target, attentions) if path and path != STANDARD)
+    LOG.info("%s%d lines, %.1f a second", f"wrote {written}: " if written else "", lines, rate)
     if cut:
         LOG.warning("warning: %d of %d lines were cut to %d tokens; --long_text cuts none", cut, lines, length)
     return lines
