@@ -21,17 +21,19 @@ from bert_cli.weights.hub_encoder import ModuleEncoder
 
 @dataclasses.dataclass(frozen=True)
 class TrainingRule:
-    """What training alone computes: its loss, and its rates of dropout. Evaluations and predictions
-    have neither.
+    """What training alone computes: its loss, its rates of dropout, and the way to its gradient.
+    Evaluations and predictions have none of them.
 
     head_dropout: before the head; hidden_dropout and attention_dropout: in the encoder. None for
-    the rate of the head type, and for the rates of the config.
+    the rate of the head type, and for the rates of the config. recomputes: gradient checkpointing,
+    see BertEncoder.
     """
 
     loss: LossRule = PLAIN
     head_dropout: float | None = None
     hidden_dropout: float | None = None
     attention_dropout: float | None = None
+    recomputes: bool = False
 
     def config(self, config: BertConfig) -> BertConfig:
         """The config of the encoder that is trained."""
@@ -90,9 +92,8 @@ class TaskModel(keras.Model):
         if rule.head_dropout is not None:
             self.head_dropout = rule.head_dropout
         # The graph of a module has its own rates of dropout, which nothing can change.
-        self.encoder = make_encoder(
-            config if isinstance(config, ModuleConfig) else rule.config(config), compute_dtype, seed
-        )
+        own_config = config if isinstance(config, ModuleConfig) else rule.config(config)
+        self.encoder = make_encoder(own_config, compute_dtype, seed, rule.recomputes)
         mark_built(self)
 
     @property
@@ -148,14 +149,17 @@ class TaskModel(keras.Model):
 
 
 def make_encoder(
-    config: BertConfig | ModuleConfig, compute_dtype: str = "float32", seed: int = 0
+    config: BertConfig | ModuleConfig,
+    compute_dtype: str = "float32",
+    seed: int = 0,
+    recomputes: bool = False,
 ) -> BertEncoder | ModuleEncoder:
-    """A BertEncoder, or a module for tensorflow-hub, which keeps its own precision and starts from
-    its own weights.
+    """A BertEncoder, or a module for tensorflow-hub, which keeps its own precision and gradient,
+    and starts from its own weights.
     """
     if isinstance(config, ModuleConfig):
         return ModuleEncoder(config)
-    return BertEncoder(config, compute_dtype, seed)
+    return BertEncoder(config, compute_dtype, seed, recomputes)
 
 
 def tensor_specs(columns: Iterable[Column], **sizes: int) -> dict[str, tf.TensorSpec]:

@@ -1,9 +1,5 @@
 """The BERT encoder: token ids in, vectors out."""
 
-import dataclasses
-import functools
-from collections.abc import Sequence
-
 import keras
 import tensorflow as tf
 
@@ -11,52 +7,11 @@ from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
 from bert_cli.model.frozen_inference import FrozenLayer
 from bert_cli.model.layers import Dense, Embeddings, TransformerLayer, named_weights
-from bert_cli.model.layout import Layout, dense_layout, first_rows, packed_layout, spread
+from bert_cli.model.layout import dense_layout, first_rows, packed_layout, spread
 from bert_cli.model.shapes import PROJECTION
+from bert_cli.model.shared_trace import shared_trace
 from bert_cli.tf_internals import onednn
 from bert_cli.tf_internals.keras_layers import mark_built
-
-
-class SharedTrace:
-    """The layers of all encoders of one config. Within a graph each is a call of one function,
-    whose arguments are the layer's weights.
-    """
-
-    # TensorFlow replaces the calls by the function's body before it optimizes the graph. So what is
-    # computed is what tracing each layer would have made, at the same speed.
-
-    def __init__(self):
-        self._pattern: TransformerLayer | None = None
-        self._traced = tf.function(self._run, autograph=False)
-
-    def call(
-        self, layer: TransformerLayer, x: tf.Tensor, layout: Layout, first_only: bool, seeds: Sequence[tf.Tensor | None]
-    ) -> tuple[tf.Tensor, tf.Tensor | None]:
-        """What layer(x, layout, first_only, seeds) returns."""
-        # Outside of a graph nothing is traced, and a call of a tf.function would only be slower.
-        if not tf.inside_function():
-            return layer(x, layout=layout, first_only=first_only, seeds=seeds)
-        weights = [tf.convert_to_tensor(variable.value) for variable in layer.variables]
-        # As a tuple: a tf.function does not look for tensors inside a dataclass.
-        parts = tuple(getattr(layout, field.name) for field in dataclasses.fields(layout))
-        # Any layer of the config serves for tracing. It is not kept: the traces outlive the models.
-        self._pattern = layer
-        try:
-            return self._traced(weights, x, parts, first_only, tuple(seeds))
-        finally:
-            self._pattern = None
-
-    def _run(self, weights, x, parts, first_only, seeds):
-        layer = self._pattern
-        assert layer is not None, "call sets it"
-        with keras.StatelessScope(state_mapping=list(zip(layer.variables, weights, strict=True))):
-            return layer(x, layout=Layout(*parts), first_only=first_only, seeds=seeds)
-
-
-@functools.cache
-def _shared_trace(config: BertConfig) -> SharedTrace:
-    return SharedTrace()
-
 
 WORDS = "bert/embeddings/word_embeddings"  # the name of the largest variable in checkpoints
 
@@ -71,10 +26,18 @@ class BertEncoder(keras.Model):
     one [B, N, S, S] per layer, probabilities before dropout). Outputs are float32.
 
     compute_dtype: dtype of the matrix products and of what flows between layers, e.g. "bfloat16";
-    weights, embeddings, normalisation statistics and softmax stay float32.
+    weights, embeddings, normalisation statistics and softmax stay float32. recomputes: gradient
+    checkpointing in training, see model.recomputation; it may be set later, and counts for what is
+    traced from then on.
     """
 
-    def __init__(self, config: BertConfig, compute_dtype: str = "float32", seed: int = 0):
+    def __init__(
+        self,
+        config: BertConfig,
+        compute_dtype: str = "float32",
+        seed: int = 0,
+        recomputes: bool = False,
+    ):
         super().__init__(name="bert", autocast=False)
         self.config = config
         self.product_dtype = tf.as_dtype(compute_dtype)
@@ -84,7 +47,8 @@ class BertEncoder(keras.Model):
             sizes = config.embedding_width, config.hidden_size
             self.projection = Dense(PROJECTION, *sizes, config.initializer_range, seed)
         self.transformer_layers = [TransformerLayer(i, config, seed) for i in range(config.num_hidden_layers)]
-        self._shared_trace = _shared_trace(config)
+        self.recomputes = recomputes
+        self._shared_trace = shared_trace(config)
         self._frozen: list[FrozenLayer] = []
         hidden = config.hidden_size
         self.pooler = Dense("bert/pooler/dense", hidden, hidden, config.initializer_range, seed)
@@ -115,6 +79,8 @@ class BertEncoder(keras.Model):
         states: list[tf.Tensor] = [x]
         attention: list[tf.Tensor] = []
         last = len(self.transformer_layers) - 1
+        # The gradient of the last layer comes first: to compute it again would save no memory.
+        recomputes = self.recomputes and training and not return_attention and tf.inside_function()
         for index, layer in enumerate(self.transformer_layers):
             first_only = pooled_only and index == last
             own_seeds = seeds[1 + 3 * index : 4 + 3 * index]
@@ -122,6 +88,9 @@ class BertEncoder(keras.Model):
             # there must be one.
             if self._frozen and not training and tf.inside_function():
                 x, probabilities = self._frozen[index](x, layout, first_only)
+            elif recomputes and index < last:
+                probabilities = None
+                x = self._shared_trace.call_recomputed(layer, x, layout, own_seeds)
             else:
                 x, probabilities = self._shared_trace.call(layer, x, layout, first_only, own_seeds)
             states.append(x)

@@ -101,6 +101,21 @@ def biased_product(x: tf.Tensor, factor: tf.Tensor, bias: tf.Tensor) -> tf.Tenso
 
 
 @tf.custom_gradient
+def known_product(x: tf.Tensor, factor: tf.Tensor, bias: tf.Tensor, known: tf.Tensor) -> tf.Tensor:
+    """`known`, which is x W + b, [R, inputs] -> [R, units], computed before; with the gradient of
+    x W + b.
+    """
+
+    def gradient(dy: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, None]:
+        dx, dw = tf.matmul(dy, factor, transpose_b=True), tf.matmul(x, dy, transpose_a=True)
+        if dy.dtype == tf.bfloat16:  # see add_bias
+            return dx, dw, tf.reduce_sum(dy, axis=0), None
+        return dx, dw, tf.raw_ops.BiasAddGrad(out_backprop=dy), None
+
+    return tf.identity(known), gradient
+
+
+@tf.custom_gradient
 def _gelu_tanh(x):
     # 0.5·x·(1 + tanh(u)) = x·sigmoid(2u), which takes fewer passes.
     dtype = x.dtype

@@ -12,6 +12,7 @@ from bert_cli.flags.option import FlagGroup, deciding, option
 LOSSES = ("cross_entropy", "focal")
 ADAM = "adam"  # of --optimizer
 BALANCED, NO_WEIGHTS = "balanced", "none"  # of --class_weights
+NO_RECOMPUTATION, LAYERS = "none", "layers"  # of --recompute
 _MOST_DROPOUT = 0.99
 
 
@@ -58,8 +59,17 @@ class Optimization(FlagGroup, heading="Controls"):
         lower=1,
     )  # fmt: skip
     auto_batch: bool = option(
-        False, "on out-of-memory in the first step, double the accumulation steps and retry",
+        False,
+        "on out-of-memory in the first step, double the accumulation steps and retry; where the "
+        "batch cannot be divided further, recompute layers",
     )  # fmt: skip
+    recompute: str = option(
+        NO_RECOMPUTATION,
+        "gradient checkpointing: what is computed once more for the gradient instead of being kept "
+        "in memory; layers: the inside of each layer, with the same weights to the bit in less "
+        "memory and more time",
+        choices=(NO_RECOMPUTATION, LAYERS),
+    )
 
 
 class Dropout(FlagGroup, heading="Controls"):

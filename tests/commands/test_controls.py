@@ -1,5 +1,7 @@
 """The controls from the command line: a killed run, what later runs remember, exports, and what is another run."""
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -10,8 +12,9 @@ from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.settings.tagging import TagSettings
-from tests.commands import helpers, tag_run
+from tests.commands import helpers, squad_run, tag_run
 from tests.commands.conftest import write_cola
+from tests.commands.test_pretrain import write_text
 
 SHARED = {
     "freeze_encoder", "freeze_layers", "layerwise_lr_decay", "optimizer", "weight_decay", "lr_schedule",
@@ -63,6 +66,35 @@ def test_a_stopped_run_goes_on_bit_for_bit(runs, run_folder, tmp_path):
     helpers.assert_same_tensors(run_folder(part).tensors(18), run_folder(whole).tensors(18))
     assert (part / "test_results.tsv").read_bytes() == (whole / "test_results.tsv").read_bytes()
     assert (whole / "bert_config.json").read_text() == (part / "bert_config.json").read_text()
+
+
+def test_a_run_without_recomputation_goes_on_with_it_bit_for_bit(runs, run_folder, tmp_path):
+    (flags, whole), part = runs, tmp_path / "part"
+    with helpers.interrupted_after("saved"):
+        assert main([*flags, f"--output_dir={part}"]) == 130
+    assert main([*flags, "--recompute=layers", f"--output_dir={part}"]) == 0
+    helpers.assert_same_tensors(run_folder(part).tensors(18), run_folder(whole).tensors(18))
+    assert "--recompute=layers" in (part / "flags.txt").read_text().splitlines()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["run_tagging", "run_squad", "run_pretraining"])
+def test_other_commands_recompute_bit_for_bit(command, two_layer_flags, run_folder, tmp_path):
+    text = write_text(tmp_path / "text.txt")
+    own = {
+        "run_tagging": [f"--data_dir={tag_run.write_data(tmp_path / 'tags')}"],
+        "run_squad": ["--max_query_length=16", f"--train_file={squad_run.write_data(tmp_path / 'questions.json')}"],
+        "run_pretraining": [f"--input_file={text}", "--num_train_steps=6", "--num_warmup_steps=2"],
+    }
+    flags = [flag for flag in two_layer_flags if not flag.startswith("--num_train_epochs")]
+    flags += ["--do_train", "--max_seq_length=40", *own[command]]
+    flags += [] if command == "run_pretraining" else ["--num_train_epochs=1"]
+    for name in ("none", "layers"):
+        module = importlib.import_module(f"bert_cli.{command}")
+        assert module.main([*flags, f"--recompute={name}", f"--output_dir={tmp_path / name}"]) == 0
+    found, wanted = run_folder(tmp_path / "layers"), run_folder(tmp_path / "none")
+    (step,) = wanted.checkpoints()
+    helpers.assert_same_tensors(found.tensors(step), wanted.tensors(step))
 
 
 @pytest.mark.slow

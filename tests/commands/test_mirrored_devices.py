@@ -34,6 +34,13 @@ def test_one_two_and_four_replicas(starter, flags, tmp_path):
         np.testing.assert_allclose(found.probabilities(), one.probabilities(), rtol=0, atol=2e-3)
 
 
+def test_two_replicas_recompute_bit_for_bit(starter, flags, tmp_path):
+    devices = ["--distribution_strategy=mirrored", "--num_virtual_devices=2"]
+    for name in ("none", "layers"):
+        starter.run("run_classifier", [*flags, *devices, f"--recompute={name}", f"--output_dir={tmp_path / name}"])
+    assert_same_tensors(RunFolder(tmp_path / "layers").tensors(12), RunFolder(tmp_path / "none").tensors(12))
+
+
 def test_a_chief_and_a_worker(starter, flags, tmp_path):
     """They share output_dir: the chief alone writes; then the worker has a folder of its own, which is behind."""
     shared, own = tmp_path / "shared", tmp_path / "own"

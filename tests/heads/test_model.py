@@ -52,5 +52,7 @@ def test_a_training_rule_sets_loss_and_rates(head):
     model = head(CONFIG, **arguments, rule=rule)
     assert model.loss_rule == LossRule(smoothing=0.2)
     assert rates(model) == (0.5, {0.6}, {0.0})
+    assert not model.encoder.recomputes
+    assert head(CONFIG, **arguments, rule=TrainingRule(recomputes=True)).encoder.recomputes
     attention_only = head(CONFIG, **arguments, rule=TrainingRule(attention_dropout=0.7))
     assert rates(attention_only) == (own_rate, {0.3}, {0.7})

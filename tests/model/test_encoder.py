@@ -1,8 +1,6 @@
 """The model against the independent NumPy BERT of tests/reference, on random small models: outputs and gradients."""
 
 import dataclasses
-import gc
-import weakref
 
 import numpy as np
 import numpy_bert
@@ -219,28 +217,6 @@ def test_gradients_of_coarse_products_come_close_and_are_float32(dtype, gelu, ti
     for name, gradient in found["float32"].items():
         assert found[dtype][name].dtype == tf.float32
         assert np.abs(found[dtype][name] - gradient).max() < 0.05 * largest, name
-
-
-@pytest.mark.parametrize("trainable", [True, False])
-def test_encoders_of_one_config_share_traces_but_no_weights(trainable, tiny_config, batch_of):
-    """Each computes with its own weights, also where a layer is not trainable; traces keep no layer of a model that is gone."""
-    config, batch = tiny_config(), {name: tf.constant(values) for name, values in batch_of([3, 5], 5).items()}
-
-    def outputs(encoder):
-        encoder.trainable = trainable
-        run = tf.function(lambda inputs: encoder(inputs, packed=True)["pooled_output"])
-        return run(batch).numpy(), encoder(batch, packed=True)["pooled_output"].numpy()
-
-    first = BertEncoder(config, seed=1)
-    in_graph, at_once = outputs(first)
-    other_in_graph, other_at_once = outputs(BertEncoder(config, seed=2))
-    np.testing.assert_allclose(in_graph, at_once, atol=1e-6)
-    np.testing.assert_allclose(other_in_graph, other_at_once, atol=1e-6)
-    assert np.abs(in_graph - other_in_graph).max() > 0.01
-    layer = weakref.ref(first.transformer_layers[0])
-    del first
-    gc.collect()
-    assert layer() is None
 
 
 def test_embeddings_are_gathered_from_a_value_not_from_the_variable(tiny_config, batch_of):

@@ -7,21 +7,30 @@ import tensorflow as tf
 from bert_cli.training.auto_batch import AutoBatch
 
 
-def trying(fits: int, rows: int, parts: int = 1):
-    """An AutoBatch whose step changes a variable, then fails in fewer than `fits` parts; the variable; the parts tried."""
+def trying(fits: int, rows: int, parts: int = 1, recomputed_fits: int | None = None):
+    """An AutoBatch whose step changes a variable, then fails in fewer than `fits` parts; the variable; the parts tried.
+
+    recomputed_fits: the same where activations are recomputed, which is noted as "recompute"; None where they cannot be.
+    """
     variable, tried = tf.Variable(1.0), []
 
     def make_step(parts: int):
         def step(batch):
             tried.append(parts)
             variable.assign_add(1.0)
-            if parts < fits:
+            if parts < (recomputed_fits if "recompute" in tried else fits):
                 raise tf.errors.ResourceExhaustedError(None, None, "no memory")
             return tf.constant(0.5), tf.constant(0.1)
 
         return step
 
-    return AutoBatch(make_step, parts, rows, lambda: [variable]), variable, tried
+    def recompute():
+        if recomputed_fits is None or "recompute" in tried:
+            return False
+        tried.append("recompute")
+        return True
+
+    return AutoBatch(make_step, parts, rows, lambda: [variable], recompute), variable, tried
 
 
 def test_parts_double_until_they_fit(caplog):
@@ -38,3 +47,19 @@ def test_rows_that_cannot_be_divided_further():
     with pytest.raises(tf.errors.ResourceExhaustedError):
         step({})
     assert tried == [1, 2]
+
+
+def test_rows_that_cannot_be_divided_further_are_recomputed(caplog):
+    step, variable, tried = trying(fits=8, rows=6, recomputed_fits=2)
+    for _ in range(2):
+        step({})
+    assert tried == [1, 2, "recompute", 2, 2]
+    assert variable.numpy() == np.float32(3.0)
+    assert caplog.messages[-1] == ("out of memory: activations are recomputed from now on, as with --recompute=layers")
+
+
+def test_recomputation_that_does_not_help():
+    step, _, tried = trying(fits=8, rows=6, recomputed_fits=8)
+    with pytest.raises(tf.errors.ResourceExhaustedError):
+        step({})
+    assert tried == [1, 2, "recompute", 2]

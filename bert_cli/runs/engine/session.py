@@ -61,7 +61,9 @@ def memory_advice(flag: str) -> Iterator[None]:
     except (tf.errors.ResourceExhaustedError, MemoryError):
         is_training = flag == "train_batch_size"
         accumulate = (
-            ", or raise --gradient_accumulation_steps, which --auto_batch does by itself" if is_training else ""
+            ", or raise --gradient_accumulation_steps, or add --recompute=layers (--auto_batch does both by itself)"
+            if is_training
+            else ""
         )
         raise InputError(
             f"out of memory: lower --{flag}, or --max_seq_length{accumulate}, or use --precision=bfloat16"

@@ -14,7 +14,7 @@ import tensorflow as tf
 from bert_cli.base.errors import TemporaryError
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CHECKPOINT
-from bert_cli.model.encoder import WORDS
+from bert_cli.model.encoder import WORDS, BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.history import lines_each
 from bert_cli.outputs.progress import Progress
@@ -118,7 +118,21 @@ class TrainingRun:
 
         if not updates.auto_batch:
             return make_step(updates.accumulation_steps)
-        return AutoBatch(make_step, updates.accumulation_steps, updates.batch_size // replicas, self.changed_variables)
+        return AutoBatch(
+            make_step,
+            updates.accumulation_steps,
+            updates.batch_size // replicas,
+            self.changed_variables,
+            self._recompute,
+        )
+
+    def _recompute(self) -> bool:
+        """See AutoBatch."""
+        encoder = self.session.model.encoder
+        if self.is_frozen or not isinstance(encoder, BertEncoder) or encoder.recomputes:
+            return False
+        encoder.recomputes = True
+        return True
 
     def changed_variables(self) -> list[tf.Variable]:
         """All that an update changes."""

@@ -16,6 +16,7 @@ from bert_cli.settings.checks import check_controls
 from bert_cli.settings.controls import (
     ADAM,
     BALANCED,
+    NO_RECOMPUTATION,
     NO_WEIGHTS,
     Dropout,
     LayerRates,
@@ -37,6 +38,14 @@ def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes
     check_controls(settings)
     if settings.optimization.auto_batch and is_multi_worker(settings.devices.distribution_strategy):
         raise InputError("--auto_batch works in one process only; give --gradient_accumulation_steps")
+    recompute = settings.optimization.recompute
+    if recompute != NO_RECOMPUTATION and (freezes_encoder or isinstance(config, ModuleConfig)):
+        reason = "this module computes its own"
+        if freezes_encoder:
+            reason = "an encoder that is not trained needs none"
+        raise InputError(
+            f"--recompute={recompute} saves memory of the gradient of a BERT's layers, and {reason}; leave it out"
+        )
     if isinstance(config, ModuleConfig):
         if not rates.is_default:
             raise InputError(
@@ -94,8 +103,8 @@ def factors(
 
 
 def training_rule(settings: TrainingSettings, weights: tuple | None) -> "TrainingRule":
-    """The loss and dropout that the settings ask for. Imports TensorFlow. weights: what
-    class_weights says of the task.
+    """The loss, dropout and recomputation that the settings ask for. Imports TensorFlow. weights:
+    what class_weights says of the task.
     """
     from bert_cli.heads.losses import LossRule
     from bert_cli.heads.model import TrainingRule
@@ -106,6 +115,7 @@ def training_rule(settings: TrainingSettings, weights: tuple | None) -> "Trainin
         settings.head.classifier_dropout,
         dropout.hidden_dropout_prob,
         dropout.attention_dropout_prob,
+        settings.optimization.recompute != NO_RECOMPUTATION,
     )
 
 

@@ -12,10 +12,10 @@ class TrainingHyperparameters:
     `accumulation_steps` micro-batches.
 
     learning_rate: the peak, which is reached after warmup_steps; how it goes on, lr_schedule says
-    (see learning_rate). auto_batch: double the accumulation steps while memory does not suffice for
-    the first update. random_seed: of the order of the rows and of dropout. optimizer: "adamw",
-    "adam", "lamb" or "nadam". bias_correction: see AdamWeightDecay. first_step: where the plan of
-    the learning rate begins; warmup_steps count from there.
+    (see learning_rate). auto_batch: see training.auto_batch. random_seed: of the order of the rows
+    and of dropout. optimizer: "adamw", "adam", "lamb" or "nadam". bias_correction: see
+    AdamWeightDecay. first_step: where the plan of the learning rate begins; warmup_steps count from
+    there.
     """
 
     steps: int

@@ -52,6 +52,8 @@ STEPS, SAVED = 7, 3
         ({"freeze_encoder": True, "hidden_dropout_prob": 0.2}, ("--hidden_dropout_prob", "no dropout")),
         ({"gradient_accumulation_steps": 5}, ("--gradient_accumulation_steps=5", "--train_batch_size=32", "30")),
         ({"focal_gamma": 3.0}, ("--focal_gamma", "--loss=focal")),
+        ({"freeze_encoder": True, "recompute": "layers"}, ("--recompute=layers", "not trained")),
+        ({"hub_trainable": False, "recompute": "layers"}, ("--recompute=layers", "not trained")),
     ],
 )
 def test_what_does_not_go_together(flags, parts):
@@ -70,7 +72,10 @@ def test_auto_batch_is_for_one_process(monkeypatch):
         controls.check(build(ClassifySettings, {"auto_batch": True}), CONFIG, False)
 
 
-@pytest.mark.parametrize("flags", [{"freeze_layers": 1}, {"layerwise_lr_decay": 0.9}, {"attention_dropout_prob": 0.0}])
+@pytest.mark.parametrize(
+    "flags",
+    [{"freeze_layers": 1}, {"layerwise_lr_decay": 0.9}, {"attention_dropout_prob": 0.0}, {"recompute": "layers"}],
+)
 def test_a_module_has_no_layers_that_are_known(flags):
     with pytest.raises(InputError, match=next(iter(flags))):
         controls.check(build(ClassifySettings, flags), MODULE, False)
@@ -267,34 +272,39 @@ def test_nothing_is_computed_behind_what_is_frozen():
 
 @pytest.mark.slow
 def test_a_batch_in_parts_makes_the_update_of_the_whole(features, tmp_path, monkeypatch, caplog):
-    """Through model, packing, dropout and clipping; so do the parts that --auto_batch finds."""
+    """Through model, packing, dropout and clipping; so do the parts and the recomputation that --auto_batch finds."""
     flags = {"classifier_dropout": 0.4, "class_weights": "balanced"}
     whole = train(flags, features, tmp_path / "whole")
     parts = train(flags | {"gradient_accumulation_steps": 4}, features, tmp_path / "parts")
     make_train_step = training_run.make_train_step
 
     def make_small_step(strategy, loss_fn, optimizer, seed, loss_scale, signature, parts):
-        """A step on a device that has memory for one row; the first update is lost half-way."""
+        """A step on a device that has memory for one recomputed row; the first update is lost half-way."""
+        encoder = loss_fn.__self__.session.model.encoder
         step = make_train_step(strategy, loss_fn, optimizer, seed, loss_scale, signature, parts)
 
         def small_step(batch):
             found = step(batch)
-            if parts < 4:
+            if parts < 4 or not encoder.recomputes:
                 raise tf.errors.ResourceExhaustedError(None, None, f"{parts} parts of {len(batch['label_ids'])} rows")
             return found
 
         return small_step
 
     monkeypatch.setattr(training_run, "make_train_step", make_small_step)
-    with pytest.raises(InputError, match="raise --gradient_accumulation_steps, which --auto_batch does by itself"):
+    with pytest.raises(InputError, match="--gradient_accumulation_steps, or add --recompute=layers"):
         train(flags, features, tmp_path / "short")
     caplog.clear()
     found = train(flags | {"auto_batch": True}, features, tmp_path / "found")
     assert [
-        record.getMessage().partition(",")[0]
+        record.getMessage().partition(" from now on")[0]
         for record in caplog.records
         if record.name == "bert_cli" and "memory" in record.msg
-    ] == [f"out of memory: each update is computed in {parts} micro-batches from now on" for parts in (2, 4)]
+    ] == [
+        "out of memory: each update is computed in 2 micro-batches",
+        "out of memory: each update is computed in 4 micro-batches",
+        "out of memory: activations are recomputed",
+    ]
     for name, value in whole.items():
         np.testing.assert_allclose(parts[name], value, rtol=2e-3, atol=2e-5, err_msg=name)
         np.testing.assert_array_equal(found[name], parts[name], err_msg=name)
