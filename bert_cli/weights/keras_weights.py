@@ -38,6 +38,8 @@ def _google_names() -> dict[str, str]:
 
 
 _GOOGLE_NAMES = _google_names()
+# What h5py raises for a damaged file; the last two where a name or a type in it makes no sense.
+_DAMAGES = (OSError, KeyError, RuntimeError, TypeError, ValueError)
 
 
 def _datasets(file: h5py.File) -> dict[str, str | None]:
@@ -69,7 +71,7 @@ class KerasReader:
             found = _datasets(self._file)
             self._paths = {name: path for path, name in found.items() if name}
             self.shapes = {name: tuple(self._file[path].shape) for name, path in self._paths.items()}
-        except (OSError, KeyError, RuntimeError) as error:
+        except _DAMAGES as error:
             raise InputError(_damaged(path, error)) from None
         self.unused = [path for path, name in found.items() if name is None]
 
@@ -77,7 +79,7 @@ class KerasReader:
         """float32."""
         try:
             return np.asarray(self._file[self._paths[name]], np.float32)
-        except (OSError, RuntimeError) as error:
+        except _DAMAGES as error:
             raise InputError(_damaged(self.description, error)) from None
 
 

@@ -2,6 +2,7 @@
 
 import os
 
+import h5py
 import numpy as np
 import pytest
 
@@ -89,3 +90,12 @@ def test_a_cut_file(path, tiny_config, share):
         KerasReader(path)
     assert str(caught.value).startswith(f"{path}: is an incomplete or damaged .weights.h5 file: ")
     assert "\n" not in str(caught.value)
+
+
+def test_a_name_that_is_not_utf_8(tmp_path):
+    """h5py gives such a name as bytes."""
+    path = str(tmp_path / "x.weights.h5")
+    with h5py.File(path, "w") as file:
+        file.create_dataset(b"vars\x80", data=np.zeros(2, np.float32))
+    with pytest.raises(InputError, match=r"is an incomplete or damaged \.weights\.h5 file"):
+        KerasReader(path)
