@@ -77,12 +77,15 @@ class FrozenLayer:
     def _attention(self, x: tf.Tensor, layout: Layout, first_only: bool) -> tuple[tf.Tensor, tf.Tensor]:
         """As SelfAttention.call; predictions have one bucket of sequences."""
         head_rows = layout.whole
-        keys, values = (split_heads(part(x), self._heads, layout, head_rows)[0] for part in (self._key, self._value))
+        keys, values = (
+            split_heads(part(x), self._heads, layout, head_rows, has_gradient=False)[0]
+            for part in (self._key, self._value)
+        )
         if first_only:
             query = self._query(tf.gather(x, first_rows(layout)))
             queries = tf.reshape(query, [layout.batch, self._heads, 1, keys.shape[-1]])
         else:
-            queries = split_heads(self._query(x), self._heads, layout, head_rows)[0]
+            queries = split_heads(self._query(x), self._heads, layout, head_rows, has_gradient=False)[0]
         # The scale and the bias of padded keys are part of the product: neither takes a pass over
         # the scores.
         scores = onednn.batch_product(
@@ -97,4 +100,4 @@ class FrozenLayer:
         context = tf.matmul(probabilities, values)
         if first_only:
             return tf.reshape(context, [layout.batch, x.shape[-1]]), probabilities
-        return join_heads([context], self._heads, layout, head_rows), probabilities
+        return join_heads([context], self._heads, layout, head_rows, has_gradient=False), probabilities

@@ -1,5 +1,8 @@
 """Predictions in bfloat16 from weights that stay as they are: the same as from weights that change, to rounding."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -101,3 +104,16 @@ def test_other_precisions_stay_as_they_are(tiny_config, batch_of):
     before = outputs(encoder, batch_of(LENGTHS, 9), packed=True)["sequence_output"]
     encoder.freeze_for_inference()
     np.testing.assert_array_equal(outputs(encoder, batch_of(LENGTHS, 9), packed=True)["sequence_output"], before)
+
+
+def test_a_graph_of_predictions_goes_with_its_model(tiny_config, batch_of):
+    """Else each run of a sweep would leave its weights in the memory."""
+
+    def traced():
+        encoder = encoders_of(tiny_config)[0]
+        function = tf.function(lambda batch: encoder(batch, packed=True))
+        return weakref.ref(function.get_concrete_function(batch_of(LENGTHS, 9)).graph)
+
+    graph = traced()
+    gc.collect()
+    assert graph() is None

@@ -128,7 +128,8 @@ def _evaluate_best(task: Task, settings: TrainingSettings, run_one: RunOnce) -> 
     if "calibrate" in values_of(final):  # each run has done it for itself
         final = changed(final, {"calibrate": False, "abstain_error": ""})
     # The page compares all runs: it is made when their report is written.
-    return run_one(task.again(final), final, ends=False).report
+    with _many_models():
+        return run_one(task.again(final), final, ends=False).report
 
 
 def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
