@@ -36,8 +36,7 @@ from bert_cli.runs.extraction.lines import open_extractor, plan, write_features
 from bert_cli.runs.extraction.shown_attention import check_map, show_attention
 from bert_cli.runs.loading.checkpoints import builtin_message, encoder_checkpoint
 from bert_cli.runs.loading.loader import load_model
-from bert_cli.runs.output_dir import shards
-from bert_cli.settings.checks import check_hub
+from bert_cli.settings.checks import check_hub, check_shards
 from bert_cli.settings.devices import check_engine
 from bert_cli.settings.tools import ExtractSettings
 
@@ -55,7 +54,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
         if not values[name]:
             raise InputError(f"--{name} is needed; - is for the standard {name.removesuffix('_file')}")
     refuse_table(values["input_file"])
-    shards.check_shards(values, given, {"input_file": "output_file"})
+    check_shards(values, given, {"input_file": "output_file"})
     output_format = values["output_format"]
     output_file = values["output_file"]
     resume = values["resume"]
@@ -111,7 +110,7 @@ def run(settings: ExtractSettings) -> int:
     with_attention = shown or bool(attention.attentions)
     places = [layer.place for layer in layers]
     batch_size = settings.devices.batch_size
-    devices = shards.alone(settings.devices) if planned else settings.devices
+    devices = settings.devices.alone() if planned else settings.devices
     choice = VectorChoice(extraction.pooling, places, max_seq_length, batch_size, with_attention)
     session = open_extractor(model.config, devices, choice)
     if shown:

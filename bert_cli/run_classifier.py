@@ -39,13 +39,13 @@ from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.examples.own_rows import is_table
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.trained import complete_values
-from bert_cli.runs.output_dir import shards
 from bert_cli.runs.output_dir.resuming import resume_advice
 from bert_cli.runs.tasks import interactive
 from bert_cli.runs.tasks.classification.data import has_own_test
 from bert_cli.runs.tasks.classification.new_texts import answer_texts
 from bert_cli.runs.tasks.classification.prediction import predict_shards
 from bert_cli.runs.tasks.classification.task import ClassificationTask
+from bert_cli.settings.checks import check_shards
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import OF_TEXT
 
@@ -65,7 +65,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
     for one, other in (("test_file", "predict_file"), ("dev_file", "dev_split")):
         if {one, other} <= given and values[one] and values[other]:
             raise InputError(f"--{one} and --{other}: give one of them")
-    is_sharded = shards.check_shards(values, given, {"input_file": "output_file", "predict_file": "output_dir"})
+    is_sharded = check_shards(values, given, {"input_file": "output_file", "predict_file": "output_dir"})
     if is_sharded and (values["do_train"] or values["do_eval"]):
         raise InputError(
             "--predict_file: several files are predicted by a command of their own; leave out the other --do_…"

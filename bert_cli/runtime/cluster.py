@@ -3,6 +3,7 @@
 import os
 from typing import Any, NamedTuple
 
+from bert_cli.base.errors import refuse_if
 from bert_cli.base.json_files import expect, parse_json
 
 _CHIEFS = ("chief", "master")  # the second is the name of TensorFlow 1
@@ -61,3 +62,14 @@ def is_multi_worker(distribution_strategy: str) -> bool:
 def writes(distribution_strategy: str) -> bool:
     """Whether this process writes the files, before TensorFlow is there to ask."""
     return distribution_strategy not in ("auto", "multi_worker") or read_cluster().is_chief
+
+
+def rank(distribution_strategy: str) -> tuple[int, int]:
+    """The number of this process, from 0, among those that train together, and how many these are."""
+    if not is_multi_worker(distribution_strategy):
+        return 0, 1
+    cluster = read_cluster()
+    names = list(cluster.addresses)
+    # An evaluator, a parameter server: TensorFlow's form allows these, and they do not train.
+    refuse_if(cluster.task not in names, f"{_PLACE}: {cluster.task} is none of the processes that compute")
+    return names.index(cluster.task), len(names)

@@ -1,10 +1,13 @@
-"""Which flags do not go together, for the commands that train and for the same runs from Python
+"""Which flags do not go together, for the commands and for the same runs from Python
 (api/loading.py).
 """
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
+from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
+from bert_cli.base.names import STANDARD
 from bert_cli.flags.option import lists_of, values_of
 from bert_cli.settings.classification import Distillation
 from bert_cli.settings.controls import ADAM, Optimization, changed_flags
@@ -138,3 +141,25 @@ def check_sweep(settings: TrainingSettings, does_train: bool, does_eval: bool, d
         settings.early_stopping.eval_every,
         f"{both % 'eval_every'}: the best checkpoint would be chosen by the rows that it is measured on",
     )
+
+
+def check_shards(values: Mapping[str, Any], given: Collection[str], flags: Mapping[str, str]) -> bool:
+    """Whether a flag names several input files. InputError for what does not go with that.
+
+    flags: those that may, each with the flag that says where the outputs are.
+    """
+    source = next((name for name in flags if files.is_pattern(values[name])), None)
+    if source is None:
+        refuse_if(
+            "shard" in given,
+            f"--shard needs several files: give --{' or --'.join(flags)} a pattern in quotes, such as 'part-*.txt'",
+        )
+        return False
+    target = flags[source]
+    refuse_if(
+        values[target] == STANDARD,
+        f"--{target}: give the name that the outputs begin with, as --{source} names several files",
+    )
+    for name in ("resume", "attentions"):
+        refuse_if(values.get(name), f"--{name} takes one file, but --{source} names several; leave it out")
+    return True

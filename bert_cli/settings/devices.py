@@ -70,6 +70,12 @@ class Devices(FlagGroup, heading="Devices"):
             return self
         return dataclasses.replace(self, engine=ANSWERING, precision=FLOAT32)
 
+    def alone(self) -> Self:
+        """The same without the other processes that TF_CONFIG names: no shard needs them."""
+        if not is_multi_worker(self.distribution_strategy):
+            return self
+        return dataclasses.replace(self, distribution_strategy="mirrored")
+
 
 def check_engine(values: dict[str, Any]) -> None:
     """InputError where an inference engine does not go with the other flags."""

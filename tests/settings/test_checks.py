@@ -7,7 +7,7 @@ from bert_cli.flags.help import full_help_text
 from bert_cli.flags.option import build, changed, lists_of
 from bert_cli.flags.parser import parse
 from bert_cli.runs.sweep.sweep import trials
-from bert_cli.settings.checks import check_sweep, is_sweep
+from bert_cli.settings.checks import check_shards, check_sweep, is_sweep
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.squad import SquadSettings
@@ -112,3 +112,28 @@ def test_what_does_not_go_together(flags, phases, said):
 
 def test_cross_validation_needs_no_dev_file():
     check_sweep(settings_of("--cross_validation=3"), True, False, False)
+
+
+def test_several_files(tmp_path):
+    for number in range(3):
+        (tmp_path / f"part-{number}.txt").write_text("a text\n")
+    pattern, one = str(tmp_path / "part-*"), str(tmp_path / "part-0.txt")
+    flags = {"input_file": "output_file", "predict_file": "output_dir"}
+
+    def check(given=(), **values):
+        return check_shards({"predict_file": "", "output_file": "x", "output_dir": "out"} | values, given, flags)
+
+    assert check(input_file=pattern)
+    assert check(input_file="a.txt,b.txt")
+    assert not check(input_file=one)
+    with pytest.raises(
+        InputError, match=r"^--shard needs several files: give --input_file or --predict_file a pattern"
+    ):
+        check(("shard",), input_file=one)
+    with pytest.raises(InputError, match=r"^--output_file: give the name that the outputs begin with"):
+        check(input_file=pattern, output_file="-")
+    with pytest.raises(InputError, match=r"^--resume takes one file, but --input_file names several"):
+        check(input_file=pattern, resume=True)
+    strange = tmp_path / "what?.txt"  # a file of this name is one file
+    strange.write_text("")
+    assert not check(input_file=str(strange))

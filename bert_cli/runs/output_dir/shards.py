@@ -7,10 +7,9 @@ started again. What the outputs of one name have in common, their inputs and all
 numbers, is in a file next to them; a process that would mix others among them is refused.
 """
 
-import dataclasses
 import glob
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base import files
@@ -22,8 +21,7 @@ from bert_cli.base.writing import write_json
 from bert_cli.corpus.text import find_inputs
 from bert_cli.flags.parser import shown
 from bert_cli.flags.saved import first_difference
-from bert_cli.runtime.cluster import is_multi_worker, read_cluster
-from bert_cli.settings.devices import Devices
+from bert_cli.runtime.cluster import rank
 
 LISTING = ".shards.json"  # after the name of the outputs
 _NUMBERS = "-?????-of-?????"  # what names.shard_name adds, as a glob pattern
@@ -35,51 +33,6 @@ class Shard(NamedTuple):
 
     source: str
     targets: tuple[str, ...]
-
-
-def check_shards(values: Mapping[str, Any], given: Collection[str], flags: Mapping[str, str]) -> bool:
-    """Whether a flag names several input files. InputError for what does not go with that.
-
-    flags: those that may, each with the flag that says where the outputs are.
-    """
-    source = next((name for name in flags if files.is_pattern(values[name])), None)
-    if source is None:
-        refuse_if(
-            "shard" in given,
-            f"--shard needs several files: give --{' or --'.join(flags)} a pattern in quotes, such as 'part-*.txt'",
-        )
-        return False
-    target = flags[source]
-    refuse_if(
-        values[target] == STANDARD,
-        f"--{target}: give the name that the outputs begin with, as --{source} names several files",
-    )
-    for name in ("resume", "attentions"):
-        refuse_if(values.get(name), f"--{name} takes one file, but --{source} names several; leave it out")
-    return True
-
-
-def alone(devices: Devices) -> Devices:
-    """The devices of this process alone, without the other processes that TF_CONFIG names: no shard
-    needs them.
-    """
-    if not is_multi_worker(devices.distribution_strategy):
-        return devices
-    return dataclasses.replace(devices, distribution_strategy="mirrored")
-
-
-def _rank(shard: tuple[int, int] | None, distribution_strategy: str) -> tuple[int, int]:
-    """The number of this process, from 0, and of how many."""
-    if shard or not is_multi_worker(distribution_strategy):
-        return shard or (0, 1)
-    cluster = read_cluster()
-    names = list(cluster.addresses)
-    # An evaluator, a parameter server: TensorFlow's form allows these, and no shard is theirs.
-    refuse_if(
-        cluster.task not in names,
-        f"the environment variable TF_CONFIG: {cluster.task} is none of the processes that compute",
-    )
-    return names.index(cluster.task), len(names)
 
 
 class ShardPlan:
@@ -120,7 +73,7 @@ class ShardPlan:
                 f"{path}: would be written over, but it is read; check --{self._flag}",
             )
         files.check_output_files([shard_name(name, 0, 0) for name in names], ())  # whether the folder can be written to
-        number, processes = _rank(values["shard"], values["distribution_strategy"])
+        number, processes = values["shard"] or rank(values["distribution_strategy"])
         # Every n-th one: large files that are neighbours in a listing go to different processes.
         self.own = shards[number::processes]
         self.listing = f"{names[0]}{LISTING}"

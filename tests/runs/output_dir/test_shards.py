@@ -65,11 +65,11 @@ def test_processes_of_tf_config_share(folder, monkeypatch):
 
     called("chief", index=0)
     assert sources(plan(folder)) == ["part-0.txt", "part-2.txt"]
-    assert shards.alone(Devices()).distribution_strategy == "mirrored"
+    assert Devices().alone().distribution_strategy == "mirrored"
     called("worker", index=0)
     assert sources(plan(folder)) == ["part-1.txt"]
     assert len(sources(plan(folder, strategy="one_device"))) == 3
-    assert shards.alone(Devices(distribution_strategy="one_device")).distribution_strategy == "one_device"
+    assert Devices(distribution_strategy="one_device").alone().distribution_strategy == "one_device"
     called("evaluator", index=0)
     with pytest.raises(InputError, match="TF_CONFIG: evaluator 0 is none of the processes that compute"):
         plan(folder)
@@ -131,26 +131,3 @@ def test_refused(folder):
         plan(folder, pattern="out/x*")
     with pytest.raises(InputError, match="no such folder"):
         plan(folder, names=("no/x.jsonl",))
-
-
-def test_flags_that_do_not_go_together(folder):
-    pattern, one = str(folder / "part-*"), str(folder / "part-0.txt")
-    flags = {"input_file": "output_file", "predict_file": "output_dir"}
-
-    def check(given=(), **values):
-        return shards.check_shards({"predict_file": "", "output_file": "x", "output_dir": "out"} | values, given, flags)
-
-    assert check(input_file=pattern)
-    assert check(input_file="a.txt,b.txt")
-    assert not check(input_file=one)
-    with pytest.raises(
-        InputError, match=r"^--shard needs several files: give --input_file or --predict_file a pattern"
-    ):
-        check(("shard",), input_file=one)
-    with pytest.raises(InputError, match=r"^--output_file: give the name that the outputs begin with"):
-        check(input_file=pattern, output_file="-")
-    with pytest.raises(InputError, match=r"^--resume takes one file, but --input_file names several"):
-        check(input_file=pattern, resume=True)
-    strange = folder / "what?.txt"  # a file of this name is one file
-    strange.write_text("")
-    assert not check(input_file=str(strange))

@@ -29,8 +29,8 @@ OF_TABLES = (
 
 
 def alone(settings: ClassifySettings) -> ClassifySettings:
-    """See shards.alone."""
-    return dataclasses.replace(settings, devices=shards.alone(settings.devices))
+    """See Devices.alone."""
+    return dataclasses.replace(settings, devices=settings.devices.alone())
 
 
 def shard_plan(
