@@ -44,7 +44,7 @@ from bert_cli.report import page
 from bert_cli.runtime.background_import import BACKGROUND_IMPORTS
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 
-sys.modules["tensorflow"] = types.ModuleType("tensorflow")  # which takes seconds, and is not what this is about
+sys.modules["tensorflow"] = types.ModuleType("tensorflow")  # a stand-in: to import it takes seconds
 setup_tensorflow()
 changes = []
 for name in ("putenv", "unsetenv"):

@@ -59,14 +59,13 @@ def memory_advice(flag: str) -> Iterator[None]:
     try:
         yield
     except (tf.errors.ResourceExhaustedError, MemoryError):
-        is_training = flag == "train_batch_size"
-        accumulate = (
-            ", or raise --gradient_accumulation_steps, or add --recompute=layers (--auto_batch does both by itself)"
-            if is_training
-            else ""
-        )
+        in_training = ""
+        if flag == "train_batch_size":
+            in_training = (
+                ", or raise --gradient_accumulation_steps, or add --recompute=layers (--auto_batch does both by itself)"
+            )
         raise InputError(
-            f"out of memory: lower --{flag}, or --max_seq_length{accumulate}, or use --precision=bfloat16"
+            f"out of memory: lower --{flag}, or --max_seq_length{in_training}, or use --precision=bfloat16"
         ) from None
 
 

@@ -106,9 +106,10 @@ def run(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, A
     check_sweep(settings, values["do_train"], values["do_eval"], values.get("do_predict", False))
     folder = settings.phases.output_dir
     began = time.monotonic()
-    report = _all(task, settings, run_one)
-    if model_folder(folder) != folder:  # of folds there is no model to go on with
-        report |= _evaluate_best(task, settings, run_one)
+    with _many_models():
+        report = _all(task, settings, run_one)
+        if model_folder(folder) != folder:  # of folds there is no model to go on with
+            report |= _evaluate_best(task, settings, run_one)
     report["total_seconds"] = round(time.monotonic() - began, 3)
     run_folder.write_report(folder, report)
     return report
@@ -128,8 +129,7 @@ def _evaluate_best(task: Task, settings: TrainingSettings, run_one: RunOnce) -> 
     if "calibrate" in values_of(final):  # each run has done it for itself
         final = changed(final, {"calibrate": False, "abstain_error": ""})
     # The page compares all runs: it is made when their report is written.
-    with _many_models():
-        return run_one(task.again(final), final, ends=False).report
+    return run_one(task.again(final), final, ends=False).report
 
 
 def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
@@ -148,22 +148,21 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
     folds = Folds(task, settings, len(planned)) if kind == FOLDS else None
     reports: list[dict[str, Any]] = []
     evaluations: list[Evaluation] = []  # of the folds; other runs' are not held, as their predictions may be large
-    with _many_models():
-        for number, trial in enumerate(planned, 1):
-            LOG.log(RESULT, "***** %s: %d of %d *****", trial.folder, number, len(planned))
-            own = changed(settings, _changes(settings, folder, trial))
-            result = _run_trial(task.again(own), own, run_one, folds.subset(number) if folds else None)
-            reports.append(result.report)
-            evaluations += [result.evaluation] if folds and result.evaluation else []
-            # Now, not before: run.json of the first run lists what its task writes, and a run that
-            # cannot begin leaves nothing.
-            if number == 1:
-                owned = (*results, *_results(folder, trial.folder))
-                run_folder.begin_sweep(folder, task.command, kind, owned, overwrite)
-            # The model of this run, with its compiled functions, refers to itself, and the result
-            # may refer to the model.
-            del result
-            gc.collect()
+    for number, trial in enumerate(planned, 1):
+        LOG.log(RESULT, "***** %s: %d of %d *****", trial.folder, number, len(planned))
+        own = changed(settings, _changes(settings, folder, trial))
+        result = _run_trial(task.again(own), own, run_one, folds.subset(number) if folds else None)
+        reports.append(result.report)
+        evaluations += [result.evaluation] if folds and result.evaluation else []
+        # Now, not before: run.json of the first run lists what its task writes, and a run that
+        # cannot begin leaves nothing.
+        if number == 1:
+            owned = (*results, *_results(folder, trial.folder))
+            run_folder.begin_sweep(folder, task.command, kind, owned, overwrite)
+        # The model of this run, with its compiled functions, refers to itself, and the result
+        # may refer to the model.
+        del result
+        gc.collect()
     if not any(reports):
         raise DivergedError(f"{folder}: the training of all {len(planned)} runs diverged; try a lower --learning_rate")
     rows = [

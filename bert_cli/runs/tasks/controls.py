@@ -40,9 +40,7 @@ def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes
         raise InputError("--auto_batch works in one process only; give --gradient_accumulation_steps")
     recompute = settings.optimization.recompute
     if recompute != NO_RECOMPUTATION and (freezes_encoder or isinstance(config, ModuleConfig)):
-        reason = "this module computes its own"
-        if freezes_encoder:
-            reason = "an encoder that is not trained needs none"
+        reason = "an encoder that is not trained needs none" if freezes_encoder else "this module computes its own"
         raise InputError(
             f"--recompute={recompute} saves memory of the gradient of a BERT's layers, and {reason}; leave it out"
         )
