@@ -3,6 +3,8 @@ names.
 """
 
 import collections
+import mmap
+import struct
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
@@ -61,6 +63,26 @@ def _datasets(file: h5py.File) -> dict[str, str | None]:
     return names
 
 
+def _check_heaps(path: str) -> None:
+    """OSError where a heap of texts says something of its objects that cannot be.
+
+    The HDF5 library goes from object to object of a global heap by their sizes without a check, and so for
+    ever at free space of size 0, which nothing interrupts. Layout: HDF5 File Format Specification, III.E.
+    """
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        start = data.find(b"GCOL\x01")
+        while 0 <= start <= len(data) - 16:
+            end = start + struct.unpack_from("<Q", data, start + 8)[0]
+            place = start + 16 if end <= len(data) else end  # no heap: the library says so, or never reads it
+            while place <= end - 16:  # less is left without a header
+                number, size = struct.unpack_from("<H6xQ", data, place)
+                length = 16 + -(-size // 8) * 8 if number else size  # number 0: free space, with its header
+                if not 16 <= length <= end - place:
+                    raise OSError(f"a heap at byte {start} has an object of {size} bytes")
+                place += length
+            start = data.find(b"GCOL\x01", start + 1)
+
+
 class KerasReader:
     """Weights of a .weights.h5 under Google's names."""
 
@@ -68,6 +90,7 @@ class KerasReader:
         self.description = path
         try:
             self._file = h5py.File(local(path), "r")
+            _check_heaps(local(path))
             found = _datasets(self._file)
             self._paths = {name: path for path, name in found.items() if name}
             self.shapes = {name: tuple(self._file[path].shape) for name, path in self._paths.items()}

@@ -1,6 +1,7 @@
 """Keras .weights.h5 files of our models under Google's names."""
 
 import os
+import struct
 
 import h5py
 import numpy as np
@@ -90,6 +91,23 @@ def test_a_cut_file(path, tiny_config, share):
         KerasReader(path)
     assert str(caught.value).startswith(f"{path}: is an incomplete or damaged .weights.h5 file: ")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [0, 8, 1 << 62, (1 << 64) - 16])
+def test_a_heap_that_the_library_does_not_leave(tmp_path, size):
+    """With free space of size 0 the HDF5 library does not come back."""
+    path = str(tmp_path / "x.weights.h5")
+    with h5py.File(path, "w") as file:
+        file.create_dataset("layer/vars/0", data=np.zeros(2, np.float32)).parent.attrs["name"] = "pooler"
+    KerasReader(path)
+    with open(path, "r+b") as file:
+        heap = file.read().index(b"GCOL\x01")
+        file.seek(heap + 16 + 16 + 8)  # the heap's header, the header and the text of its one object: the free space
+        assert file.read(2) == b"\0\0"
+        file.seek(6, os.SEEK_CUR)
+        file.write(struct.pack("<Q", size))
+    with pytest.raises(InputError, match=rf"file: a heap at byte {heap} has an object of {size} bytes"):
+        KerasReader(path)
 
 
 def test_a_name_that_is_not_utf_8(tmp_path):
