@@ -21,40 +21,34 @@ class NpyFile:
     ends.
     """
 
-    def __init__(self, file: IO[bytes], dtype: str):
+    def __init__(self, file: IO[bytes], dtype: str, row_shape: tuple[int, ...]):
         self._file = file
         self._dtype = np.dtype(dtype)
+        self._row_shape = row_shape
         self._count = 0
-        self._shape: tuple[int, ...] | None = None  # of a row
         # The shape is known at the end only; the header is written over these bytes then.
         self._file.write(b"\0" * _HEADER_SIZE)
 
     def append(self, rows: np.ndarray) -> None:
-        self._shape = rows.shape[1:]
         self._count += len(rows)
         self._file.write(np.ascontiguousarray(rows, self._dtype).tobytes())
 
-    def finish(self, row_shape: tuple[int, ...] = ()) -> None:
-        """Write the header; `row_shape` is for an array that got no row."""
-        shape = (self._count, *(row_shape if self._shape is None else self._shape))
+    def finish(self) -> None:
+        """Write the header."""
         self._file.seek(0)
-        header = {"descr": self._dtype.str, "fortran_order": False, "shape": shape}
+        header = {"descr": self._dtype.str, "fortran_order": False, "shape": (self._count, *self._row_shape)}
         np.lib.format.write_array_header_1_0(self._file, header)
         self._file.seek(0, os.SEEK_END)
 
 
-class NpyWriter:
+class NpyWriter(NpyFile):
     """One vector a line as a .npy file, [n, width]."""
 
     def __init__(self, file: IO[bytes], form: VectorFormat):
-        self._array = NpyFile(file, form.dtype)
-        self._width = form.width
+        super().__init__(file, form.dtype, (form.width,))
 
     def write(self, rows: FeatureRows) -> None:
-        self._array.append(rows.values[:, 0])
-
-    def finish(self) -> None:
-        self._array.finish((self._width,))
+        self.append(rows.values[:, 0])
 
 
 class NpzWriter:
@@ -80,7 +74,7 @@ class NpzWriter:
             # In the folder of the output, as /tmp is often small or in memory; nameless, so that a
             # kill leaves nothing.
             file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 (closed by close)
-            self._members[name] = file, NpyFile(file, dtype)
+            self._members[name] = file, NpyFile(file, dtype, rows.shape[1:])
         self._members[name][1].append(rows)
 
     def write(self, rows: FeatureRows) -> None:

@@ -4,11 +4,10 @@ goes on from.
 
 import contextlib
 import importlib.util
-import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import numpy as np
 
@@ -18,44 +17,12 @@ from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
 from bert_cli.flags.saved import first_difference, read_flags, write_flags
 from bert_cli.outputs.vectors.arrays import NpyWriter, NpzWriter
-from bert_cli.outputs.vectors.json_lines import format_line, token_heads, word_heads
-from bert_cli.outputs.vectors.rows import FeatureRows, VectorFormat
+from bert_cli.outputs.vectors.json_lines import JsonLinesWriter
+from bert_cli.outputs.vectors.rows import FeatureRows, VectorFormat, Writer
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.tfrecord import pack_records
 
 _RECORD_BYTES = 1 << 22  # of records that are encoded at once
-
-
-class Writer(Protocol):
-    """A file of features that grows by chunks of lines."""
-
-    def write(self, rows: FeatureRows) -> None: ...
-
-    def finish(self) -> None:
-        """Write what follows the last line, where the format has such a thing."""
-        return
-
-
-class JsonLinesWriter(Writer):
-    """JSON lines as the original's extract_features.py writes them."""
-
-    def __init__(self, file: IO[str], form: VectorFormat):
-        self._file = file
-        self._indices = None if form.combined else form.layers
-
-    def write(self, rows: FeatureRows) -> None:
-        offsets = rows.offsets.tolist()
-        for line, (start, end) in enumerate(itertools.pairwise(offsets)):
-            heads = None
-            key = "features"
-            if rows.tokens is not None:
-                heads = token_heads(rows.tokens[start:end])
-            elif rows.words is not None:
-                heads = word_heads(rows.words[start:end])
-                key = "words"
-            text = format_line(rows.first_line + line, heads, key, rows.values[start:end], self._indices)
-            self._file.write(text + "\n")
-        self._file.flush()  # after a kill, whole lines are what --resume goes on from
 
 
 class TfRecordWriter(Writer):

@@ -3,10 +3,14 @@ extract_features.py.
 """
 
 import functools
+import itertools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
+from typing import IO
 
 import numpy as np
+
+from bert_cli.outputs.vectors.rows import FeatureRows, VectorFormat, Writer
 
 _LIMIT = 999.0  # numbers below it have at most three digits before the point, rounded too
 _SCALE = 1_000_000  # six decimals
@@ -63,37 +67,39 @@ def format_vectors(values: np.ndarray) -> list[str]:
     return cells.tobytes().translate(None, b"\0").decode("ascii").split("\n")[:rows]
 
 
-def _layers(texts: Sequence[str], indices: Sequence[int | str] | None) -> str:
-    """The part of an entry that holds its numbers: one vector for each layer, or one alone."""
-    if indices is None:
-        return f'"values": [{texts[0]}]'
-    parts = (f'{{"index": {json.dumps(i)}, "values": [{text}]}}' for i, text in zip(indices, texts, strict=True))
-    return f'"layers": [{", ".join(parts)}]'
+class JsonLinesWriter(Writer):
+    """A line for each line of text: its tokens or words with their vectors, or its vectors alone."""
 
+    def __init__(self, file: IO[str], form: VectorFormat):
+        self._file = file
+        self._indices = None if form.combined else form.layers
 
-def format_line(
-    number: int, heads: Sequence[str] | None, key: str, values: np.ndarray, indices: Sequence[int | str] | None
-) -> str:
-    """One line of the file, without its end.
+    def write(self, rows: FeatureRows) -> None:
+        key = "features"
+        heads = None
+        if rows.tokens is not None:
+            heads = [f'"token": {json.dumps(token)}' for token in rows.tokens]
+        elif rows.words is not None:
+            key = "words"
+            heads = [f'"word": {json.dumps(text)}, "start": {start}, "end": {end}' for text, start, end in rows.words]
+        for line, (start, end) in enumerate(itertools.pairwise(rows.offsets.tolist()), rows.first_line):
+            vectors = self._vectors(rows.values[start:end])
+            if heads is None:
+                content = next(vectors)
+            else:
+                entries = (f"{{{head}, {numbers}}}" for head, numbers in zip(heads[start:end], vectors, strict=True))
+                content = f'"{key}": [{", ".join(entries)}]'
+            self._file.write(f'{{"linex_index": {line}, {content}}}\n')
+        self._file.flush()  # after a kill, whole lines are what --resume goes on from
 
-    heads: what each entry has before its numbers, such as '"token": "the"', of which there are n,
-    under `key`; or None where the line itself has the numbers. values: float32 [n or 1, L, width];
-    indices: of the L layers, or None where L is 1 for all.
-    """
-    count, layers, width = values.shape
-    texts = format_vectors(values.reshape(count * layers, width))
-    if heads is None:
-        return f'{{"linex_index": {number}, {_layers(texts, indices)}}}'
-    entries = (
-        f"{{{head}, {_layers(texts[at * layers : (at + 1) * layers], indices)}}}" for at, head in enumerate(heads)
-    )
-    return f'{{"linex_index": {number}, "{key}": [{", ".join(entries)}]}}'
-
-
-def token_heads(tokens: Iterable[str]) -> list[str]:
-    return [f'"token": {json.dumps(token)}' for token in tokens]
-
-
-def word_heads(words: Iterable[tuple[str, int, int]]) -> list[str]:
-    """Heads of words with their text and place in the line, in characters."""
-    return [f'"word": {json.dumps(text)}, "start": {start}, "end": {end}' for text, start, end in words]
+    def _vectors(self, values: np.ndarray) -> Iterator[str]:
+        """The numbers of each token, word or line as members of a JSON object; values: float32 [n, L, width]."""
+        count, layers, width = values.shape
+        texts = format_vectors(values.reshape(count * layers, width))
+        if self._indices is None:
+            yield from (f'"values": [{text}]' for text in texts)
+            return
+        for first in range(0, len(texts), layers):
+            pairs = zip(self._indices, texts[first : first + layers], strict=True)
+            parts = (f'{{"index": {json.dumps(index)}, "values": [{text}]}}' for index, text in pairs)
+            yield f'"layers": [{", ".join(parts)}]'

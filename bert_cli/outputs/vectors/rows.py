@@ -4,6 +4,7 @@ combined, normalized.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -63,6 +64,16 @@ class VectorFormat:
     def names(self) -> list[str]:
         """Of the vectors, in formats with columns."""
         return ["vector"] if self.combined else [f"layer_{index}" for index in self.layers]
+
+
+class Writer(Protocol):
+    """A file of features that grows by chunks of lines."""
+
+    def write(self, rows: FeatureRows) -> None: ...
+
+    def finish(self) -> None:
+        """Write what follows the last line, where the format has such a thing."""
+        return
 
 
 def join_windows(vectors: np.ndarray, features: ExtractionFeatures, pooling: str) -> np.ndarray:

@@ -20,10 +20,10 @@ def rows(first_line, counts, width=3, layers=1, **others):
 @pytest.mark.parametrize("shape", [(0, 4), (3, 4), (120, 2, 3), (5,)])
 def test_growing_array_reads_as_one(dtype, shape):
     values, file = np.arange(np.prod(shape)).reshape(shape).astype(dtype), io.BytesIO()
-    array = NpyFile(file, dtype)
+    array = NpyFile(file, dtype, shape[1:])
     for start in range(0, shape[0], 50):
         array.append(values[start : start + 50])
-    array.finish(shape[1:])
+    array.finish()
     whole = io.BytesIO()
     np.save(whole, values)
     assert file.getvalue() == whole.getvalue()

@@ -1,5 +1,6 @@
 """Numbers and lines of features.jsonl."""
 
+import io
 import json
 
 import numpy as np
@@ -7,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from bert_cli.outputs.vectors.json_lines import format_line, format_vectors, token_heads, word_heads
+from bert_cli.outputs.vectors.json_lines import JsonLinesWriter, format_vectors
+from bert_cli.outputs.vectors.rows import FeatureRows, VectorFormat
 
 
 def plain(values):
@@ -34,19 +36,29 @@ def test_numbers_that_are_easily_wrong():
     assert format_vectors(np.float32([[1234.5, np.nan, -np.inf]])) == ["1234.5, NaN, -Infinity"]
 
 
+def written(layers, first_line, counts, values, **others):
+    """What a writer makes of lines with so many vectors each."""
+    file = io.StringIO()
+    form = VectorFormat("token", layers or (-1,), not layers, 2)
+    JsonLinesWriter(file, form).write(FeatureRows(first_line, np.cumsum([0, *counts]), np.float32(values), **others))
+    return file.getvalue()
+
+
 def test_line_of_tokens_has_the_layout_of_the_original():
-    values = np.float32([[[1, 2], [3, 4]], [[5, 6], [7, 8]]])
-    line = format_line(3, token_heads(['"', "é"]), "features", values, [-1, "embedding"])
-    assert line == (
+    values = [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]
+    assert written((-1, "embedding"), 3, [2], values, tokens=['"', "é"]) == (
         '{"linex_index": 3, "features": [{"token": "\\"", "layers": [{"index": -1, "values": [1.0, 2.0]}, '
         '{"index": "embedding", "values": [3.0, 4.0]}]}, {"token": "\\u00e9", "layers": [{"index": -1, "values": '
-        '[5.0, 6.0]}, {"index": "embedding", "values": [7.0, 8.0]}]}]}'
+        '[5.0, 6.0]}, {"index": "embedding", "values": [7.0, 8.0]}]}]}\n'
     )
 
 
 def test_other_lines():
-    one = np.float32([[[0.5, 1]]])
-    assert format_line(0, None, "features", one, None) == '{"linex_index": 0, "values": [0.5, 1.0]}'
-    words = format_line(0, word_heads([("a", 4, 5)]), "words", one, None)
-    assert words == '{"linex_index": 0, "words": [{"word": "a", "start": 4, "end": 5, "values": [0.5, 1.0]}]}'
-    assert format_line(1, [], "words", one[:0], [-1]) == '{"linex_index": 1, "words": []}'
+    one = [[[0.5, 1]]]
+    assert written((), 0, [1], one) == '{"linex_index": 0, "values": [0.5, 1.0]}\n'
+    assert written((-1,), 0, [1], one) == ('{"linex_index": 0, "layers": [{"index": -1, "values": [0.5, 1.0]}]}\n')
+    assert written((), 1, [0, 1], one, words=[("a", 4, 5)]) == (
+        '{"linex_index": 1, "words": []}\n'
+        '{"linex_index": 2, "words": [{"word": "a", "start": 4, "end": 5, "values": [0.5, 1.0]}]}\n'
+    )
+    assert written((-1,), 1, [0], np.zeros((0, 1, 2)), words=[]) == '{"linex_index": 1, "words": []}\n'
