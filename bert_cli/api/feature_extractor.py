@@ -137,10 +137,9 @@ class FeatureExtractor:
 
 
 def _tokens(rows: FeatureRows) -> Iterator[TokenFeatures]:
-    assert rows.tokens is not None, "rows without pooling are tokens"
     values = rows.values[:, 0]
     for start, end in itertools.pairwise(rows.offsets.tolist()):
-        yield TokenFeatures(rows.tokens[start:end], values[start:end])
+        yield TokenFeatures(rows.columns["token"][start:end], values[start:end])
 
 
 def _line(number: int, text: object) -> TextLine:

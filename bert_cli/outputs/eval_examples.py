@@ -35,7 +35,7 @@ from bert_cli.examples.squad import SquadExample
 from bert_cli.examples.tag_schemes import entities
 from bert_cli.metrics.squad import raw_scores
 from bert_cli.outputs.squad import Prediction
-from bert_cli.problem_types.columns import significant
+from bert_cli.problem_types.columns import rows_of, significant
 from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType
 
 MOST_ROWS = 20_000
@@ -108,23 +108,35 @@ def classification_examples(
     predictions = found[problem_type.output_name]
     count = len(label_ids)
     kept = kept_rows(count, predictions.size // max(1, count))
-    numbers, wrong = problem_type.eval_rows(label_ids[kept], {problem_type.output_name: predictions[kept]}, labels)
+    exact = rows_of(problem_type.eval_columns(label_ids[kept], {problem_type.output_name: predictions[kept]}))
+    thresholds = [] if labels.thresholds is None else labels.thresholds.tolist()
+    errors = [problem_type.row_error(row, thresholds) for row in exact]
     # The order of the members stays as in earlier versions: files are compared byte by byte.
     head: dict[str, Any] = {"kind": problem_type.name}
     if not problem_type.has_endings:
         head["labels"] = list(labels.names)
     head["rows"] = count
-    if labels.thresholds is not None:
-        head["thresholds"] = list(map(significant, labels.thresholds.tolist()))
+    if thresholds:
+        head["thresholds"] = _rounded(thresholds)
     if temperature is not None:
         head["temperature"] = temperature
-    rows = [{"row": int(row)} | values for row, values in zip(kept, numbers, strict=True)]
+    rows = [
+        {"row": int(row), **{name: _rounded(value) for name, value in values.items()}}
+        for row, values in zip(kept, exact, strict=True)
+    ]
     # Texts of the worst mistakes and of the first few rows only: a page shows no more, and they
     # make most of the file.
-    mistakes = [int(index) for index in np.argsort(-wrong, kind="stable")[:MISTAKES] if wrong[index] > 0]
-    for index in dict.fromkeys([*mistakes, *range(min(OTHERS, len(kept)))]):
+    mistakes = sorted((index for index, error in enumerate(errors) if error > 0), key=lambda index: -errors[index])
+    for index in dict.fromkeys([*mistakes[:MISTAKES], *range(min(OTHERS, len(kept)))]):
         rows[index] |= text_of(int(kept[index]))
     return EvalExamples(head, rows)
+
+
+def _rounded(value: Any) -> Any:
+    """A number, or a list of them, with six significant digits; whole numbers as they are."""
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    return significant(value) if isinstance(value, float) else value
 
 
 def tagging_examples(

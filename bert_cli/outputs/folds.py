@@ -15,15 +15,11 @@ from bert_cli.problem_types.columns import Column
 from bert_cli.problem_types.problem_type import Suspects
 
 
-def write_folds(
-    path: str, ids: Sequence[str], folds: np.ndarray, given: Sequence[str], found: dict[str, Column], texts: Texts
-) -> None:
-    """Write out_of_fold.tsv: id, fold (from 1), given (the label of the data), what was `found` of
-    each row, text.
-    """
+def write_folds(path: str, ids: Sequence[str], folds: np.ndarray, found: dict[str, Column], texts: Texts) -> None:
+    """Write out_of_fold.tsv: id, fold (from 1), what was `found` of each row, the given label first, text."""
     # From 1, as the log and --cross_validation count folds.
     numbers = [str(fold + 1) for fold in folds.tolist()]
-    write_table(path, {"id": ids, "fold": numbers, "given": given, **found, **text_columns(texts)}, "tsv")
+    write_table(path, {"id": ids, "fold": numbers, **found, **text_columns(texts)}, "tsv")
 
 
 def write_suspects(path: str, ids: Sequence[str], suspects: Suspects, texts: Texts) -> None:
@@ -75,11 +71,11 @@ def write_tagging_folds(
     predictions: of each sentence; the tags of the file are in BIO, and are written in `scheme`.
     """
     texts = [(" ".join(example.words), None) for example in file.examples]
-    given, predicted = (
-        [" ".join(from_bio(tags, scheme)) for tags in every]
-        for every in (file.tags, [prediction.tags for prediction in predictions])
-    )
-    write_folds(path, [_id(example) for example in file.examples], folds, given, {"predicted": predicted}, texts)
+    tags = {"given": file.tags, "predicted": [prediction.tags for prediction in predictions]}
+    columns: dict[str, Column] = {
+        name: [" ".join(from_bio(each, scheme)) for each in every] for name, every in tags.items()
+    }
+    write_folds(path, [_id(example) for example in file.examples], folds, columns, texts)
 
 
 def _id(example: TaggingExample) -> str:

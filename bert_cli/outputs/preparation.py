@@ -14,6 +14,15 @@ _RANDOM_SHARE = 0.9  # above this, next-sentence prediction can hardly learn
 _UNKNOWN_SHARE = 0.05
 
 
+def _counted(report: Mapping, key: str, about: str = "") -> tuple[str, str, str]:
+    """The row of a count, which is named like its key."""
+    return key.replace("_", " "), f"{report[key]:,}", about
+
+
+def _seconds(report: Mapping) -> tuple[str, str, str]:
+    return "seconds", f"{report['total_seconds']:.1f}", f"{report['reading_seconds']:.1f} of them for reading"
+
+
 def preparation_table(report: Mapping) -> list[str]:
     """The table of bert-prepare. rows: read from the file. labels: {label: {split: rows}}. dropped:
     {reason: rows}.
@@ -38,16 +47,12 @@ def vocabulary_table(report: Mapping) -> list[str]:
         return name, format(report[key], form), f"{before[key]:{form}} before" if before else ""
 
     rows = [
-        ("words", f"{report['words']:,}", ""),
-        ("distinct words", f"{report['distinct_words']:,}", ""),
+        _counted(report, "words"),
+        _counted(report, "distinct_words"),
         compared("vocabulary", "vocab_size", ","),
         compared("pieces/word", "pieces_per_word", ".3f"),
         compared("unknown words", "unknown_share", ".3%"),
-        (
-            "seconds",
-            f"{report['total_seconds']:.1f}",
-            f"{report['reading_seconds']:.1f} of them for reading",
-        ),
+        _seconds(report),
     ]
     return text_table(rows, "lrl", width=_WIDTH)
 
@@ -86,31 +91,16 @@ def shares(report: Mapping) -> dict[str, float]:
 def pretraining_table(report: Mapping) -> list[str]:
     """The table of bert-create-pretraining-data, with counts next to fractions."""
     mean = report["instance_tokens"] / report["instances"]
+    truncated = f"{report['truncated_share']:.1%} of the instances, {report['dropped_tokens']:,} tokens dropped"
     rows = [
-        (
-            "documents",
-            f"{report['documents']:,}",
-            f"{report['single_sentence_documents']:,} of one sentence",
-        ),
-        ("sentences", f"{report['sentences']:,}", ""),
+        _counted(report, "documents", f"{report['single_sentence_documents']:,} of one sentence"),
+        _counted(report, "sentences"),
         ("tokens", f"{report['corpus_tokens']:,}", f"{report['unknown_share']:.2%} [UNK]"),
-        ("instances", f"{report['instances']:,}", f"{mean:.1f} tokens on average"),
-        (
-            "random next",
-            f"{report['random_next']:,}",
-            f"{report['random_next_share']:.1%} of the instances",
-        ),
+        _counted(report, "instances", f"{mean:.1f} tokens on average"),
+        _counted(report, "random_next", f"{report['random_next_share']:.1%} of the instances"),
         ("masked", f"{report['predictions']:,}", f"{report['masked_share']:.1%} of their tokens"),
-        (
-            "truncated",
-            f"{report['truncated_instances']:,}",
-            f"{report['truncated_share']:.1%} of the instances, {report['dropped_tokens']:,} tokens dropped",
-        ),
-        (
-            "seconds",
-            f"{report['total_seconds']:.1f}",
-            f"{report['reading_seconds']:.1f} of them for reading",
-        ),
+        ("truncated", f"{report['truncated_instances']:,}", truncated),
+        _seconds(report),
         ("instances/s", f"{report['instances_per_second']:,.0f}", ""),
         ("tokens/s", f"{report['tokens_per_second']:,.0f}", ""),
     ]

@@ -1,5 +1,6 @@
 """Progress on the terminal: a bar where somebody looks, plain lines where a file does."""
 
+import dataclasses
 import logging
 import sys
 import time
@@ -29,43 +30,34 @@ def fitted(values: dict[str, str], rate: str, left: str, room: int) -> str:
     return next((text for text in choices if len(text) <= room), "")
 
 
+@dataclasses.dataclass(eq=False)
 class Progress:
     """A context that shows how far a piece of work is; `total` and positions are in steps or
     examples.
 
     On a terminal it is one moving line with a bar, of which the last state stays in the log;
-    elsewhere the log gets a line each `every` units.
+    elsewhere the log gets a line each `every` units. unit_size: how many `unit`s (examples) one
+    position is, for the rate. is_shown: False only counts.
     """
 
-    def __init__(
-        self,
-        title: str,
-        total: int,
-        start: int = 0,
-        every: int = 100,
-        unit_size: int = 1,
-        unit: str = "examples",
-        is_shown: bool = True,
-    ):
-        """unit_size: how many `unit`s (examples) one position is, for the rate. is_shown: False
-        only counts.
-        """
-        self.title = title
-        self.total = total
-        self.start = start
-        self.every = every
-        self.unit_size = unit_size
-        self.unit = unit
-        self.position = start
-        self._is_shown = is_shown
-        self._counted = (start, time.monotonic())  # where the rate is counted from
+    title: str
+    total: int
+    start: int = 0
+    every: int = 100
+    unit_size: int = 1
+    unit: str = "examples"
+    is_shown: bool = True
+
+    def __post_init__(self) -> None:
+        self.position = self.start
+        self._counted = (self.start, time.monotonic())  # where the rate is counted from
         self._updates = 0
         self._updated = 0.0
         self._line = ""
         self._bar: Bar | None = None
 
     def __enter__(self) -> Self:
-        if self._is_shown and sys.stderr.isatty() and LOG.isEnabledFor(logging.INFO):
+        if self.is_shown and sys.stderr.isatty() and LOG.isEnabledFor(logging.INFO):
             # A command whose log goes into a file never imports rich.
             from rich.console import Console
             from rich.progress import BarColumn, TextColumn
@@ -120,5 +112,5 @@ class Progress:
             room = self._bar.console.width - len(f"{self.title}  {counts} ") - _LEAST_BAR
             text = fitted(values, f"{rate:.1f}/s", clock(left), room)
             self._bar.update(self._task, completed=position, text=text)
-        elif self._is_shown and (position // self.every > previous // self.every or position == self.total):
+        elif self.is_shown and (position // self.every > previous // self.every or position == self.total):
             LOG.info(self._line)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base.writing import atomic_write
-from bert_cli.metrics.selection import is_better
+from bert_cli.metrics.selection import select
 from bert_cli.outputs.text_table import text_table
 
 _LEFT_OUT = ("global_step",)  # says where, not how good
@@ -74,11 +74,10 @@ def _shared(rows: Sequence[RunRow]) -> list[str]:
 
 def best_row(rows: Sequence[RunRow], metric: str) -> RunRow:
     """The row with the best value of a metric, of equal ones the first; one that diverged is none."""
-    best, *others = finished(rows)
-    for row in others:
-        if is_better(metric, row.metrics[metric], best.metrics[metric]):
-            best = row
-    return best
+    known = finished(rows)
+    best = select(metric, [(number, row.metrics[metric]) for number, row in enumerate(known)])
+    assert best, "a command of which every run diverged has ended"
+    return known[best.step]
 
 
 def write_runs_table(path: str, rows: Sequence[RunRow], has_mean: bool) -> None:

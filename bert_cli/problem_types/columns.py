@@ -2,7 +2,7 @@
 that it fills.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,17 +52,15 @@ def json_values(column: Column) -> list[Any]:
     return list(column)
 
 
+def rows_of(columns: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
+    """The n rows of columns [n, …], ready for JSON."""
+    cells = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in cells]
+
+
 def significant(value: float) -> float:
     """A number with six significant digits, for JSON."""
     return float(f"{value:.6g}")
-
-
-def probability_rows(name: str, values: Sequence[Any], probabilities: np.ndarray) -> list[dict[str, Any]]:
-    """Rows of eval_examples.jsonl: the value under `name`, and float64 [n, L] probabilities."""
-    return [
-        {name: value, "probabilities": [significant(each) for each in row]}
-        for value, row in zip(values, probabilities.tolist(), strict=True)
-    ]
 
 
 Cell = str | tuple[str, ...]  # a tuple: a JSON list of names

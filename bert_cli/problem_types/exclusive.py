@@ -11,16 +11,9 @@ from bert_cli.base.head_types import CHOICE
 from bert_cli.base.messages import more
 from bert_cli.metrics import classification
 from bert_cli.metrics.calibration import reliability
-from bert_cli.problem_types.columns import Column, LabelCells, Probabilities, probability_rows, significant
+from bert_cli.problem_types.columns import Column, LabelCells, Probabilities, significant
 from bert_cli.problem_types.linear_models import logistic_probabilities
-from bert_cli.problem_types.problem_type import (
-    EvalRows,
-    Found,
-    LabelSet,
-    ProblemType,
-    Scores,
-    Suspects,
-)
+from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType, Scores, Suspects
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -90,17 +83,14 @@ class Exclusive(ProblemType):
     def is_wrong(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> np.ndarray:
         return found["probabilities"].argmax(axis=1) != label_ids
 
-    def eval_rows(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> EvalRows:
-        probabilities = np.asarray(found["probabilities"], np.float64)
-        wanted = np.asarray(label_ids)
-        # The report sorts mistakes by confidence: the worst mistake has the highest.
-        wrong = np.where(probabilities.argmax(axis=1) != wanted, probabilities.max(axis=1), 0.0)
-        return probability_rows("label", wanted.tolist(), probabilities), wrong
+    def eval_columns(self, label_ids: np.ndarray, found: Found) -> dict[str, np.ndarray]:
+        return {"label": label_ids, "probabilities": found["probabilities"]}
 
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
         """The probability of the predicted output where another one is right."""
-        best = int(np.argmax(row["probabilities"]))
-        return row["probabilities"][best] if best != row["label"] else 0.0
+        # The report sorts mistakes by confidence: the worst mistake has the highest.
+        most = max(row["probabilities"])
+        return most if row["probabilities"].index(most) != row["label"] else 0.0
 
     def row_surprise(self, row: Mapping[str, Any]) -> float:
         return 1.0 - row["probabilities"][row["label"]]
@@ -149,7 +139,7 @@ class SingleLabel(Exclusive):
 
     def decisions(self, found: Found, labels: LabelSet) -> list[str]:
         """The most probable label, of equal ones the first."""
-        return [labels.names[column] for column in found["probabilities"].argmax(axis=1)]
+        return self.label_column(found["probabilities"].argmax(axis=1), labels)
 
     def explained_score(self, found: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
         """The log-odds of the most probable label against all others: of two labels, the difference
@@ -174,12 +164,8 @@ class SingleLabel(Exclusive):
         details = classification.classification_report(label_ids, probabilities, labels.names)
         return Scores(results, details, classification.format_report(details))
 
-    def out_of_fold(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> tuple[list[str], dict[str, Column]]:
-        given = [labels.names[label] for label in label_ids]
-        return given, {
-            "predicted": self.decisions(found, labels),
-            "probabilities": Probabilities(labels.names, found["probabilities"]),
-        }
+    def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> list[str]:
+        return [labels.names[label] for label in label_ids]
 
     def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:
         """Rows with another most probable label than theirs; those with the least probability of
@@ -195,7 +181,7 @@ class SingleLabel(Exclusive):
         # A stable sort, so that equal probabilities stay in file order and a second run writes the
         # same file.
         rows = differing[np.argsort(given_probability, kind="stable")]
-        given, predicted = ([labels.names[label] for label in each[rows]] for each in (label_ids, best))
+        given, predicted = (self.label_column(each[rows], labels) for each in (label_ids, best))
         probability = probabilities[rows, label_ids[rows]].astype(np.float32)
         return Suspects(rows.tolist(), {"given": given, "predicted": predicted, "probability": probability})
 

@@ -13,16 +13,9 @@ from bert_cli.base.messages import quoted
 from bert_cli.metrics import multi_label
 from bert_cli.metrics.calibration import reliability
 from bert_cli.metrics.classification import LOSSES
-from bert_cli.problem_types.columns import Column, LabelCells, Probabilities, probability_rows, significant
+from bert_cli.problem_types.columns import Column, LabelCells, Probabilities, significant
 from bert_cli.problem_types.linear_models import logistic_probabilities
-from bert_cli.problem_types.problem_type import (
-    EvalRows,
-    Found,
-    LabelSet,
-    ProblemType,
-    Scores,
-    Suspects,
-)
+from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType, Scores, Suspects
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -33,6 +26,11 @@ _LEAST = 1e-7  # a probability p so large that float32 separates p from 0, and 1
 def _thresholds(labels: LabelSet) -> np.ndarray:
     assert labels.thresholds is not None, "a multi-label model has thresholds"
     return labels.thresholds
+
+
+def _over(found: Found, labels: LabelSet) -> np.ndarray:
+    """Which labels are predicted: bool [n, L]."""
+    return multi_label.over_thresholds(found["probabilities"], _thresholds(labels))
 
 
 class MultiLabel(ProblemType):
@@ -48,7 +46,6 @@ class MultiLabel(ProblemType):
     label_shape = ("B", "L")
     activation = "sigmoid"
     hugging_face = "multi_label_classification"
-    has_label_lists = True
     collapse_advice = "--threshold=tuned finds the threshold of each label on the dev set"
     has_thresholds = True
     chart = "roc"
@@ -118,8 +115,7 @@ class MultiLabel(ProblemType):
         return math.log(2)
 
     def collapse(self, found: Found, labels: LabelSet) -> str:
-        is_any = multi_label.over_thresholds(found["probabilities"], _thresholds(labels)).any()
-        return "" if is_any else "no row gets a label"
+        return "" if _over(found, labels).any() else "no row gets a label"
 
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
         # log(1 + e^x) − x · y, without a large power
@@ -132,15 +128,12 @@ class MultiLabel(ProblemType):
 
     def decisions(self, found: Found, labels: LabelSet) -> list[tuple[str, ...]]:
         """The labels at or above their thresholds, in the order of `labels`."""
-        # In float64, as the thresholds are: see over_thresholds.
-        over = multi_label.over_thresholds(found["probabilities"], _thresholds(labels))
-        return [_named(labels, row) for row in over]
+        return [_named(labels, row) for row in _over(found, labels)]
 
     def decision_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
         """labels: the names with "," between them, in jsonl a list."""
-        # Lists, not tuples: write_table joins a list in one cell.
         return {
-            "labels": [*map(list, self.decisions(found, labels))],
+            "labels": self.label_column(_over(found, labels), labels),
             "probabilities": Probabilities(labels.names, found["probabilities"]),
         }
 
@@ -166,14 +159,12 @@ class MultiLabel(ProblemType):
     def uncertainty(self, found: Found, labels: LabelSet) -> np.ndarray:
         """1 − the product of the probabilities of all decisions."""
         probabilities = np.asarray(found["probabilities"], np.float64)
-        over = multi_label.over_thresholds(probabilities, _thresholds(labels))
-        doubts = np.where(over, 1.0 - probabilities, probabilities)
+        doubts = np.where(_over(found, labels), 1.0 - probabilities, probabilities)
         return -np.expm1(np.log1p(-np.minimum(doubts, 1.0 - _LEAST)).sum(axis=1))
 
     def is_wrong(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> np.ndarray:
         """Where any label is wrong."""
-        over = multi_label.over_thresholds(found["probabilities"], _thresholds(labels))
-        return (over != (np.asarray(label_ids) > 0)).any(axis=1)
+        return (_over(found, labels) != (np.asarray(label_ids) > 0)).any(axis=1)
 
     def explained_score(self, found: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
         """The labels at or above their thresholds; the score is the log-odds of the most probable
@@ -195,16 +186,12 @@ class MultiLabel(ProblemType):
         )
         return Scores(results, details, multi_label.format_multi_label(details))
 
-    def eval_rows(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> EvalRows:
-        """Wrong by the distance of the worst decision from the label."""
-        probabilities = np.asarray(found["probabilities"], np.float64)
-        has = np.asarray(label_ids) > 0
-        missed = np.where((probabilities >= _thresholds(labels)) != has, np.abs(has - probabilities), 0.0)
-        # A row is as wrong as its worst decision: a mean over many absent labels would hide one bad
-        # miss.
-        return probability_rows("labels", has.astype(int).tolist(), probabilities), missed.max(axis=1)
+    def eval_columns(self, label_ids: np.ndarray, found: Found) -> dict[str, np.ndarray]:
+        return {"labels": (np.asarray(label_ids) > 0).astype(int), "probabilities": found["probabilities"]}
 
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
+        """The distance of the worst decision from the label."""
+        # A mean over many absent labels would hide one bad miss.
         decisions = zip(row["labels"], row["probabilities"], thresholds, strict=True)
         return max(
             (abs(has - each) for has, each, threshold in decisions if (each >= threshold) != bool(has)), default=0.0
@@ -214,10 +201,9 @@ class MultiLabel(ProblemType):
         decisions = zip(row["labels"], row["probabilities"], strict=True)
         return max((abs(has - each) for has, each in decisions), default=0.0)
 
-    def out_of_fold(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> tuple[list[str], dict[str, Column]]:
-        over = found["probabilities"] >= _thresholds(labels)
-        given, predicted = ([",".join(_named(labels, row)) for row in each] for each in (label_ids > 0, over))
-        return given, {"predicted": predicted, "probabilities": Probabilities(labels.names, found["probabilities"])}
+    def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> list[list[str]]:
+        # Lists, not tuples: write_table joins a list in one cell.
+        return [list(_named(labels, row)) for row in label_ids > 0]
 
     def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:
         """A line for each label that a row has and is not predicted, or the other way; the least
@@ -227,7 +213,7 @@ class MultiLabel(ProblemType):
         """
         has = label_ids > 0
         probabilities = found["probabilities"]
-        rows, columns_of = np.nonzero(has != (probabilities >= _thresholds(labels)))
+        rows, columns_of = np.nonzero(has != _over(found, labels))
         probability = np.where(has, probabilities, 1.0 - probabilities)[rows, columns_of]
         # Each label of a row is a decision of its own, so a row may be listed more than once.
         order = np.argsort(probability, kind="stable")

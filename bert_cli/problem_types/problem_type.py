@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 # The predictions of a model for n examples in file order: `probabilities` [n, L] or `values` [n],
 # `losses` [n] and `logits` [n, L].
 Found = Mapping[str, np.ndarray]
-# Rows of eval_examples.jsonl, and how wrong each is: float64 [n], 0 where it is right.
-EvalRows = tuple[list[dict[str, Any]], np.ndarray]
 
 
 class LabelSet(NamedTuple):
@@ -70,7 +68,6 @@ class ProblemType(abc.ABC):
     has_endings      whether an example is a context with endings (examples.choice) and not one or two texts
     is_numeric       whether labels are numbers, so that outputs have no names and strata are intervals
     is_exclusive     whether an example has exactly one of the labels
-    has_label_lists  whether an example may have many labels
     has_thresholds   whether --threshold applies
     chart            key of report.classification.CHARTS; mistakes_title: of the report's list of mistakes
     collapse_advice  what to do where all predictions are the same; "": what helps against any poor training
@@ -92,7 +89,6 @@ class ProblemType(abc.ABC):
     has_endings = False
     is_numeric = False
     is_exclusive = False
-    has_label_lists = False
     has_thresholds = False
     chart = "calibration"
     mistakes_title = "The most confident mistakes"
@@ -272,21 +268,24 @@ class ProblemType(abc.ABC):
         """
 
     @abc.abstractmethod
-    def eval_rows(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> EvalRows:
-        """What eval_examples.jsonl has of each row."""
+    def eval_columns(self, label_ids: np.ndarray, found: Found) -> dict[str, np.ndarray]:
+        """What eval_examples.jsonl has of its rows, [n, …] each."""
 
     @abc.abstractmethod
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
-        """How wrong a row of eval_rows is, 0 where it is right."""
+        """How wrong a row is, with the members of eval_columns; 0 where it is right."""
 
-    @abc.abstractmethod
     def row_surprise(self, row: Mapping[str, Any]) -> float:
-        """How far a row of eval_rows is from its label, also where the prediction is right; larger
-        is worse.
-        """
+        """How far a row is from its label, also where the prediction is right; larger is worse."""
+        return self.row_error(row, ())
 
-    def out_of_fold(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> tuple[list[str], dict[str, Column]]:
-        """(the given label of each row, the columns of out_of_fold.tsv that follow it)."""
+    def out_of_fold(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> dict[str, Column]:
+        """Columns of out_of_fold.tsv: the given label, the prediction, and its probabilities."""
+        (_, predicted), *others = self.decision_columns(found, labels).items()
+        return {"given": self.label_column(label_ids, labels), "predicted": predicted, **dict(others)}
+
+    def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> Column:
+        """The labels of n rows as a column of a table."""
         raise self._impossible("cross-validation")
 
     def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:

@@ -11,7 +11,7 @@ from bert_cli.base.messages import quoted
 from bert_cli.metrics.classification import LOSSES, regression_metrics
 from bert_cli.problem_types.columns import Column, LabelCells, significant
 from bert_cli.problem_types.linear_models import ridge_values
-from bert_cli.problem_types.problem_type import EvalRows, Found, LabelSet, ProblemType, Scores, Suspects
+from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType, Scores, Suspects
 
 _LEAST_SPREAD = 0.05  # of the predictions, times their error; below it they are nearly the same
 
@@ -97,21 +97,14 @@ class Regression(ProblemType):
     def evaluate(self, label_ids: np.ndarray, found: Found, labels: LabelSet, batch_size: int) -> Scores:
         return Scores(regression_metrics(label_ids, found["losses"], found["values"], batch_size), {}, [])
 
-    def eval_rows(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> EvalRows:
-        predicted = np.asarray(found["values"], np.float64)
-        pairs = zip(np.asarray(label_ids, np.float64).tolist(), predicted.tolist(), strict=True)
-        rows = [{"value": significant(value), "predicted": significant(other)} for value, other in pairs]
-        return rows, np.abs(predicted - label_ids)
+    def eval_columns(self, label_ids: np.ndarray, found: Found) -> dict[str, np.ndarray]:
+        return {"value": label_ids, "predicted": found["values"]}
 
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
         return abs(row["value"] - row["predicted"])
 
-    def row_surprise(self, row: Mapping[str, Any]) -> float:
-        return abs(row["value"] - row["predicted"])
-
-    def out_of_fold(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> tuple[list[str], dict[str, Column]]:
-        # str of a float32 is its shortest decimal; formatted as float64 it would have 17 digits.
-        return [str(value) for value in label_ids], {"predicted": found["values"].astype(np.float32)}
+    def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> np.ndarray:
+        return label_ids
 
     def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:
         """Every row, those that are furthest from their number first, as no distance is an error by

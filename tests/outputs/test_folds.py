@@ -48,8 +48,9 @@ def test_suspects_have_the_columns_of_their_problem_type(tmp_path):
 
 def test_out_of_fold_has_every_row(tmp_path):
     path = tmp_path / "out_of_fold.tsv"
-    found = {"predicted": ["no", "no", "yes", "yes"], "probabilities": Probabilities(("no", "yes"), PROBABILITIES)}
-    write_folds(str(path), IDS, np.array([0, 1, 1, 0]), ["no"] * 4, found, [*TEXTS[:3], ("four", "five")])
+    found = {"given": ["no"] * 4, "predicted": ["no", "no", "yes", "yes"]}
+    found["probabilities"] = Probabilities(("no", "yes"), PROBABILITIES)
+    write_folds(str(path), IDS, np.array([0, 1, 1, 0]), found, [*TEXTS[:3], ("four", "five")])
     assert path.read_text().splitlines()[:2] == [
         "id\tfold\tgiven\tpredicted\tprob_no\tprob_yes\ttext\ttext_b",
         "a\t1\tno\tno\t0.75\t0.25\tone\t",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.problem_types.columns import LabelCells
+from bert_cli.problem_types.columns import LabelCells, rows_of
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import LabelSet
 
@@ -67,11 +67,17 @@ def test_suspects_are_sorted_by_confidence():
     assert columns["probability"].tolist() == [0.125, 0.25, 0.25]
 
 
-def test_eval_rows():
-    rows, wrong = SINGLE_LABEL.eval_rows(np.array([1, 0, 1, 1]), FOUND, LABELS)
+def test_out_of_fold():
+    columns = SINGLE_LABEL.out_of_fold(np.array([1, 0, 1, 1]), FOUND, LABELS)
+    assert list(columns) == ["given", "predicted", "probabilities"]
+    assert columns["given"] == ["yes", "no", "yes", "yes"]
+    assert columns["predicted"] == ["no", "no", "yes", "yes"]
+
+
+def test_errors_of_rows():
+    rows = rows_of(SINGLE_LABEL.eval_columns(np.array([1, 0, 1, 1]), FOUND))
     assert rows[0] == {"label": 1, "probabilities": [0.75, 0.25]}
-    assert wrong.tolist() == [0.75, 0.0, 0.0, 0.0]
-    assert [SINGLE_LABEL.row_error(row, ()) for row in rows] == wrong.tolist()
+    assert [SINGLE_LABEL.row_error(row, ()) for row in rows] == [0.75, 0.0, 0.0, 0.0]
     assert [SINGLE_LABEL.row_surprise(row) for row in rows] == [0.75, 0.5, 0.125, 0.25]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.problem_types.columns import LabelCells
+from bert_cli.problem_types.columns import LabelCells, rows_of
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.problem_type import LabelSet
 
@@ -55,16 +55,15 @@ def test_suspects_have_a_line_for_each_label():
 
 
 def test_out_of_fold_names_all_labels_of_a_row():
-    given, columns = MULTI_LABEL.out_of_fold(np.array([[1, 1], [0, 0], [0, 1], [1, 0]], np.float32), FOUND, LABELS)
-    assert given == ["p,q", "", "q", "p"]
-    assert columns["predicted"] == ["p", "p,q", "q", "q"]
+    columns = MULTI_LABEL.out_of_fold(np.array([[1, 1], [0, 0], [0, 1], [1, 0]], np.float32), FOUND, LABELS)
+    assert columns["given"] == [["p", "q"], [], ["q"], ["p"]]
+    assert columns["predicted"] == [["p"], ["p", "q"], ["q"], ["q"]]
 
 
-def test_eval_rows_are_wrong_by_their_worst_decision():
-    rows, wrong = MULTI_LABEL.eval_rows(np.array([[1, 0], [1, 1], [1, 1], [1, 0]], np.float32), FOUND, LABELS)
+def test_rows_are_wrong_by_their_worst_decision():
+    rows = rows_of(MULTI_LABEL.eval_columns(np.array([[1, 0], [1, 1], [1, 1], [1, 0]], np.float32), FOUND))
     assert rows[2] == {"labels": [1, 1], "probabilities": [0.125, 0.875]}
-    assert wrong.tolist() == [0.0, 0.0, 0.875, 0.75]
-    assert [MULTI_LABEL.row_error(row, (0.5, 0.5)) for row in rows] == wrong.tolist()
+    assert [MULTI_LABEL.row_error(row, (0.5, 0.5)) for row in rows] == [0.0, 0.0, 0.875, 0.75]
     assert [MULTI_LABEL.row_surprise(row) for row in rows] == [0.25, 0.5, 0.875, 0.75]
 
 

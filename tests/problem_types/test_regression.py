@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.problem_types.columns import LabelCells
+from bert_cli.problem_types.columns import LabelCells, rows_of
 from bert_cli.problem_types.problem_type import LabelSet
 from bert_cli.problem_types.regression import REGRESSION
 
@@ -44,11 +44,11 @@ def test_suspects_are_all_rows_the_furthest_first():
     assert columns["difference"].tolist() == [2.0, -1.5, 0.5, 0.0]
 
 
-def test_eval_rows():
-    rows, wrong = REGRESSION.eval_rows(GIVEN, FOUND, NONE)
+def test_errors_of_rows():
+    rows = rows_of(REGRESSION.eval_columns(GIVEN, FOUND))
     assert rows[3] == {"value": 4.0, "predicted": 2.5}
-    assert wrong.tolist() == [0.5, 0.0, 2.0, 1.5]
-    assert [REGRESSION.row_error(row, ()) for row in rows] == wrong.tolist()
+    assert [REGRESSION.row_error(row, ()) for row in rows] == [0.5, 0.0, 2.0, 1.5]
+    assert [REGRESSION.row_surprise(row) for row in rows] == [0.5, 0.0, 2.0, 1.5]
 
 
 def test_numbers_have_no_class_weights_and_no_teacher():

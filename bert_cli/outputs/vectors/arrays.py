@@ -79,11 +79,10 @@ class NpzWriter:
 
     def write(self, rows: FeatureRows) -> None:
         self._append("vectors", rows.values.reshape(-1, *self._form.row_shape), self._form.dtype)
-        columns = rows.columns()
         for name, dtype in (("token_id", "<i4"), ("start", "<i8"), ("end", "<i8")):
-            if name in columns:
-                self._append(f"{name}s", columns[name], dtype)
-        if rows.tokens is not None or rows.words is not None:
+            if name in rows.columns:
+                self._append(f"{name}s", rows.columns[name], dtype)
+        if rows.columns:
             # The first offset of a later chunk is the last one of the chunk before.
             first = 0 if rows.first_line == 0 else 1
             self._append("offsets", self._rows + rows.offsets[first:], "<i8")

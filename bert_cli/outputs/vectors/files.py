@@ -7,7 +7,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterator
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class TfRecordWriter(Writer):
         self._names = form.names
 
     def write(self, rows: FeatureRows) -> None:
-        columns = {name: values[:, None] for name, values in rows.columns().items()}
+        columns = {name: values[:, None] for name, values in rows.table().items() if name not in ("token", "word")}
         columns |= {name: rows.values[:, layer] for layer, name in enumerate(self._names)}
         # Encoding takes a few copies of its records, so a chunk is encoded in blocks; 64 bytes for
         # all but the vectors.
@@ -63,11 +63,7 @@ class ParquetWriter(Writer):
         self._writer = pyarrow.parquet.ParquetWriter(file, self._schema)
 
     def write(self, rows: FeatureRows) -> None:
-        columns: dict[str, Any] = {**rows.columns()}
-        if rows.tokens is not None:
-            columns["token"] = rows.tokens
-        if rows.words is not None:
-            columns["word"] = [text for text, _, _ in rows.words]
+        columns = rows.table()
         for layer, name in enumerate(self._form.names):
             flat = self._arrow.array(np.ascontiguousarray(rows.values[:, layer], self._form.dtype).reshape(-1))
             columns[name] = self._arrow.FixedSizeListArray.from_arrays(flat, self._form.width)

@@ -75,16 +75,15 @@ class JsonLinesWriter(Writer):
         self._indices = None if form.combined else form.layers
 
     def write(self, rows: FeatureRows) -> None:
-        key = "features"
-        heads = None
-        if rows.tokens is not None:
-            heads = [f'"token": {json.dumps(token)}' for token in rows.tokens]
-        elif rows.words is not None:
-            key = "words"
-            heads = [f'"word": {json.dumps(text)}, "start": {start}, "end": {end}' for text, start, end in rows.words]
+        key = "words" if "word" in rows.columns else "features"
+        heads = [f'"token": {json.dumps(token)}' for token in rows.columns.get("token", ())]
+        if "word" in rows.columns:
+            words, *ends = (rows.columns[name] for name in ("word", "start", "end"))
+            triples = zip(words, *(each.tolist() for each in ends), strict=True)
+            heads = [f'"word": {json.dumps(text)}, "start": {start}, "end": {end}' for text, start, end in triples]
         for line, (start, end) in enumerate(itertools.pairwise(rows.offsets.tolist()), rows.first_line):
             vectors = self._vectors(rows.values[start:end])
-            if heads is None:
+            if not rows.columns:
                 content = next(vectors)
             else:
                 entries = (f"{{{head}, {numbers}}}" for head, numbers in zip(heads[start:end], vectors, strict=True))

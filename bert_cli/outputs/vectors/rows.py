@@ -3,8 +3,8 @@ combined, normalized.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,31 +15,22 @@ from bert_cli.features.extraction import ExtractionFeatures
 class FeatureRows:
     """n lines with r vectors each of L layers; line i has rows offsets[i] to offsets[i + 1].
 
-    values float32 [r, L, width]; offsets int64 [n + 1]. With vectors of tokens there are `tokens`
-    and their `token_ids`, with the vectors of `words` (text, start, end), else r = n.
+    values float32 [r, L, width]; offsets int64 [n + 1]. columns, each [r]: of tokens `token` and
+    `token_id`, of words `word`, `start` and `end`; none of lines, where r = n. Texts are lists.
     """
 
     first_line: int
     offsets: np.ndarray
     values: np.ndarray
-    tokens: list[str] | None = None
-    token_ids: np.ndarray | None = None
-    words: list[tuple[str, int, int]] | None = None
+    columns: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def columns(self) -> dict[str, np.ndarray]:
-        """linex_index; token_id, or start and end, where the rows are tokens or words: each [r]."""
+    def table(self) -> dict[str, Any]:
+        """The columns, and linex_index: the line of each row."""
         lines = np.arange(self.first_line, self.first_line + len(self))
-        columns = {"linex_index": np.repeat(lines, np.diff(self.offsets))}
-        if self.token_ids is not None:
-            columns["token_id"] = self.token_ids
-        if self.words is not None:
-            # With a dtype, as an empty list would become an array of floats.
-            columns["start"] = np.array([start for _, start, _ in self.words], np.int64)
-            columns["end"] = np.array([end for _, _, end in self.words], np.int64)
-        return columns
+        return {"linex_index": np.repeat(lines, np.diff(self.offsets)), **self.columns}
 
 
 @dataclass(frozen=True)
@@ -140,18 +131,21 @@ def feature_rows(
 
     pooling, combine: of POOLINGS and COMBINATIONS in settings/tools.
     """
-    tokens = token_ids = words = None
+    columns: dict[str, Any] = {}
     if pooling != "none":
         vectors = join_windows(vectors, features, pooling)
         offsets = np.arange(len(features) + 1)
     elif features.words is not None:
         vectors = word_means(vectors, features)
-        words = [(word.text, word.start, word.end) for line in features.words for word in line]
+        words = [word for line in features.words for word in line]
+        # With a dtype, as an empty list would become an array of floats.
+        starts, ends = (np.array([getattr(word, of) for word in words], np.int64) for of in ("start", "end"))
+        columns = {"word": [word.text for word in words], "start": starts, "end": ends}
         offsets = np.cumsum([0, *map(len, features.words)])
     else:
-        offsets, token_ids = features.offsets, features.token_ids
-        tokens = convert_ids_to_tokens(token_ids.tolist())
+        offsets = features.offsets
+        columns = {"token": convert_ids_to_tokens(features.token_ids.tolist()), "token_id": features.token_ids}
     vectors = combine_layers(vectors, combine)
     if normalized:
         vectors = normalize(vectors)
-    return FeatureRows(features.first_line, offsets, vectors, tokens, token_ids, words)
+    return FeatureRows(features.first_line, offsets, vectors, columns)

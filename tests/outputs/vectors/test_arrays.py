@@ -46,8 +46,8 @@ def test_vectors_of_lines():
 
 def test_vectors_of_tokens_and_words(tmp_path):
     parts = [
-        rows(0, [2, 0], layers=2, tokens=["a", "b"], token_ids=np.int32([5, 6])),
-        rows(2, [1], layers=2, tokens=["c"], token_ids=np.int32([7])),
+        rows(0, [2, 0], layers=2, columns={"token": ["a", "b"], "token_id": np.int32([5, 6])}),
+        rows(2, [1], layers=2, columns={"token": ["c"], "token_id": np.int32([7])}),
     ]
     file = io.BytesIO()
     writer = NpzWriter(file, VectorFormat("token", (-1, "embedding"), False, 3, "<f2"), str(tmp_path))

@@ -36,17 +36,17 @@ def test_numbers_that_are_easily_wrong():
     assert format_vectors(np.float32([[1234.5, np.nan, -np.inf]])) == ["1234.5, NaN, -Infinity"]
 
 
-def written(layers, first_line, counts, values, **others):
+def written(layers, first_line, counts, values, **columns):
     """What a writer makes of lines with so many vectors each."""
     file = io.StringIO()
     form = VectorFormat("token", layers or (-1,), not layers, 2)
-    JsonLinesWriter(file, form).write(FeatureRows(first_line, np.cumsum([0, *counts]), np.float32(values), **others))
+    JsonLinesWriter(file, form).write(FeatureRows(first_line, np.cumsum([0, *counts]), np.float32(values), columns))
     return file.getvalue()
 
 
 def test_line_of_tokens_has_the_layout_of_the_original():
     values = [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]
-    assert written((-1, "embedding"), 3, [2], values, tokens=['"', "é"]) == (
+    assert written((-1, "embedding"), 3, [2], values, token=['"', "é"]) == (
         '{"linex_index": 3, "features": [{"token": "\\"", "layers": [{"index": -1, "values": [1.0, 2.0]}, '
         '{"index": "embedding", "values": [3.0, 4.0]}]}, {"token": "\\u00e9", "layers": [{"index": -1, "values": '
         '[5.0, 6.0]}, {"index": "embedding", "values": [7.0, 8.0]}]}]}\n'
@@ -57,8 +57,10 @@ def test_other_lines():
     one = [[[0.5, 1]]]
     assert written((), 0, [1], one) == '{"linex_index": 0, "values": [0.5, 1.0]}\n'
     assert written((-1,), 0, [1], one) == ('{"linex_index": 0, "layers": [{"index": -1, "values": [0.5, 1.0]}]}\n')
-    assert written((), 1, [0, 1], one, words=[("a", 4, 5)]) == (
+    assert written((), 1, [0, 1], one, word=["a"], start=np.array([4]), end=np.array([5])) == (
         '{"linex_index": 1, "words": []}\n'
         '{"linex_index": 2, "words": [{"word": "a", "start": 4, "end": 5, "values": [0.5, 1.0]}]}\n'
     )
-    assert written((-1,), 1, [0], np.zeros((0, 1, 2)), words=[]) == '{"linex_index": 1, "words": []}\n'
+    nothing = np.zeros(0, np.int64)
+    without = written((-1,), 1, [0], np.zeros((0, 1, 2)), word=[], start=nothing, end=nothing)
+    assert without == '{"linex_index": 1, "words": []}\n'

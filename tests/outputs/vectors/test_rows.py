@@ -41,12 +41,13 @@ def test_words_are_means_of_their_pieces():
     vectors = np.float32([[[0]], [[2]], [[4]], [[7]], [[9]]])
     assert word_means(vectors, chunk).ravel().tolist() == [3, 7]
     rows = feature_rows(vectors, chunk, "none", "none", False, TOKENIZER.convert_ids_to_tokens)
-    assert rows.words == [("ab", 0, 2), ("a", 3, 4)]
+    assert rows.columns["word"] == ["ab", "a"]
+    assert [rows.columns[name].tolist() for name in ("start", "end")] == [[0, 3], [2, 4]]
     assert rows.offsets.tolist() == [0, 2]
 
 
 def test_rows_of_tokens_know_their_lines():
     chunk = features(["a", ""])
     rows = feature_rows(np.zeros((5, 1, 2), np.float32), chunk, "none", "none", False, TOKENIZER.convert_ids_to_tokens)
-    assert rows.tokens == ["[CLS]", "a", "[SEP]", "[CLS]", "[SEP]"]
-    assert rows.columns()["linex_index"].tolist() == [0, 0, 0, 1, 1]
+    assert rows.columns["token"] == ["[CLS]", "a", "[SEP]", "[CLS]", "[SEP]"]
+    assert rows.table()["linex_index"].tolist() == [0, 0, 0, 1, 1]

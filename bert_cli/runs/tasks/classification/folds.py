@@ -47,10 +47,10 @@ def write_folds(
             label_ids,
             found,
         )
-    given, columns = problem_type.out_of_fold(label_ids, found, labels)
+    columns = problem_type.out_of_fold(label_ids, found, labels)
     suspects = problem_type.suspects(label_ids, found, labels)
     files_of_folds.write_suspects(paths[1], ids, suspects, texts)
-    files_of_folds.write_folds(paths[0], ids, folds, given, columns, texts)
+    files_of_folds.write_folds(paths[0], ids, folds, columns, texts)
     return len(suspects.rows)
 
 
