@@ -15,7 +15,7 @@ from bert_cli.api.arguments import named_arguments
 from bert_cli.base.errors import InputError
 from bert_cli.examples.squad import SquadExample, split_context
 from bert_cli.features.squad import check_lengths
-from bert_cli.outputs.squad import check_rules
+from bert_cli.outputs.squad import check_search
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
@@ -84,7 +84,7 @@ class QuestionAnswerer(loading.Trained):
         task = SquadTask(settings)
         # Here no flags were checked together: saved ones and arguments may not fit each other.
         check_lengths(settings.encoding.max_seq_length, settings.task.doc_stride, settings.task.max_query_length)
-        check_rules(task.rules)
+        check_search(settings.answers)
         session = opening.open_for_answers(task, model, SquadDataset(settings, model.tokenizer, {}, {}, {}), settings)
         return cls(session, task, model.tokenizer)
 

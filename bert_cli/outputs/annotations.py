@@ -21,8 +21,9 @@ from bert_cli.examples.tagging import TaggingFile
 from bert_cli.outputs.tagging import TagPrediction, example_entities
 from bert_cli.settings.tagging import DOCCANO_RELATIONS, PRODIGY
 
-# What ends a line for brat, which reads with str.splitlines.
+# What ends a line for brat, which reads with str.splitlines, and what does not.
 _LINE_ENDS = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
+_INNER = re.compile(_LINE_ENDS.pattern.replace("[", "[^"))
 _MODEL = "bert-tag"  # which Label Studio shows next to a prediction
 
 
@@ -149,12 +150,9 @@ def _standoff(text: str, entities: Sequence[dict]) -> str:
 
 
 def _fragments(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    part = start
-    for line_end in (*_LINE_ENDS.finditer(text, start, end), None):
-        stop = line_end.start() if line_end else end
-        inner = text[part:stop]
+    for part in _INNER.finditer(text, start, end):
+        inner = part[0]
         if inner.strip():
-            yield stop - len(inner.lstrip(" \t")), part + len(inner.rstrip(" \t"))
-        part = line_end.end() if line_end else end
+            yield part.end() - len(inner.lstrip(" \t")), part.start() + len(inner.rstrip(" \t"))
     if not text[start:end].strip():
         yield start, end  # controls alone

@@ -1,15 +1,14 @@
 """Start and end logits of windows -> answers, and the three JSON files, as Google's run_squad.py
 writes them.
 
-decoder = Decoder(features, n_best_size)
+decoder = Decoder(features, search, version_2_with_negative)
 decoder.add(windows, start_logits, end_logits)          # for each batch; a few numbers of each window are kept
-predictions = decoder.finish(examples, tokenizer, rules)
+predictions = decoder.finish(examples, tokenizer)
 """
 
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ from bert_cli.base.writing import atomic_write
 from bert_cli.examples.squad import SquadExample
 from bert_cli.features.squad import SquadFeatures
 from bert_cli.outputs.answer_text import context_span, final_span, join_pieces
+from bert_cli.settings.squad import AnswerSearch
 from bert_cli.text.tokenization import FullTokenizer
 
 # The null odds of a question for which nothing but the null answer was found; the original starts
@@ -29,22 +29,6 @@ NO_ANSWER_TEXT = "empty"
 _ROWS_AT_ONCE = 1024  # windows that are sorted together; bounds the memory for it
 # Window, start and end position, start and end logit.
 _Candidate = tuple[int, int, int, float, float]
-
-
-@dataclass(frozen=True)
-class AnswerRules:
-    """What may be an answer.
-
-    n_best_size                starts and ends looked at in each window, and entries of an n-best list
-    max_answer_length          tokens
-    version_2_with_negative    whether there may be no answer
-    null_score_diff_threshold  a question has no answer where its null odds are above this
-    """
-
-    n_best_size: int = 20
-    max_answer_length: int = 30
-    version_2_with_negative: bool = False
-    null_score_diff_threshold: float = 0.0
 
 
 class NBestEntry(NamedTuple):
@@ -79,9 +63,10 @@ class Prediction(NamedTuple):
     found: bool
 
 
-def check_rules(rules: AnswerRules) -> None:
+def check_search(search: AnswerSearch) -> None:
     """InputError for numbers below 1."""
-    for flag, value in (("n_best_size", rules.n_best_size), ("max_answer_length", rules.max_answer_length)):
+    for flag in ("n_best_size", "max_answer_length"):
+        value = getattr(search, flag)
         if value < 1:
             raise InputError(f"--{flag}: {value} leaves no answer; give 1 or more")
 
@@ -91,12 +76,15 @@ class Decoder:
     depend on.
     """
 
-    def __init__(self, features: SquadFeatures, n_best_size: int):
+    def __init__(self, features: SquadFeatures, search: AnswerSearch, version_2: bool):
+        """version_2: a question may have no answer."""
+        check_search(search)
         self._features = features
-        self._n_best_size = n_best_size
+        self._search = search
+        self._version_2 = version_2
         # No more than the longest window has tokens: short contexts would else waste memory on
         # n_best_size.
-        width = min(n_best_size, int(features.sequences.lengths.max(initial=0)))
+        width = min(search.n_best_size, int(features.sequences.lengths.max(initial=0)))
         # Of starts and of ends: positions best first, -1 after the last, and their logits.
         self._positions = np.full((2, len(features), width), -1, np.int32)
         self._logits = np.zeros((2, len(features), width), np.float32)
@@ -137,7 +125,7 @@ class Decoder:
                     "--precision=float32"
                 )
             # Stable: of equal logits the first comes first.
-            order = np.argsort(-logits, axis=1, kind="stable")[:, : self._n_best_size]
+            order = np.argsort(-logits, axis=1, kind="stable")[:, : self._search.n_best_size]
             allowed = (order >= first) & (order < end)
             # Positions that can be no answer go to the end, so that fewer columns hold all that are
             # left.
@@ -150,17 +138,17 @@ class Decoder:
             self._null_logits[windows, side] = logits[:, 0]
         self._added[windows] = True
 
-    def _candidates(self, windows: slice, rules: AnswerRules) -> list[_Candidate]:
+    def _candidates(self, windows: slice) -> list[_Candidate]:
         """All spans of some windows, the best first; the null answer has window -1."""
         starts, ends = self._positions[:, windows]
         lengths = ends[:, None, :] - starts[:, :, None]  # [windows, starts, ends], one token is 0
-        is_span = (starts[:, :, None] >= 0) & (lengths >= 0) & (lengths < rules.max_answer_length)
+        is_span = (starts[:, :, None] >= 0) & (lengths >= 0) & (lengths < self._search.max_answer_length)
         window, i, j = np.nonzero(is_span)
         # Scores are compared in float64, like the original's Python floats.
         start_logits, end_logits = self._logits[:, windows].astype(np.float64)
         spans = (window + windows.start, starts[window, i], ends[window, j])
         columns: Sequence[np.ndarray] = (*spans, start_logits[window, i], end_logits[window, j])
-        if rules.version_2_with_negative:
+        if self._version_2:
             # After all spans: of equal scores a span goes before the null answer.
             columns = [np.append(c, n) for c, n in zip(columns, (-1, 0, 0, *self._null(windows)), strict=True)]
         # Stable: of equal scores the first window, then the better start is first.
@@ -174,27 +162,22 @@ class Decoder:
         logits = self._null_logits[windows].astype(np.float64)
         return tuple(logits[logits.sum(axis=1).argmin()].tolist()) if len(logits) else (0.0, 0.0)
 
-    def finish(
-        self, examples: Sequence[SquadExample], tokenizer: FullTokenizer, rules: AnswerRules
-    ) -> list[Prediction]:
+    def finish(self, examples: Sequence[SquadExample], tokenizer: FullTokenizer) -> list[Prediction]:
         """The answers in the order of the examples, which must be the examples of the features.
 
-        `rules.n_best_size` must be the decoder's. ValueError where a window was not added. May be
-        called again with other rules.
+        ValueError where a window was not added.
         """
-        if rules.n_best_size != self._n_best_size or len(examples) != self._features.num_examples:
-            raise ValueError("other examples, or another n_best_size, than the decoder was made for")
+        if len(examples) != self._features.num_examples:
+            raise ValueError("other examples than the decoder was made for")
         if not self._added.all():
             raise ValueError(f"window {int(self._added.argmin())} has no logits")
-        check_rules(rules)
         bounds = np.searchsorted(self._features.example_index, np.arange(len(examples) + 1)).tolist()
         predictions = []
         for index, example in enumerate(examples):
             windows = slice(bounds[index], bounds[index + 1])
-            candidates = self._candidates(windows, rules)
-            texts = _texts(self._features, example, tokenizer, candidates)
-            null_logits = self._null(windows) if rules.version_2_with_negative else None
-            predictions.append(_predict(example.qas_id, texts, null_logits, rules))
+            texts = _texts(self._features, example, tokenizer, self._candidates(windows))
+            null_logits = self._null(windows) if self._version_2 else None
+            predictions.append(_predict(example.qas_id, texts, null_logits, self._search))
         return predictions
 
 
@@ -219,13 +202,13 @@ def _texts(
 
 
 def _predict(
-    qas_id: str, texts: Iterator[NBestEntry], null_logits: tuple[float, float] | None, rules: AnswerRules
+    qas_id: str, texts: Iterator[NBestEntry], null_logits: tuple[float, float] | None, search: AnswerSearch
 ) -> Prediction:
     """Choose n-best list and answer. `null_logits` is None without version_2_with_negative."""
     nbest: list[NBestEntry] = []
     seen: set[str] = set()
     for entry in texts:
-        if len(nbest) >= rules.n_best_size:
+        if len(nbest) >= search.n_best_size:
             break
         if entry.text not in seen:
             seen.add(entry.text)
@@ -243,7 +226,7 @@ def _predict(
     if best is None:
         return Prediction(qas_id, "", None, tuple(nbest), NO_ANSWER_ODDS, False)
     null_odds = null_logits[0] + null_logits[1] - best.start_logit - best.end_logit
-    text, span = ("", None) if null_odds > rules.null_score_diff_threshold else (best.text, best.span)
+    text, span = ("", None) if null_odds > search.null_score_diff_threshold else (best.text, best.span)
     return Prediction(qas_id, text, span, tuple(nbest), null_odds, True)
 
 

@@ -74,15 +74,10 @@ def forbidden_transitions(labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray
 
     0 where allowed, -inf where not: I-x only follows B-x and I-x.
     """
-    split = [split_tag(label) for label in labels]
-    is_inside = np.array([prefix == "I" for prefix, _ in split])
-    start = np.where(is_inside, -np.inf, 0.0)
-    between = np.where(is_inside, -np.inf, 0.0) * np.ones((len(labels), 1))
-    for row, (prefix, kind) in enumerate(split):
-        for column, (_, other) in enumerate(split):
-            if is_inside[column] and prefix in ("B", "I") and kind == other:
-                between[row, column] = 0.0
-    return start, between
+    prefixes, types = np.array([split_tag(label) for label in labels]).T
+    is_inside = prefixes == "I"
+    goes_on = (prefixes != OUTSIDE)[:, None] & (types[:, None] == types)
+    return np.where(is_inside, -np.inf, 0.0), np.where(is_inside & ~goes_on, -np.inf, 0.0)
 
 
 def viterbi(log_probabilities: np.ndarray, start: np.ndarray, between: np.ndarray) -> np.ndarray:

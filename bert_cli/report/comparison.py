@@ -16,6 +16,7 @@ from bert_cli.report.figures import SERIES, Line, line_card
 from bert_cli.report.main_metric import best_step, display_name, main_metric, score, score_with_deviation
 from bert_cli.report.run_files import Run
 from bert_cli.report.sweeps import Sweep
+from bert_cli.report.training import metric_card
 
 _NOT_COMPARED = {"files", "vocabulary", "training_data", "labels"}
 DATA_ROWS = ("training data", "evaluation data")
@@ -155,9 +156,7 @@ class RunComparison:
         ]
         # One evaluation of each run is no curve; the table has its number.
         if any(len(curve.x) > 1 for curve in curves):
-            title = f"Held-out data: {display_name(metric)}"
-            alt = "Held-out metric over the steps"
-            cards.append(line_card("metric", title, alt, curves, ("step", display_name(metric)), note))
+            cards.append(metric_card(metric, curves, note))
         return cards
 
     def _settings(self) -> Card:

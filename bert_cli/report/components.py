@@ -61,15 +61,14 @@ class Tile:
 _SMALL = 1e-3  # numbers below it are written as 2.5e-05, everywhere in the page
 
 
-def is_small(value: float) -> bool:
-    """Whether a page writes a number with an exponent."""
-    return 0 < abs(value) < _SMALL
-
-
-def small_number(value: float) -> str:
-    """Three digits with an exponent, without zeros at the end: 2.5e-05."""
-    digits, _, exponent = f"{value:.2e}".partition("e")
-    return f"{digits.rstrip('0').rstrip('.')}e{exponent}"
+def setting(value: float, digits: int = 10) -> str:
+    """A number as somebody has set it, without zeros at the end: 0.1, 128; a small one with three
+    digits and an exponent: 2.5e-05.
+    """
+    if not 0 < abs(value) < _SMALL:
+        return f"{value:,.{digits}g}"
+    mantissa, _, exponent = f"{value:.2e}".partition("e")
+    return f"{mantissa.rstrip('0').rstrip('.')}e{exponent}"
 
 
 def number(value: Any, digits: int = 4) -> str:
@@ -84,17 +83,12 @@ def number(value: Any, digits: int = 4) -> str:
         return str(value)
     if isinstance(value, int) or (value == round(value) and abs(value) >= 1000):
         return f"{int(value):,}"
-    if is_small(value):
-        return small_number(value)
     size = abs(value)
+    if 0 < size < _SMALL:
+        return setting(value)
     if size >= 1000:
         return f"{value:,.0f}"
     return f"{value:.1f}" if size >= 100 else f"{value:.{digits}f}"
-
-
-def setting(value: float) -> str:
-    """A number as somebody has set it, without zeros at the end: 0.1, 128, 5e-05."""
-    return small_number(value) if is_small(value) else f"{value:,.10g}"
 
 
 def percent(share: float) -> str:

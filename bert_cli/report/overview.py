@@ -8,18 +8,7 @@ import shlex
 from bert_cli.base.names import EVAL_RESULTS, FLAGS
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.report.baselines import baseline_tiles
-from bert_cli.report.components import (
-    Card,
-    ReportTable,
-    Tile,
-    clock,
-    facts,
-    is_small,
-    memory,
-    number,
-    plain,
-    small_number,
-)
+from bert_cli.report.components import Card, ReportTable, Tile, clock, facts, memory, number, plain, setting
 from bert_cli.report.figures import Line, line_card
 from bert_cli.report.main_metric import display_name, main_metric, score
 from bert_cli.report.run_files import Run
@@ -110,11 +99,6 @@ def commands(run: Run) -> list[tuple[str, str]]:
     return shown
 
 
-def _result(value: float) -> str:
-    """A metric with the digits that eval_results.txt has; a count without decimals."""
-    return small_number(value) if is_small(value) else f"{value:,.7g}"
-
-
 def machine(run: Run) -> list[tuple[str, str]]:
     """Device, versions, memory, times."""
     report = run.report
@@ -146,6 +130,7 @@ def run_cards(run: Run) -> list[Card]:
         Card("card-model", "Model", "facts", config),
     ]
     if run.results:
-        table = ReportTable(("name", "value"), [(name, _result(value)) for name, value in run.results.items()])
+        rows = [(name, setting(value, 7)) for name, value in run.results.items()]  # the digits of the file
+        table = ReportTable(("name", "value"), rows)
         cards.append(Card("card-results", EVAL_RESULTS, "table", table))
     return cards

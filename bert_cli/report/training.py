@@ -1,9 +1,18 @@
 """Curves of a training: loss, learning rate, metric on held-out data, and speed."""
 
+from collections.abc import Sequence
+
 from bert_cli.report.components import Card, number
 from bert_cli.report.figures import Line, line_card
 from bert_cli.report.main_metric import best_step, display_name, main_metric
 from bert_cli.report.run_files import Run
+
+
+def metric_card(metric: str, lines: Sequence[Line], note: str) -> Card:
+    """A metric on held-out data over the steps."""
+    name = display_name(metric)
+    alt = "Held-out metric over the steps"
+    return line_card("metric", f"Held-out data: {name}", alt, lines, ("step", name), note)
 
 
 def training_cards(run: Run) -> list[Card]:
@@ -11,9 +20,8 @@ def training_cards(run: Run) -> list[Card]:
     cards = []
     evaluations = run.evaluations
     loss = run.series("loss")
-    held_out = run.held_out("eval_loss")
-    rate = run.series("learning_rate")
     if loss[0]:
+        held_out = run.held_out("eval_loss")
         series = [Line("training", *loss)]
         if held_out[0]:
             series.append(Line("held-out data", *held_out, points=True))
@@ -21,6 +29,7 @@ def training_cards(run: Run) -> list[Card]:
         if final := run.report.get("last_loss"):
             note = f"Final loss: {number(final)}, the mean over the last tenth of the steps. {note}"
         cards.append(line_card("loss", "Loss", "Loss over the steps", series, ("step", "loss"), note))
+    rate = run.series("learning_rate")
     if rate[0]:
         # Not the largest logged rate: the peak lies between two lines of the history.
         peak = number(run.manifest.get("learning_rate", max(rate[1])))
@@ -33,11 +42,8 @@ def training_cards(run: Run) -> list[Card]:
     best = best_step(evaluations, metric)
     # One evaluation is a number, which is at the top of the page, and no curve.
     if best and len(evaluations) > 1:
-        name = display_name(metric)
         line = Line(display_name(metric), *run.held_out(metric), points=True)
-        alt = "Held-out metric over the steps"
-        note = f"Best: {number(best[1])} after step {best[0]:,}."
-        cards.append(line_card("metric", f"Held-out data: {name}", alt, [line], ("step", name), note))
+        cards.append(metric_card(metric, [line], f"Best: {number(best[1])} after step {best[0]:,}."))
     speed = run.series("examples_per_second")
     if len(speed[0]) > 1:
         axes = ("step", "examples per second")

@@ -14,10 +14,11 @@ from bert_cli.examples.squad import SquadExample, split_context
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import squad_features
 from bert_cli.model.config import BertConfig, read_config
-from bert_cli.outputs.squad import AnswerRules, Decoder
+from bert_cli.outputs.squad import Decoder
 from bert_cli.run_squad import main
 from bert_cli.runs.tasks.squad import fill
 from bert_cli.settings.devices import Devices
+from bert_cli.settings.squad import AnswerSearch
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 from tests.commands.helpers import assert_same_tensors, interrupted_after
@@ -156,15 +157,14 @@ def test_answers_are_those_of_the_dense_computation(session, trained, version_2)
     features = squad_features(examples, tokenizer, 26, 6, 8, is_training=False)
     assert len(set(features.sequences.lengths.tolist())) > 5
     # Room for all positions of a window: where padding takes places from tokens, the original can lose an answer.
-    rules = AnswerRules(n_best_size=26, version_2_with_negative=version_2)
-    packed, dense = Decoder(features, 26), Decoder(features, 26)
+    packed, dense = (Decoder(features, AnswerSearch(n_best_size=26), version_2) for _ in range(2))
     assert session.packed
     fill(session, packed, features, batch_size=3)
     inputs = features.sequences.padded(range(len(features)), 26)
     logits = session.model({name: tf.constant(values) for name, values in inputs.items()}, packed=False)
     assert np.isfinite(logits[0]).all()
     dense.add(range(len(features)), *(values.numpy() for values in logits))
-    found, wanted = (decoder.finish(examples, tokenizer, rules) for decoder in (packed, dense))
+    found, wanted = (decoder.finish(examples, tokenizer) for decoder in (packed, dense))
     assert [prediction.text for prediction in found] == [prediction.text for prediction in wanted]
     for mine, theirs in zip(found, wanted, strict=True):
         assert [entry.text for entry in mine.nbest[:5]] == [entry.text for entry in theirs.nbest[:5]]

@@ -1,6 +1,7 @@
 """Answers from logits: five-token contexts to check by hand, and the plain rule for any."""
 
 import dataclasses
+import functools
 import math
 
 import numpy as np
@@ -13,20 +14,20 @@ from bert_cli.examples.squad import SquadExample, split_context
 from bert_cli.features.squad import squad_features
 from bert_cli.outputs.answer_text import final_span, join_pieces
 from bert_cli.outputs.squad import (
-    AnswerRules,
     Decoder,
-    check_rules,
+    check_search,
     write_nbest_predictions,
     write_null_odds,
     write_predictions,
 )
+from bert_cli.settings.squad import AnswerSearch
 from bert_cli.text.tokenization import FullTokenizer
 
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "who", "?", "the", "cat", "##s", "sat", "on", "mat", "."]
 TOKENIZER = FullTokenizer({token: index for index, token in enumerate(TOKENS)})
 # position 0 [CLS], 1 who, 2 ?, 3 [SEP], 4 the, 5 cat, 6 sat, 7 on, 8 mat, 9 [SEP]
 EXAMPLE = SquadExample("q", "Who?", split_context("The cat  sat on\nmat"))
-RULES = AnswerRules(n_best_size=3, max_answer_length=3)
+SEARCH = AnswerSearch(n_best_size=3, max_answer_length=3)
 
 
 def logits(length=12, **at):
@@ -37,11 +38,14 @@ def logits(length=12, **at):
     return row
 
 
-def decode(rules, start, end, examples=(EXAMPLE,), length=20, stride=20):
+def decode(search, start, end, examples=(EXAMPLE,), length=20, stride=20, version_2=False):
     features = squad_features(examples, TOKENIZER, length, stride, 4, is_training=False)
-    decoder = Decoder(features, rules.n_best_size)
+    decoder = Decoder(features, search, version_2)
     decoder.add(range(len(features)), start, end)
-    return decoder.finish(examples, TOKENIZER, rules)
+    return decoder.finish(examples, TOKENIZER)
+
+
+decode_2 = functools.partial(decode, version_2=True)
 
 
 def listed(prediction):
@@ -49,7 +53,7 @@ def listed(prediction):
 
 
 def test_best_span():
-    (prediction,) = decode(RULES, logits(p5=2.0, p6=1.0), logits(p6=3.0, p4=4.0, p9=9.0))
+    (prediction,) = decode(SEARCH, logits(p5=2.0, p6=1.0), logits(p6=3.0, p4=4.0, p9=9.0))
     # Starts 5, 6 and 0; ends 9 (a [SEP]), 4 and 6. 4 ends before both starts.
     assert listed(prediction) == [("cat sat", 2.0, 3.0), ("sat", 1.0, 3.0)]
     assert (prediction.text, prediction.span, prediction.null_odds) == ("cat sat", (4, 12), None)
@@ -59,38 +63,35 @@ def test_best_span():
 
 def test_equal_scores_stay_in_the_order_of_positions():
     flat = np.zeros((1, 12), np.float32)
-    (prediction,) = decode(AnswerRules(8, 2), flat, flat)
+    (prediction,) = decode(AnswerSearch(8, 2), flat, flat)
     assert [text for text, *_ in listed(prediction)] == ["The", "The cat", "cat", "cat sat", "sat", "sat on", "on"]
 
 
 def test_longest_answer():
-    rules = dataclasses.replace(RULES, max_answer_length=2)
-    (prediction,) = decode(rules, logits(p4=5.0, p6=1.0), logits(p6=3.0, p7=2.0))
+    search = dataclasses.replace(SEARCH, max_answer_length=2)
+    (prediction,) = decode(search, logits(p4=5.0, p6=1.0), logits(p6=3.0, p7=2.0))
     assert listed(prediction) == [("sat", 1.0, 3.0), ("sat on", 1.0, 2.0)]
 
 
 def test_padding_takes_places_unless_it_is_minus_infinity():
-    rules = AnswerRules(1, 3)
+    search = AnswerSearch(1, 3)
     start, end = logits(p5=1.0, p11=8.0), logits(p5=1.0)
-    assert decode(rules, start, end)[0].text == "empty"
+    assert decode(search, start, end)[0].text == "empty"
     start[:, 10:] = -np.inf
-    assert decode(rules, start, end)[0].text == "cat"
+    assert decode(search, start, end)[0].text == "cat"
 
 
 def test_nothing_found():
-    (prediction,) = decode(RULES, logits(p6=1.0), logits(p4=1.0))
+    (prediction,) = decode(SEARCH, logits(p6=1.0), logits(p4=1.0))
     assert listed(prediction) == [("empty", 0.0, 0.0)]
     assert (prediction.nbest[0].probability, prediction.span, prediction.found) == (1.0, None, False)
 
 
 def test_same_text_is_listed_once():
     twice = SquadExample("q", "Who?", split_context("cat on cat on"))
-    (prediction,) = decode(RULES, logits(p4=1.0, p6=2.0), logits(p4=1.0, p6=2.0), [twice])
+    (prediction,) = decode(SEARCH, logits(p4=1.0, p6=2.0), logits(p4=1.0, p6=2.0), [twice])
     assert listed(prediction) == [("cat", 2.0, 2.0), ("cat on cat", 1.0, 2.0)]
     assert prediction.span == (7, 10)
-
-
-V2 = AnswerRules(n_best_size=3, max_answer_length=3, version_2_with_negative=True)
 
 
 @pytest.mark.parametrize(
@@ -104,30 +105,30 @@ V2 = AnswerRules(n_best_size=3, max_answer_length=3, version_2_with_negative=Tru
     ],
 )
 def test_null_answer(null, threshold, text, odds):
-    rules = dataclasses.replace(V2, null_score_diff_threshold=threshold)
-    (prediction,) = decode(rules, logits(p0=null, p5=1.0), logits(p0=0.0, p5=1.0))
+    search = dataclasses.replace(SEARCH, null_score_diff_threshold=threshold)
+    (prediction,) = decode_2(search, logits(p0=null, p5=1.0), logits(p0=0.0, p5=1.0))
     assert (prediction.text, prediction.null_odds) == (text, odds)
     assert prediction.span == ((4, 7) if text else None)
     assert {entry[0] for entry in listed(prediction)} >= {"", "cat"}
 
 
 def test_null_answer_is_added_to_a_full_list():
-    (prediction,) = decode(V2, logits(p4=5.0, p5=4.0, p6=3.0), logits(p4=5.0, p5=4.0, p6=3.0))
+    (prediction,) = decode_2(SEARCH, logits(p4=5.0, p5=4.0, p6=3.0), logits(p4=5.0, p5=4.0, p6=3.0))
     assert [entry[0] for entry in listed(prediction)] == ["The", "The cat", "The cat sat", ""]
     assert sum(entry.probability for entry in prediction.nbest) == pytest.approx(1)
 
 
 def test_nothing_but_the_null_answer():
-    (prediction,) = decode(V2, logits(p0=1.0, p6=0.5), logits(p0=1.0, p4=0.5))
+    (prediction,) = decode_2(SEARCH, logits(p0=1.0, p6=0.5), logits(p0=1.0, p4=0.5))
     assert listed(prediction) == [("", 1.0, 1.0)]
     assert (prediction.text, prediction.null_odds, prediction.found) == ("", 1000000.0, False)
 
 
 def test_list_with_room_for_one():
-    rules = dataclasses.replace(V2, n_best_size=1)
-    (null,) = decode(rules, logits(p0=3.0, p5=1.0), logits(p0=3.0, p5=1.0))
+    search = dataclasses.replace(SEARCH, n_best_size=1)
+    (null,) = decode_2(search, logits(p0=3.0, p5=1.0), logits(p0=3.0, p5=1.0))
     assert (listed(null), null.text, null.null_odds) == ([("", 3.0, 3.0)], "", 1000000.0)
-    (both,) = decode(rules, logits(p0=1.0, p5=1.5), logits(p0=1.0, p5=1.5))
+    (both,) = decode_2(search, logits(p0=1.0, p5=1.5), logits(p0=1.0, p5=1.5))
     assert [entry[0] for entry in listed(both)] == ["cat", ""]
 
 
@@ -135,42 +136,43 @@ def test_least_null_score_of_the_windows_counts():
     long = SquadExample("q", "Who?", split_context("the cat sat on the mat"))
     start = np.concatenate([logits(8, p0=3.0), logits(8, p0=-1.0)])
     end = np.concatenate([logits(8, p5=1.0), logits(8, p5=1.0)])
-    (prediction,) = decode(AnswerRules(8, 3, True), start, end, [long], length=8, stride=4)
+    (prediction,) = decode_2(AnswerSearch(8, 3), start, end, [long], length=8, stride=4)
     assert ("", -1.0, -9.0) in listed(prediction)
 
 
-@pytest.mark.parametrize("rules", [RULES, V2])
-def test_context_without_tokens(rules):
+@pytest.mark.parametrize("version_2", [False, True])
+def test_context_without_tokens(version_2):
     empty = SquadExample("e", "Who?", split_context(" "))
-    first, second, third = decode(rules, logits(p5=1.0), logits(p5=1.0), [empty, EXAMPLE, empty])
+    examples = [empty, EXAMPLE, empty]
+    first, second, third = decode(SEARCH, logits(p5=1.0), logits(p5=1.0), examples, version_2=version_2)
     assert second.text == "cat"
-    assert (first.found, first.text) == (False, "" if rules is V2 else "empty")
+    assert (first.found, first.text) == (False, "" if version_2 else "empty")
     assert listed(first) == listed(third) == [(first.text, 0.0, 0.0)]
-    alone = decode(rules, np.zeros((0, 5)), np.zeros((0, 5)), [empty])
+    alone = decode(SEARCH, np.zeros((0, 5)), np.zeros((0, 5)), [empty], version_2=version_2)
     assert alone == [first]
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_spoilt_logits(bad):
     with pytest.raises(InputError, match="the model gives logits that are not numbers"):
-        decode(RULES, logits(p3=bad), logits())
+        decode(SEARCH, logits(p3=bad), logits())
 
 
 def test_misuse():
     with pytest.raises(ValueError, match="logits"):
-        decode(RULES, logits(length=9), logits(length=9))
+        decode(SEARCH, logits(length=9), logits(length=9))
     features = squad_features([EXAMPLE], TOKENIZER, 20, 20, 4, is_training=False)
     with pytest.raises(ValueError, match="window 0 has no logits"):
-        Decoder(features, 3).finish([EXAMPLE], TOKENIZER, RULES)
-    with pytest.raises(ValueError, match="n_best_size"):
-        Decoder(features, 4).finish([EXAMPLE], TOKENIZER, RULES)
-    for rules, flag in ((AnswerRules(0), "n_best_size"), (AnswerRules(1, 0), "max_answer_length")):
+        Decoder(features, SEARCH, False).finish([EXAMPLE], TOKENIZER)
+    with pytest.raises(ValueError, match="other examples"):
+        Decoder(features, SEARCH, False).finish([EXAMPLE] * 2, TOKENIZER)
+    for search, flag in ((AnswerSearch(0), "n_best_size"), (AnswerSearch(1, 0), "max_answer_length")):
         with pytest.raises(InputError, match=f"--{flag}: 0"):
-            check_rules(rules)
+            check_search(search)
 
 
 def test_files(tmp_path):
-    predictions = decode(V2, logits(p5=1.5), logits(p5=1.0))
+    predictions = decode_2(SEARCH, logits(p5=1.5), logits(p5=1.0))
     paths = [tmp_path / name for name in ("predictions.json", "nbest_predictions.json", "null_odds.json")]
     for write, path in zip((write_predictions, write_nbest_predictions, write_null_odds), paths, strict=True):
         write(str(path), predictions)
@@ -201,13 +203,13 @@ def test_answers_are_those_of_the_plain_rule(contexts, gap, n_best, longest, ver
     features = squad_features(examples, TOKENIZER, 10, 3, 4, is_training=False)
     rng = np.random.default_rng(seed)
     start, end = rng.integers(-3, 4, (2, len(features), 10)).astype(np.float32)  # whole numbers: many are equal
-    rules = AnswerRules(n_best, longest, version_2)
-    decoder = Decoder(features, n_best)
+    search = AnswerSearch(n_best, longest)
+    decoder = Decoder(features, search, version_2)
     order = rng.permutation(len(features))
     for part in np.array_split(order, 3):  # logits may come in any order
         decoder.add(part, start[part], end[part])
-    for index, prediction in enumerate(decoder.finish(examples, TOKENIZER, rules)):
-        expected = plain_spans(features, examples[index], index, start, end, rules)
+    for index, prediction in enumerate(decoder.finish(examples, TOKENIZER)):
+        expected = plain_spans(features, examples[index], index, start, end, search, version_2)
         expected = expected[:n_best]
         if version_2 and "" not in [entry[0] for entry in expected]:
             expected.append(("", *null_logits(features, index, start, end)))
@@ -223,16 +225,16 @@ def null_logits(features, index, start, end):
     return min([(float(start[row][0]), float(end[row][0])) for row in rows], key=sum, default=(0.0, 0.0))
 
 
-def plain_spans(features, example, index, start, end, rules):
+def plain_spans(features, example, index, start, end, search, version_2):
     """(text, start logit, end logit) of all answers best first, each text once, by loops; "" for no answer."""
     found = []
     rows = np.flatnonzero(features.example_index == index).tolist()
     for row in rows:
-        best = [sorted(range(10), key=lambda i: -values[row][i])[: rules.n_best_size] for values in (start, end)]
+        best = [sorted(range(10), key=lambda i: -values[row][i])[: search.n_best_size] for values in (start, end)]
         for i in best[0]:
             for j in best[1]:
                 owned = features.owned[row][0] <= i < features.owned[row][1]
-                if owned and i <= j < min(i + rules.max_answer_length, features.doc_ends[row]):
+                if owned and i <= j < min(i + search.max_answer_length, features.doc_ends[row]):
                     words = features.word_of(row, i), features.word_of(row, j)
                     first = features.sequences.offsets[row]
                     ids = features.sequences.token_ids[first + i : first + j + 1].tolist()
@@ -240,7 +242,7 @@ def plain_spans(features, example, index, start, end, rules):
                     pred_text = join_pieces(TOKENIZER.convert_ids_to_tokens(ids))
                     span = slice(*final_span(pred_text, orig_text, TOKENIZER.basic_tokenizer))
                     found.append((orig_text[span], float(start[row][i]), float(end[row][j])))
-    if rules.version_2_with_negative:
+    if version_2:
         found.append(("", *null_logits(features, index, start, end)))
     found.sort(key=lambda entry: -(entry[1] + entry[2]))
     first_of_each = {}

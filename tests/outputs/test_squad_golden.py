@@ -8,7 +8,8 @@ import pytest
 from bert_cli.examples.squad import read_examples, read_training_examples, split_context
 from bert_cli.features.squad import FIRST_UNIQUE_ID, squad_features
 from bert_cli.outputs.answer_text import sentence_span
-from bert_cli.outputs.squad import AnswerRules, Decoder, write_nbest_predictions, write_null_odds, write_predictions
+from bert_cli.outputs.squad import Decoder, write_nbest_predictions, write_null_odds, write_predictions
+from bert_cli.settings.squad import AnswerSearch
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 
@@ -32,19 +33,16 @@ def test_files_of_the_original(home, request, tmp_path, run, folder):
     lengths = (flags["max_seq_length"], flags["doc_stride"], flags["max_query_length"])
     features = squad_features(examples, tokenizer, *lengths, is_training=False)
     given_logits = np.load(root / run / call["logits"])
-    rules = AnswerRules(
-        call["n_best_size"],
-        call["max_answer_length"],
-        flags["version_2_with_negative"],
-        call.get("null_score_diff_threshold", 0.0),
-    )
-    decoder = Decoder(features, rules.n_best_size)
+    version_2 = flags["version_2_with_negative"]
+    threshold = call.get("null_score_diff_threshold", 0.0)
+    search = AnswerSearch(call["n_best_size"], call["max_answer_length"], threshold)
+    decoder = Decoder(features, search, version_2)
     windows = given_logits["unique_ids"] - FIRST_UNIQUE_ID
     for part in np.array_split(np.arange(len(windows))[::-1], 5):
         decoder.add(windows[part], given_logits["start_logits"][part], given_logits["end_logits"][part])
-    predictions = decoder.finish(examples, tokenizer, rules)
+    predictions = decoder.finish(examples, tokenizer)
     writers = {"predictions": write_predictions, "nbest_predictions": write_nbest_predictions}
-    if rules.version_2_with_negative:
+    if version_2:
         writers["null_odds"] = write_null_odds
     for name, write in writers.items():
         write(str(tmp_path / "file.json"), predictions)
@@ -71,9 +69,9 @@ def test_real_questions(shared):
     start, end = np.zeros((2, len(features), 384), np.float32)
     rows = np.flatnonzero(features.start_positions)
     start[rows, features.start_positions[rows]] = end[rows, features.end_positions[rows]] = 9.0
-    decoder = Decoder(features, 20)
+    decoder = Decoder(features, AnswerSearch(), False)
     decoder.add(np.arange(len(features)), start, end)
-    predictions = decoder.finish(examples, tokenizer, AnswerRules())
+    predictions = decoder.finish(examples, tokenizer)
     same = sum(p.text == " ".join(e.answer_text.split()) for p, e in zip(predictions, examples, strict=True))
     assert same >= 190
     for example, prediction in zip(examples, predictions, strict=True):

@@ -30,10 +30,9 @@ from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.eval_examples import squad_examples
 from bert_cli.outputs.eval_results import write_eval_results
 from bert_cli.outputs.squad import (
-    AnswerRules,
     Decoder,
     Prediction,
-    check_rules,
+    check_search,
     write_nbest_predictions,
     write_null_odds,
     write_predictions,
@@ -44,7 +43,7 @@ from bert_cli.runs.loading.checkpoints import trained_checkpoint
 from bert_cli.runs.output_dir import lock, run_folder
 from bert_cli.runs.output_dir.manifest import read_report
 from bert_cli.runs.tasks.interface import Dataset, Evaluation, Plan, Task
-from bert_cli.settings.squad import AnswerSearch, SquadSettings
+from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
@@ -57,20 +56,10 @@ _OF_FILE = "predict_file"  # the key of run_report.json that names the file of t
 _SHOWN = 20  # questions in the log with --verbose_logging
 
 
-def answer_rules(answers: AnswerSearch, version_2: bool) -> AnswerRules:
-    """The flags as the decoder takes them; version_2: a question may have no answer."""
-    return AnswerRules(
-        n_best_size=answers.n_best_size,
-        max_answer_length=answers.max_answer_length,
-        version_2_with_negative=version_2,
-        null_score_diff_threshold=answers.null_score_diff_threshold,
-    )
-
-
 def check_values(values: dict[str, Any]) -> None:
     """InputError where the values of bert-squad's flags, by name, do not make windows or answers."""
     check_lengths(values["max_seq_length"], values["doc_stride"], values["max_query_length"])
-    check_rules(answer_rules(build(SquadSettings, values).answers, values["version_2_with_negative"]))
+    check_search(build(SquadSettings, values).answers)
 
 
 def trained_model(init_checkpoint: str | None, output_dir: str | None, strict: bool = False) -> CheckpointPath:
@@ -168,9 +157,9 @@ class SquadTask(Task[AnyModel, SquadDataset]):
 
     settings: SquadSettings
 
-    @property
-    def rules(self) -> AnswerRules:
-        return answer_rules(self.settings.answers, self.settings.task.version_2_with_negative)
+    def decoder(self, windows: SquadFeatures) -> Decoder:
+        """What makes answers of the logits of these windows."""
+        return Decoder(windows, self.settings.answers, self.settings.task.version_2_with_negative)
 
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> SquadDataset:
         settings, task, phases = self.settings, self.settings.task, self.settings.phases
@@ -244,9 +233,9 @@ class SquadTask(Task[AnyModel, SquadDataset]):
         """The answers to all questions, and how many windows there were each second."""
         windows = data.windows["predict"]
         batch_size = self.settings.inference.predict_batch_size
-        decoder = Decoder(windows, self.rules.n_best_size)
+        decoder = self.decoder(windows)
         rate = fill(predictor, decoder, windows, batch_size, "predicting")
-        return decoder.finish(data.examples["predict"], data.tokenizer, self.rules), rate
+        return decoder.finish(data.examples["predict"], data.tokenizer), rate
 
     def evaluate(self, predictor: Predictor, data: SquadDataset) -> Evaluation:
         """Exact match and F1; details: what `_answers` returns, which `predict` writes as it is."""

@@ -12,7 +12,7 @@ from bert_cli.base.names import STANDARD
 from bert_cli.examples.squad import SquadExample, parse_questions, split_context
 from bert_cli.features.squad import squad_features
 from bert_cli.outputs.answer_text import sentence_span
-from bert_cli.outputs.squad import Decoder, Prediction
+from bert_cli.outputs.squad import Prediction
 from bert_cli.runs.loading.trained import check_command
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.interactive import write_answers
@@ -31,15 +31,15 @@ def answer(
     session: "Predictor", task: SquadTask, examples: Sequence[SquadExample], tokenizer: FullTokenizer
 ) -> list[Prediction]:
     """The answers to some questions in their order."""
-    settings, rules = task.settings, task.rules
+    settings = task.settings
     length = settings.encoding.max_seq_length
     query_length = settings.task.max_query_length
     features = squad_features(examples, tokenizer, length, settings.task.doc_stride, query_length, is_training=False)
     if features.num_cut_questions:
         LOG.warning("warning: %d question(s) were cut (--max_query_length)", features.num_cut_questions)
-    decoder = Decoder(features, rules.n_best_size)
+    decoder = task.decoder(features)
     fill(session, decoder, features, settings.inference.predict_batch_size)
-    return decoder.finish(examples, tokenizer, rules)
+    return decoder.finish(examples, tokenizer)
 
 
 def answer_record(example: SquadExample, prediction: Prediction) -> dict:
