@@ -48,11 +48,6 @@ def is_better(name: str, value: float, other: float) -> bool:
     return value < other if lower_is_better(name) else value > other
 
 
-def best_of(name: str, values: Sequence[float]) -> float:
-    """The best of one value or more."""
-    return min(values) if lower_is_better(name) else max(values)
-
-
 def select(name: str, evaluations: Sequence[tuple[int, float]], first_step: int = 0) -> Selection | None:
     """The best of (step, value of the metric), in the order of their steps; None where there is
     none.

@@ -22,19 +22,6 @@ def join_pieces(tokens: Sequence[str]) -> str:
     return " ".join(" ".join(tokens).replace(" ##", "").replace("##", "").split())
 
 
-def _skip_spaces(text: str, count: int) -> int:
-    """Index of the first character of `text` that is no space and follows `count` other such
-    characters.
-    """
-    index = 0
-    for part in text.split(" "):
-        if count < len(part):
-            return index + count
-        count -= len(part)
-        index += len(part) + 1
-    raise ValueError(f"{text!r} has too few characters")
-
-
 def final_span(pred_text: str, orig_text: str, basic_tokenizer: BasicTokenizer) -> tuple[int, int]:
     """Where in `orig_text` the predicted words are: the first character, and the position after the
     last.
@@ -52,12 +39,13 @@ def final_span(pred_text: str, orig_text: str, basic_tokenizer: BasicTokenizer) 
     if start < 0 or not pred_text or " " in (pred_text[0], pred_text[-1]):
         return whole
     # Characters are paired one to one, which takes as many on both sides.
-    if len(orig_text) - orig_text.count(" ") != len(tok_text) - tok_text.count(" "):
+    places = [index for index, character in enumerate(orig_text) if character != " "]
+    if len(places) != len(tok_text) - tok_text.count(" "):
         return whole
     last = start + len(pred_text) - 1
     before = start - tok_text.count(" ", 0, start)
     before_last = last - tok_text.count(" ", 0, last)
-    return _skip_spaces(orig_text, before), _skip_spaces(orig_text, before_last) + 1
+    return places[before], places[before_last] + 1
 
 
 def context_span(paragraph: Paragraph, first_word: int, last_word: int, span: tuple[int, int]) -> tuple[int, int]:

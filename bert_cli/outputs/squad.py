@@ -205,19 +205,14 @@ def _predict(
     qas_id: str, texts: Iterator[NBestEntry], null_logits: tuple[float, float] | None, search: AnswerSearch
 ) -> Prediction:
     """Choose n-best list and answer. `null_logits` is None without version_2_with_negative."""
-    nbest: list[NBestEntry] = []
-    seen: set[str] = set()
+    by_text: dict[str, NBestEntry] = {}
     for entry in texts:
-        if len(nbest) >= search.n_best_size:
+        if len(by_text) >= search.n_best_size:
             break
-        if entry.text not in seen:
-            seen.add(entry.text)
-            nbest.append(entry)
-    if null_logits is not None and "" not in seen:
-        nbest.append(NBestEntry("", 0.0, *null_logits, None))
-    if not nbest:
-        nbest.append(NBestEntry(NO_ANSWER_TEXT, 0.0, 0.0, 0.0, None))
-    nbest = _with_probabilities(nbest)
+        by_text.setdefault(entry.text, entry)
+    if null_logits is not None:
+        by_text.setdefault("", NBestEntry("", 0.0, *null_logits, None))
+    nbest = _with_probabilities([*by_text.values()] or [NBestEntry(NO_ANSWER_TEXT, 0.0, 0.0, 0.0, None)])
     # Where this is None there is no candidate at all: of a single entry, a window's best span goes
     # before its null answer.
     best = next((entry for entry in nbest if entry.span is not None), None)

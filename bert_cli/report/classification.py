@@ -34,7 +34,7 @@ def classification_cards(run: Run) -> list[Card]:
         head, rows = run.examples
         asked = problem_type(head["kind"])
         cards += CHARTS[asked.chart](head, rows)
-        tables += [*_mistakes(asked, head, rows), *_explained(rows)]
+        tables += [_mistakes(asked, head, rows), _explained(rows)]
     return cards + tables
 
 
@@ -131,14 +131,12 @@ def _scatter(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
 CHARTS = {"calibration": _calibration, "roc": _roc, "scatter": _scatter}
 
 
-def _mistakes(asked: ProblemType, head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
+def _mistakes(asked: ProblemType, head: Mapping[str, Any], rows: list[dict]) -> Card:
     thresholds = head.get("thresholds", ())
     errors = [(asked.row_error(row, thresholds), row) for row in rows if "text" in row]
     wrong = sorted((each for each in errors if each[0] > 0), key=lambda each: -each[0])
-    if not wrong:
-        return []
     shown = [_text(asked, row, head) for _, row in wrong[:_SHOWN_TEXTS]]
-    return [Card("card-mistakes", asked.mistakes_title, "texts", shown, is_wide=True)]
+    return Card("card-mistakes", asked.mistakes_title, "texts", shown, is_wide=True)
 
 
 def _text(asked: ProblemType, row: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,7 +167,7 @@ def _text(asked: ProblemType, row: Mapping[str, Any], head: Mapping[str, Any]) -
     return text | {"actual": answers[0], "predicted": answers[1], "is_long": asked.has_endings}
 
 
-def _explained(rows: list[dict]) -> list[Card]:
+def _explained(rows: list[dict]) -> Card:
     shown = []
     for row in (row for row in rows if "explanation" in row):
         explanation = row["explanation"]
@@ -185,12 +183,10 @@ def _explained(rows: list[dict]) -> list[Card]:
         if label is not None:
             answer = prediction(label, explanation["probability"])
         shown.append({"answer": answer, "id": row.get("id", ""), "words": words})
-    if not shown:
-        return []
     note = (
         "Green words speak for the answer, red ones against it. Occlusion with [MASK]: the words "
         "of a masked text are uncovered one by one, in several orders, and a word's share is by "
         "how much the score rises; the shares add up to the score (log-odds, or the number) of the "
         "text minus the score of the masked one."
     )
-    return [Card("card-words", "Which words mattered", "words", shown, note, is_wide=True)]
+    return Card("card-words", "Which words mattered", "words", shown, note, is_wide=True)

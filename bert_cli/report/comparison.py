@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bert_cli.base.names import EVAL_DATA, FOLDS, GRID, RUNS, SUSPECTS, TRAIN_DATA
-from bert_cli.metrics.selection import best_of
+from bert_cli.metrics.selection import select
 from bert_cli.outputs.sweep import mean_and_deviation
 from bert_cli.report.baselines import baseline_tiles
 from bert_cli.report.components import Card, ReportTable, Section, Tile, clock, number, plain, prediction
@@ -51,7 +51,10 @@ class RunComparison:
         self.names = names_of(runs)
         # A run that was stopped before its evaluation has no results.
         self.metric = next((name for run in runs if (name := main_metric(run.results, run.manifest))), "")
-        self.values = [run.results[self.metric] for run in runs if self.metric in run.results]
+        found = [(number, run.results[self.metric]) for number, run in enumerate(runs) if self.metric in run.results]
+        self.values = [value for _, value in found]
+        # No fold is the best: each has data of its own.
+        self._top = None if self.kind == FOLDS or self.warning else select(self.metric, found)
         self.differences = _differences(runs)
 
     @property
@@ -78,13 +81,10 @@ class RunComparison:
         """The name and the value of the best run, or of the best cell of a grid; None where nothing
         is the best.
         """
-        if not self.values or self.kind == FOLDS or self.warning:
-            return None
-        if self.kind == GRID and self.sweep and self.sweep.best:
+        if self._top and self.kind == GRID and self.sweep and self.sweep.best:
             cell = next(member for member in self.sweep.members if member["folder"] == self.sweep.best)
             return self.sweep.best, cell["eval"][self.metric]
-        best = best_of(self.metric, self.values)
-        return self.names[[run.results.get(self.metric) for run in self.runs].index(best)], best
+        return (self.names[self._top.step], self._top.value) if self._top else None
 
     def title(self) -> str:
         """The data set, the metric, and its mean where the runs repeat one another."""
@@ -120,7 +120,7 @@ class RunComparison:
         """Results, suspected label errors, curves and differences."""
         return [
             Section("results", "Results", [self._results()]),
-            Section(_SUSPECTS, "Suspected label errors", suspects_cards(self._suspects())),
+            Section(_SUSPECTS, "Suspected label errors", [suspects_card(self._suspects())]),
             Section("training", "Training", self._curves()),
             Section("differences", "Differences", [self._settings()]),
         ]
@@ -138,8 +138,8 @@ class RunComparison:
             for title, values in (("mean", means), ("sd", deviations)):
                 rows.append((title, *(number(values.get(key)) for key in keys), ""))
         # Two runs may have the best value; both are marked then.
-        top = best_of(first, self.values) if self.values and not self.warning and self.kind != FOLDS else None
-        best = frozenset(row for row, run in enumerate(runs) if top is not None and run.results.get(first) == top)
+        top = self._top
+        best = frozenset(row for row, run in enumerate(runs) if top and run.results.get(first) == top.value)
         table = ReportTable(("run", *keys, "training"), rows, best)
         return Card("card-compared", "Held-out data", "table", table, is_wide=True)
 
@@ -168,7 +168,7 @@ class RunComparison:
         return Card("card-differences", "Settings that differ", "table", table, note, is_wide=True)
 
 
-def suspects_cards(suspects: Sequence[Mapping[str, str]]) -> list[Card]:
+def suspects_card(suspects: Sequence[Mapping[str, str]]) -> Card:
     """The first rows of suspects.tsv, whose labels the models doubt most."""
     shown = []
     for row in suspects[:_SHOWN_SUSPECTS]:
@@ -177,14 +177,12 @@ def suspects_cards(suspects: Sequence[Mapping[str, str]]) -> list[Card]:
         given = prediction(row["given"], float(row["probability"])) if row.get("probability") else row["given"]
         text = {name: row.get(name, "") for name in ("id", "text", "text_b")}
         shown.append(text | {"about": about, "given": given, "predicted": row["predicted"]})
-    if not shown:
-        return []
     note = (
         f"The first {len(shown)} of {len(suspects):,} rows of {SUSPECTS}, each as a model predicts "
         "it that was trained without it. Given: the label in the data, with the probability that "
         "the model gives it."
     )
-    return [Card("card-suspects", "Rows to check", "suspects", shown, note, is_wide=True)]
+    return Card("card-suspects", "Rows to check", "suspects", shown, note, is_wide=True)
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> dict[str, str]:

@@ -12,8 +12,8 @@ from bert_cli.base.formats import byte_size, duration
 
 @dataclasses.dataclass(frozen=True)
 class Card:
-    """A part of a page. kind: a macro of templates/page.html; content: what that takes; note: a
-    sentence below it.
+    """A part of a page. kind: a macro of templates/page.html; content: what that takes, of which
+    nothing is shown where it is empty; note: a sentence below it.
 
     key: its id in the page. is_wide: it takes the whole width.
     """
@@ -28,7 +28,7 @@ class Card:
 
 @dataclasses.dataclass(frozen=True)
 class Section:
-    """A chapter of a page."""
+    """A chapter of a page; none where no card has content."""
 
     key: str
     title: str

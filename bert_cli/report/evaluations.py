@@ -95,7 +95,7 @@ def squad_cards(run: Run) -> list[Card]:
     cards = [Card("card-scores", "Scores", "table", table)] if rows else []
     if run.examples:
         cards += _threshold_card(run.examples.rows, run.flags.get("null_score_diff_threshold", "0.0"))
-        cards += _answers(run.examples.rows)
+        cards.append(_answers(run.examples.rows))
     return cards
 
 
@@ -116,11 +116,9 @@ def threshold_curve(rows: Sequence[Row]) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def _threshold_card(rows: Sequence[Row], threshold: str) -> list[Card]:
-    odds, exact, f1 = threshold_curve(rows)
-    usual = np.abs(odds) < 1e5  # without any candidate the null odds are 1,000,000, far outside the scale of the others
-    odds = odds[usual]
-    exact = exact[usual]
-    f1 = f1[usual]
+    curves = threshold_curve(rows)
+    # Without any candidate the null odds are 1,000,000, far outside the scale of the others.
+    odds, exact, f1 = (curve[np.abs(curves[0]) < 1e5] for curve in curves)
     if len(odds) < 2:
         return []
     series = [Line("F1", odds.tolist(), f1.tolist()), Line("exact match", odds.tolist(), exact.tolist())]
@@ -134,7 +132,7 @@ def _threshold_card(rows: Sequence[Row], threshold: str) -> list[Card]:
     return [line_card("threshold", "Null threshold", "Scores over the null threshold", series, axes, note)]
 
 
-def _answers(rows: Sequence[Row]) -> list[Card]:
+def _answers(rows: Sequence[Row]) -> Card:
     shown = []
     for row in _mistakes_first([row for row in rows if "context" in row], lambda row: row["is_right"], _ANSWERS):
         first, end = row["answer"] or (0, 0)
@@ -144,9 +142,7 @@ def _answers(rows: Sequence[Row]) -> list[Card]:
         if len(after) > _AROUND:
             after = after[:_AROUND] + "…"
         shown.append({**row, "before": before, "marked": row["context"][first:end], "after": after})
-    if not shown:
-        return []
-    return [Card("card-answers", "Answers in their context", "answers", shown, "Mistakes come first.", is_wide=True)]
+    return Card("card-answers", "Answers in their context", "answers", shown, "Mistakes come first.", is_wide=True)
 
 
 def pretraining_cards(run: Run) -> list[Card]:
@@ -155,8 +151,6 @@ def pretraining_cards(run: Run) -> list[Card]:
     """
     rows = run.examples.rows if run.examples else []
     shown = [_pieces(row) for row in rows if row["blanks"]]
-    if not shown:
-        return []
     note = "Green: the model's first choice is the word of the text. Red: its choice, followed by the word of the text."
     return [Card("card-blanks", "Masked words", "blanks", shown, note, is_wide=True)]
 

@@ -60,6 +60,7 @@ _STYLE = {
     "lines.solid_capstyle": "round",
 }
 _ID = re.compile(r' id="([^"]*)"')
+_LEFT_OUT = re.compile(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", re.DOTALL)
 _ATTRIBUTE = re.compile(r'"[^"]*"')
 _LONG = re.compile(r"-?\d+\.\d{3,}")
 _USED = re.compile(r'(?:href="#|url\(#)([^")]+)')
@@ -160,10 +161,8 @@ def _for_page(svg: str, key: str, alt: str) -> str:
     """An SVG for HTML: no prologue, no ids but those that are used, under names of their own; the
     page's colors.
     """
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"<style.*?</style>", "", svg, flags=re.DOTALL)  # it would hold for the whole page
-    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
+    # A style would hold for the whole page.
+    svg = _LEFT_OUT.sub("", svg[svg.index("<svg") :])
     # Ids hold for the whole page, so the ids of two plots must differ.
     used = set(_USED.findall(svg))
     svg = _ID.sub(lambda found: f' id="{key}-{found[1]}"' if found[1] in used else "", svg)

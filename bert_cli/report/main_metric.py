@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from bert_cli.examples.glue import TASKS
 from bert_cli.metrics.classification import MAIN_METRICS
-from bert_cli.metrics.selection import lower_is_better, select
+from bert_cli.metrics.selection import Selection, lower_is_better, select
 from bert_cli.report.components import number
 
 # Where the task does not say, the first of these that the evaluation has.
@@ -48,14 +48,11 @@ def display_name(metric: str) -> str:
     return _NAMES.get(metric, metric.removeprefix("eval_").replace("_", " "))
 
 
-def best_step(evaluations: list[tuple[int, dict[str, float]]], metric: str) -> tuple[int, float] | None:
-    """(step, value) of the best evaluation, of equals the first; None where no evaluation has the
-    metric.
-    """
+def best_step(evaluations: list[tuple[int, dict[str, float]]], metric: str) -> Selection | None:
+    """The best evaluation, of equals the first; None where no evaluation has the metric."""
     found = [(step, values[metric]) for step, values in evaluations if isinstance(values.get(metric), int | float)]
     # The rule that --metric_for_best uses, so that the page names the step that the run kept.
-    best = select(metric, found)
-    return (best.step, best.value) if best else None
+    return select(metric, found)
 
 
 def is_per_cent(command: str, metric: str) -> bool:

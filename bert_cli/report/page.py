@@ -64,7 +64,7 @@ def render_template(name: str, **values: Any) -> str:
 
 def _render(sections: Sequence[Section], **header: Any) -> str:
     """header: title, over and under (lines above and below it), tiles, warning."""
-    shown = [section for section in sections if section.cards]
+    shown = [section for section in sections if any(card.content for card in section.cards)]
     return render_template("page.html", sections=shown, **header)
 
 

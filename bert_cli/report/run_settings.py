@@ -13,7 +13,7 @@ from bert_cli.settings.squad import SquadSettings
 from bert_cli.settings.tagging import TagSettings
 
 # Keys of run.json that are no settings, or have a place of their own in the page.
-_NO_SETTINGS = {"command", "config", "files", "labels", "vocabulary", "training_data"}
+_NO_SETTINGS = {"command", "config", "files", "init_checkpoint", "labels", "vocabulary", "training_data"}
 _SETTINGS: dict[str, type] = {
     "bert-classify": ClassifySettings,
     "bert-tag": TagSettings,
@@ -30,19 +30,16 @@ def settings_card(run: Run) -> Card:
     manifest = run.manifest
     known = _SETTINGS.get(run.command)
     # A default of None is chosen by the run, so its value is shown first.
-    defaults = {name: _as_json(value) for name, value in (deciding_values(known()) if known else {}).items()} | _USUAL
-    values = {key: value for key, value in manifest.items() if key not in _NO_SETTINGS | {"init_checkpoint"}}
+    defaults = dict(_USUAL)
+    for name, value in (deciding_values(known()) if known else {}).items():
+        defaults[name] = list(value) if isinstance(value, tuple) else value  # as run.json has it
+    values = {key: value for key, value in manifest.items() if key not in _NO_SETTINGS}
     is_default = {key: key in defaults and defaults[key] == value for key, value in values.items()}
     first = {"starts from": _start(manifest.get("init_checkpoint")), "labels": _labels(manifest.get("labels"))}
     first |= {key: plain(value) or "" for key, value in values.items() if not is_default[key]}
     folded = {key: plain(value) for key, value in values.items() if is_default[key]}
     content = {"first": facts(first), "folded": facts(folded)}
     return Card("card-settings", "Settings that decide the result", "settings", content)
-
-
-def _as_json(value: Any) -> Any:
-    """A value as run.json has it."""
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _labels(labels: Any) -> str:

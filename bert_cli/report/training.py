@@ -43,7 +43,7 @@ def training_cards(run: Run) -> list[Card]:
     # One evaluation is a number, which is at the top of the page, and no curve.
     if best and len(evaluations) > 1:
         line = Line(display_name(metric), *run.held_out(metric), points=True)
-        cards.append(metric_card(metric, [line], f"Best: {number(best[1])} after step {best[0]:,}."))
+        cards.append(metric_card(metric, [line], f"Best: {number(best.value)} after step {best.step:,}."))
     speed = run.series("examples_per_second")
     if len(speed[0]) > 1:
         axes = ("step", "examples per second")

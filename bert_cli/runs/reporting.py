@@ -170,8 +170,8 @@ def summary(run: Run, *written: str) -> list[str]:
     if metric:
         told += f": {display_name(metric)} {score(run.command, metric, run.results[metric])} at step {step}"
     best = best_step(run.evaluations, metric)
-    if best and best[0] != step:
-        told += f" (best {score(run.command, metric, best[1])} at step {best[0]})"
+    if best and best.step != step:
+        told += f" (best {score(run.command, metric, best.value)} at step {best.step})"
     lines = [told, *written]
     use = next((command for _, command in commands(run)[1:2]), "")
     return [*lines, f"next: {use}"] if use else lines
