@@ -23,7 +23,7 @@ _MASKS = (
     (re.compile(rf"\b(?:{_TIME})"), "TIME"),
     (re.compile(rf"{_NUMBER} [KMG]i?B\b(?= \(of the process)"), "MEMORY"),
     (re.compile(r"<function .*? at 0x[0-9a-f]+>|\b0x[0-9a-f]{8,}\b"), "ADDRESS"),
-    (re.compile(r"\btmp[a-z0-9_]{8}\b"), "TMP"),
+    (re.compile(r"\b(?:tmp|bert_cli-)[a-z0-9_]{8}\b"), "TMP"),
     (re.compile(r"\bprocess \d+"), "process N"),
 )  # fmt: skip
 _PAGE_MASKS = (
