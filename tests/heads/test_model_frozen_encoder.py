@@ -9,12 +9,9 @@ from bert_cli.base.spec import INPUTS
 from bert_cli.features.ragged import StatedRows
 from bert_cli.heads.classification import BertChoice, BertClassifier, BertWindowsClassifier
 from bert_cli.heads.losses import Distillation
-from bert_cli.model.config import BertConfig
+from tests.configs import small_config
 
-CONFIG = BertConfig(
-    vocab_size=15, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=12,
-    max_position_embeddings=6, type_vocab_size=2,
-)  # fmt: skip
+CONFIG = small_config(vocab_size=15, max_position_embeddings=6)
 MASK = (np.arange(6) < np.array([6, 2, 4, 5])[:, None]).astype(np.int32)
 WORDS = np.random.default_rng(1).integers(1, 15, MASK.shape).astype(np.int32) * MASK
 SEED = tf.constant([3, 5])

@@ -8,25 +8,15 @@ import tensorflow as tf
 
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.losses import cross_entropy
-from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
 from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
 from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
+from tests.configs import WITHOUT_DROPOUT, small_config
 
-CONFIG = BertConfig(
-    vocab_size=30,
-    hidden_size=8,
-    num_hidden_layers=1,
-    num_attention_heads=2,
-    intermediate_size=12,
-    hidden_dropout_prob=0.0,
-    attention_probs_dropout_prob=0.0,
-    max_position_embeddings=6,
-    type_vocab_size=2,
-)
+CONFIG = small_config(max_position_embeddings=6, **WITHOUT_DROPOUT)
 USED = [3, 7, 8, 20, 29]
 PEAK_RATE, STEPS, WARMUP = 0.1, 8, 3
 RATES = [PEAK_RATE * step / WARMUP for step in range(WARMUP)] + [

@@ -6,7 +6,6 @@ import tensorflow as tf
 
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.losses import cross_entropy
-from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
 from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
@@ -14,16 +13,9 @@ from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.training.step import make_train_step
+from tests.configs import small_config
 
-CONFIG = BertConfig(
-    vocab_size=40,
-    hidden_size=8,
-    num_hidden_layers=1,
-    num_attention_heads=2,
-    intermediate_size=12,
-    max_position_embeddings=8,
-    type_vocab_size=2,
-)
+CONFIG = small_config(vocab_size=40)
 STEPS, SAVED_AT = 6, 3
 SIGNATURE = {
     name: tf.TensorSpec([None, None], tf.int32) for name in ("input_word_ids", "input_mask", "input_type_ids")

@@ -8,24 +8,16 @@ import pytest
 
 from bert_cli.features.ragged import with_token_ids
 from bert_cli.heads.classification import BertClassifier
-from bert_cli.model.config import BertConfig
 from bert_cli.runs.engine.session import Session
 from bert_cli.settings.devices import Devices
 from bert_cli.training import step as training_step
 from bert_cli.training.optimizers.hyperparameters import FROZEN_ENCODER, TrainingHyperparameters, rate_factors
 from bert_cli.weights.checkpoint import Tf1Reader, write_tf1
 from bert_cli.weights.path import find_checkpoint
+from tests.configs import small_config
 from tests.train_rows import Called, train_rows
 
-CONFIG = BertConfig(
-    vocab_size=30,
-    hidden_size=8,
-    num_hidden_layers=1,
-    num_attention_heads=2,
-    intermediate_size=12,
-    max_position_embeddings=8,
-    type_vocab_size=2,
-)
+CONFIG = small_config()
 UPDATES = TrainingHyperparameters(steps=8, warmup_steps=2, learning_rate=0.01, batch_size=4, random_seed=5)
 SAVING = types.SimpleNamespace(save_checkpoints_steps=5, keep_checkpoint_max=5, keep_moments="newest", log_steps=100)
 

@@ -9,24 +9,16 @@ from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.heads.classification import BertChoice, BertClassifier
-from bert_cli.model.config import BertConfig
 from bert_cli.runs.engine import session as session_module
 from bert_cli.runs.engine.session import Session
 from bert_cli.settings.devices import Devices
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.path import find_checkpoint
+from tests.configs import small_config
 from tests.train_rows import Called, train_rows
 
-CONFIG = BertConfig(
-    vocab_size=30,
-    hidden_size=64,
-    num_hidden_layers=1,
-    num_attention_heads=2,
-    intermediate_size=128,
-    max_position_embeddings=8,
-    type_vocab_size=2,
-)
+CONFIG = small_config(hidden_size=64, intermediate_size=128)
 KINDS = ("multi_label", "regression", "choice")
 COUNT, ENDINGS, STEPS, STOP = 24, 3, 120, 50
 # Narrower, or at a higher rate, half of the seeds end in a valley where the network knows one word only.

@@ -29,12 +29,10 @@ from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.training.step import make_train_step
 from bert_cli.weights.checkpoint import Tf1Reader
+from tests.configs import small_config
 from tests.train_rows import train_rows
 
-CONFIG = BertConfig(
-    vocab_size=30, hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=12,
-    max_position_embeddings=8, type_vocab_size=2,
-)  # fmt: skip
+CONFIG = small_config(num_hidden_layers=2)
 SMALL = dataclasses.replace(CONFIG, num_hidden_layers=1)  # of what is trained here: a layer costs a second of tracing
 MODULE = ModuleConfig("a module", 30, 8, 2, 8)
 SAVING = types.SimpleNamespace(save_checkpoints_steps=3, keep_checkpoint_max=5, keep_moments="all", log_steps=100)
