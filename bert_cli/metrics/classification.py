@@ -1,7 +1,7 @@
-"""Metrics of the tasks with one label, a number, or a choice. scikit-learn and SciPy are imported
+"""Metrics of the tasks with one label or a choice. scikit-learn and SciPy are imported
 where they are used.
 
-Metrics of multi-label classification are in metrics/multi_label.py.
+Metrics of multi-label classification are in metrics/multi_label.py, of numbers in metrics/regression.py.
 """
 
 from collections.abc import Mapping, Sequence
@@ -141,36 +141,6 @@ def choice_metrics(
     return {"eval_accuracy": np.float32(right.mean()), **losses_metrics(losses, batch_size)}
 
 
-def regression_metrics(
-    values: np.ndarray, losses: np.ndarray, predicted: np.ndarray, batch_size: int
-) -> dict[str, np.float32 | int]:
-    """Of numbers: float32 scalars, and the number of examples. InputError for NaN.
-
-    Args: values and predicted float [n] (n > 0), losses float [n] (squared errors), all in file
-    order.
-
-    eval_pearson, eval_spearman  correlation of the values and of their ranks, -1…1; equal values share their rank
-    eval_rmse                    root of the mean squared error, in the unit of the values
-    eval_mae                     mean absolute error, in the unit of the values
-    eval_loss, loss              the mean squared error, see classification_metrics
-    eval_examples                n
-    """
-    from scipy.stats import pearsonr, spearmanr
-    from sklearn.metrics import mean_absolute_error, root_mean_squared_error
-
-    check_numbers(predicted)
-    values, predicted = np.asarray(values, np.float64), np.asarray(predicted, np.float64)
-    # A correlation with a constant is undefined. SciPy would warn and give NaN.
-    is_constant = np.ptp(values) == 0 or np.ptp(predicted) == 0
-    return {
-        "eval_pearson": np.float32(0.0 if is_constant else pearsonr(values, predicted).statistic),
-        "eval_spearman": np.float32(0.0 if is_constant else spearmanr(values, predicted).statistic),
-        "eval_rmse": np.float32(root_mean_squared_error(values, predicted)),
-        "eval_mae": np.float32(mean_absolute_error(values, predicted)),
-        **losses_metrics(losses, batch_size),
-    }
-
-
 def classification_report(label_ids: np.ndarray, probabilities: np.ndarray, label_names: Sequence[str]) -> dict:
     """Scores of each class and the confusion matrix, ready for JSON.
 
@@ -184,12 +154,10 @@ def classification_report(label_ids: np.ndarray, probabilities: np.ndarray, labe
     indices = list(range(len(label_names)))
     predicted = np.asarray(probabilities).argmax(axis=1)
     columns = precision_recall_fscore_support(label_ids, predicted, labels=indices, zero_division=0)
-    scores = zip(label_names, *(column.tolist() for column in columns), strict=True)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    scores = [dict(zip(("precision", "recall", "f1", "support"), row, strict=True)) for row in rows]
     return {
-        "classes": {
-            name: {"precision": precision, "recall": recall, "f1": f1_value, "support": int(support)}
-            for name, precision, recall, f1_value, support in scores
-        },
+        "classes": dict(zip(label_names, scores, strict=True)),
         "confusion_matrix": confusion_matrix(label_ids, predicted, labels=indices).tolist(),
     }
 

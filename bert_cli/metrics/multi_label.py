@@ -125,11 +125,8 @@ def multi_label_metrics(
         "eval_subset_accuracy": np.float32((has == predicted).all(axis=1).mean()),
         **losses_metrics(losses, batch_size),
     }
-    details: dict = {
-        "labels": {
-            name: {key: values[column] for key, values in scores.items()} for column, name in enumerate(label_names)
-        }
-    }
+    rows = (dict(zip(scores, row, strict=True)) for row in zip(*scores.values(), strict=True))
+    details: dict = {"labels": dict(zip(label_names, rows, strict=True))}
     if has.any() and not has.all():
         metrics["eval_roc_auc_micro"] = np.float32(roc_auc_score(has.reshape(-1), probabilities.reshape(-1)))
     for key in ("roc_auc", "average_precision"):

@@ -68,6 +68,16 @@ def _percent(total: float, count: int) -> float:
     return 100.0 * total / count if count else 0.0
 
 
+def _best_scores(answers: Sequence[str], predicted: str) -> tuple[float, float]:
+    """The best exact match and the best F1 of a prediction with any of the right answers."""
+    return max(exact_match(predicted, each) for each in answers), max(f1(predicted, each) for each in answers)
+
+
+def _missing(gold: Mapping[str, Sequence[str]], predictions: Mapping[str, str]) -> int:
+    """The questions without prediction."""
+    return sum(qas_id not in predictions for qas_id in gold)
+
+
 def scores_v1(gold: Mapping[str, Sequence[str]], predictions: Mapping[str, str]) -> dict[str, float | int]:
     """Scores of SQuAD 1.1: of each question the best over its right answers, then the mean over all
     questions.
@@ -77,24 +87,21 @@ def scores_v1(gold: Mapping[str, Sequence[str]], predictions: Mapping[str, str])
     Other predictions do not matter. InputError where a question has no right answer.
     """
     exact = total_f1 = 0.0
-    missing = 0
     for qas_id, answers in gold.items():
         if not answers:
             raise InputError(
                 f"question {quoted(qas_id)} has no right answer to score with; give a file with "
                 "answers, or --version_2_with_negative for SQuAD 2.0"
             )
-        if qas_id not in predictions:
-            missing += 1
-            continue
-        predicted = predictions[qas_id]
-        exact += max(exact_match(predicted, answer) for answer in answers)
-        total_f1 += max(f1(predicted, answer) for answer in answers)
+        if qas_id in predictions:
+            best = _best_scores(answers, predictions[qas_id])
+            exact += best[0]
+            total_f1 += best[1]
     return {
         "exact_match": _percent(exact, len(gold)),
         "f1": _percent(total_f1, len(gold)),
         "total": len(gold),
-        "missing": missing,
+        "missing": _missing(gold, predictions),
     }
 
 
@@ -107,7 +114,7 @@ def raw_scores(answers: Sequence[str], predicted: str) -> tuple[float, float]:
     if not answers or not normalize_answer(predicted):
         nothing = float(not answers and not normalize_answer(predicted))
         return nothing, nothing
-    return max(exact_match(predicted, a) for a in answers), max(f1(predicted, a) for a in answers)
+    return _best_scores(answers, predicted)
 
 
 def _best_threshold(
@@ -170,7 +177,7 @@ def scores_v2(
         for name, scores in (("exact", exact), ("f1", f1_scores)):
             best, best_threshold = _best_threshold(gold, predictions, scores, null_odds)
             result[f"best_{name}"], result[f"best_{name}_thresh"] = best, best_threshold
-    result["missing"] = sum(qas_id not in predictions for qas_id in gold)
+    result["missing"] = _missing(gold, predictions)
     return result
 
 

@@ -43,8 +43,8 @@ MOST_NUMBERS = 400_000  # of probabilities: of many labels there are fewer rows
 MISTAKES, OTHERS = 25, 8  # rows with their text
 MOST_CHARACTERS = 2_000  # of a text
 MOST_WORDS = 120  # of a sentence with tags
-SENTENCES = (40, 20)  # with mistakes, and without
-ANSWERS = (20, 20)  # wrong ones and right ones
+SENTENCES = (40, 20)  # with mistakes, and without: by whether one is right
+ANSWERS = (20, 20)  # wrong ones and right ones, so too
 SEQUENCES = 6  # with blanks
 _ADVICE = "remove the file, and evaluate again"
 
@@ -147,19 +147,14 @@ def tagging_examples(
     """Of bert-tag: sentences, and their tags in BIO. Sentences of more than MOST_WORDS are left
     out.
     """
-    chosen: dict[bool, list[int]] = {False: [], True: []}
+    left = list(SENTENCES)
+    rows = []
     for number, (sentence, right, guess) in enumerate(zip(words, gold, predicted, strict=True)):
-        if 0 < len(sentence) <= MOST_WORDS and (entities(right) or entities(guess)):
-            chosen[list(right) == list(guess)].append(number)
-    rows = [
-        {
-            "row": row,
-            "words": list(words[row]),
-            "gold": list(gold[row]),
-            "predicted": list(predicted[row]),
-        }
-        for row in sorted(chosen[False][: SENTENCES[0]] + chosen[True][: SENTENCES[1]])
-    ]
+        row = {"row": number, "words": list(sentence), "gold": list(right), "predicted": list(guess)}
+        is_right = row["gold"] == row["predicted"]
+        if left[is_right] and 0 < len(sentence) <= MOST_WORDS and (entities(right) or entities(guess)):
+            left[is_right] -= 1
+            rows.append(row)
     return EvalExamples({"kind": "tagging", "rows": len(words)}, rows)
 
 
@@ -186,6 +181,7 @@ def squad_examples(
     by_id = {prediction.qas_id: prediction for prediction in predictions}
     scored = [example for example in examples if example.qas_id in by_id and example.qas_id in gold]
     rows = []
+    left = list(ANSWERS)
     for number in kept_rows(len(scored)).tolist():
         example = scored[number]
         answers = list(gold[example.qas_id])
@@ -193,20 +189,18 @@ def squad_examples(
         exact, f1 = raw_scores(answers, prediction.text)
         best = next((entry.text for entry in prediction.nbest if entry.text), "")
         best_exact, best_f1 = raw_scores(answers, best)
-        rows.append(
-            {
-                "row": number, "exact": exact, "f1": round(f1, 6), "best_exact": best_exact, "best_f1": round(best_f1, 6),
-                "null_odds": None if prediction.null_odds is None else float(f"{prediction.null_odds:.6g}"),
-                "is_answerable": bool(answers), "is_answered": bool(prediction.text), "is_right": exact == 1.0,
-            }
-        )  # fmt: skip
-    for is_right, most in zip((False, True), ANSWERS, strict=True):
-        for row in [row for row in rows if row["is_right"] == is_right][:most]:
-            example = scored[row["row"]]
-            prediction = by_id[example.qas_id]
+        is_right = exact == 1.0
+        row: dict[str, Any] = {
+            "row": number, "exact": exact, "f1": round(f1, 6), "best_exact": best_exact, "best_f1": round(best_f1, 6),
+            "null_odds": None if prediction.null_odds is None else significant(prediction.null_odds),
+            "is_answerable": bool(answers), "is_answered": bool(prediction.text), "is_right": is_right,
+        }  # fmt: skip
+        if left[is_right]:
+            left[is_right] -= 1
             row |= {"id": example.qas_id, "question": shortened(example.question)}
-            row |= {"gold": [shortened(text) for text in dict.fromkeys(gold[example.qas_id])]}
+            row |= {"gold": [shortened(text) for text in dict.fromkeys(answers)]}
             row |= {"text": shortened(prediction.text)} | _context(example, prediction.span)
+        rows.append(row)
     return EvalExamples({"kind": "squad", "rows": len(scored)}, rows)
 
 

@@ -76,16 +76,13 @@ def shares(report: Mapping) -> dict[str, float]:
     their tokens (special tokens counted, padding not), truncated_share of the instances,
     unknown_share ([UNK]) of the tokens of the corpus.
     """
-
-    def share(part: str, whole: str) -> float:
-        return report[part] / report[whole] if report[whole] else 0.0
-
-    return {
-        "random_next_share": share("random_next", "instances"),
-        "masked_share": share("predictions", "instance_tokens"),
-        "truncated_share": share("truncated_instances", "instances"),
-        "unknown_share": share("unknown_tokens", "corpus_tokens"),
+    parts = {
+        "random_next_share": ("random_next", "instances"),
+        "masked_share": ("predictions", "instance_tokens"),
+        "truncated_share": ("truncated_instances", "instances"),
+        "unknown_share": ("unknown_tokens", "corpus_tokens"),
     }
+    return {name: report[part] / report[whole] if report[whole] else 0.0 for name, (part, whole) in parts.items()}
 
 
 def pretraining_table(report: Mapping) -> list[str]:

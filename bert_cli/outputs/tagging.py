@@ -134,10 +134,9 @@ def predict_tags(
         label_ids = viterbi(rows, start, between) if decoding == "viterbi" else rows.argmax(axis=1)
         probabilities = np.full(count, np.nan, np.float32)
         probabilities[seen] = np.exp(rows[np.arange(len(seen)), label_ids])
-        tags: list[str | None] = [None] * count
-        for word, tag in zip(seen.tolist(), names[label_ids].tolist(), strict=True):
-            tags[word] = tag
-        predictions.append(TagPrediction(_without_gaps(tags), probabilities, log_probabilities[part]))
+        tags = np.full(count, None, object)
+        tags[seen] = names[label_ids]
+        predictions.append(TagPrediction(_without_gaps(tags.tolist()), probabilities, log_probabilities[part]))
     return predictions
 
 

@@ -38,8 +38,8 @@ class Calibration:
     def facts(self, labels: Sequence[str]) -> dict[str, Any]:
         """For JSON. labels: the names of the temperatures, where there are several."""
         values = self.temperatures
-        facts: dict[str, Any] = {_TEMPERATURE: dict(zip(labels, values, strict=True)) if labels else values[0]}
-        facts |= {_ROWS: self.rows}
+        temperature = dict(zip(labels, values, strict=True)) if labels else values[0]
+        facts: dict[str, Any] = {_TEMPERATURE: temperature, _ROWS: self.rows}
         if self.abstention:
             about = {_ERROR: self.error, _CONFIDENCE: CONFIDENCE, _UNCERTAINTY: self.abstention.uncertainty}
             facts[_ABSTAIN] = about | {_ANSWERED: round(self.abstention.answered, 6)}

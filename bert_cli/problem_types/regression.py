@@ -8,7 +8,8 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.messages import quoted
-from bert_cli.metrics.classification import LOSSES, regression_metrics
+from bert_cli.metrics.classification import LOSSES
+from bert_cli.metrics.regression import regression_metrics
 from bert_cli.problem_types.columns import Column, LabelCells, significant
 from bert_cli.problem_types.linear_models import ridge_values
 from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType, Scores, Suspects
