@@ -11,7 +11,7 @@ from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES, NE
 from bert_cli.base.log import LOG
 from bert_cli.exports.target import Target
 from bert_cli.model.config import BertConfig
-from bert_cli.model.networks import ELECTRA, NETWORKS
+from bert_cli.model.networks import ELECTRA
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, find_module, is_url
@@ -51,7 +51,7 @@ def choose_head_type(head: str, found: tuple[str, ...], model: ModelBundle, targ
         if head not in ("auto", ENCODER):
             raise InputError(f"--head={head}: a module for tensorflow-hub holds the encoder alone")
         return ENCODER
-    network = NETWORKS[model.config.model_type]
+    network = model.config.network
     if head != "auto":
         lacking = [name for name in HEAD_TYPES[head].heads if name not in found]
         if lacking:

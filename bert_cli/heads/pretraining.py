@@ -2,17 +2,14 @@
 
 from typing import Unpack
 
-import keras
 import tensorflow as tf
 
 from bert_cli.base import spec
-from bert_cli.base.head_types import HEADS, REPLACED_TOKENS
 from bert_cli.heads.losses import cross_entropy, softmax_losses
 from bert_cli.heads.model import NetworkOptions, OutputLayer, TaskModel, mean_weights
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layers import Dense, LayerNorm, Scoped
-from bert_cli.tf_internals.keras_layers import mark_built
 
 
 class MaskedLmHead(Scoped):
@@ -43,7 +40,7 @@ class MaskedLmHead(Scoped):
         return tf.nn.bias_add(tf.cast(logits, tf.float32), self.output_bias.value)
 
 
-class ReplacedTokensHead(keras.layers.Layer):
+class ReplacedTokensHead(Scoped):
     """A logit for each token, high where it was replaced, of ELECTRA's discriminator: dense,
     activation, dense.
 
@@ -51,12 +48,11 @@ class ReplacedTokensHead(keras.layers.Layer):
     """
 
     def __init__(self, config: BertConfig, seed: int):
-        super().__init__(name="discriminator_predictions", autocast=False)
-        mark_built(self)
-        hidden, scope = config.hidden_size, HEADS[REPLACED_TOKENS]
+        super().__init__("discriminator_predictions")
+        hidden, stddev = config.hidden_size, config.initializer_range
         self.activation = config.activation
-        self.dense = Dense(f"{scope}dense", hidden, hidden, config.initializer_range, seed)
-        self.output_layer = Dense(f"{scope}dense_1", hidden, 1, config.initializer_range, seed)
+        self.dense = Dense(f"{self.scope}/dense", hidden, hidden, stddev, seed)
+        self.output_layer = Dense(f"{self.scope}/dense_1", hidden, 1, stddev, seed)
 
     def call(self, rows):
         """rows: float32 [M, H] -> float32 [M]."""

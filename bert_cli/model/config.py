@@ -11,7 +11,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import HUGGING_FACE_CONFIG
 from bert_cli.base.writing import atomic_write
-from bert_cli.model.networks import BERT, NETWORKS
+from bert_cli.model.networks import BERT, NETWORKS, Network
 from bert_cli.runtime.memory import free_memory, machine_memory
 
 GELU_FORMS = ("erf", "tanh")
@@ -73,14 +73,14 @@ class BertConfig:
         return f"gelu_{self.gelu}" if name == "gelu" else name
 
     @property
-    def pooler_activation(self) -> str:
-        """One of the names of `activation`."""
-        return NETWORKS[self.model_type].pooler_activation
+    def network(self) -> Network:
+        """What distinguishes its network from BERT."""
+        return NETWORKS[self.model_type]
 
     @property
     def masked_lm_activation(self) -> str:
         """Of the masked-LM head; one of the names of `activation`."""
-        return NETWORKS[self.model_type].masked_lm_activation or self.activation
+        return self.network.masked_lm_activation or self.activation
 
     @property
     def embedding_width(self) -> int:
@@ -90,7 +90,7 @@ class BertConfig:
     @property
     def attention_output_dropout_prob(self) -> float:
         """The rate of dropout of what attention adds."""
-        return self.hidden_dropout_prob if NETWORKS[self.model_type].drops_attention_output else 0.0
+        return self.hidden_dropout_prob if self.network.drops_attention_output else 0.0
 
     def values(self) -> dict[str, Any]:
         """The fields by name, as files keep them: `model_type` only of another network than BERT."""
@@ -158,20 +158,11 @@ _INSTEAD = {
 }
 # Keys that only Hugging Face's files have.
 _HUGGING_FACE_KEYS = ("model_type", "architectures", "transformers_version")
-_SIZES = (
-    "vocab_size",
-    "hidden_size",
-    "num_hidden_layers",
-    "num_attention_heads",
-    "intermediate_size",
-    "max_position_embeddings",
-    "type_vocab_size",
-    "embedding_size",
-)
+_SIZES = [field.name for field in dataclasses.fields(BertConfig) if field.type is int]
+_RATES = [field.name for field in dataclasses.fields(BertConfig) if field.type is float]
 _LARGEST = 2**31 - 1  # of a dimension
 _NEEDED = "a bert_config.json is needed"
 MODULE_KEY = "hub_module"  # the key by which a ModuleConfig's file is recognised
-_RATES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range", "layer_norm_eps")
 
 
 def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) -> BertConfig:

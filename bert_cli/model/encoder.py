@@ -22,7 +22,7 @@ class BertEncoder(keras.Model):
     Call it with a dict of int32 [B, S]: `input_word_ids`, `input_mask` (1 real, 0 padding),
     `input_type_ids`. It returns a dict: `embedding_output` [B, S, H], `encoder_outputs` (a list,
     one [B, S, H] per layer), `sequence_output` (the last of them), `pooled_output` [B, H] (a dense
-    layer on the first token, and the config's pooler_activation), and with `return_attention` also `attention_probs` (a list,
+    layer on the first token, and the network's pooler_activation), and with `return_attention` also `attention_probs` (a list,
     one [B, N, S, S] per layer, probabilities before dropout). Outputs are float32.
 
     compute_dtype: dtype of the matrix products and of what flows between layers, e.g. "bfloat16";
@@ -99,7 +99,7 @@ class BertEncoder(keras.Model):
         # the next one.
         first = x if pooled_only else tf.gather(x, first_rows(layout))  # [B, H]
         first = tf.cast(first, tf.float32)
-        pooled = ops.activate(self.pooler(first), self.config.pooler_activation, training)
+        pooled = ops.activate(self.pooler(first), self.config.network.pooler_activation, training)
         if pooled_only:
             return {"pooled_output": pooled, "first_output": first}
         states = [tf.cast(spread(state, layout), tf.float32) for state in states]

@@ -138,12 +138,11 @@ class Embeddings(Scoped):
         return ops.dropout(self.norm(x), self.rate, seed, first_token(seed, layout))
 
 
-class SelfAttention(keras.layers.Layer):
+class SelfAttention(Scoped):
     """Scaled dot-product attention over all heads; the probabilities are normalised in float32."""
 
     def __init__(self, scope: str, config: BertConfig, seed: int):
-        super().__init__(name=scope.replace("/", "_"), autocast=False)
-        mark_built(self)
+        super().__init__(scope)
         hidden, stddev = config.hidden_size, config.initializer_range
         self.heads = config.num_attention_heads
         self.rate = config.attention_probs_dropout_prob
@@ -180,20 +179,18 @@ class SelfAttention(keras.layers.Layer):
             contexts.append(tf.matmul(weights, values[number]))  # [B, N, S or 1, D]
         if first_only:
             return tf.reshape(contexts[0], [layout.batch, x.shape[-1]]), probabilities[0]
-        return join_heads(contexts, self.heads, layout, head_rows), probabilities[0] if len(
-            probabilities
-        ) == 1 else None
+        context = join_heads(contexts, self.heads, layout, head_rows)
+        return context, probabilities[0] if len(probabilities) == 1 else None
 
 
-class TransformerLayer(keras.layers.Layer):
+class TransformerLayer(Scoped):
     """One post-norm layer: attention and feed-forward, each with dropout, residual and
     normalisation.
     """
 
     def __init__(self, index: int, config: BertConfig, seed: int):
         scope = f"bert/encoder/layer_{index}"
-        super().__init__(name=scope.replace("/", "_"), autocast=False)
-        mark_built(self)
+        super().__init__(scope)
         hidden = config.hidden_size
         wide = config.intermediate_size
         stddev = config.initializer_range

@@ -189,9 +189,8 @@ def dropout(x: tf.Tensor, rate: float, seed: tf.Tensor | None, row: tf.Tensor | 
     count = tf.size(x)
     if seed.shape[0] == 2:
         bits = tf.random.stateless_uniform([(count + 1) // 2], seed, minval=None, maxval=None, dtype=tf.uint32)
-        halves = tf.reshape(tf.bitcast(bits, tf.int16), [-1])[
-            :count
-        ]  # -32768 … 32767; uint16 cannot be compared on a GPU
+        # From -32768 to 32767: uint16 cannot be compared on a GPU.
+        halves = tf.reshape(tf.bitcast(bits, tf.int16), [-1])[:count]
     else:
         halves = _halves_from(seed[:2], seed[2] if row is None else row, x)
     keep = tf.reshape(halves >= tf.constant(dropped - 32768, tf.int16), tf.shape(x))

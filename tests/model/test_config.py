@@ -79,7 +79,7 @@ def test_hugging_faces_own_defaults_of_an_electra(save):
     config = read_config(save({"vocab_size": 10, "model_type": "electra"}))
     assert (config.embedding_size, config.hidden_size, config.intermediate_size) == (128, 256, 1024)
     assert (config.num_attention_heads, config.type_vocab_size, config.activation) == (4, 2, "gelu_erf")
-    assert (config.pooler_activation, config.masked_lm_activation) == ("gelu_erf", "gelu_erf")
+    assert (config.network.pooler_activation, config.masked_lm_activation) == ("gelu_erf", "gelu_erf")
 
 
 @pytest.mark.parametrize("model_type", ["bert", "distilbert"])
