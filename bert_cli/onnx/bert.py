@@ -18,8 +18,6 @@ class Bert:
     names.
     """
 
-    is_padded = True
-
     def __init__(self, graph: Graph, tensors: Mapping[str, np.ndarray], config: BertConfig):
         self.graph = graph
         self.tensors = tensors
@@ -89,10 +87,8 @@ class Bert:
         product: [H, 3 H] or [3 H].
         """
         scope = f"bert/encoder/layer_{number}/attention/self"
-        return np.concatenate(
-            [self.tensors[f"{scope}/{each}/{variable}"] for each in ("query", "key", "value")],
-            axis=-1,
-        )
+        parts = [self.tensors[f"{scope}/{each}/{variable}"] for each in ("query", "key", "value")]
+        return np.concatenate(parts, axis=-1)
 
     def attend_projected(self, projected: str, key_bias: str) -> str:
         """The context [B, S, H] of queries, keys and values side by side, [B, S, 3 H]."""
@@ -122,10 +118,8 @@ class Bert:
         attended = self.dense(context, f"{scope}/attention/output/dense")
         x = self.norm(graph.add("Add", attended, x), f"{scope}/attention/output/LayerNorm")
         wide = activate(graph, self.dense(x, f"{scope}/intermediate/dense"), self.config.activation)
-        return self.norm(
-            graph.add("Add", self.dense(wide, f"{scope}/output/dense"), x),
-            f"{scope}/output/LayerNorm",
-        )
+        narrow = self.dense(wide, f"{scope}/output/dense")
+        return self.norm(graph.add("Add", narrow, x), f"{scope}/output/LayerNorm")
 
     def states(self) -> list[str]:
         """What the embedding gives and each layer, [B, S, H] each."""
@@ -143,13 +137,12 @@ class Bert:
 
     def pooled(self, x: str) -> str:
         """[B, S, H] -> [B, H]."""
-        return activate(self.graph, self.dense(self.first(x), "bert/pooler/dense"), self.config.pooler_activation)
+        dense = self.dense(self.first(x), "bert/pooler/dense")
+        return activate(self.graph, dense, self.config.network.pooler_activation)
 
     def mean(self, x: str) -> str:
         """The mean over the tokens, without padding: [B, S, H] -> [B, H]."""
         graph = self.graph
-        if not self.is_padded:
-            return graph.add("ReduceMean", x, graph.numbers(1), keepdims=0)
         # Padding counts neither in the sum nor in the number.
         real = graph.add("Unsqueeze", graph.add("Cast", INPUTS[1], to=TensorProto.FLOAT), graph.numbers(2))
         total = graph.add("ReduceSum", graph.add("Mul", x, real), graph.numbers(1), keepdims=0)

@@ -4,8 +4,8 @@ Operators are written in the forms that onnxruntime fuses and quantizes: two-dim
 as second factors of MatMul, LayerNormalization and Gelu as single operators (opset 20).
 """
 
-from collections.abc import Container, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Container, Sequence
+from typing import Any
 
 import numpy as np
 import onnx
@@ -13,22 +13,30 @@ from onnx import TensorProto, helper, numpy_helper
 
 OPSET, IR_VERSION = 20, 9  # the newest that onnxruntime 1.17 and later read
 Shape = Sequence[str | int]
-CANDIDATES = "candidates"  # the output of masked words that is no number but an index
-
-
-class Input(NamedTuple):
-    """The type, of TensorProto, and the shape of an input."""
-
-    type: int
-    shape: Shape
 
 
 class Graph:
-    """Nodes and constants as they are added; each method returns the name of its result."""
+    """Nodes, constants, inputs and outputs as they are added; each method returns the name of its
+    result.
+    """
 
     def __init__(self):
         self.nodes: list[onnx.NodeProto] = []
         self.constants: dict[str, np.ndarray] = {}
+        self.inputs: list[onnx.ValueInfoProto] = []
+        self.outputs: list[onnx.ValueInfoProto] = []
+
+    def input(self, name: str, shape: Shape, dtype: int = TensorProto.INT64) -> str:
+        """An input of the model; dtype: a number of TensorProto."""
+        self.inputs.append(helper.make_tensor_value_info(name, dtype, shape))
+        return name
+
+    def output(
+        self, name: str, shape: Shape, kind: str, *inputs: str, dtype: int = TensorProto.FLOAT, **attributes: Any
+    ) -> str:
+        """Add an operator whose result is an output of the model."""
+        self.outputs.append(helper.make_tensor_value_info(name, dtype, shape))
+        return self.add(kind, *inputs, name=name, **attributes)
 
     def add(self, kind: str, *inputs: str, name: str = "", **attributes: Any) -> str:
         name = name or f"{kind}_{len(self.nodes)}"
@@ -37,14 +45,9 @@ class Graph:
 
     def add_outputs(self, kind: str, *inputs: str, count: int, **attributes: Any) -> list[str]:
         """The same of an operator with `count` results."""
-        return self.add_named(
-            kind, *inputs, names=[f"{inputs[0]}:{kind}_{number}" for number in range(count)], **attributes
-        )
-
-    def add_named(self, kind: str, *inputs: str, names: Sequence[str], **attributes: Any) -> list[str]:
-        """The same of an operator with several results of these names."""
-        self.nodes.append(helper.make_node(kind, list(inputs), list(names), name=f"{inputs[0]}:{kind}", **attributes))
-        return list(names)
+        names = [f"{inputs[0]}:{kind}_{number}" for number in range(count)]
+        self.nodes.append(helper.make_node(kind, list(inputs), names, name=f"{inputs[0]}:{kind}", **attributes))
+        return names
 
     def split(self, x: str, widths: Sequence[int]) -> list[str]:
         """Parts of these widths along the last axis."""
@@ -70,27 +73,15 @@ def activate(graph: Graph, x: str, activation: str) -> str:
     return graph.add({"relu": "Relu", "tanh": "Tanh"}[activation], x)
 
 
-def assemble(
-    graph: Graph,
-    inputs: Mapping[str, Input],
-    outputs: Mapping[str, Shape],
-    external: Container[str] = (),
-) -> onnx.ModelProto:
-    """A model of what was added to the graph. outputs: float32, but int64 for CANDIDATES, with
-    their shapes.
-
-    external: constants without values, see session.make_runner.
+def assemble(graph: Graph, external: Container[str] = ()) -> onnx.ModelProto:
+    """A model of what was added to the graph; external: constants without values, see
+    session.make_runner.
     """
-    taken = [helper.make_tensor_value_info(name, each.type, each.shape) for name, each in inputs.items()]
-    given = [
-        helper.make_tensor_value_info(name, TensorProto.INT64 if name == CANDIDATES else TensorProto.FLOAT, shape)
-        for name, shape in outputs.items()
-    ]
     constants = [
         _external_tensor(name, value) if name in external else numpy_helper.from_array(value, name)
         for name, value in graph.constants.items()
     ]
-    made = helper.make_graph(graph.nodes, "bert", taken, given, constants)
+    made = helper.make_graph(graph.nodes, "bert", graph.inputs, graph.outputs, constants)
     domains = sorted({node.domain for node in graph.nodes} | {""})
     opsets = [helper.make_opsetid(domain, 1 if domain else OPSET) for domain in domains]
     model = helper.make_model(made, opset_imports=opsets, producer_name="bert_cli")

@@ -68,11 +68,12 @@ def channel_ranges(tensors: Mapping[str, np.ndarray], config: BertConfig) -> dic
     if bert.projects:
         places[PROJECTION] = next(node.output[0] for node in graph.nodes if f"{PROJECTION}/bias" in node.input)
     for scope, output in places.items():
-        graph.add("ReduceMax", graph.add("Abs", output), graph.numbers(0, 1), name=f"{scope}:range", keepdims=0)
+        sizes = graph.add("Abs", output)
+        graph.output(f"{scope}:range", ["channels"], "ReduceMax", sizes, graph.numbers(0, 1), keepdims=0)
     size = (_CALIBRATION[0], min(_CALIBRATION[1], config.max_position_embeddings))
     ids = np.random.default_rng(0).integers(0, config.vocab_size, size).astype(np.int32)
     batch = dict(zip(INPUTS, (ids, np.ones_like(ids), np.zeros_like(ids)), strict=True))
-    found = embedded_runner(bert, {f"{scope}:range": ["channels"] for scope in places})(batch)
+    found = embedded_runner(bert)(batch)
     return {scope: found[f"{scope}:range"] for scope in places}
 
 
@@ -200,7 +201,6 @@ class PaddedInt8Bert(Int8Products):
         # 127 levels on any processor: rows are looked up, not multiplied in 16 bits.
         values, scales = quantized_columns(self.tensors[name].T, 127)
         rows = graph.add("Gather", graph.constant(f"{name}:int8", np.ascontiguousarray(values.T)), INPUTS[0])
-        row_scales = graph.add(
-            "Gather", graph.constant(f"{name}:scales", scales[:, np.newaxis]), INPUTS[0]
-        )  # [B, S, 1]
+        row_scales = graph.constant(f"{name}:scales", scales[:, np.newaxis])
+        row_scales = graph.add("Gather", row_scales, INPUTS[0])  # [B, S, 1]
         return graph.add("Mul", graph.add("Cast", rows, to=TensorProto.FLOAT), row_scales)

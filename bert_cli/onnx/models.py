@@ -12,11 +12,10 @@ from bert_cli.base.head_types import CLASSIFIER, ENCODER, TAGGER, HeadSpec
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx.bert import Bert
-from bert_cli.onnx.graph import CANDIDATES, Graph, Input, Shape, assemble
+from bert_cli.onnx.graph import Graph, assemble
 from bert_cli.onnx.session import Runner, RunnerMaker, make_runner
 
 _TEXTS = ("batch", "length")  # the shape of ids
-_SPANS = ("start_logits", "end_logits")
 
 
 def build(
@@ -36,47 +35,43 @@ def build(
     `metadata` is kept in metadata_props. network: Bert for float32, int8.PaddedInt8Bert.
     """
     graph = Graph()
-    shapes = _add_outputs(network(graph, tensors, config), head)
-    inputs = {name: Input(TensorProto.INT32, _TEXTS) for name in INPUTS}
-    model = assemble(graph, inputs, shapes)
+    for name in INPUTS:
+        graph.input(name, _TEXTS, TensorProto.INT32)
+    _add_outputs(network(graph, tensors, config), head)
+    model = assemble(graph)
     helper.set_model_props(model, metadata)
     # Finds wrong shapes and names when the file is made, not when a program loads it.
     onnx.checker.check_model(model)
     return model
 
 
-def _add_outputs(bert: Bert, head: HeadSpec) -> dict[str, Shape]:
-    """Adds the network and its outputs; returns the shape of each output."""
+def _add_outputs(bert: Bert, head: HeadSpec) -> None:
+    """Adds the network and its outputs."""
     graph = bert.graph
     hidden = bert.config.hidden_size
     if head.kind == ENCODER:
         last = bert.states()[-1]
-        graph.add("Identity", last, name="sequence_output")
-        shapes: dict[str, Shape] = {"sequence_output": ["batch", "length", hidden]}
+        graph.output("sequence_output", (*_TEXTS, hidden), "Identity", last)
         if "bert/pooler/dense/kernel" in bert.tensors:
-            graph.add("Identity", bert.pooled(last), name="pooled_output")
-            shapes["pooled_output"] = ["batch", hidden]
-        return shapes
+            graph.output("pooled_output", ("batch", hidden), "Identity", bert.pooled(last))
+        return
     logits = bert.logits(head)
     if head.kind == TAGGER:
-        graph.add("Softmax", logits, name="probabilities", axis=-1)
-        return {"probabilities": ["batch", "length", head.count]}
-    if head.kind != CLASSIFIER:
-        for column, name in enumerate(_SPANS):
+        graph.output("probabilities", (*_TEXTS, head.count), "Softmax", logits, axis=-1)
+    elif head.kind != CLASSIFIER:
+        for column, name in enumerate(("start_logits", "end_logits")):
             # A scalar index, which drops the axis; a list of one would keep it.
             index = graph.constant(f"place:{column}", np.array(column, np.int64))
-            graph.add("Gather", logits, index, name=name, axis=2)
-        return {name: ["batch", "length"] for name in _SPANS}
-    if head.activation == "identity":
-        graph.add("Squeeze", logits, graph.numbers(1), name="value")
-        return {"value": ["batch"]}
-    if head.temperatures:
-        logits = graph.add("Div", logits, graph.constant("temperatures", np.array(head.temperatures, np.float32)))
-    if head.activation == "sigmoid":
-        graph.add("Sigmoid", logits, name="probabilities")
+            graph.output(name, _TEXTS, "Gather", logits, index, axis=2)
+    elif head.activation == "identity":
+        graph.output("value", ["batch"], "Squeeze", logits, graph.numbers(1))
     else:
-        graph.add("Softmax", logits, name="probabilities", axis=-1)
-    return {"probabilities": ["batch", head.count]}
+        if head.temperatures:
+            logits = graph.add("Div", logits, graph.constant("temperatures", np.array(head.temperatures, np.float32)))
+        if head.activation == "sigmoid":
+            graph.output("probabilities", ("batch", head.count), "Sigmoid", logits)
+        else:
+            graph.output("probabilities", ("batch", head.count), "Softmax", logits, axis=-1)
 
 
 ONNXRUNTIME_DOMAIN = "com.microsoft"  # of its own operators
@@ -90,16 +85,11 @@ class UnpaddedBert(Bert):
     S, E]; in float32.
     """
 
-    is_padded = False
     masking: tuple[str, ...] = ()  # further inputs of attention
-
-    def inputs(self) -> dict[str, Input]:
-        """What the graph takes, by name."""
-        return {_EMBEDDED: Input(TensorProto.FLOAT, (*_TEXTS, self.config.embedding_width))}
 
     @staticmethod
     def fed(tables: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The values of `inputs` for a batch of spec.INPUTS; tables: of the embeddings."""
+        """What the graph takes besides a batch of spec.INPUTS; tables: of the embeddings."""
         words, _, types = (batch[name] for name in INPUTS)
         return {_EMBEDDED: embed(tables, words, types, np.arange(words.shape[1]))}
 
@@ -108,7 +98,7 @@ class UnpaddedBert(Bert):
         return x
 
     def embedded(self) -> str:
-        return _EMBEDDED
+        return self.graph.input(_EMBEDDED, (*_TEXTS, self.config.embedding_width), TensorProto.FLOAT)
 
     def key_bias(self) -> str:
         return ""
@@ -132,7 +122,6 @@ class FlatBert(UnpaddedBert):
     the other, [T, H]: its products compute no padding. Attention alone is computed for padded texts.
     """
 
-    is_padded = True
     masking = ("", INPUTS[1])  # "": no bias of the projections
 
     def attend_projected(self, projected: str, key_bias: str) -> str:
@@ -150,13 +139,11 @@ class FlatBert(UnpaddedBert):
     def mean(self, x: str) -> str:
         return super().mean(self.padded(x))
 
-    def inputs(self) -> dict[str, Input]:
-        return {
-            _EMBEDDED: Input(TensorProto.FLOAT, ("tokens", self.config.embedding_width)),
-            INPUTS[1]: Input(TensorProto.INT32, _TEXTS),
-            _ROWS: Input(TensorProto.INT64, _TEXTS),
-            _REAL: Input(TensorProto.INT64, ("tokens",)),
-        }
+    def embedded(self) -> str:
+        self.graph.input(INPUTS[1], _TEXTS, TensorProto.INT32)
+        self.graph.input(_ROWS, _TEXTS)
+        self.graph.input(_REAL, ("tokens",))
+        return self.graph.input(_EMBEDDED, ("tokens", self.config.embedding_width), TensorProto.FLOAT)
 
     @staticmethod
     def fed(tables: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -165,7 +152,7 @@ class FlatBert(UnpaddedBert):
         # A padded place has the row of the last real token before it; no attention goes to it.
         rows = np.cumsum(mask, dtype=np.int64).reshape(mask.shape) - 1
         embedded = embed(tables, words.ravel()[real], types.ravel()[real], real % words.shape[1])
-        return {_EMBEDDED: embedded, INPUTS[1]: mask, _ROWS: rows, _REAL: real}
+        return {_EMBEDDED: embedded, _ROWS: rows, _REAL: real}
 
 
 class AttentionBert(UnpaddedBert):
@@ -176,9 +163,9 @@ class AttentionBert(UnpaddedBert):
         return Bert.attend(self, query, key, value, key_bias)
 
     def normalized_scores(self, scores: str, key_bias: str) -> str:
-        graph = self.graph
-        number = sum(node.op_type == "Softmax" for node in graph.nodes)
-        return graph.add("Softmax", scores, name=f"attention_{number}", axis=-1)
+        number = sum(node.op_type == "Softmax" for node in self.graph.nodes)
+        shape = ("batch", self.config.num_attention_heads, "length", "length")
+        return self.graph.output(f"attention_{number}", shape, "Softmax", scores, axis=-1)
 
 
 def embed(tables: Mapping[str, np.ndarray], words: np.ndarray, types: np.ndarray, positions: np.ndarray) -> np.ndarray:
@@ -194,27 +181,20 @@ def embed(tables: Mapping[str, np.ndarray], words: np.ndarray, types: np.ndarray
     return total
 
 
-def embedded_runner(
-    bert: UnpaddedBert,
-    outputs: Mapping[str, Shape],
-    indices: Mapping[str, Shape] | None = None,
-    make: RunnerMaker = make_runner,
-) -> Runner:
-    """Gives these outputs of the Bert's graph, with their shapes, for batches of spec.INPUTS, int32
-    [B, S], and of `indices`, int64 with their shapes.
+def embedded_runner(bert: UnpaddedBert, make: RunnerMaker = make_runner) -> Runner:
+    """Gives the outputs of the Bert's graph for batches of spec.INPUTS, int32 [B, S], and of the
+    graph's further inputs.
 
     Of a batch the mask is not read, but by a FlatBert: all texts have S tokens. make: what
     computes the graph.
     """
     # The model would else be copied into protobuf, where a message ends at 2 GB.
     external = {name: value for name, value in bert.graph.constants.items() if value.nbytes >= _LARGE}
-    more = {name: Input(TensorProto.INT64, shape) for name, shape in (indices or {}).items()}
-    model = assemble(bert.graph, bert.inputs() | more, outputs, external)
-    run = make(model.SerializeToString(), external)
+    run = make(assemble(bert.graph, external).SerializeToString(), external)
     # Only the tables: all other weights are held by what computes from here on.
     tables = {name: value for name, value in bert.tensors.items() if "_embeddings" in name}
     fed = bert.fed  # a static method, as the Bert itself holds all of them
-    return lambda batch: run(fed(tables, batch) | {name: batch[name] for name in more})
+    return lambda batch: run(batch | fed(tables, batch))
 
 
 def encoder_runner(
@@ -234,18 +214,11 @@ def encoder_runner(
     bert = network(Graph(), tensors, config)
     states = bert.states()
     hidden = config.hidden_size
-    outputs: dict[str, Shape] = {}
-    if issubclass(network, AttentionBert):
-        heads = config.num_attention_heads
-        shape = ("batch", heads, "length", "length")
-        outputs |= {f"attention_{number}": shape for number in range(config.num_hidden_layers)}
     if not indices:
-        bert.graph.add("Identity", bert.pooled(states[-1]), name="pooled_output")
-        return embedded_runner(bert, outputs | {"pooled_output": ("batch", hidden)}, make=make)
+        bert.graph.output("pooled_output", ("batch", hidden), "Identity", bert.pooled(states[-1]))
     for number, index in enumerate(indices):
-        name = bert.graph.add("Identity", bert.padded(states[index]), name=f"state_{number}")
-        outputs[name] = (*_TEXTS, hidden)
-    return embedded_runner(bert, outputs, make=make)
+        bert.graph.output(f"state_{number}", (*_TEXTS, hidden), "Identity", bert.padded(states[index]))
+    return embedded_runner(bert, make)
 
 
 def masked_words_runner(
@@ -255,16 +228,16 @@ def masked_words_runner(
     bert = UnpaddedBert(Graph(), tensors, config)
     graph = bert.graph
     last = bert.states()[-1]
-    logits = bert.masked_words(last, "masked")
+    logits = bert.masked_words(last, graph.input("masked", ("masks", 2)))
     # A model may have more rows than the vocabulary has words; these are never candidates.
     logits = graph.add("Slice", logits, graph.numbers(0), graph.numbers(words), graph.numbers(1))
     probabilities = graph.add("Softmax", logits, axis=-1)
-    graph.add_named("TopK", probabilities, "top_k", names=("probabilities", CANDIDATES), axis=-1)
-    outputs: dict[str, Shape] = {"probabilities": ("masks", "best"), CANDIDATES: ("masks", "best")}
+    best, candidates = graph.add_outputs("TopK", probabilities, graph.input("top_k", (1,)), count=2, axis=-1)
+    graph.output("probabilities", ("masks", "best"), "Identity", best)
+    graph.output("candidates", ("masks", "best"), "Identity", candidates, dtype=TensorProto.INT64)
     if "cls/seq_relationship/output_weights" in tensors and "bert/pooler/dense/kernel" in tensors:
-        graph.add("Softmax", bert.next_sentence(last), name="next_sentence", axis=-1)
-        outputs["next_sentence"] = ("batch", 2)
-    return embedded_runner(bert, outputs, {"masked": ("masks", 2), "top_k": (1,)}, make)
+        graph.output("next_sentence", ("batch", 2), "Softmax", bert.next_sentence(last), axis=-1)
+    return embedded_runner(bert, make)
 
 
 def logits_runner(
@@ -280,6 +253,8 @@ def logits_runner(
     """
     bert = network(Graph(), tensors, config)
     logits = bert.logits(head)
-    bert.graph.add("Identity", logits if head.is_of_texts else bert.padded(logits), name="logits")
-    shape = ("batch", head.count) if head.is_of_texts else ("batch", "length", head.count)
-    return embedded_runner(bert, {"logits": shape}, make=make)
+    if head.is_of_texts:
+        bert.graph.output("logits", ("batch", head.count), "Identity", logits)
+    else:
+        bert.graph.output("logits", (*_TEXTS, head.count), "Identity", bert.padded(logits))
+    return embedded_runner(bert, make)
