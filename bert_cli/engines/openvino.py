@@ -1,16 +1,15 @@
 """OpenVINO: the network as an ONNX graph, in bfloat16 or float32 (see onnx.models)."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import HeadSpec
 from bert_cli.base.log import LOG
-from bert_cli.engines.engine import FLOAT32, InferenceEngine, Network, Tensors
-from bert_cli.model.config import BertConfig
+from bert_cli.engines.engine import FLOAT32, InferenceEngine
+from bert_cli.onnx.session import Runner, RunnerMaker
 
 _BFLOAT16 = "bfloat16"
 _PRECISIONS = {_BFLOAT16: "bf16", FLOAT32: "f32"}  # OpenVINO's names
@@ -27,23 +26,18 @@ class OpenVino(InferenceEngine):
     def versions(self) -> dict[str, str]:
         return {self.name: _openvino().__version__}
 
-    def encoder(
-        self, precision: str, tensors: Tensors, config: BertConfig, layers: Sequence[int], attention: bool = False
-    ) -> Network:
-        from bert_cli.onnx.models import AttentionBert, FlatBert, encoder_runner
+    def compiler(self, precision: str) -> RunnerMaker:
+        core = _openvino().Core()
+        # One batch at a time on all cores, and no more memory than it takes.
+        hints = {"PERFORMANCE_HINT": "LATENCY", _HINT: _PRECISIONS[precision]}
 
-        network = AttentionBert if attention else FlatBert
-        return encoder_runner(network, tensors, config, layers, _Compiler(precision))
+        def compiled(model: bytes, external: Mapping[str, np.ndarray]) -> Runner:
+            made = core.compile_model(core.read_model(_with_values(model, external)), "CPU", hints)
+            if made.get_property(_HINT).get_type_name() != hints[_HINT]:
+                LOG.warning("warning: this processor has no units for bfloat16: openvino computes in float32")
+            return _Running(made)
 
-    def logits(self, precision: str, tensors: Tensors, config: BertConfig, head: HeadSpec) -> Network:
-        from bert_cli.onnx.models import FlatBert, logits_runner
-
-        return logits_runner(FlatBert, tensors, config, head, _Compiler(precision))
-
-    def masked_words(self, precision: str, tensors: Tensors, config: BertConfig, words: int) -> Network:
-        from bert_cli.onnx.models import masked_words_runner
-
-        return masked_words_runner(tensors, config, words, _Compiler(precision))
+        return compiled
 
 
 def _openvino() -> Any:
@@ -53,21 +47,6 @@ def _openvino() -> Any:
     except ImportError:
         raise InputError("--engine=openvino needs the package openvino: pip install 'bert_cli[openvino]'") from None
     return openvino
-
-
-class _Compiler:
-    """A session.RunnerMaker for one precision."""
-
-    def __init__(self, precision: str):
-        self._core = _openvino().Core()
-        # One batch at a time on all cores, and no more memory than it takes.
-        self._hints = {"PERFORMANCE_HINT": "LATENCY", _HINT: _PRECISIONS[precision]}
-
-    def __call__(self, model: bytes, external: Mapping[str, np.ndarray]) -> Network:
-        compiled = self._core.compile_model(self._core.read_model(_with_values(model, external)), "CPU", self._hints)
-        if compiled.get_property(_HINT).get_type_name() != self._hints[_HINT]:
-            LOG.warning("warning: this processor has no units for bfloat16: openvino computes in float32")
-        return _Running(compiled)
 
 
 def _with_values(model: bytes, external: Mapping[str, np.ndarray]) -> bytes:

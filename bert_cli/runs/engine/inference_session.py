@@ -13,11 +13,12 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import POOLER, count_parameters
 from bert_cli.base.log import LOG
-from bert_cli.engines.engine import Inference, Network
+from bert_cli.engines.engine import Inference
 from bert_cli.features.ragged import Features, row_lengths, sequence_starts, take_ranges
 from bert_cli.features.row_batches import length_groups, similar_length_groups
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.shapes import encoder_shapes
+from bert_cli.onnx.session import Runner
 from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint, saved_step
 from bert_cli.weights.path import CheckpointPath
@@ -71,7 +72,7 @@ class InferenceSession(Predictor):
     """A trained model with a head, on the CPU."""
 
     is_chief = True
-    _network: Network
+    _network: Runner
     _parameters: Mapping[str, int]
 
     def __init__(

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from bert_cli.base.head_types import POOLER
-from bert_cli.engines.engine import Inference, Network
+from bert_cli.engines.engine import Inference
 from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.features.row_batches import equal_length_groups, similar_length_groups
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.shapes import encoder_shapes
+from bert_cli.onnx.session import Runner
 from bert_cli.runs.engine.inference_session import MAX_TOKENS, checked_config, load_tensors
 from bert_cli.weights.path import CheckpointPath
 
@@ -91,7 +92,7 @@ class Extractor:
 class InferenceExtractor(Extractor):
     """See Extractor."""
 
-    _network: Network
+    _network: Runner
 
     def __init__(self, config: BertConfig | ModuleConfig, inference: Inference, choice: VectorChoice):
         self._config = checked_config(config, inference)
