@@ -19,7 +19,7 @@ from bert_cli.model.networks import BERT, HEAD_TYPES_OF_CLASSES, NETWORKS
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import PROBLEM_TYPES
-from bert_cli.weights.hugging_face_names import google_name, hugging_face_name
+from bert_cli.weights.hugging_face_names import google_name, hugging_face_name, is_transposed
 
 # Stored by some writers although they are copies: their name and, in Google's spelling, what they
 # must equal.
@@ -43,21 +43,20 @@ class HuggingFaceReader:
             raise InputError(f"{self.description}: is an incomplete or damaged safetensors file: {error}") from None
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.unused: list[str] = []
-        self._sources: dict[str, tuple[str, bool]] = {}
+        self._sources: dict[str, str] = {}
         for name in self._file.keys():  # noqa: SIM118 (safe_open is no dict)
-            renamed = google_name(name)
-            if renamed is None:
+            known = google_name(name)
+            if known is None:
                 self.unused.append(name)
                 continue
             shape = tuple(self._file.get_slice(name).get_shape())
-            self.shapes[renamed[0]] = shape[::-1] if renamed[1] else shape
-            self._sources[renamed[0]] = (name, renamed[1])
+            self.shapes[known] = shape[::-1] if is_transposed(known) else shape
+            self._sources[known] = name
 
     def read(self, name: str) -> np.ndarray:
         """float32, in Google's orientation."""
-        source, transposed = self._sources[name]
-        values = self._stored(source)
-        return np.ascontiguousarray(values.T) if transposed else values
+        values = self._stored(self._sources[name])
+        return np.ascontiguousarray(values.T) if is_transposed(name) else values
 
     def _stored(self, source: str) -> np.ndarray:
         """float32, as the file has it; source: its own name."""
@@ -94,16 +93,16 @@ def write_safetensors(
     """
     renamed = {}
     for name, values in tensors.items():
-        found = hugging_face_name(name, model_type, kind)
-        if found is None:
+        stored = hugging_face_name(name, model_type, kind)
+        if stored is None:
             raise InputError(f"{name}: Hugging Face's {NETWORKS[model_type].title} has no such weight")
-        stored = found[0].removeprefix(f"{model_type}.") if kind == ENCODER else found[0]
+        turned = values.T if is_transposed(name) else values
         with np.errstate(over="ignore"):
             # safetensors writes the memory as it lies, whatever the strides say.
-            cast = np.ascontiguousarray(values.T if found[1] else values).astype(DTYPES[dtype])
-        if not np.array_equal(np.isfinite(cast.astype(np.float32)), np.isfinite(values.T if found[1] else values)):
+            cast = np.ascontiguousarray(turned).astype(DTYPES[dtype])
+        if not np.array_equal(np.isfinite(cast.astype(np.float32)), np.isfinite(turned)):
             raise InputError(f"{name}: has numbers above the largest {dtype}; store it as float32 or bfloat16")
-        renamed[stored] = cast
+        renamed[stored.removeprefix(f"{model_type}.") if kind == ENCODER else stored] = cast
     # The metadata is what transformers asks for: without "format" it refuses the file.
     try:
         save_file(renamed, path, metadata={"format": "pt"})
@@ -125,7 +124,7 @@ def hugging_face_config(
     problem_type: of a classifier of texts, where it is known. Hugging Face's "gelu" is the erf
     form and "gelu_new" the tanh form, whatever they are called in `config`.
     """
-    network = NETWORKS[config.model_type]
+    network = config.network
     values = config.values() | {
         "architectures": [network.architecture(kind)],
         "hidden_act": _ACTIVATIONS.get(config.activation, config.activation),

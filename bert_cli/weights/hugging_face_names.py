@@ -60,9 +60,14 @@ def _bert_name(name: str) -> str:
     scope, _, weight = name.rpartition("output_")
     if scope in _HEADS and weight in ("weights", "bias"):
         return f"{_HEADS[scope]}.{weight.replace('weights', 'weight')}"
-    renamed = name.replace("/", ".").replace("encoder.layer_", "encoder.layer.").removesuffix(".kernel")
-    renamed = renamed.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
+    renamed = _with_their_norms(name.replace("/", ".").replace("encoder.layer_", "encoder.layer."))
+    renamed = renamed.removesuffix(".kernel")
     return renamed if renamed.endswith((".bias", ".weight")) else f"{renamed}.weight"
+
+
+def _with_their_norms(name: str) -> str:
+    """The name with PyTorch's words for the weights of a LayerNorm in place of TensorFlow's."""
+    return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
 
 
 # Names of all networks, without the leading "bert." -> Google's.
@@ -74,30 +79,28 @@ _GOOGLE_NAMES = {
 }
 
 
-def google_name(name: str) -> tuple[str, bool] | None:
-    """Google's name for a weight and whether it is stored transposed; None for one that Google's
-    BERT does not have.
+def google_name(name: str) -> str | None:
+    """Google's name for a weight; None for one that Google's BERT does not have.
 
     The tied `cls.predictions.decoder.*`, `vocab_projector.weight` and `generator_lm_head.weight`,
     and the buffer `embeddings.position_ids` are such.
     """
     # The first files kept TensorFlow's words for the weights of a LayerNorm.
-    bare = (
-        name.removeprefix("bert.")
-        .removeprefix("distilbert.")
-        .removeprefix("electra.")
-        .replace("LayerNorm.gamma", "LayerNorm.weight")
-        .replace("LayerNorm.beta", "LayerNorm.bias")
-    )
-    known = of_any_layer(bare, _GOOGLE_NAMES)
+    renamed = _with_their_norms(name)
+    for network in NETWORKS:
+        renamed = renamed.removeprefix(f"{network}.")
+    return of_any_layer(renamed, _GOOGLE_NAMES)
+
+
+def is_transposed(name: str) -> bool:
+    """Whether Hugging Face stores the weight that Google calls `name` transposed."""
     # PyTorch keeps a kernel as [out, in], Google as [in, out].
-    return (known, known.endswith("/kernel")) if known else None
+    return name.endswith("/kernel")
 
 
-def hugging_face_name(name: str, model_type: str = BERT, head_type: str = CLASSIFIER) -> tuple[str, bool] | None:
+def hugging_face_name(name: str, model_type: str = BERT, head_type: str = CLASSIFIER) -> str | None:
     """The inverse of google_name, with the leading "bert.", "distilbert." or "electra."; None for a
     name that no such network of Hugging Face's has. head_type: a key of HEAD_TYPES, of the class.
     """
     renamed = _renamed(name, model_type, head_type)
-    transposed = name.endswith("/kernel")
-    return (renamed, transposed) if google_name(renamed) == (name, transposed) else None
+    return renamed if google_name(renamed) == name else None

@@ -95,10 +95,9 @@ def test_names_in_hugging_faces_spelling(tiny_config):
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [
-        ("bert.encoder.layer.11.attention.output.dense.weight",
-         ("bert/encoder/layer_11/attention/output/dense/kernel", True)),
-        ("encoder.layer.0.output.LayerNorm.beta", ("bert/encoder/layer_0/output/LayerNorm/beta", False)),
-        ("bert.embeddings.token_type_embeddings.weight", ("bert/embeddings/token_type_embeddings", False)),
+        ("bert.encoder.layer.11.attention.output.dense.weight", "bert/encoder/layer_11/attention/output/dense/kernel"),
+        ("encoder.layer.0.output.LayerNorm.beta", "bert/encoder/layer_0/output/LayerNorm/beta"),
+        ("bert.embeddings.token_type_embeddings.weight", "bert/embeddings/token_type_embeddings"),
         ("cls.predictions.decoder.weight", None),
         ("cls.predictions.decoder.bias", None),
         ("bert.embeddings.position_ids", None),

@@ -3,19 +3,18 @@
 import pytest
 
 from bert_cli.base.head_types import CHOICE, CLASSIFIER, MASKED_LM, REPLACED_TOKENS, TAGGER
-from bert_cli.weights.hugging_face_names import google_name, hugging_face_name
+from bert_cli.weights.hugging_face_names import google_name, hugging_face_name, is_transposed
 from bert_cli.weights.names import WEIGHT_NAMES
 
 
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [
-        ("distilbert.transformer.layer.11.attention.out_lin.weight",
-         ("bert/encoder/layer_11/attention/output/dense/kernel", True)),
-        ("transformer.layer.3.sa_layer_norm.weight", ("bert/encoder/layer_3/attention/output/LayerNorm/gamma", False)),
-        ("distilbert.transformer.layer.0.ffn.lin2.bias", ("bert/encoder/layer_0/output/dense/bias", False)),
-        ("pre_classifier.weight", ("bert/pooler/dense/kernel", True)),
-        ("vocab_projector.bias", ("cls/predictions/output_bias", False)),
+        ("distilbert.transformer.layer.11.attention.out_lin.weight", "bert/encoder/layer_11/attention/output/dense/kernel"),
+        ("transformer.layer.3.sa_layer_norm.weight", "bert/encoder/layer_3/attention/output/LayerNorm/gamma"),
+        ("distilbert.transformer.layer.0.ffn.lin2.bias", "bert/encoder/layer_0/output/dense/bias"),
+        ("pre_classifier.weight", "bert/pooler/dense/kernel"),
+        ("vocab_projector.bias", "cls/predictions/output_bias"),
         ("vocab_projector.weight", None),
         ("distilbert.transformer.layer.x.ffn.lin2.bias", None),
     ],
@@ -27,27 +26,42 @@ def test_google_name_of_distilbert(name, wanted):
 @pytest.mark.parametrize(
     ("name", "head_type", "wanted"),
     [
-        ("bert/pooler/dense/kernel", CLASSIFIER, ("classifier.dense.weight", True)),
-        ("bert/pooler/dense/kernel", CHOICE, ("sequence_summary.summary.weight", True)),
-        ("output_weights", CLASSIFIER, ("classifier.out_proj.weight", False)),
-        ("output_weights", CHOICE, ("classifier.weight", False)),
-        ("output_bias", TAGGER, ("classifier.bias", False)),
-        ("bert/embeddings_project/kernel", TAGGER, ("electra.embeddings_project.weight", True)),
-        ("cls/predictions/transform/LayerNorm/gamma", MASKED_LM, ("generator_predictions.LayerNorm.weight", False)),
-        ("cls/predictions/output_bias", MASKED_LM, ("generator_lm_head.bias", False)),
-        ("discriminator_predictions/dense/kernel", REPLACED_TOKENS, ("discriminator_predictions.dense.weight", True)),
+        ("bert/pooler/dense/kernel", CLASSIFIER, "classifier.dense.weight"),
+        ("bert/pooler/dense/kernel", CHOICE, "sequence_summary.summary.weight"),
+        ("output_weights", CLASSIFIER, "classifier.out_proj.weight"),
+        ("output_weights", CHOICE, "classifier.weight"),
+        ("output_bias", TAGGER, "classifier.bias"),
+        ("bert/embeddings_project/kernel", TAGGER, "electra.embeddings_project.weight"),
+        ("cls/predictions/transform/LayerNorm/gamma", MASKED_LM, "generator_predictions.LayerNorm.weight"),
+        ("cls/predictions/output_bias", MASKED_LM, "generator_lm_head.bias"),
+        ("discriminator_predictions/dense/kernel", REPLACED_TOKENS, "discriminator_predictions.dense.weight"),
         ("discriminator_predictions/dense_1/bias", REPLACED_TOKENS,
-         ("discriminator_predictions.dense_prediction.bias", False)),
+         "discriminator_predictions.dense_prediction.bias"),
     ],
 )  # fmt: skip
 def test_electras_names_differ_by_class(name, head_type, wanted):
     assert hugging_face_name(name, "electra", head_type) == wanted
 
 
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("bert/pooler/dense/kernel", True),
+        ("discriminator_predictions/dense_1/kernel", True),
+        ("bert/pooler/dense/bias", False),
+        ("bert/embeddings/word_embeddings", False),
+        ("output_weights", False),
+        ("cls/seq_relationship/output_weights", False),
+    ],
+)
+def test_kernels_alone_are_transposed(name, wanted):
+    assert is_transposed(name) == wanted
+
+
 @pytest.mark.parametrize("model_type", ["bert", "distilbert", "electra"])
 @pytest.mark.parametrize("head_type", [CLASSIFIER, CHOICE, TAGGER])
 def test_every_name_there_and_back(model_type, head_type):
     for name in WEIGHT_NAMES:
-        theirs, transposed = hugging_face_name(name, model_type, head_type)
-        assert google_name(theirs) == (name, transposed)
+        theirs = hugging_face_name(name, model_type, head_type)
+        assert google_name(theirs) == name
         assert not theirs.startswith("bert.") or model_type == "bert"

@@ -36,21 +36,18 @@ def tensors(tiny_config, values_of):
 
 def test_every_name_goes_there_and_back(tensors):
     names = {name: hugging_face_name(name) for name in tensors}
-    assert {name: google_name(renamed[0]) for name, renamed in names.items()} == {
-        name: (name, renamed[1]) for name, renamed in names.items()
-    }
-    assert len({renamed for renamed, _ in names.values()}) == len(tensors)
+    assert {name: google_name(renamed) for name, renamed in names.items()} == {name: name for name in tensors}
+    assert len(set(names.values())) == len(tensors)
 
 
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [
-        ("bert/encoder/layer_11/attention/output/dense/kernel",
-         ("bert.encoder.layer.11.attention.output.dense.weight", True)),
-        ("bert/embeddings/LayerNorm/gamma", ("bert.embeddings.LayerNorm.weight", False)),
-        ("bert/embeddings/word_embeddings", ("bert.embeddings.word_embeddings.weight", False)),
-        ("cls/predictions/transform/LayerNorm/beta", ("cls.predictions.transform.LayerNorm.bias", False)),
-        ("cls/squad/output_weights", ("qa_outputs.weight", False)),
+        ("bert/encoder/layer_11/attention/output/dense/kernel", "bert.encoder.layer.11.attention.output.dense.weight"),
+        ("bert/embeddings/LayerNorm/gamma", "bert.embeddings.LayerNorm.weight"),
+        ("bert/embeddings/word_embeddings", "bert.embeddings.word_embeddings.weight"),
+        ("cls/predictions/transform/LayerNorm/beta", "cls.predictions.transform.LayerNorm.bias"),
+        ("cls/squad/output_weights", "qa_outputs.weight"),
         ("global_step", None),
         ("bert/pooler/dense/kernel/adam_m", None),
     ],
