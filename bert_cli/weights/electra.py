@@ -46,20 +46,23 @@ def own_names(names: Iterable[str], network: str) -> dict[str, str]:
         left_out.add(_REPLACED_TOKENS)
     found = {}
     for name in names:
-        beginning = next((each for each in beginnings if name.startswith(each)), None)
-        if beginning is not None:
-            found[beginnings[beginning] + name.removeprefix(beginning)] = name
-        elif not name.startswith(tuple(left_out)):
-            found[name] = name
+        ours = _renamed(name, beginnings)
+        if ours != name or not name.startswith(tuple(left_out)):
+            found[ours] = name
     return found
+
+
+def _renamed(name: str, beginnings: Mapping[str, str]) -> str:
+    """With the first of these beginnings that it has replaced."""
+    beginning = next((each for each in beginnings if name.startswith(each)), "")
+    return beginnings.get(beginning, "") + name.removeprefix(beginning)
 
 
 def google_name(name: str, network: str) -> str:
     """The inverse of own_names, for one name."""
     beginnings = {ours: google for google, ours in _MASKED_LM.items()}
     beginnings |= {f"bert/{_EMBEDDINGS}": f"{DISCRIMINATOR}/{_EMBEDDINGS}", "bert/": f"{network}/"}
-    beginning = next((each for each in beginnings if name.startswith(each)), None)
-    return name if beginning is None else beginnings[beginning] + name.removeprefix(beginning)
+    return _renamed(name, beginnings)
 
 
 class ElectraReader:

@@ -23,49 +23,28 @@ _BOOKKEEPING = "save_counter"  # tf.train.Checkpoint's own
 _HEAD_WIDTH = 64  # in all of Google's models
 # The end of a published name -> Google's name. The modules of 2019 have the second form of each.
 _LAYER, _GOOGLE_LAYER = r"(?:transformer|encoder)/layer_(\d+)/", r"bert/encoder/layer_\1/"
-_PUBLISHED = tuple(
-    (re.compile(f"(?:^|.*/){pattern}$"), name)
-    for pattern, name in (
-        (r"word_embeddings/embeddings", r"bert/embeddings/word_embeddings"),
-        (
-            r"(?:type_embeddings/embeddings|embedding_postprocessor/type_embeddings)",
-            r"bert/embeddings/token_type_embeddings",
-        ),
-        (
-            r"(?:position_embedding/embeddings|embedding_postprocessor/position_embeddings)",
-            r"bert/embeddings/position_embeddings",
-        ),
-        (
-            r"(?:embeddings|embedding_postprocessor)/layer_norm/(gamma|beta)",
-            r"bert/embeddings/LayerNorm/\1",
-        ),
-        (
-            _LAYER + r"self_attention/(query|key|value)/(kernel|bias)",
-            _GOOGLE_LAYER + r"attention/self/\2/\3",
-        ),
-        (
-            _LAYER + r"self_attention(?:/attention)?_output/(kernel|bias)",
-            _GOOGLE_LAYER + r"attention/output/dense/\2",
-        ),
-        (
-            _LAYER + r"self_attention_layer_norm/(gamma|beta)",
-            _GOOGLE_LAYER + r"attention/output/LayerNorm/\2",
-        ),
-        (_LAYER + r"intermediate/(kernel|bias)", _GOOGLE_LAYER + r"intermediate/dense/\2"),
-        (_LAYER + r"output/(kernel|bias)", _GOOGLE_LAYER + r"output/dense/\2"),
-        (_LAYER + r"output_layer_norm/(gamma|beta)", _GOOGLE_LAYER + r"output/LayerNorm/\2"),
-        (r"pooler_transform/(kernel|bias)", r"bert/pooler/dense/\1"),
-        (r"(bert/(?:embeddings|embeddings_project|encoder|pooler)/.+)", r"\1"),
-    )
-)
+_PUBLISHED = {
+    r"word_embeddings/embeddings": r"bert/embeddings/word_embeddings",
+    r"(?:type_embeddings/embeddings|embedding_postprocessor/type_embeddings)": r"bert/embeddings/token_type_embeddings",
+    r"(?:position_embedding/embeddings|embedding_postprocessor/position_embeddings)": r"bert/embeddings/position_embeddings",
+    r"(?:embeddings|embedding_postprocessor)/layer_norm/(gamma|beta)": r"bert/embeddings/LayerNorm/\1",
+    _LAYER + r"self_attention/(query|key|value)/(kernel|bias)": _GOOGLE_LAYER + r"attention/self/\2/\3",
+    _LAYER + r"self_attention(?:/attention)?_output/(kernel|bias)": _GOOGLE_LAYER + r"attention/output/dense/\2",
+    _LAYER + r"self_attention_layer_norm/(gamma|beta)": _GOOGLE_LAYER + r"attention/output/LayerNorm/\2",
+    _LAYER + r"intermediate/(kernel|bias)": _GOOGLE_LAYER + r"intermediate/dense/\2",
+    _LAYER + r"output/(kernel|bias)": _GOOGLE_LAYER + r"output/dense/\2",
+    _LAYER + r"output_layer_norm/(gamma|beta)": _GOOGLE_LAYER + r"output/LayerNorm/\2",
+    r"pooler_transform/(kernel|bias)": r"bert/pooler/dense/\1",
+    r"(bert/(?:embeddings|embeddings_project|encoder|pooler)/.+)": r"\1",
+}
 
 
 def google_name(name: str) -> str | None:
     """Google's name of a variable that a module calls `name`, such as
     transformer/layer_0/output/kernel; None for others.
     """
-    for pattern, replacement in _PUBLISHED:
-        found = pattern.match(name.removesuffix(":0"))
+    for pattern, replacement in _PUBLISHED.items():
+        found = re.fullmatch(f"(?:.*/)?{pattern}", name.removesuffix(":0"))
         if found:
             return found.expand(replacement)
     return None

@@ -40,7 +40,6 @@ class _Module:
     """
 
     def __init__(self, folder: str, name: str):
-        self.name = name
         self.loaded = _load(folder, name)
         needed = f"--hub_module needs an encoder that takes a dict of {', '.join(INPUTS)}, int32 [batch, length]"
         if not callable(self.loaded):

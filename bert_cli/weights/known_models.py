@@ -1,6 +1,8 @@
 """Names of models that people type for a path, and where these are to be had."""
 
+import os
 import re
+from typing import NamedTuple
 
 _GOOGLE = "https://storage.googleapis.com/bert_models"
 # Name on the hub -> (day of Google's release, name of its archive).
@@ -15,64 +17,56 @@ _RELEASES = {
     "bert-large-uncased-whole-word-masking": ("2019_05_30", "wwm_uncased_L-24_H-1024_A-16"),
     "bert-large-cased-whole-word-masking": ("2019_05_30", "wwm_cased_L-24_H-1024_A-16"),
 }
-_OWNER = "google-bert"  # of these models on the hub
 # Google's 24 models of 2020, of Turc et al. 2019 (arXiv 1908.08962): layers and widths; a head is
 # 64 wide.
 SMALL_DAY = "2020_02_20"
 SMALL_LAYERS = (2, 4, 6, 8, 10, 12)
 SMALL_WIDTHS = (128, 256, 512, 768)
-_SMALL_OWNER = "google"
-_SMALL = tuple(f"uncased_L-{layers}_H-{width}_A-{width // 64}" for layers in SMALL_LAYERS for width in SMALL_WIDTHS)
 _NAME = re.compile(r"([A-Za-z0-9][\w-]*/)?[A-Za-z0-9][A-Za-z0-9.-]*")
 _FILE = (".ckpt", ".h5", ".zip", ".gz", ".index", ".meta", ".bin", ".safetensors")
 
 
-def _release(owner: str, name: str) -> tuple[str, str] | None:
-    """(day, archive) of Google's release with this name on the hub, or with this name of its
-    archive.
-    """
-    if owner in ("", _OWNER) and name in _RELEASES:
-        return _RELEASES[name]
-    if owner in ("", _SMALL_OWNER) and (archive := name.removeprefix("bert_")) in _SMALL and archive != name:
-        return SMALL_DAY, archive
-    if owner:
-        return None
-    by_archive = {archive: (day, archive) for day, archive in _RELEASES.values()}
-    return by_archive.get(name) or ((SMALL_DAY, name) if name in _SMALL else None)
+class _Release(NamedTuple):
+    """A model of Google's: the day of its release, its archive, and its owner and name on the hub."""
+
+    day: str
+    archive: str
+    home: str
 
 
-def _home(owner: str, name: str, release: tuple[str, str] | None) -> str:
-    """The page of a model on the hub, as a web address where it is known."""
-    if owner:
-        return f"https://huggingface.co/{owner}/{name}"
-    if release is None:
-        return "its page on huggingface.co"
-    if release[0] == SMALL_DAY:
-        return f"https://huggingface.co/{_SMALL_OWNER}/bert_{release[1]}"
-    return next(f"https://huggingface.co/{_OWNER}/{known}" for known, found in _RELEASES.items() if found == release)
+def _releases() -> dict[str, _Release]:
+    """All of them, by their names on the hub, with and without the owner, and of their archives."""
+    small = [f"uncased_L-{layers}_H-{width}_A-{width // 64}" for layers in SMALL_LAYERS for width in SMALL_WIDTHS]
+    releases = [_Release(SMALL_DAY, archive, f"google/bert_{archive}") for archive in small]
+    # After the small ones: one of these has the archive's name of bert-base-uncased.
+    releases += [_Release(day, archive, f"google-bert/{name}") for name, (day, archive) in _RELEASES.items()]
+    return {name: each for each in releases for name in (each.home, os.path.basename(each.home), each.archive)}
 
 
 def advice(path: str, flag: str) -> str | None:
     """What to download from where, for a path that is the name of a model rather; None for any
     other path.
     """
-    owner, _, name = path.rpartition("/")
-    release = _release(owner, name)
+    release = _releases().get(path)
     # All of these names have a hyphen; without one it is rather a folder that was mistyped.
-    looks_so = _NAME.fullmatch(path) and "-" in name and "bert" in path.lower() and not path.endswith(_FILE)
+    looks_so = (
+        _NAME.fullmatch(path) and "-" in os.path.basename(path) and "bert" in path.lower() and not path.endswith(_FILE)
+    )
     if not release and not looks_so:
         return None
-    home = _home(owner, name, release)
     text = (
         f"{path}: is not a path here, but looks like the name of a model, and models are not downloaded automatically; "
     )
+    home = path if "/" in path else ""
     if release:
-        day, archive = release
-        cased = " with --do_lower_case=false" if "_cased" in f"_{archive}" else ""
+        home = release.home
+        cased = " with --do_lower_case=false" if "_cased" in f"_{release.archive}" else ""
         text += (
-            f"download and unpack {_GOOGLE}/{day}/{archive}.zip and give --{flag}={archive}/bert_model.ckpt{cased}, or "
+            f"download and unpack {_GOOGLE}/{release.day}/{release.archive}.zip and give "
+            f"--{flag}={release.archive}/bert_model.ckpt{cased}, or "
         )
+    page = f"https://huggingface.co/{home}" if home else "its page on huggingface.co"
     return (
         text
-        + f"download config.json, vocab.txt and model.safetensors from {home} into a folder and give --{flag}=FOLDER"
+        + f"download config.json, vocab.txt and model.safetensors from {page} into a folder and give --{flag}=FOLDER"
     )

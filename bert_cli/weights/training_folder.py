@@ -96,12 +96,11 @@ def _without_index(folder: str) -> str | None:
     The `checkpoint` file names the newest checkpoint. Data of a higher number is of a save
     that was killed before that file named it; without that file it counts as well.
     """
-    state = os.path.join(folder, STATE)
     numbers = {int(found[1]) for name in files.list_directory(folder) if (found := _DATA.match(name))}
-    if files.exists(state) and not files.is_directory(state):
-        found = _STATE_PATH.search(files.read_bytes(state).decode("utf-8", "replace"))
-        name = os.path.basename(found[1]).removeprefix(CHECKPOINT) if found else ""
-        numbers &= {int(name)} if name.isdecimal() else set()
+    named = _state_path(folder)
+    if named is not None:
+        number = os.path.basename(named).removeprefix(CHECKPOINT)
+        numbers &= {int(number)} if number.isdecimal() else set()
     newest = max(numbers, default=None)
     if newest is None or newest in numbered_checkpoints(folder):
         return None
@@ -127,16 +126,24 @@ def _warn(text: str) -> None:
     LOG.warning("%s", text)
 
 
-def _named_by_state(folder: str) -> str | None:
-    """The prefix that the `checkpoint` file of a folder names, if it is there."""
+def _state_path(folder: str) -> str | None:
+    """What the `checkpoint` file of a folder names, "" for nothing; None where there is no such file."""
     state = os.path.join(folder, STATE)
     if not files.exists(state) or files.is_directory(state):
         return None
     # After a power cut it can hold anything.
     found = _STATE_PATH.search(files.read_bytes(state).decode("utf-8", "replace"))
+    return found[1] if found else ""
+
+
+def _named_by_state(folder: str) -> str | None:
+    """The prefix that the `checkpoint` file of a folder names, if it is there."""
+    named = _state_path(folder)
+    if not named:
+        return None
     # Folders get moved: an absolute path of another place still names a file of this one.
-    candidates = (os.path.join(folder, found[1]), os.path.join(folder, os.path.basename(found[1]))) if found else ()
-    return next((path for path in candidates if "\0" not in path and files.exists(path + ".index")), None)
+    candidates = [os.path.join(folder, path) for path in (named, os.path.basename(named)) if "\0" not in path]
+    return next((path for path in candidates if files.exists(path + ".index")), None)
 
 
 def write_state(folder: str, step: int, kept: list[int]) -> None:
