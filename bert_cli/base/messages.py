@@ -16,6 +16,12 @@ def quoted(cell: str, width: int = 40) -> str:
     return repr(cell if len(cell) <= width else cell[: width - 1] + "…")
 
 
+def some_of(names: Sequence[str], count: int = 8) -> str:
+    """The first `count` names, and how many more there are."""
+    rest = len(names) - count
+    return ", ".join(names[:count]) + (f" and {rest} more" if rest > 0 else "")
+
+
 def listed(names: Sequence[str]) -> str:
     """The first ten names, and "…" where there are more."""
     return ", ".join(names[:10]) + (", …" if len(names) > 10 else "")

@@ -22,6 +22,7 @@ from bert_cli.base.head_types import (
     parameters_line,
 )
 from bert_cli.base.log import LOG
+from bert_cli.base.messages import some_of
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, copy_file, write_json, write_lines
 from bert_cli.exports.conversion_plan import TITLES, check_label_names, choose_head_type
@@ -31,7 +32,7 @@ from bert_cli.exports.target import Target
 from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.model.config import BertConfig, read_config, write_config
 from bert_cli.model.layers import named_weights
-from bert_cli.model.networks import ELECTRA, NETWORKS
+from bert_cli.model.networks import ELECTRA
 from bert_cli.model.resizing import resize_embeddings
 from bert_cli.problem_types.calibration import write_calibration
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
@@ -90,7 +91,7 @@ def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, ra
     labels = _labels(shape, model, target) if shape and kind != CHOICE else None
     tensors = dict(loaded.tensors)
     left_out = []
-    network = NETWORKS[config.model_type]
+    network = config.network
     if target.format == "hf" and kind and not network.needs_pooler(kind):
         left_out = [name for name in tensors if name.startswith(POOLER)]
         tensors = {name: values for name, values in tensors.items() if name not in left_out}
@@ -117,9 +118,9 @@ def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, ra
     if target.format == "hub" and found:
         LOG.info("dropped: %s: a module for tensorflow-hub holds the encoder alone", ", ".join(found))
     if left_out:
-        LOG.info("dropped: %s, which %s does not have", _listed(left_out), architecture)
+        LOG.info("dropped: %s, which %s does not have", some_of(left_out), architecture)
     if loaded.report.unused:
-        LOG.info("unused: %s", _listed(loaded.report.unused))
+        LOG.info("unused: %s", some_of(loaded.report.unused))
     return Converted(model, target, changes.dtype, loaded, kind, heads, labels, tensors, new_config, left_out)
 
 
@@ -139,10 +140,6 @@ def _labels(shape: tuple[int, int], model: ModelBundle[BertConfig], target: Targ
             raise InputError(f"{read}, which Hugging Face's class cannot; --head=encoder converts the encoder alone")
         LOG.warning("warning: %s: our commands know it from flags.txt, others would read the pooler's", read)
     return model.labels or (generic_labels(count) if target.format == "hf" else None)
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
 def write(staged: str, converted: Converted) -> list[str]:
@@ -188,7 +185,7 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
         # Google's scripts know no such file and lower-case by default, so it is only needed for a
         # cased model.
         if target.format == "hf" or not model.do_lower_case:
-            prefix = NETWORKS[config.model_type].class_prefix
+            prefix = config.network.class_prefix
             values = tokenizer_config(model.do_lower_case, config.max_position_embeddings, vocabulary, prefix)
             write_json(path(TOKENIZER_CONFIG), values)
     problem_type = model.problem_type or SINGLE_LABEL

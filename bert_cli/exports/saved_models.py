@@ -173,37 +173,35 @@ def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> li
     InputError where the checkpoint is not whole, or the folder cannot be written.
     """
     model = exported.model
-    config = exported.model.config
-    checkpoint = model.required_checkpoint
-    reader = open_checkpoint(model.required_checkpoint)
-    labels = exported.labels
-    vocabulary = model.vocabulary
+    config = model.config
     lower = model.do_lower_case
+    reader = open_checkpoint(model.required_checkpoint)
     if is_encoder:
         loaded = load_head_model(reader, config, HeadSpec(ENCODER)).model
     else:
         loaded = _load_classifier(reader, exported)
     LOG.info(
-        "%s: %d layers, hidden size %d, %d words, %s, text is %s", checkpoint.name, config.num_hidden_layers,
-        config.hidden_size, vocabulary.size, config.activation, "lower-cased" if lower else "taken as it is",
+        "%s: %d layers, hidden size %d, %d words, %s, text is %s", model.required_checkpoint.name, config.num_hidden_layers,
+        config.hidden_size, model.vocabulary.size, config.activation, "lower-cased" if lower else "taken as it is",
     )  # fmt: skip
-    length, pairs = exported.max_seq_length, exported.pairs
     with reported_writing(folder), exporting(folder) as new:
         # Next to the export, not in it: saving copies it into the assets.
         vocab_path = os.path.join(os.path.dirname(new), "vocab.txt")
         with atomic_write(vocab_path) as file:
-            file.write(vocabulary_lines(vocabulary))
-        tokenizer = GraphTokenizer(vocabulary, lower, vocab_path)
+            file.write(vocabulary_lines(model.vocabulary))
+        tokenizer = GraphTokenizer(model.vocabulary, lower, vocab_path)
         if is_encoder:
             save_encoder(os.path.join(new, "encoder"), loaded, config, model.vocab_bytes, lower)
-            save_preprocessor(os.path.join(new, "preprocess"), tokenizer, vocabulary, length)
+            save_preprocessor(os.path.join(new, "preprocess"), tokenizer, model.vocabulary, exported.max_seq_length)
             write_extras(os.path.join(new, "preprocess"), lower)
         else:
             save_classifier(new, loaded, tokenizer, exported)
     if not is_encoder:
-        texts = "text and text_b" if pairs else "text"
-        named = ", ".join(labels or ()) or "none, a number"
-        LOG.info("%s; labels: %s; %s, cut to %d tokens", exported.problem_type.name, named, texts, length)
+        texts = "text and text_b" if exported.pairs else "text"
+        named = ", ".join(exported.labels or ()) or "none, a number"
+        LOG.info(
+            "%s; labels: %s; %s, cut to %d tokens", exported.problem_type.name, named, texts, exported.max_seq_length
+        )
         LOG.info("wrote %s: serving_default takes %s, %s token ids", folder, texts, TOKENS_SIGNATURE)
         return [folder]
     folders = [os.path.join(folder, name) for name in ("encoder", "preprocess")]

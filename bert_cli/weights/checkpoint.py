@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bert_cli.base.errors import InputError, first_line
+from bert_cli.base.messages import some_of
 from bert_cli.base.names import CHECKPOINT
 from bert_cli.weights.checkpoint_index import read_array, read_index
 from bert_cli.weights.electra import ElectraReader, networks_in
@@ -196,8 +197,7 @@ class LoadReport:
         """
         missing = [name for name in self.missing if not name.startswith(optional)]
         if missing:
-            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-            raise InputError(f"{self.source}: lacks {', '.join(missing[:3])}{more}: {reason}")
+            raise InputError(f"{self.source}: lacks {some_of(missing, 3)}: {reason}")
 
     def lines(self) -> list[str]:
         text = [
@@ -206,8 +206,7 @@ class LoadReport:
         for title, names in (("missing (start from random values)", self.missing), ("unused", self.unused)):
             if names:
                 # BERT-Large has about 400 variables: a line of the log shows the first few.
-                more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-                text.append(f"  {title}: {', '.join(names[:8])}{more}")
+                text.append(f"  {title}: {some_of(names)}")
         return text
 
 
