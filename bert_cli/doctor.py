@@ -28,7 +28,7 @@ from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
 from bert_cli.base.version import __version__
 from bert_cli.flags.command import Command
-from bert_cli.model.config import MODULE_KEY, read_config
+from bert_cli.model.config_files import MODULE_KEY, read_config
 from bert_cli.model.networks import BERT, ELECTRA, NETWORKS
 from bert_cli.model.shapes import encoder_shapes
 from bert_cli.runs.loading.checkpoints import ready_checkpoint

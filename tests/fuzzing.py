@@ -23,7 +23,7 @@ from bert_cli.examples.annotations.reading import read_annotations
 from bert_cli.examples.classification import find_labels, read_examples
 from bert_cli.examples.text_lines import read_text_lines
 from bert_cli.flags.saved import remembered
-from bert_cli.model.config import read_config, read_module_config
+from bert_cli.model.config_files import read_config, read_module_config
 from bert_cli.outputs.annotations import write_annotations
 from bert_cli.outputs.tagging import TagPrediction
 from bert_cli.records.example_proto import encode_examples

@@ -27,7 +27,8 @@ import tensorflow as tf  # noqa: E402  (the process is to be set up first)
 from bert_cli.base.spec import INPUTS  # noqa: E402
 from bert_cli.heads.classification import BertClassifier  # noqa: E402
 from bert_cli.heads.pretraining import BertPretrainer  # noqa: E402
-from bert_cli.model.config import BertConfig, read_config  # noqa: E402
+from bert_cli.model.config import BertConfig  # noqa: E402
+from bert_cli.model.config_files import read_config  # noqa: E402
 from bert_cli.model.encoder import BertEncoder  # noqa: E402
 from bert_cli.model.layers import named_weights  # noqa: E402
 from bert_cli.training.optimizers.adamw import AdamWeightDecay  # noqa: E402

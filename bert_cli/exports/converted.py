@@ -30,7 +30,8 @@ from bert_cli.exports.hub_writing import reported_writing, save_encoder
 from bert_cli.exports.loaded import Loaded, largest_differences, load, open_source
 from bert_cli.exports.target import Target
 from bert_cli.heads.all_heads import BertWithHeads
-from bert_cli.model.config import BertConfig, read_config, write_config
+from bert_cli.model.config import BertConfig
+from bert_cli.model.config_files import read_config, write_config
 from bert_cli.model.layers import named_weights
 from bert_cli.model.networks import ELECTRA
 from bert_cli.model.resizing import resize_embeddings

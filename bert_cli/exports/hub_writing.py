@@ -12,7 +12,8 @@ from bert_cli.base.errors import InputError, why_not_written
 from bert_cli.base.names import CONFIG, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import write_json
 from bert_cli.heads.model import tensor_specs
-from bert_cli.model.config import BertConfig, write_config
+from bert_cli.model.config import BertConfig
+from bert_cli.model.config_files import write_config
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 

@@ -22,7 +22,7 @@ from bert_cli.exports.exported import MODEL, QUANTIZED, Exported
 from bert_cli.exports.loaded import expected_outputs, find_head, load_head_model, random_inputs
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.row_batches import length_groups
-from bert_cli.model.config import write_config
+from bert_cli.model.config_files import write_config
 from bert_cli.onnx.bert import Bert
 from bert_cli.onnx.int8 import PaddedInt8Bert
 from bert_cli.onnx.models import build

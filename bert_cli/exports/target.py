@@ -7,7 +7,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import publish_file
-from bert_cli.model.config import read_config
+from bert_cli.model.config_files import read_config
 
 _KERAS_ENDING = ".weights.h5"
 # A file with this name in the target folder would be taken for the new model's where that brings

@@ -21,7 +21,8 @@ def make_source(
 ) -> tuple[pathlib.Path, dict[str, np.ndarray]]:
     """A TF1 folder with these heads, whose weights are drawn, and its tensors; `changes` are keys of the config."""
     from bert_cli.heads.all_heads import BertWithHeads
-    from bert_cli.model.config import BertConfig, write_config
+    from bert_cli.model.config import BertConfig
+    from bert_cli.model.config_files import write_config
     from bert_cli.model.layers import named_weights
     from bert_cli.weights.checkpoint import write_tf1
 

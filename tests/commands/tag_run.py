@@ -72,7 +72,7 @@ def flat(path: pathlib.Path) -> list[str]:
 def save_pretrained(folder: pathlib.Path, model: pathlib.Path, with_head: bool) -> pathlib.Path:
     """Save a checkpoint of an encoder into a new folder, and on request of a classifier with its labels."""
     from bert_cli.heads.tagging import BertTagger
-    from bert_cli.model.config import read_config
+    from bert_cli.model.config_files import read_config
     from bert_cli.model.layers import named_weights
     from bert_cli.weights.checkpoint import write_tf1
 

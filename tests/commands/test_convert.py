@@ -94,7 +94,7 @@ def test_transformers_agree(source, tmp_path, kind, heads, labels, architecture)
     transformers = pytest.importorskip("transformers", reason="needs transformers, which is not part of the project")
     torch = pytest.importorskip("torch", reason="needs torch, which is not part of the project")
     from bert_cli.exports.loaded import load, open_source
-    from bert_cli.model.config import read_config
+    from bert_cli.model.config_files import read_config
     from bert_cli.weights.path import find_checkpoint
 
     folder, _ = source(heads, labels)

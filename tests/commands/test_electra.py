@@ -22,7 +22,7 @@ from safetensors.numpy import load_file, save_file
 from bert_cli import MaskFiller, doctor, fill_mask, run_classifier, run_squad
 from bert_cli.base.head_types import CLASSIFIER, MASKED_LM, REPLACED_TOKENS, HeadSpec
 from bert_cli.engines.table import ENGINES
-from bert_cli.model.config import read_config
+from bert_cli.model.config_files import read_config
 from bert_cli.weights.checkpoint import write_tf1
 from bert_cli.weights.path import find_checkpoint
 from tests.commands import helpers

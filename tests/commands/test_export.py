@@ -176,7 +176,7 @@ def test_the_steps_of_the_tutorials(preprocess, encoder, exported, trained):
     assert len(encoder.variables) == len(encoder.trainable_variables) == len(encoder.weights) == 39
     for name, variable in encoder.weights.items():
         assert np.array_equal(variable.numpy(), reader.get_tensor(name))
-    from bert_cli.model.config import read_config
+    from bert_cli.model.config_files import read_config
     from bert_cli.model.encoder import BertEncoder
     from bert_cli.model.layers import named_weights
 

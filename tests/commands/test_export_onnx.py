@@ -110,7 +110,7 @@ def weights(trained, run_folder) -> list:
 def test_an_encoder(two_layer_model, tmp_path, activation):
     import tensorflow as tf
 
-    from bert_cli.model.config import read_config
+    from bert_cli.model.config_files import read_config
     from bert_cli.model.encoder import BertEncoder
     from bert_cli.model.layers import named_weights
     from bert_cli.weights.checkpoint import write_tf1

@@ -13,7 +13,8 @@ import pytest
 from bert_cli.examples.squad import SquadExample, split_context
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import squad_features
-from bert_cli.model.config import BertConfig, read_config
+from bert_cli.model.config import BertConfig
+from bert_cli.model.config_files import read_config
 from bert_cli.outputs.squad import Decoder
 from bert_cli.run_squad import main
 from bert_cli.runs.tasks.squad import fill

@@ -136,7 +136,7 @@ def test_several_answers_can_be_chosen(model, tmp_path, capfd):
 def test_lines_that_are_no_questions(refused, model, tmp_path):
     """A mistake far down is found after TensorFlow's start; no output file appears."""
     from bert_cli.heads.squad import BertSpanModel
-    from bert_cli.model.config import read_config
+    from bert_cli.model.config_files import read_config
     from bert_cli.model.layers import named_weights
     from bert_cli.weights.checkpoint import write_tf1
 
@@ -177,7 +177,7 @@ def test_weights_that_are_no_numbers_are_said_before_anything_is_written(refused
     import numpy as np
 
     from bert_cli.heads.squad import BertSpanModel
-    from bert_cli.model.config import read_config
+    from bert_cli.model.config_files import read_config
     from bert_cli.model.layers import named_weights
     from bert_cli.weights.checkpoint import write_tf1
 

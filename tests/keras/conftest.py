@@ -9,7 +9,7 @@ from tests.commands.conftest import CONFIG, TWO_LAYERS, write_model
 
 def write_checkpoint(folder: pathlib.Path, config: dict) -> pathlib.Path:
     """A folder with vocab.txt, bert_config.json and bert_model.ckpt, of random weights."""
-    from bert_cli.model.config import read_config
+    from bert_cli.model.config_files import read_config
     from bert_cli.model.encoder import BertEncoder
     from bert_cli.model.layers import named_weights
     from bert_cli.weights.checkpoint import write_tf1

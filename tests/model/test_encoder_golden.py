@@ -10,7 +10,7 @@ import tensorflow as tf
 from bert_cli.features.pretraining_batch import loss_shares
 from bert_cli.heads.losses import cross_entropy
 from bert_cli.heads.pretraining import BertPretrainer
-from bert_cli.model.config import read_config
+from bert_cli.model.config_files import read_config
 from bert_cli.model.layers import named_weights
 from bert_cli.weights.checkpoint import Tf1Reader, load_weights
 

@@ -12,7 +12,7 @@ from bert_cli.features.pretraining_batch import training_batch
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.heads.squad import BertSpanModel
-from bert_cli.model.config import read_config
+from bert_cli.model.config_files import read_config
 from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
 from bert_cli.training.checkpoints import training_tensors

@@ -11,7 +11,7 @@ import tensorflow as tf
 from bert_cli.base.errors import InputError
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.pretraining import BertPretrainer
-from bert_cli.model.config import read_config
+from bert_cli.model.config_files import read_config
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.weights.checkpoint import Tf1Reader, data_files, load_weights, open_checkpoint, write_tf1

@@ -7,7 +7,8 @@ import tensorflow as tf
 from bert_cli.base.errors import InputError
 from bert_cli.base.spec import INPUTS
 from bert_cli.heads.model import make_encoder
-from bert_cli.model.config import ModuleConfig, read_config, read_module_config, write_config
+from bert_cli.model.config import ModuleConfig
+from bert_cli.model.config_files import read_config, read_module_config, write_config
 from bert_cli.weights.hub_encoder import module_config, preprocessor_lower_cases
 from bert_cli.weights.path import find_module
 

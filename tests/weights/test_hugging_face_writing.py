@@ -10,7 +10,7 @@ from safetensors.numpy import load_file
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS
 from bert_cli.heads.all_heads import BertWithHeads
-from bert_cli.model.config import read_config
+from bert_cli.model.config_files import read_config
 from bert_cli.model.layers import named_weights
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.weights.hugging_face import (

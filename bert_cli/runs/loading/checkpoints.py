@@ -14,7 +14,8 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.base.names import BEST, BEST_FILE, BUILTIN_MODEL, CONFIG, RANDOM, SAFETENSORS, VOCABULARY
-from bert_cli.model.config import BertConfig, ModuleConfig, read_module_config
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.model.config_files import read_module_config
 from bert_cli.settings.groups import Hub, ModelFiles, Phases
 from bert_cli.weights.path import HUGGING_FACE, CheckpointPath, find_checkpoint, find_module, model_folder
 from bert_cli.weights.training_folder import latest_checkpoint, newest_undamaged

@@ -9,7 +9,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
-from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config, refuse_other_network
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.model.config_files import read_config, read_module_config, refuse_other_network
 from bert_cli.model.networks import BERT
 from bert_cli.runs.loading.bundle import ModelBundle, ModelPaths
 from bert_cli.runs.loading.checkpoints import random_model

@@ -19,7 +19,8 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import BEST, CONFIG, FLAGS, LABELS, MANIFEST, MODEL_FILES, REPORT, SEVERAL, STATE, VOCABULARY
 from bert_cli.base.writing import LEFTOVER, atomic_write, write_json, write_lines
 from bert_cli.flags.saved import write_flags
-from bert_cli.model.config import BertConfig, ModuleConfig, write_config
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.model.config_files import write_config
 from bert_cli.runs.output_dir import best_checkpoint
 from bert_cli.runs.output_dir import manifest as run_json
 from bert_cli.weights.path import CheckpointPath
