@@ -55,7 +55,8 @@ def run(settings: ConvertSettings) -> dict:
     check_words(model.optional_vocabulary, model.config, changes.resize_vocab, target)
 
     setup_tensorflow()
-    from bert_cli.exports.converted import compare, convert, write
+    from bert_cli.exports.converted import compare, convert
+    from bert_cli.exports.converted_files import write
 
     converted = convert(model, target, changes, random_seed)
     warn_of_google(model.config, target)

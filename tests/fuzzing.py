@@ -38,7 +38,8 @@ from bert_cli.text.vocabulary import read_vocabulary
 from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.keras_weights import KerasReader
-from bert_cli.weights.path import find_checkpoint, find_module
+from bert_cli.weights.module_path import find_module
+from bert_cli.weights.path import find_checkpoint
 from bert_cli.weights.training_folder import newest_undamaged
 
 PARTS = [

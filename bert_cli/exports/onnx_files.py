@@ -24,8 +24,8 @@ from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.row_batches import length_groups
 from bert_cli.model.config_files import write_config
 from bert_cli.onnx.bert import Bert
+from bert_cli.onnx.exported import build
 from bert_cli.onnx.int8 import PaddedInt8Bert
-from bert_cli.onnx.models import build
 from bert_cli.onnx.session import make_runner
 from bert_cli.weights.checkpoint import open_checkpoint
 

@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 OPSET, IR_VERSION = 20, 9  # the newest that onnxruntime 1.17 and later read
 Shape = Sequence[str | int]
+TEXTS = ("batch", "length")  # the shape of ids
 
 
 class Graph:

@@ -1,78 +1,16 @@
-"""Whole ONNX models of a BERT: for a file, of padded token ids, and for the engines here, whose
-products compute no padding.
-"""
+"""ONNX models of a BERT for the engines here, whose products compute no padding."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
-from bert_cli.base.head_types import CLASSIFIER, ENCODER, TAGGER, HeadSpec
+from bert_cli.base.head_types import HeadSpec
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx.bert import Bert
-from bert_cli.onnx.graph import Graph, assemble
+from bert_cli.onnx.graph import TEXTS, Graph, assemble
 from bert_cli.onnx.session import Runner, RunnerMaker, make_runner
-
-_TEXTS = ("batch", "length")  # the shape of ids
-
-
-def build(
-    tensors: Mapping[str, np.ndarray],
-    config: BertConfig,
-    head: HeadSpec,
-    metadata: dict[str, str],
-    network: type[Bert] = Bert,
-) -> onnx.ModelProto:
-    """An ONNX model with the inputs input_word_ids, input_mask and input_type_ids, int32 [batch,
-    length], of any sizes.
-
-    tensors: Google's name -> float32, encoder and head. Outputs, float32: of a classifier
-    `probabilities` [batch, n], or `value` [batch] of a regression, of a tagger `probabilities`
-    [batch, length, n], of spans `start_logits` and `end_logits` [batch, length], of an encoder
-    `sequence_output` [batch, length, H] and, where there is a pooler, `pooled_output` [batch, H].
-    `metadata` is kept in metadata_props. network: Bert for float32, int8.PaddedInt8Bert.
-    """
-    graph = Graph()
-    for name in INPUTS:
-        graph.input(name, _TEXTS, TensorProto.INT32)
-    _add_outputs(network(graph, tensors, config), head)
-    model = assemble(graph)
-    helper.set_model_props(model, metadata)
-    # Finds wrong shapes and names when the file is made, not when a program loads it.
-    onnx.checker.check_model(model)
-    return model
-
-
-def _add_outputs(bert: Bert, head: HeadSpec) -> None:
-    """Adds the network and its outputs."""
-    graph = bert.graph
-    hidden = bert.config.hidden_size
-    if head.kind == ENCODER:
-        last = bert.states()[-1]
-        graph.output("sequence_output", (*_TEXTS, hidden), "Identity", last)
-        if "bert/pooler/dense/kernel" in bert.tensors:
-            graph.output("pooled_output", ("batch", hidden), "Identity", bert.pooled(last))
-        return
-    logits = bert.logits(head)
-    if head.kind == TAGGER:
-        graph.output("probabilities", (*_TEXTS, head.count), "Softmax", logits, axis=-1)
-    elif head.kind != CLASSIFIER:
-        for column, name in enumerate(("start_logits", "end_logits")):
-            # A scalar index, which drops the axis; a list of one would keep it.
-            index = graph.constant(f"place:{column}", np.array(column, np.int64))
-            graph.output(name, _TEXTS, "Gather", logits, index, axis=2)
-    elif head.activation == "identity":
-        graph.output("value", ["batch"], "Squeeze", logits, graph.numbers(1))
-    else:
-        if head.temperatures:
-            logits = graph.add("Div", logits, graph.constant("temperatures", np.array(head.temperatures, np.float32)))
-        if head.activation == "sigmoid":
-            graph.output("probabilities", ("batch", head.count), "Sigmoid", logits)
-        else:
-            graph.output("probabilities", ("batch", head.count), "Softmax", logits, axis=-1)
-
 
 ONNXRUNTIME_DOMAIN = "com.microsoft"  # of its own operators
 _EMBEDDED = "embedded"  # the input of a graph
@@ -98,7 +36,7 @@ class UnpaddedBert(Bert):
         return x
 
     def embedded(self) -> str:
-        return self.graph.input(_EMBEDDED, (*_TEXTS, self.config.embedding_width), TensorProto.FLOAT)
+        return self.graph.input(_EMBEDDED, (*TEXTS, self.config.embedding_width), TensorProto.FLOAT)
 
     def key_bias(self) -> str:
         return ""
@@ -140,8 +78,8 @@ class FlatBert(UnpaddedBert):
         return super().mean(self.padded(x))
 
     def embedded(self) -> str:
-        self.graph.input(INPUTS[1], _TEXTS, TensorProto.INT32)
-        self.graph.input(_ROWS, _TEXTS)
+        self.graph.input(INPUTS[1], TEXTS, TensorProto.INT32)
+        self.graph.input(_ROWS, TEXTS)
         self.graph.input(_REAL, ("tokens",))
         return self.graph.input(_EMBEDDED, ("tokens", self.config.embedding_width), TensorProto.FLOAT)
 
@@ -217,7 +155,7 @@ def encoder_runner(
     if not indices:
         bert.graph.output("pooled_output", ("batch", hidden), "Identity", bert.pooled(states[-1]))
     for number, index in enumerate(indices):
-        bert.graph.output(f"state_{number}", (*_TEXTS, hidden), "Identity", bert.padded(states[index]))
+        bert.graph.output(f"state_{number}", (*TEXTS, hidden), "Identity", bert.padded(states[index]))
     return embedded_runner(bert, make)
 
 
@@ -256,5 +194,5 @@ def logits_runner(
     if head.is_of_texts:
         bert.graph.output("logits", ("batch", head.count), "Identity", logits)
     else:
-        bert.graph.output("logits", (*_TEXTS, head.count), "Identity", bert.padded(logits))
+        bert.graph.output("logits", (*TEXTS, head.count), "Identity", bert.padded(logits))
     return embedded_runner(bert, make)

@@ -16,7 +16,8 @@ from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import ModuleConfig
 from bert_cli.model.layers import Scoped
-from bert_cli.weights.path import CheckpointPath, find_module
+from bert_cli.weights.module_path import find_module
+from bert_cli.weights.path import CheckpointPath
 
 _PROBE_LENGTH = 8
 _MAX_POSITIONS = 512  # of all published modules

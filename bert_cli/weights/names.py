@@ -28,7 +28,7 @@ POSITION_NAME = "input_position"
 # The loss scale of training in float16, and the steps since it last changed.
 SCALE_NAME = "loss_scale"
 GOOD_STEPS_NAME = "loss_scale_good_steps"
-# What a checkpoint that a signal asked for keeps besides, see training.checkpoints; remainders are
+# What a checkpoint that a signal asked for keeps besides, see training.saved_state; remainders are
 # of earlier versions.
 LOG_DECAY_NAME = "log_decay"
 UNROUNDED_ENDING = "/unrounded"

@@ -16,9 +16,10 @@ from bert_cli.heads.squad import BertSpanModel
 from bert_cli.heads.tagging import BertTagger
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layers import named_weights
+from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters, layer_factors, rate_factors
-from bert_cli.training.step import LossScale, make_train_step
+from bert_cli.training.step import make_train_step
 
 pytestmark = pytest.mark.slow
 STEPS = 2

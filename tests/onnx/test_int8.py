@@ -5,8 +5,9 @@ import pytest
 
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, MEAN, HeadSpec
 from bert_cli.base.spec import INPUTS
+from bert_cli.onnx.exported import build
 from bert_cli.onnx.int8 import Int8Bert, PaddedInt8Bert, quantized_columns
-from bert_cli.onnx.models import build, encoder_runner
+from bert_cli.onnx.models import encoder_runner
 from bert_cli.onnx.session import make_runner
 from tests.onnx.test_models import batch, likeness, oracle, weights_of
 

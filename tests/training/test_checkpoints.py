@@ -9,9 +9,10 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
-from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
+from bert_cli.training.checkpoints import save_checkpoint
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
+from bert_cli.training.saved_state import restore_training, training_tensors
 from bert_cli.weights.checkpoint import write_tf1
 from bert_cli.weights.training_folder import latest_checkpoint
 

@@ -10,10 +10,11 @@ from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.losses import cross_entropy
 from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
-from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
+from bert_cli.training.checkpoints import save_checkpoint
 from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
+from bert_cli.training.saved_state import restore_training, training_tensors
 from tests.configs import WITHOUT_DROPOUT, small_config
 
 CONFIG = small_config(max_position_embeddings=6, **WITHOUT_DROPOUT)

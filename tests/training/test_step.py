@@ -6,9 +6,10 @@ import tensorflow as tf
 
 from bert_cli.base.errors import InputError
 from bert_cli.training.loop import run_steps
+from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
-from bert_cli.training.step import LossScale, make_train_step
+from bert_cli.training.step import make_train_step
 from tests.train_rows import Called
 
 PEAK_RATE = 0.25

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
-from bert_cli.training.step import LossScale, make_train_step
+from bert_cli.training.step import make_train_step
 
 ROWS = 8
 SIGNATURE = {"words": tf.TensorSpec([None, 3], tf.int32), "gradient": tf.TensorSpec([None], tf.float32)}

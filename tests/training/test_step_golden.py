@@ -15,10 +15,10 @@ from bert_cli.heads.squad import BertSpanModel
 from bert_cli.model.config_files import read_config
 from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
-from bert_cli.training.checkpoints import training_tensors
 from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
+from bert_cli.training.saved_state import training_tensors
 from bert_cli.training.step import make_train_step
 from bert_cli.weights.checkpoint import Tf1Reader, load_weights
 

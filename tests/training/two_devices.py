@@ -25,12 +25,13 @@ from bert_cli.training.batch_distribution import (  # noqa: E402
     distribute,
     make_runner,
 )
-from bert_cli.training.checkpoints import training_tensors  # noqa: E402
+from bert_cli.training.loss_scale import LossScale  # noqa: E402
 from bert_cli.training.optimizers.adamw import AdamWeightDecay  # noqa: E402
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters, layer_factors, rate_factors  # noqa: E402
 from bert_cli.training.optimizers.lamb_nadam import Nadam  # noqa: E402
+from bert_cli.training.saved_state import training_tensors  # noqa: E402
 from bert_cli.training.scatter import infer  # noqa: E402
-from bert_cli.training.step import LossScale, make_train_step  # noqa: E402
+from bert_cli.training.step import make_train_step  # noqa: E402
 from bert_cli.training.strategy import describe, is_chief, make_strategy  # noqa: E402
 
 CONFIG = BertConfig(

@@ -16,7 +16,7 @@ from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint, write_tf1
 from bert_cli.weights.hub import google_name
-from bert_cli.weights.path import find_module
+from bert_cli.weights.module_path import find_module
 
 CONFIG = BertConfig(11, 12, 2, 3, intermediate_size=20, max_position_embeddings=7, type_vocab_size=2)
 # Published name -> Google's, with n for the number of a layer.

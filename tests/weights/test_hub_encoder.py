@@ -10,7 +10,7 @@ from bert_cli.heads.model import make_encoder
 from bert_cli.model.config import ModuleConfig
 from bert_cli.model.config_files import read_config, read_module_config, write_config
 from bert_cli.weights.hub_encoder import module_config, preprocessor_lower_cases
-from bert_cli.weights.path import find_module
+from bert_cli.weights.module_path import find_module
 
 SPEC = {name: tf.TensorSpec([None, None], tf.int32, name=name) for name in INPUTS}
 

@@ -35,8 +35,8 @@ from bert_cli.settings.groups import LEAST_TOKENS
 from bert_cli.tf_internals.keras_layers import layers_inside
 from bert_cli.training.batch_distribution import check_batch_size, make_runner
 from bert_cli.training.scatter import infer
+from bert_cli.training.several_processes import check_agreement
 from bert_cli.training.strategy import (
-    check_agreement,
     compute_dtype,
     describe,
     is_chief,

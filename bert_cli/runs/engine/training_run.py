@@ -24,15 +24,17 @@ from bert_cli.settings.controls import ADAM
 from bert_cli.settings.training import NEWEST, Saving
 from bert_cli.training.auto_batch import AutoBatch
 from bert_cli.training.batch_distribution import distribute
-from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
+from bert_cli.training.checkpoints import save_checkpoint
 from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.loop import Callback, final_loss, run_steps
+from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.older_checkpoints import drop_older_moments
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters, is_frozen
 from bert_cli.training.optimizers.lamb_nadam import Lamb, Nadam
-from bert_cli.training.step import LossScale, make_train_step
-from bert_cli.training.strategy import StopFlag
+from bert_cli.training.saved_state import restore_training, training_tensors
+from bert_cli.training.several_processes import StopFlag
+from bert_cli.training.step import make_train_step
 from bert_cli.weights.training_folder import repair_state
 
 _OPTIMIZERS = {"adamw": AdamWeightDecay, ADAM: AdamWeightDecay, "lamb": Lamb, "nadam": Nadam}
@@ -141,7 +143,7 @@ class TrainingRun:
 
     def tensors(self, is_regular: bool = True) -> dict[str, np.ndarray]:
         """What a checkpoint of the last step holds; is_regular: see
-        training.checkpoints.training_tensors.
+        training.saved_state.training_tensors.
         """
         return training_tensors(self.session.variables, self.optimizer, self.compact, self.loss_scale, is_regular)
 

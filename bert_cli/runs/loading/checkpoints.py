@@ -17,7 +17,8 @@ from bert_cli.base.names import BEST, BEST_FILE, BUILTIN_MODEL, CONFIG, RANDOM, 
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.config_files import read_module_config
 from bert_cli.settings.groups import Hub, ModelFiles, Phases
-from bert_cli.weights.path import HUGGING_FACE, CheckpointPath, find_checkpoint, find_module, model_folder
+from bert_cli.weights.module_path import find_module
+from bert_cli.weights.path import HUGGING_FACE, CheckpointPath, find_checkpoint, model_folder
 from bert_cli.weights.training_folder import latest_checkpoint, newest_undamaged
 
 FOLDER = str(pathlib.Path(os.path.abspath(__file__)).parents[2] / "builtin")  # bert_cli/builtin

@@ -20,7 +20,8 @@ from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.text.tokenizer_json import read_tokenizer_json
 from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary
-from bert_cli.weights.path import HUB, HUGGING_FACE, TF1, CheckpointPath, find_module, own_module
+from bert_cli.weights.module_path import find_module, own_module
+from bert_cli.weights.path import HUB, HUGGING_FACE, TF1, CheckpointPath
 
 if TYPE_CHECKING:
     from bert_cli.weights.electra import ElectraReader

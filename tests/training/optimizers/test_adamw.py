@@ -8,8 +8,9 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.tf_internals.variables import memory_of
-from bert_cli.training.optimizers.adamw import AdamWeightDecay, global_norm, learning_rate
+from bert_cli.training.optimizers.adamw import AdamWeightDecay, global_norm
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
+from bert_cli.training.optimizers.schedule import learning_rate
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.training.optimizers.adamw import AdamWeightDecay, learning_rate
+from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
+from bert_cli.training.optimizers.schedule import learning_rate
 
 PEAK, STEPS, WARMUP = 0.5, 10, 2
 WANTED = {

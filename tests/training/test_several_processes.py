@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from bert_cli.training.strategy import StopFlag
+from bert_cli.training.several_processes import StopFlag
 
 
 def test_alone_a_process_goes_by_itself():

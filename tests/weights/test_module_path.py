@@ -5,7 +5,7 @@ import os
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.weights.path import find_module, is_url, own_module
+from bert_cli.weights.module_path import find_module, is_url, own_module
 
 
 def test_a_module_inside_the_folder(tmp_path):

@@ -1,0 +1,118 @@
+"""The files of a converted model. Imports TensorFlow."""
+
+import dataclasses
+import functools
+import os
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import CHOICE, CLASSIFIER, MASKED_LM, POOLER
+from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
+from bert_cli.base.writing import atomic_write, copy_file, write_json, write_lines
+from bert_cli.exports.converted import Converted
+from bert_cli.exports.hub_writing import reported_writing, save_encoder
+from bert_cli.heads.all_heads import BertWithHeads
+from bert_cli.model.config_files import write_config
+from bert_cli.model.layers import named_weights
+from bert_cli.model.networks import ELECTRA
+from bert_cli.problem_types.calibration import write_calibration
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
+from bert_cli.text.tokenizer_json import special_tokens_map, tokenizer_config, tokenizer_json
+from bert_cli.text.vocabulary import PAD, PAD_ID
+from bert_cli.weights.checkpoint import write_tf1
+from bert_cli.weights.electra import DISCRIMINATOR, GENERATOR, google_name
+from bert_cli.weights.hugging_face import hugging_face_config, write_safetensors
+from bert_cli.weights.keras_weights import write_keras
+
+
+def write(staged: str, converted: Converted) -> list[str]:
+    """Write all files into the folder `staged`; returns the names of the files other than weights.
+
+    InputError for a module without a pooler: all modules have its output.
+    """
+    # Listed before the weights are written, which are published after all others.
+    names = _write_sidecars(staged, converted)
+    _write_weights(staged, converted)
+    return names
+
+
+def _write_sidecars(staged: str, converted: Converted) -> list[str]:
+    """Write all but the weights; returns the names. A module's are written with its weights."""
+    target, config, model = converted.target, converted.config, converted.source
+    if target.format == "hub":
+        extras = [os.path.join("assets.extra", name) for name in (CONFIG, TOKENIZER_CONFIG)]
+        return extras + ([os.path.join("assets", VOCABULARY)] if model.optional_vocabulary else [])
+    vocabulary = model.optional_vocabulary
+    path = functools.partial(os.path.join, staged)
+    if target.format == "hf":
+        assert converted.kind is not None, "choose_head_type finds one for every Hugging Face folder"
+        # transformers gives the row of this id no gradient, so it is the vocabulary's own [PAD]
+        # where it has one.
+        pad = vocabulary.ids.get(PAD, PAD_ID) if vocabulary else PAD_ID
+        values = hugging_face_config(config, converted.kind, converted.labels, pad, converted.dtype, model.problem_type)
+        write_json(path(HUGGING_FACE_CONFIG), values)
+        if vocabulary:
+            write_json(path(TOKENIZER), tokenizer_json(vocabulary, model.do_lower_case))
+            write_json(path("special_tokens_map.json"), special_tokens_map(vocabulary))
+    else:
+        if config.activation.startswith("gelu"):  # the only name that Google's scripts know
+            config = dataclasses.replace(config, hidden_act="gelu", gelu=config.activation.removeprefix("gelu_"))
+        write_config(path(CONFIG), config)
+        # Our commands find threshold, layers and head input there; in a Hugging Face folder
+        # config.json says what it can.
+        if model.saved_flags:
+            copy_file(os.path.join(model.folder, FLAGS), path(FLAGS))
+    if vocabulary:
+        with atomic_write(path(VOCABULARY), "wb") as file:
+            file.write(model.vocab_bytes)
+        # Google's scripts know no such file and lower-case by default, so it is only needed for a
+        # cased model.
+        if target.format == "hf" or not model.do_lower_case:
+            prefix = config.network.class_prefix
+            values = tokenizer_config(model.do_lower_case, config.max_position_embeddings, vocabulary, prefix)
+            write_json(path(TOKENIZER_CONFIG), values)
+    problem_type = model.problem_type or SINGLE_LABEL
+    is_of_texts = converted.kind in (CLASSIFIER, CHOICE)
+    if is_of_texts and (calibration := model.calibration(problem_type, converted.labels)):
+        write_calibration(staged, calibration, problem_type.temperature_names(converted.labels or ()))
+    # Not for generic labels, which only Hugging Face's config needs: a labels.txt would pass them
+    # off as known.
+    if model.labels is not None and converted.labels is not None:
+        write_lines(path(LABELS), converted.labels)
+    return files.list_directory(staged)
+
+
+def _write_weights(staged: str, converted: Converted) -> None:
+    """Write the weights under the target's names; a module with the vocabulary of the source."""
+    target = converted.target
+    tensors = converted.tensors
+    config = converted.config
+    source = converted.source
+    path = os.path.join(staged, target.name)
+    if target.format == "hf":
+        assert converted.kind is not None, "choose_head_type finds one for every Hugging Face folder"
+        write_safetensors(path, tensors, converted.kind, converted.dtype, config.model_type)
+        return
+    if target.format == "hub" and not any(name.startswith(POOLER) for name in tensors):
+        raise InputError(
+            "the checkpoint has no pooler, which a module for tensorflow-hub needs; give another --to_format"
+        )
+    with reported_writing(target.path(target.name)):
+        if target.format == "tf1":
+            if config.model_type == ELECTRA:
+                # A checkpoint of Google's that holds one of the two networks.
+                network = GENERATOR if converted.heads == (MASKED_LM,) else DISCRIMINATOR
+                tensors = {google_name(name, network): values for name, values in tensors.items()}
+            write_tf1(path, tensors)
+            return
+        # A new config: the loaded model has the sizes of before.
+        shape = tensors["output_weights"].shape if "output_weights" in tensors else (0, 0)
+        model = BertWithHeads(config, converted.heads, shape)
+        variables = named_weights(model)
+        for name, values in tensors.items():
+            variables[name].assign(values)
+        if target.format == "hub":
+            save_encoder(staged, model.encoder, config, source.vocab_bytes, source.do_lower_case)
+        else:
+            # A bare encoder's file fits a bare BertEncoder.
+            write_keras(path, model if converted.heads else model.encoder, tensors)

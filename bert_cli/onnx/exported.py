@@ -1,0 +1,69 @@
+"""The ONNX model of a BERT for a file, of padded token ids."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from bert_cli.base.head_types import CLASSIFIER, ENCODER, TAGGER, HeadSpec
+from bert_cli.base.spec import INPUTS
+from bert_cli.model.config import BertConfig
+from bert_cli.onnx.bert import Bert
+from bert_cli.onnx.graph import TEXTS, Graph, assemble
+
+
+def build(
+    tensors: Mapping[str, np.ndarray],
+    config: BertConfig,
+    head: HeadSpec,
+    metadata: dict[str, str],
+    network: type[Bert] = Bert,
+) -> onnx.ModelProto:
+    """An ONNX model with the inputs input_word_ids, input_mask and input_type_ids, int32 [batch,
+    length], of any sizes.
+
+    tensors: Google's name -> float32, encoder and head. Outputs, float32: of a classifier
+    `probabilities` [batch, n], or `value` [batch] of a regression, of a tagger `probabilities`
+    [batch, length, n], of spans `start_logits` and `end_logits` [batch, length], of an encoder
+    `sequence_output` [batch, length, H] and, where there is a pooler, `pooled_output` [batch, H].
+    `metadata` is kept in metadata_props. network: Bert for float32, int8.PaddedInt8Bert.
+    """
+    graph = Graph()
+    for name in INPUTS:
+        graph.input(name, TEXTS, TensorProto.INT32)
+    _add_outputs(network(graph, tensors, config), head)
+    model = assemble(graph)
+    helper.set_model_props(model, metadata)
+    # Finds wrong shapes and names when the file is made, not when a program loads it.
+    onnx.checker.check_model(model)
+    return model
+
+
+def _add_outputs(bert: Bert, head: HeadSpec) -> None:
+    """Adds the network and its outputs."""
+    graph = bert.graph
+    hidden = bert.config.hidden_size
+    if head.kind == ENCODER:
+        last = bert.states()[-1]
+        graph.output("sequence_output", (*TEXTS, hidden), "Identity", last)
+        if "bert/pooler/dense/kernel" in bert.tensors:
+            graph.output("pooled_output", ("batch", hidden), "Identity", bert.pooled(last))
+        return
+    logits = bert.logits(head)
+    if head.kind == TAGGER:
+        graph.output("probabilities", (*TEXTS, head.count), "Softmax", logits, axis=-1)
+    elif head.kind != CLASSIFIER:
+        for column, name in enumerate(("start_logits", "end_logits")):
+            # A scalar index, which drops the axis; a list of one would keep it.
+            index = graph.constant(f"place:{column}", np.array(column, np.int64))
+            graph.output(name, TEXTS, "Gather", logits, index, axis=2)
+    elif head.activation == "identity":
+        graph.output("value", ["batch"], "Squeeze", logits, graph.numbers(1))
+    else:
+        if head.temperatures:
+            logits = graph.add("Div", logits, graph.constant("temperatures", np.array(head.temperatures, np.float32)))
+        if head.activation == "sigmoid":
+            graph.output("probabilities", ("batch", head.count), "Sigmoid", logits)
+        else:
+            graph.output("probabilities", ("batch", head.count), "Softmax", logits, axis=-1)
