@@ -9,7 +9,7 @@ import re
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES, NEXT_SENTENCE, TAGGER
 from bert_cli.base.log import LOG
-from bert_cli.exports.target import Target
+from bert_cli.exports.target import FORMATS, Target
 from bert_cli.model.config import BertConfig
 from bert_cli.model.networks import ELECTRA
 from bert_cli.runs.loading.bundle import ModelBundle
@@ -17,13 +17,6 @@ from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.module_path import find_module, is_url
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
-# Of settings.tools.MODEL_FORMATS.
-TITLES = {
-    "tf1": "TF1 checkpoint",
-    "hf": "Hugging Face folder",
-    "h5": "Keras .weights.h5",
-    "hub": "module for tensorflow-hub",
-}
 # A constant of modeling.py in Google's repository, not a key of bert_config.json.
 _GOOGLE_EPSILON = 1e-12
 
@@ -39,7 +32,7 @@ def find_source(path: str, strict: bool = False) -> CheckpointPath:
 def check_dtype(dtype: str, target: Target) -> None:
     """InputError where the target's format cannot store numbers of this dtype."""
     if dtype != "float32" and target.format != "hf":
-        raise InputError(f"--{dtype}: a {TITLES[target.format]} holds float32; this is for Hugging Face folders")
+        raise InputError(f"--{dtype}: a {FORMATS[target.format].title} holds float32; this is for Hugging Face folders")
 
 
 def choose_head_type(head: str, found: tuple[str, ...], model: ModelBundle, target: Target) -> str | None:

@@ -21,9 +21,9 @@ from bert_cli.base.head_types import (
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import some_of
 from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
-from bert_cli.exports.conversion_plan import TITLES, check_label_names, choose_head_type
+from bert_cli.exports.conversion_plan import check_label_names, choose_head_type
 from bert_cli.exports.loaded import Loaded, largest_differences, load, open_source
-from bert_cli.exports.target import Target
+from bert_cli.exports.target import FORMATS, Target
 from bert_cli.model.config import BertConfig
 from bert_cli.model.config_files import read_config
 from bert_cli.model.resizing import resize_embeddings
@@ -96,7 +96,8 @@ def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, ra
     # Logged after all checks, so that no line says "converted" before an error.
     architecture = network.architecture(kind) if target.format == "hf" and kind else ""
     named = f", {architecture}" if architecture else ""
-    LOG.info("converted to a %s%s: %d weights, %s", TITLES[target.format], named, len(tensors), changes.dtype)
+    title = FORMATS[target.format].title
+    LOG.info("converted to a %s%s: %d weights, %s", title, named, len(tensors), changes.dtype)
     known = {*loaded.tensors, *loaded.report.unused}
     leftovers = sum(name not in known for name in reader.shapes)
     if leftovers:

@@ -8,7 +8,6 @@ Imports TensorFlow.
 import os
 
 import tensorflow as tf
-import tensorflow_text as tf_text
 
 from bert_cli.base import spec
 from bert_cli.base.errors import InputError
@@ -19,16 +18,16 @@ from bert_cli.base.writing import atomic_write
 from bert_cli.exports.exported import Exported, exporting
 from bert_cli.exports.hub_writing import reported_writing, save_encoder, write_extras
 from bert_cli.exports.loaded import load_head_model
-from bert_cli.exports.text_graph import GraphTokenizer, pack, vocabulary_lines
+from bert_cli.exports.preprocessor import save_preprocessor
+from bert_cli.exports.text_graph import TEXTS, GraphTokenizer, pack, vocabulary_lines
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.model import tensor_specs
 from bert_cli.model.layers import named_weights
-from bert_cli.text.vocabulary import CLS, MASK, PAD_ID, SEP, Vocabulary
+from bert_cli.text.vocabulary import CLS, SEP
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.reader import Reader
 
 TOKENS_SIGNATURE = "token_ids"
-_TEXTS = tf.TensorSpec([None], tf.string, name="text")
 _SECOND_TEXTS = tf.TensorSpec([None], tf.string, name="text_b")
 
 
@@ -69,7 +68,7 @@ def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer,
         return classify(pack(ids_a, ids_b, exported.max_seq_length, ids[CLS], ids[SEP]))
 
     module.classify_tokens = tf.function(classify, input_signature=[tensor_specs(spec.ENCODER)], autograph=False)
-    specs = [_TEXTS, _SECOND_TEXTS] if exported.pairs else [_TEXTS]
+    specs = [TEXTS, _SECOND_TEXTS] if exported.pairs else [TEXTS]
     module.classify_texts = tf.function(classify_texts, specs, autograph=False)
     # A signature's arguments are tensors by name; the function takes them as one dict.
     by_tokens = tf.function(lambda **inputs: module.classify_tokens(inputs), autograph=False)
@@ -78,68 +77,6 @@ def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer,
         TOKENS_SIGNATURE: by_tokens.get_concrete_function(**tensor_specs(spec.ENCODER)),
     }
     tf.saved_model.save(module, path, signatures)
-
-
-def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabulary, seq_length: int) -> None:
-    """Write a preprocessor with the interface of the published bert_en_uncased_preprocess into the
-    folder `path`.
-
-    Call it with string [B]: it returns the encoder's inputs, int32 [B, seq_length]. Its parts:
-    `tokenize(texts)` -> ragged int32 [B, (words), (pieces)]; `tokenize.get_special_tokens_dict()`;
-    `bert_pack_inputs([ids_a] or [ids_a, ids_b], seq_length=…)` of such ids, or of ragged int32 [B,
-    (pieces)]. As in the published one, an empty second text still has its [SEP].
-    """
-    module = tf.train.Checkpoint()
-    module.tokenizer = tokenizer
-    cls_id, sep_id = vocabulary.ids[CLS], vocabulary.ids[SEP]
-    special = {
-        "vocab_size": vocabulary.size,
-        "start_of_sequence_id": cls_id,
-        "end_of_segment_id": sep_id,
-        "mask_id": vocabulary.ids[MASK],
-        "padding_id": PAD_ID,
-    }
-
-    module.tokenize = tf.train.Checkpoint()
-    module.tokenize.__call__ = tf.function(tokenizer.pieces, input_signature=[_TEXTS], autograph=False)
-    module.tokenize.get_special_tokens_dict = tf.function(
-        lambda: {name: tf.constant(number) for name, number in special.items()}, input_signature=[]
-    )
-
-    @tf.function(autograph=False)
-    def pack_inputs(inputs, seq_length=seq_length):
-        # Callers may give words of pieces, as tokenize does, or pieces alone.
-        segments = [ids.merge_dims(1, -1) if ids.ragged_rank > 1 else ids for ids in inputs]
-        # tensorflow-text's own here: the published module does it so, and programs compare with it.
-        trimmer = tf_text.RoundRobinTrimmer(seq_length - len(segments) - 1)
-        ids, types = tf_text.combine_segments(trimmer.trim(segments), cls_id, sep_id)
-        word_ids, mask = tf_text.pad_model_inputs(ids, seq_length, pad_value=PAD_ID)
-        type_ids, _ = tf_text.pad_model_inputs(types, seq_length, pad_value=0)
-        return {
-            "input_word_ids": word_ids,
-            "input_mask": tf.cast(mask, tf.int32),
-            "input_type_ids": tf.cast(type_ids, tf.int32),
-        }
-
-    # Each combination of shapes that bert_pack_inputs takes is traced now; a SavedModel cannot
-    # trace later.
-    for rank in (1, 2):
-        for count in (1, 2):
-            spec = tf.RaggedTensorSpec([None] * (rank + 1), tf.int32, ragged_rank=rank)
-            pack_inputs.get_concrete_function([spec] * count, seq_length=tf.TensorSpec([], tf.int32))
-    module.bert_pack_inputs = tf.train.Checkpoint()
-    module.bert_pack_inputs.__call__ = pack_inputs
-
-    def preprocess(inputs):
-        packed = pack_inputs([tokenizer.pieces(inputs)], seq_length=tf.constant(seq_length))
-        # A Keras model on top is built from the static shape.
-        return {name: tf.ensure_shape(values, [None, seq_length]) for name, values in packed.items()}
-
-    module.__call__ = tf.function(
-        preprocess, input_signature=[tf.TensorSpec([None], tf.string, name="inputs")], autograph=False
-    )
-    module.variables, module.trainable_variables, module.regularization_losses = [], [], []
-    tf.saved_model.save(module, path, module.__call__.get_concrete_function())
 
 
 def _load_classifier(reader: Reader, exported: Exported) -> BertClassifier:

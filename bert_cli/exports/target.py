@@ -2,10 +2,19 @@
 
 import dataclasses
 import os
+from typing import NamedTuple
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
+from bert_cli.base.names import (
+    CONFIG,
+    FLAGS,
+    HUGGING_FACE_CONFIG,
+    LABELS,
+    SAFETENSORS,
+    TOKENIZER_CONFIG,
+    VOCABULARY,
+)
 from bert_cli.base.writing import publish_file
 from bert_cli.model.config_files import read_config
 
@@ -14,6 +23,22 @@ _KERAS_ENDING = ".weights.h5"
 # none of its own.
 _TELLING = (LABELS, FLAGS, VOCABULARY, TOKENIZER_CONFIG)
 _CONFIGS = (CONFIG, HUGGING_FACE_CONFIG)
+
+
+class Format(NamedTuple):
+    """A format of models: its name in messages, and the file that a model in a folder is found by."""
+
+    title: str
+    file: str
+
+
+# By the names of settings.tools.MODEL_FORMATS.
+FORMATS = {
+    "tf1": Format("TF1 checkpoint", "bert_model.ckpt"),
+    "hf": Format("Hugging Face folder", SAFETENSORS),
+    "h5": Format("Keras .weights.h5", f"model{_KERAS_ENDING}"),
+    "hub": Format("module for tensorflow-hub", "saved_model.pb"),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,15 +75,9 @@ def find_target(path: str, to_format: str) -> Target:
     is_folder = files.is_directory(path) or path.endswith("/")
     if is_folder or not (".ckpt" in name or name.endswith((".h5", ".safetensors"))):
         chosen = "hf" if to_format == "auto" else to_format
-        file = {
-            "hf": "model.safetensors",
-            "tf1": "bert_model.ckpt",
-            "h5": "model" + _KERAS_ENDING,
-            "hub": "saved_model.pb",
-        }[chosen]
         if files.exists(path) and not is_folder:
             raise InputError(f"--to={path}: is a file, a folder is needed")
-        return Target(chosen, path.rstrip("/") or "/", file)
+        return Target(chosen, path.rstrip("/") or "/", FORMATS[chosen].file)
     said = "h5" if name.endswith(".h5") else "hf" if name.endswith(".safetensors") else "tf1"
     if to_format not in ("auto", said):
         raise InputError(f"--to={path}: this is a name for --to_format={said}, not for --to_format={to_format}")

@@ -29,6 +29,7 @@ _SIGMA, _FINAL_SIGMA = ord("Σ"), ord("ς")
 _UNASSIGNED = 0xFDD0
 _UNUSED_PLANES = 0x40000  # from here on there are tags, variation selectors and private use, and the rest is unassigned
 _PAGE = 256
+TEXTS = tf.TensorSpec([None], tf.string, name="text")
 
 
 def _kind(tokenizer: BasicTokenizer, character: str) -> int:

@@ -10,7 +10,8 @@ from numpy_bert import encode, loss_and_gradients, random_weights, variable_shap
 
 from bert_cli.base.head_types import HEAD_INPUTS
 from bert_cli.base.spec import INPUTS
-from bert_cli.heads.classification import BertChoice, BertClassifier
+from bert_cli.heads.choice import BertChoice
+from bert_cli.heads.classification import BertClassifier
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layers import named_weights
 

@@ -2,11 +2,8 @@
 
 import pytest
 
-from bert_cli.heads.classification import (
-    BertChoice,
-    BertClassifier,
-    BertWindowsClassifier,
-)
+from bert_cli.heads.choice import BertChoice
+from bert_cli.heads.classification import BertClassifier, BertWindowsClassifier
 from bert_cli.heads.losses import PLAIN, LossRule
 from bert_cli.heads.model import TrainingRule
 from bert_cli.heads.pretraining import BertPretrainer

@@ -7,7 +7,8 @@ import tensorflow as tf
 from bert_cli.base.head_types import FIRST, MEAN
 from bert_cli.base.spec import INPUTS
 from bert_cli.features.ragged import StatedRows
-from bert_cli.heads.classification import BertChoice, BertClassifier, BertWindowsClassifier
+from bert_cli.heads.choice import BertChoice
+from bert_cli.heads.classification import BertClassifier, BertWindowsClassifier
 from bert_cli.heads.losses import Distillation
 from tests.configs import small_config
 

@@ -8,7 +8,8 @@ import tensorflow as tf
 
 from bert_cli.base.head_types import HEAD_INPUTS
 from bert_cli.base.spec import INPUTS
-from bert_cli.heads.classification import BertChoice, BertClassifier, BertWindowsClassifier
+from bert_cli.heads.choice import BertChoice
+from bert_cli.heads.classification import BertClassifier, BertWindowsClassifier
 from bert_cli.heads.losses import Distillation, LossRule
 from bert_cli.heads.model import TaskModel, TrainingRule, tensor_specs
 from bert_cli.heads.pretraining import BertPretrainer

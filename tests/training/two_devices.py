@@ -15,7 +15,8 @@ setup_tensorflow()
 import tensorflow as tf  # noqa: E402 (only after the process has been set up)
 
 from bert_cli.base.errors import InputError  # noqa: E402
-from bert_cli.heads.classification import BertChoice, BertClassifier  # noqa: E402
+from bert_cli.heads.choice import BertChoice  # noqa: E402
+from bert_cli.heads.classification import BertClassifier  # noqa: E402
 from bert_cli.heads.losses import cross_entropy  # noqa: E402
 from bert_cli.heads.model import tensor_specs  # noqa: E402
 from bert_cli.model.config import BertConfig  # noqa: E402

@@ -10,7 +10,7 @@ from bert_cli.features.ragged import with_token_ids
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.runs.engine.session import Session
 from bert_cli.settings.devices import Devices
-from bert_cli.training import step as training_step
+from bert_cli.training import loss_scale
 from bert_cli.training.optimizers.hyperparameters import FROZEN_ENCODER, TrainingHyperparameters, rate_factors
 from bert_cli.weights.checkpoint import Tf1Reader, write_tf1
 from bert_cli.weights.path import find_checkpoint
@@ -48,14 +48,14 @@ def scaled(features, tmp_path_factory) -> pathlib.Path:
     """The same in float16, where the scale doubles after three good steps, so that it is another one than at the start."""
     folder = tmp_path_factory.mktemp("scaled")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training_step, "_GROWTH_STEPS", 3)
+        patch.setattr(loss_scale, "_GROWTH_STEPS", 3)
         train_rows(make_session("float16"), features, UPDATES, SAVING, folder, None)
     return folder
 
 
 @pytest.mark.slow
 def test_a_stopped_run_in_float16_goes_on_with_its_loss_scale(features, scaled, tmp_path, monkeypatch):
-    monkeypatch.setattr(training_step, "_GROWTH_STEPS", 3)
+    monkeypatch.setattr(loss_scale, "_GROWTH_STEPS", 3)
     part = tmp_path
     stop = Called(5, lambda step: True)
     report = train_rows(make_session("float16"), features, UPDATES, SAVING, part, None, callbacks=[stop])

@@ -8,7 +8,8 @@ import pytest
 from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.heads.classification import BertChoice, BertClassifier
+from bert_cli.heads.choice import BertChoice
+from bert_cli.heads.classification import BertClassifier
 from bert_cli.runs.engine import session as session_module
 from bert_cli.runs.engine.session import Session
 from bert_cli.settings.devices import Devices

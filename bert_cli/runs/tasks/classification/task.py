@@ -137,7 +137,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
     ) -> "TaskModel":
         # Here, as heads import TensorFlow, which takes seconds and is not needed where a flag is
         # wrong.
-        from bert_cli.heads import classification as heads
+        from bert_cli.heads.choice import BertChoice
+        from bert_cli.heads.classification import BertClassifier, BertWindowsClassifier
         from bert_cli.heads.losses import Distillation
         from bert_cli.heads.model import NetworkOptions
 
@@ -146,9 +147,9 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         given = self.settings.distillation
         has_windows = self.settings.encoding.long_text == WINDOWS
         distillation = Distillation(given.distill_temperature, given.distill_share) if data.teacher else None
-        kind = heads.BertWindowsClassifier if has_windows else heads.BertClassifier
+        kind = BertWindowsClassifier if has_windows else BertClassifier
         if data.problem_type.has_endings:
-            kind = heads.BertChoice
+            kind = BertChoice
         count = data.problem_type.output_count(data.labels)
         return kind(model.config, count, data.problem_type.name, text_input, distillation, **options)
 

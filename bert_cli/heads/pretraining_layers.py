@@ -1,0 +1,97 @@
+"""The layers over the encoder in pre-training: for masked words, next sentences and replaced tokens."""
+
+import tensorflow as tf
+
+from bert_cli.heads.model import OutputLayer
+from bert_cli.model import ops
+from bert_cli.model.config import BertConfig
+from bert_cli.model.layers import Dense, LayerNorm, Scoped
+
+
+class MaskedLmHead(Scoped):
+    """Logits over the vocabulary for hidden rows: dense, activation, normalisation, then the tied
+    word embeddings.
+
+    Variables: cls/predictions/transform/{dense,LayerNorm}/…, cls/predictions/output_bias [V].
+    """
+
+    def __init__(self, config: BertConfig, seed: int):
+        super().__init__("cls/predictions")
+        hidden, width = config.hidden_size, config.embedding_width
+        self.activation = config.masked_lm_activation
+        self.transform = Dense("cls/predictions/transform/dense", hidden, width, config.initializer_range, seed)
+        self.norm = LayerNorm("cls/predictions/transform/LayerNorm", width, config.layer_norm_eps)
+        self.output_bias = self.add_scoped("output_bias", (config.vocab_size,), "zeros")
+
+    def transformed(self, rows, training=False):
+        """The vectors that are compared with the word embeddings: [M, H] -> [M, E], both in the
+        compute dtype.
+        """
+        return self.norm(ops.activate(self.transform(rows), self.activation, training))
+
+    def call(self, rows, word_embeddings, training=False):
+        """rows: [M, H] in the compute dtype, word_embeddings: float32 [V, E] -> float32 [M, V]."""
+        x = self.transformed(rows, training)
+        logits = tf.matmul(x, tf.cast(word_embeddings, x.dtype), transpose_b=True)
+        return tf.nn.bias_add(tf.cast(logits, tf.float32), self.output_bias.value)
+
+
+class ReplacedTokensHead(Scoped):
+    """A logit for each token, high where it was replaced, of ELECTRA's discriminator: dense,
+    activation, dense.
+
+    Variables: discriminator_predictions/dense/…, discriminator_predictions/dense_1/….
+    """
+
+    def __init__(self, config: BertConfig, seed: int):
+        super().__init__("discriminator_predictions")
+        hidden, stddev = config.hidden_size, config.initializer_range
+        self.activation = config.activation
+        self.dense = Dense(f"{self.scope}/dense", hidden, hidden, stddev, seed)
+        self.output_layer = Dense(f"{self.scope}/dense_1", hidden, 1, stddev, seed)
+
+    def call(self, rows):
+        """rows: float32 [M, H] -> float32 [M]."""
+        return self.output_layer(ops.activate(self.dense(rows), self.activation, training=False))[:, 0]
+
+
+class NextSentenceHead(OutputLayer):
+    """Logits [B, 2] from the pooled output: index 0 is "B follows A", 1 is "B is random"."""
+
+    # A class of its own, as Keras names the groups of a .weights.h5 by classes.
+    def __init__(self, config: BertConfig, seed: int):
+        super().__init__("cls/seq_relationship", config.hidden_size, 2, config.initializer_range, seed)
+
+
+def tied_cross_entropy(rows: tf.Tensor, words: tf.Tensor, bias: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+    """Negative log-likelihood of M predictions, float32 [M], with the logits rows · wordsᵀ + bias;
+    its gradient takes few passes over [M, V].
+
+    rows: [M, H] in the compute dtype; words: float32 [V, H]; bias: float32 [V]; labels: int32 [M].
+    Logits and softmax are float32. In the gradient softmax − onehot the label's part is taken
+    apart: it needs rows of H numbers only.
+    """
+
+    @tf.custom_gradient
+    def losses(rows, words, bias):
+        dtype = rows.dtype
+        table = tf.cast(words, dtype)
+        logits = tf.nn.bias_add(tf.cast(tf.matmul(rows, table, transpose_b=True), tf.float32), bias)  # [M, V]
+        probabilities = tf.nn.softmax(logits)
+        # The most probable token has exp(0) / Σ, so its probability gives the logarithm of the sum.
+        log_sum = tf.reduce_max(logits, axis=-1) - tf.math.log(tf.reduce_max(probabilities, axis=-1))
+        nll = log_sum - tf.gather(logits, labels, batch_dims=1)
+
+        def gradient(scales):  # [M]
+            scaled = tf.cast(rows, tf.float32) * scales[:, tf.newaxis]  # [M, H]
+            products = tf.cast(probabilities, dtype)
+            d_rows = tf.cast(tf.matmul(products, table), tf.float32) - tf.gather(words, labels)
+            d_words = tf.cast(tf.matmul(products, tf.cast(scaled, dtype), transpose_a=True), tf.float32)
+            d_words = tf.tensor_scatter_nd_sub(d_words, labels[:, tf.newaxis], scaled)
+            d_bias = tf.linalg.matvec(probabilities, scales, transpose_a=True)
+            d_bias = tf.tensor_scatter_nd_sub(d_bias, labels[:, tf.newaxis], scales)
+            return tf.cast(d_rows * scales[:, tf.newaxis], dtype), d_words, d_bias
+
+        return nll, gradient
+
+    return losses(rows, words, bias)
