@@ -51,15 +51,14 @@ class CompactEmbeddings:
         """Take the rows from the encoder's full table again, after a checkpoint was loaded into it."""
         self.table.assign(self.encoder.embeddings.words.numpy()[self.used])
 
-    def full_table(self, optimizer: AdamWeightDecay) -> np.ndarray:
-        """Bring the encoder's full table up to date with training and return it, float32 [V, H]."""
+    def update_full_table(self, optimizer: AdamWeightDecay) -> None:
+        """Bring the encoder's full table up to date with training."""
         table = memory_of(self.encoder.embeddings.words) * np.exp(optimizer.log_decay.numpy())
         # The rows that no batch reads have only decayed: the product of all factors is e to the sum
         # of their logarithms.
         table[self.used] = self.table.numpy()
         self.encoder.embeddings.words.assign(table)
         optimizer.log_decay.assign(0.0)
-        return table
 
     def expand(self, rows: np.ndarray) -> np.ndarray:
         """[U, H] moments -> [V, H], zeros for words that do not occur."""
@@ -75,7 +74,7 @@ class CompactEmbeddings:
         words = self.encoder.embeddings.words
         before = words.numpy()
         log_decay = optimizer.log_decay.numpy()
-        self.full_table(optimizer)
+        self.update_full_table(optimizer)
         self.encoder.embeddings.training_table = None
         try:
             yield
@@ -86,5 +85,5 @@ class CompactEmbeddings:
 
     def close(self, optimizer: AdamWeightDecay) -> None:
         """Give the encoder its own table back, up to date."""
-        self.full_table(optimizer)
+        self.update_full_table(optimizer)
         self.encoder.embeddings.training_table = None

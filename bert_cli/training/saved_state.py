@@ -39,7 +39,7 @@ def training_tensors(
     # Before anything below rounds it.
     unrounded = {} if is_regular else _unrounded_state(optimizer, compact)
     if compact:
-        compact.full_table(optimizer)
+        compact.update_full_table(optimizer)
     tensors = {name: memory_of(variable) for name, variable in variables.items()}
     moments = optimizer.moments()
     if compact:
