@@ -3,6 +3,7 @@ warnings and results.
 """
 
 import contextlib
+import functools
 import logging
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,12 @@ from collections.abc import Iterator
 LOG = logging.getLogger("bert_cli")
 RESULT = 25  # between logging.INFO and logging.WARNING: metrics, which --quiet keeps
 EXAMPLES = 5  # examples of each split that --verbose logs
+
+
+@functools.cache
+def warn_once(text: str) -> None:
+    """Log a warning, once in a process whatever finds it several times."""
+    LOG.warning("%s", text)
 
 
 class StderrHandler(logging.Handler):

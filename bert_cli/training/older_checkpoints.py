@@ -1,13 +1,12 @@
 """The optimizer's moments in older checkpoints of a run: dropped, so that only the newest has them."""
 
-import functools
 import os
 
 import tensorflow as tf
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, why_not_written
-from bert_cli.base.log import LOG
+from bert_cli.base.log import warn_once
 from bert_cli.base.names import CHECKPOINT
 from bert_cli.base.writing import add_name, atomic_write, publish_file, staging_folder
 from bert_cli.training.checkpoints import write_checked
@@ -41,7 +40,7 @@ def _drop_moments(folder: str, number: int) -> None:
             return
         weights = {name: reader.read(name) for name in reader.shapes if not is_of_optimizer(name)}
     except InputError as error:
-        _warn(f"warning: {error}; until then it stays as it is")
+        warn_once(f"warning: {error}; until then it stays as it is")
         return
     with staging_folder(folder) as staged:
         hidden = os.path.join(staged, os.path.basename(prefix))
@@ -58,8 +57,3 @@ def _drop_moments(folder: str, number: int) -> None:
         publish_file(hidden_data, data)
         publish_file(hidden_index, index)
         files.remove(second)
-
-
-@functools.cache  # once a run, not at each save
-def _warn(text: str) -> None:
-    LOG.warning("%s", text)

@@ -2,13 +2,12 @@
 no TensorFlow.
 """
 
-import functools
 import os
 import re
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.log import LOG
+from bert_cli.base.log import warn_once
 from bert_cli.base.names import CHECKPOINT, STATE
 from bert_cli.base.writing import atomic_write
 from bert_cli.weights.checkpoint_index import check_data, read_index
@@ -40,7 +39,7 @@ def newest_to_train(folder: str, strict: bool = False) -> str | None:
     if found and not has_moments(read_index(found)):
         lost = "the optimizer's moments are lost and start from 0"
         refuse_if(strict, f"{found}: holds weights alone; without --strict {lost}")
-        _warn(f"warning: {found} holds weights alone: {lost}, so the run will end in other weights")
+        warn_once(f"warning: {found} holds weights alone: {lost}, so the run will end in other weights")
     return found
 
 
@@ -61,7 +60,7 @@ def newest_undamaged(folder: str, strict: bool = False, to_train: bool = False) 
     if lost and newest:
         refuse_if(strict, f"{lost}.index: does not exist; without --strict {os.path.basename(newest)} is used")
         steps = _lost_steps(step_number(newest) + 1, step_number(lost))
-        _warn(f"warning: {lost}.index does not exist: {os.path.basename(newest)} is used, and {steps}")
+        warn_once(f"warning: {lost}.index does not exist: {os.path.basename(newest)} is used, and {steps}")
     if newest is None or not (reason := _damage(newest, to_train)):
         return newest
     if strict:
@@ -74,7 +73,9 @@ def newest_undamaged(folder: str, strict: bool = False, to_train: bool = False) 
         candidate = os.path.join(folder, f"{CHECKPOINT}{number}")
         if (found is None or number < int(found[1])) and not _damage(candidate, to_train):
             lost = f", and {_lost_steps(number + 1, int(found[1]))}" if found else ""
-            _warn(f"warning: {newest} is damaged or cut short ({reason}): {os.path.basename(candidate)} is used{lost}")
+            warn_once(
+                f"warning: {newest} is damaged or cut short ({reason}): {os.path.basename(candidate)} is used{lost}"
+            )
             return candidate
     if to_train:
         raise InputError(
@@ -119,11 +120,6 @@ def _damage(prefix: str, to_train: bool) -> str | None:
     except (ValueError, OSError, InputError) as error:
         return str(error).removeprefix(f"{prefix}: ")
     return None
-
-
-@functools.cache  # a command may look for its checkpoint several times
-def _warn(text: str) -> None:
-    LOG.warning("%s", text)
 
 
 def _state_path(folder: str) -> str | None:
