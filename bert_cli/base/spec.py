@@ -5,7 +5,10 @@ Letters in shapes: B batch, S sequence, L labels, K endings or windows, P predic
 frozen encoder's states.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple, TypeVar
+
+_Values = TypeVar("_Values")
 
 
 class Column(NamedTuple):
@@ -22,6 +25,13 @@ ENCODER = tuple(Column(name, ("B", "S"), "int32") for name in ("input_word_ids",
 # The names of the inputs of Google's saved models on TensorFlow Hub.
 INPUTS = tuple(column.name for column in ENCODER)
 INPUT_MASK = INPUTS[1]
+
+
+def encoder_inputs(batch: Mapping[str, _Values]) -> dict[str, _Values]:
+    """What an encoder reads of a batch."""
+    return {name: batch[name] for name in INPUTS}
+
+
 # In addition to the columns of a classifier: the logits of its teacher, and 1 for a row with a
 # label, 0 for one without.
 DISTILLATION = (

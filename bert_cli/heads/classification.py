@@ -124,8 +124,7 @@ class BertClassifier(TaskModel):
         """Of a training batch, see loss_terms; one of `state_columns` has its states."""
         if "states" in batch:
             return self.head_logits(batch["states"], seed)
-        inputs = {name: batch[name] for name in spec.INPUTS}
-        return self(inputs, training=True, seed=seed, packed=packed, frozen=frozen)
+        return self(spec.encoder_inputs(batch), training=True, seed=seed, packed=packed, frozen=frozen)
 
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
         """See TaskModel: the mean over the examples, n = B."""
@@ -147,7 +146,7 @@ class BertClassifier(TaskModel):
         """`probabilities` [B, n], or `values` [B] of a regression, `losses` [B] and `logits` [B, n],
         float32.
         """
-        logits = self({name: batch[name] for name in spec.INPUTS}, packed=packed)
+        logits = self(spec.encoder_inputs(batch), packed=packed)
         name = self.problem_type.output_name
         return {name: self.activated(logits), "losses": self.losses(batch["label_ids"], logits), "logits": logits}
 

@@ -90,8 +90,7 @@ class BertPretrainer(TaskModel):
         """
         indices, slots = self._predicted(batch, packed)
         ids, weights = (tf.gather_nd(batch[name], indices) for name in ("masked_lm_ids", "masked_lm_weights"))
-        inputs = {name: batch[name] for name in spec.INPUTS}
-        rows, next_sentence = self.rows_at(inputs, slots, not frozen, seed, packed)
+        rows, next_sentence = self.rows_at(spec.encoder_inputs(batch), slots, not frozen, seed, packed)
         # The gradient written by hand holds for the plain cross-entropy only.
         if self.loss_rule.is_plain:
             words = tf.convert_to_tensor(self.encoder.embeddings.words.value)
@@ -107,7 +106,7 @@ class BertPretrainer(TaskModel):
     def predictions(self, batch, packed):
         """Sums over the predictions of each sequence, float32 [B]; see metrics.pretraining."""
         indices, slots = self._predicted(batch, packed)
-        rows, next_sentence = self.rows_at({name: batch[name] for name in spec.INPUTS}, slots, packed=packed)
+        rows, next_sentence = self.rows_at(spec.encoder_inputs(batch), slots, packed=packed)
         masked = self.masked_logits(rows)
         ids, weights = (tf.gather_nd(batch[name], indices) for name in ("masked_lm_ids", "masked_lm_weights"))
         correct = tf.cast(tf.argmax(masked, axis=-1, output_type=tf.int32) == ids, tf.float32)

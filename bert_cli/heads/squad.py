@@ -83,9 +83,8 @@ class BertSpanModel(TaskModel):
 
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
         """See TaskModel: the mean over the windows, n = B."""
-        inputs = {name: batch[name] for name in spec.INPUTS}
         packed = packed and not self.padding_counts
-        logits = self(inputs, training=not frozen, seed=seed, packed=packed)
+        logits = self(spec.encoder_inputs(batch), training=not frozen, seed=seed, packed=packed)
         is_token = batch["input_mask"] > 0
         if not self.padding_counts:
             # Finite: 0 · -inf in the gradient would be no number.
@@ -96,8 +95,7 @@ class BertSpanModel(TaskModel):
 
     def predictions(self, batch, packed):
         """`start` and `end`: logits, float32 [B, S], -inf for padding unless it is kept."""
-        inputs = {name: batch[name] for name in spec.INPUTS}
-        start, end = self(inputs, packed=packed and not self.predicts_padding)
+        start, end = self(spec.encoder_inputs(batch), packed=packed and not self.predicts_padding)
         if self.predicts_padding:
             return {"start": start, "end": end}
         # -inf, not the -1e9 of training: no answer begins or ends in padding, and nothing is

@@ -81,7 +81,7 @@ class BertTagger(TaskModel):
         if "states" in batch:
             states = batch["states"]
         else:
-            states = self.states({name: batch[name] for name in spec.INPUTS}, not frozen, seed, packed)
+            states = self.states(spec.encoder_inputs(batch), not frozen, seed, packed)
         rows = tf.reshape(states, [-1, self.state_width])
         labels = tf.reshape(batch["label_ids"], [-1])
         weights = tf.reshape(batch["label_weights"], [-1])
@@ -96,5 +96,4 @@ class BertTagger(TaskModel):
 
     def predictions(self, batch, packed):
         """`log_probabilities` float32 [B, S, L], meaningless at padding."""
-        inputs = {name: batch[name] for name in spec.INPUTS}
-        return {"log_probabilities": tf.nn.log_softmax(self(inputs, packed=packed))}
+        return {"log_probabilities": tf.nn.log_softmax(self(spec.encoder_inputs(batch), packed=packed))}

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError, first_line
-from bert_cli.base.spec import INPUTS
+from bert_cli.base.spec import INPUTS, encoder_inputs
 from bert_cli.model.config import ModuleConfig
 from bert_cli.model.layers import Scoped
 from bert_cli.weights.module_path import find_module
@@ -151,7 +151,7 @@ class ModuleEncoder(Scoped):
     def call(self, inputs, training=False, seed=None, packed=False, pooled_only=False, return_attention=False):
         """As BertEncoder's, without embedding_output and attention_probs."""
         # A Python bool: a SavedModel has one traced function for each of its values.
-        outputs = self._module({name: inputs[name] for name in INPUTS}, bool(training))
+        outputs = self._module(encoder_inputs(inputs), bool(training))
         sequence = tf.cast(outputs["sequence_output"], tf.float32)
         states = [tf.cast(state, tf.float32) for state in outputs.get("encoder_outputs", [sequence])]
         return {

@@ -52,11 +52,10 @@ class FeaturesSession(Extractor, Session):
         What does not lead to these (layers above the highest one, the pooler) is never computed:
         the graph drops it.
         """
-        inputs = {name: batch[name] for name in spec.INPUTS}
         # The last layer then computes one row of each text.
         only_pooler = self.choice.pooling == "pooler" and not self.choice.attention
         outputs = self.model(
-            inputs,
+            spec.encoder_inputs(batch),
             packed=self.packed,
             pooled_only=only_pooler,
             return_attention=self.choice.attention,
