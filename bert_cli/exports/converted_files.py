@@ -84,10 +84,7 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
 
 def _write_weights(staged: str, converted: Converted) -> None:
     """Write the weights under the target's names; a module with the vocabulary of the source."""
-    target = converted.target
-    tensors = converted.tensors
-    config = converted.config
-    source = converted.source
+    target, config, tensors = converted.target, converted.config, converted.tensors
     path = os.path.join(staged, target.name)
     if target.format == "hf":
         assert converted.kind is not None, "choose_head_type finds one for every Hugging Face folder"
@@ -112,6 +109,7 @@ def _write_weights(staged: str, converted: Converted) -> None:
         for name, values in tensors.items():
             variables[name].assign(values)
         if target.format == "hub":
+            source = converted.source
             save_encoder(staged, model.encoder, config, source.vocab_bytes, source.do_lower_case)
         else:
             # A bare encoder's file fits a bare BertEncoder.

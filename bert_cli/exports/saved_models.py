@@ -19,7 +19,8 @@ from bert_cli.exports.exported import Exported, exporting
 from bert_cli.exports.hub_writing import reported_writing, save_encoder, write_extras
 from bert_cli.exports.loaded import load_head_model
 from bert_cli.exports.preprocessor import save_preprocessor
-from bert_cli.exports.text_graph import TEXTS, GraphTokenizer, pack, vocabulary_lines
+from bert_cli.exports.text_graph import TEXTS, GraphTokenizer, vocabulary_lines
+from bert_cli.exports.text_packing import pack
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.model import tensor_specs
 from bert_cli.model.layers import named_weights

@@ -11,7 +11,8 @@ import tensorflow as tf
 from bert_cli.api.arguments import named_arguments
 from bert_cli.base.errors import InputError
 from bert_cli.base.spec import INPUTS
-from bert_cli.exports.text_graph import GraphTokenizer, pack
+from bert_cli.exports.text_graph import GraphTokenizer
+from bert_cli.exports.text_packing import pack
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.keras.loading import load_bundle
 from bert_cli.text.vocabulary import CLS, LOOKED_UP, SEP, Vocabulary

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import os
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -128,12 +128,6 @@ def _open_tf1(prefix: str, network: str) -> Reader:
     return ElectraReader(reader, network) if network or networks_in(reader.shapes) else reader
 
 
-def find_electra(path: CheckpointPath) -> ElectraReader | None:
-    """The reader of a checkpoint of Google's ELECTRA; None for another one."""
-    reader = open_checkpoint(path) if path.kind == TF1 else None
-    return reader if isinstance(reader, ElectraReader) else None
-
-
 def saved_step(reader: Reader) -> int:
     """The global_step of a checkpoint, 0 where it has none."""
     return int(reader.read(STEP_NAME)) if STEP_NAME in reader.shapes else 0
@@ -211,34 +205,40 @@ class LoadReport:
 
 
 def load_weights(variables: dict, reader: Reader) -> LoadReport:
-    """Assign the variables (Google's name -> variable) that the checkpoint has.
+    """Assign the variables (Google's name -> variable) that the checkpoint has, see read_weights."""
+    # All is read before anything is assigned: a file that is cut short leaves the model as it was.
+    values, report = read_weights({name: tuple(variable.shape) for name, variable in variables.items()}, reader)
+    for name, value in values.items():
+        variables[name].assign(value)
+    return report
 
-    Raises InputError, before anything is assigned, for a shape that differs, and where the
-    checkpoint has none of the variables of a BERT encoder that is to be loaded.
+
+def read_weights(shapes: Mapping[str, tuple[int, ...]], reader: Reader) -> tuple[dict[str, np.ndarray], LoadReport]:
+    """The values of the variables with these names and shapes that the checkpoint has.
+
+    Raises InputError for a shape that differs, and where the checkpoint has none of the variables
+    of a BERT encoder that is to be loaded.
     """
-    loaded = [name for name in variables if name in reader.shapes]
-    missing = [name for name in variables if name not in reader.shapes]
-    wrong = [name for name in loaded if reader.shapes[name] != tuple(variables[name].shape)]
+    loaded = [name for name in shapes if name in reader.shapes]
+    missing = [name for name in shapes if name not in reader.shapes]
+    wrong = [name for name in loaded if reader.shapes[name] != shapes[name]]
     if wrong:
         name = wrong[0]
         more = f" (and {len(wrong) - 1} more such variables)" if len(wrong) > 1 else ""
         raise InputError(
             f"{reader.description}: {name} has the shape {list(reader.shapes[name])}, this model "
-            f"needs {list(variables[name].shape)}{more}; {_shape_advice(name)}"
+            f"needs {list(shapes[name])}{more}; {_shape_advice(name)}"
         )
-    wanted = [name for name in variables if name.startswith(_ENCODER)]
+    wanted = [name for name in shapes if name.startswith(_ENCODER)]
     if wanted and not any(name in reader.shapes for name in wanted):
         known = sorted(reader.shapes)[:3] + reader.unused[:3]
         raise InputError(
             f"{reader.description}: holds no variable of this encoder ({_ENCODER}…); it has "
             f"{', '.join(known[:3])}…; is it a BERT checkpoint?"
         )
-    # All is read before anything is assigned: a file that is cut short leaves the model as it was.
     values = {name: reader.read(name) for name in loaded}
-    for name, value in values.items():
-        variables[name].assign(value)
-    unused = [name for name in reader.shapes if name not in variables and not is_of_training(name)]
-    return LoadReport(reader.description, loaded, missing, sorted(unused) + reader.unused)
+    unused = [name for name in reader.shapes if name not in shapes and not is_of_training(name)]
+    return values, LoadReport(reader.description, loaded, missing, sorted(unused) + reader.unused)
 
 
 def _shape_advice(name: str) -> str:

@@ -4,7 +4,6 @@ fewer bits.
 Imports no TensorFlow, so that a text is answered in the time that TensorFlow takes to be imported.
 """
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,7 +19,7 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.shapes import encoder_shapes
 from bert_cli.onnx.session import Runner
 from bert_cli.runs.engine.predictor import InferenceHead, Predictor
-from bert_cli.weights.checkpoint import load_weights, open_checkpoint, saved_step
+from bert_cli.weights.checkpoint import open_checkpoint, read_weights, saved_step
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
@@ -29,17 +28,6 @@ if TYPE_CHECKING:
 # That are computed at once: with more, activations do not stay in the processor's cache.
 MAX_TOKENS = 1024
 _ROWS_AT_ONCE = 8  # times MAX_TOKENS, of rows with several sequences, whose logits are held together
-
-
-@dataclasses.dataclass
-class _Tensor:
-    """Used instead of a variable in load_weights."""
-
-    shape: tuple[int, ...]
-    value: np.ndarray | None = None
-
-    def assign(self, value: np.ndarray) -> None:
-        self.value = np.asarray(value, np.float32)
 
 
 def load_tensors(
@@ -53,11 +41,10 @@ def load_tensors(
     optional, reason: see LoadReport.check_whole.
     """
     reader = open_checkpoint(checkpoint)
-    tensors = {name: _Tensor(shape) for name, shape in shapes.items()}
-    report = load_weights(tensors, reader)
+    values, report = read_weights(shapes, reader)
     report.check_whole(reason, optional)
-    found = {name: tensor.value for name, tensor in tensors.items() if tensor.value is not None}
-    return found, report.lines(), saved_step(reader)
+    tensors = {name: np.asarray(value, np.float32) for name, value in values.items()}
+    return tensors, report.lines(), saved_step(reader)
 
 
 def checked_config(config: BertConfig | ModuleConfig, inference: Inference) -> BertConfig:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
@@ -20,11 +20,9 @@ from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.text.tokenizer_json import read_tokenizer_json
 from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary
+from bert_cli.weights.electra import ElectraReader
 from bert_cli.weights.module_path import find_module, own_module
 from bert_cli.weights.path import HUB, HUGGING_FACE, TF1, CheckpointPath
-
-if TYPE_CHECKING:
-    from bert_cli.weights.electra import ElectraReader
 
 
 def load_model(
@@ -167,15 +165,16 @@ def _read_config(
     return module_config(checkpoint, vocab_size)
 
 
-def _electra(checkpoint: CheckpointPath) -> "ElectraReader | None":
+def _electra(checkpoint: CheckpointPath) -> ElectraReader | None:
     """The reader of a TF1 checkpoint of ELECTRA; None for another one."""
     # One that has gone since it was found is reported where it is read.
     if checkpoint.kind != TF1 or not files.exists(checkpoint.file):
         return None
     # Not at the top: it imports safetensors, which only a Hugging Face folder needs.
-    from bert_cli.weights.checkpoint import find_electra
+    from bert_cli.weights.checkpoint import open_checkpoint
 
-    return find_electra(checkpoint)
+    reader = open_checkpoint(checkpoint)
+    return reader if isinstance(reader, ElectraReader) else None
 
 
 def _stated_casing(paths: ModelPaths) -> tuple[str, bool] | None:
