@@ -8,7 +8,9 @@ pass that optimizes the graph. Here the kernels are put into the graph themselve
 that says so of weights outside of it.
 """
 
+import functools
 import math
+from collections.abc import Callable
 
 import tensorflow as tf
 
@@ -22,28 +24,16 @@ from bert_cli.tf_internals import onednn
 _ENDS = {"gelu_erf": "GeluExact", "gelu_tanh": "GeluApproximate", "relu": "Relu"}
 
 
-class _Product:
-    """x W + b of a Dense layer, times `factor`: [R, inputs] -> [R, units]."""
-
-    def __init__(self, dense: Dense, factor: float = 1.0):
-        self._kernel, self._bias = (tf.cast(part.value * factor, onednn.DTYPE) for part in (dense.kernel, dense.bias))
-
-    def __call__(self, x: tf.Tensor, end: str = "", residual: tf.Tensor | None = None) -> tf.Tensor:
-        """end: one of _ENDS' values, applied to the product; residual: [R, units] that is added to
-        it.
-        """
-        return onednn.constant_product(x, self._kernel, self._bias, end, residual)
+def _product(dense: Dense, factor: float = 1.0) -> Callable[..., tf.Tensor]:
+    """x W + b of a Dense layer, times `factor`: see onednn.constant_product."""
+    kernel, bias = (tf.cast(part.value * factor, onednn.DTYPE) for part in (dense.kernel, dense.bias))
+    return functools.partial(onednn.constant_product, weights=kernel, bias=bias)
 
 
-class _Norm:
+def _norm(norm: LayerNorm) -> Callable[..., tf.Tensor]:
     """A LayerNorm; its statistics are float32."""
-
-    def __init__(self, norm: LayerNorm):
-        self._gamma, self._beta = (tf.cast(part.value, onednn.DTYPE) for part in (norm.gamma, norm.beta))
-        self._epsilon = float(norm.epsilon)
-
-    def __call__(self, x: tf.Tensor) -> tf.Tensor:
-        return onednn.layer_norm(x, self._gamma, self._beta, self._epsilon)
+    gamma, beta = (tf.cast(part.value, onednn.DTYPE) for part in (norm.gamma, norm.beta))
+    return functools.partial(onednn.layer_norm, gamma=gamma, beta=beta, epsilon=float(norm.epsilon))
 
 
 class FrozenLayer:
@@ -55,20 +45,20 @@ class FrozenLayer:
         # A power of two is exact in bfloat16; the rest of the scale goes into the query's weights
         # before they are rounded.
         self._scale = 2.0 ** round(math.log2(attention.scale))
-        self._query = _Product(attention.query, attention.scale / self._scale)
-        self._key, self._value = _Product(attention.key), _Product(attention.value)
-        self._attention_output = _Product(layer.attention_output)
-        self._attention_norm = _Norm(layer.attention_norm)
-        self._widen, self._narrow = _Product(layer.widen), _Product(layer.narrow)
+        self._query = _product(attention.query, attention.scale / self._scale)
+        self._key, self._value = _product(attention.key), _product(attention.value)
+        self._attention_output = _product(layer.attention_output)
+        self._attention_norm = _norm(layer.attention_norm)
+        self._widen, self._narrow = _product(layer.widen), _product(layer.narrow)
         self._activation = layer.activation
-        self._output_norm = _Norm(layer.output_norm)
+        self._output_norm = _norm(layer.output_norm)
 
     def __call__(self, x: tf.Tensor, layout: Layout, first_only: bool) -> tuple[tf.Tensor, tf.Tensor | None]:
         """As TransformerLayer.call without dropout; the probabilities are bfloat16."""
         context, probabilities = self._attention(x, layout, first_only)
         residual = tf.gather(x, first_rows(layout)) if first_only else x
         x = self._attention_norm(self._attention_output(context, residual=residual))
-        wide = self._widen(x, _ENDS.get(self._activation, ""))
+        wide = self._widen(x, activation=_ENDS.get(self._activation, ""))
         # tanh and linear have no fused kernel.
         if self._activation not in _ENDS:
             wide = ops.activate(wide, self._activation, training=False)

@@ -21,15 +21,11 @@ def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: st
     micro-batches.
     """
     replicas = strategy.num_replicas_in_sync
-    if batch_size % (replicas * accumulation_steps) and accumulation_steps > 1:
+    parts = replicas * accumulation_steps
+    if batch_size % parts:
+        steps = f" and --gradient_accumulation_steps={accumulation_steps}" if accumulation_steps > 1 else ""
         raise InputError(
-            f"--{flag}={batch_size} cannot be split evenly over {replicas} devices and "
-            f"--gradient_accumulation_steps={accumulation_steps}; give a multiple of "
-            f"{replicas * accumulation_steps}"
-        )
-    if batch_size % replicas:
-        raise InputError(
-            f"--{flag}={batch_size} cannot be split evenly over {replicas} devices; give a multiple of {replicas}"
+            f"--{flag}={batch_size} cannot be split evenly over {replicas} devices{steps}; give a multiple of {parts}"
         )
 
 

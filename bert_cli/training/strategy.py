@@ -97,8 +97,7 @@ def is_chief(strategy: tf.distribute.Strategy) -> bool:
 def describe(strategy: tf.distribute.Strategy) -> str:
     """One line for the log: which devices compute."""
     count = strategy.num_replicas_in_sync
-    kind = "TPU" if is_tpu(strategy) else ("GPU" if _on_gpu(strategy) else "CPU")
-    unit = "TPU core" if kind == "TPU" else kind
+    unit = "TPU core" if is_tpu(strategy) else "GPU" if _on_gpu(strategy) else "CPU"
     return f"{count} {unit}{'s' if count > 1 else ''}"
 
 

@@ -5,21 +5,17 @@ stores with them; no TensorFlow.
 import re
 from collections.abc import Iterable, Mapping
 
+from bert_cli.base.head_types import pretraining_shapes
 from bert_cli.model.config import BertConfig
 from bert_cli.model.shapes import encoder_shapes
 
-_HEADS = ("cls/seq_relationship/", "cls/squad/", "")
 # The weights of a BERT or a relative of it, of one layer with all heads.
 WEIGHT_NAMES = (
     *encoder_shapes(
         BertConfig(1, 1, 1, 1, intermediate_size=1, max_position_embeddings=1, type_vocab_size=1, embedding_size=2)
     ),
-    *(
-        f"cls/predictions/transform/{name}"
-        for name in ("dense/kernel", "dense/bias", "LayerNorm/beta", "LayerNorm/gamma")
-    ),
-    "cls/predictions/output_bias",
-    *(f"{scope}output_{name}" for scope in _HEADS for name in ("weights", "bias")),
+    *pretraining_shapes(hidden_size=1, embedding_width=2, vocab_size=1),
+    *(f"{scope}output_{name}" for scope in ("cls/squad/", "") for name in ("weights", "bias")),
     *(f"discriminator_predictions/{layer}/{name}" for layer in ("dense", "dense_1") for name in ("kernel", "bias")),
 )
 STEP_NAME = "global_step"
