@@ -27,6 +27,27 @@ def add(handle: tf.Tensor, value: tf.Tensor) -> None:
     tf.raw_ops.AssignAddVariableOp(resource=handle, value=value)
 
 
+def apply_adam(
+    weight: tf.Tensor,
+    first: tf.Tensor,
+    second: tf.Tensor,
+    gradient: tf.Tensor,
+    rate: tf.Tensor,
+    betas: tuple[float, float],
+    powers: tuple[tf.Tensor | float, tf.Tensor | float],
+    epsilon: tf.Tensor | float,
+) -> None:
+    """One update of Adam of the variables with these handles, in one pass over memory.
+
+    powers: βᵗ of the two betas, by which the kernel corrects the bias; 0 for no correction.
+    epsilon: added to √v.
+    """
+    tf.raw_ops.ResourceApplyAdam(
+        var=weight, m=first, v=second, beta1_power=powers[0], beta2_power=powers[1], lr=rate, beta1=betas[0], beta2=betas[1],
+        epsilon=epsilon, grad=gradient,
+    )  # fmt: skip
+
+
 def memory_of(variable: tf.Variable | keras.Variable) -> np.ndarray:
     """The values in the variable's own memory, to be read only; a later update leaves them as they
     are.

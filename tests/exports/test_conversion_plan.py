@@ -8,12 +8,13 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, HEAD_TYPES, TAGGER
 from bert_cli.exports.conversion_plan import check_dtype, choose_head_type
 from bert_cli.exports.target import Target
+from bert_cli.model.networks import NETWORKS
 
 HF, TF1, HUB = (Target(name, ".", "x") for name in ("hf", "tf1", "hub"))
 
 
 def kind_of(head, found, target, own=None):
-    config = types.SimpleNamespace(model_type="bert")
+    config = types.SimpleNamespace(network=NETWORKS["bert"])
     return choose_head_type(head, found, types.SimpleNamespace(classifier_type=own, config=config), target)
 
 

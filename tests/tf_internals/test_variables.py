@@ -1,4 +1,4 @@
-"""Variables through their handles: values, memory without a copy."""
+"""Variables through their handles: values, Adam's formula, memory without a copy."""
 
 import numpy as np
 import pytest
@@ -18,6 +18,17 @@ def test_read_assign_and_add_inside_a_function():
 
     assert int(change()) == 7
     assert float(number) == 6.0
+
+
+@pytest.mark.parametrize("is_corrected", [False, True])
+def test_apply_adam_is_the_formula_of_the_paper(is_corrected):
+    weight, first, second = (tf.Variable([value]) for value in (1.0, 0.2, 0.3))
+    handles = [each.handle for each in (weight, first, second)]
+    powers = (0.5**2, 0.75**2) if is_corrected else (0.0, 0.0)
+    variables.apply_adam(*handles, tf.constant([2.0]), tf.constant(0.1), (0.5, 0.75), powers, 0.01)
+    m, v = 0.5 * 0.2 + 0.5 * 2.0, 0.75 * 0.3 + 0.25 * 4.0
+    step = 0.1 * np.sqrt(1.0 - powers[1]) / (1.0 - powers[0]) * m / (np.sqrt(v) + 0.01)
+    np.testing.assert_allclose([float(each[0]) for each in (weight, first, second)], [1.0 - step, m, v], rtol=1e-6)
 
 
 def test_memory_of_shares_memory_and_keeps_its_values():

@@ -141,11 +141,14 @@ class AdamWeightDecay:
         # float32 β, which for 0.999 is 1.3e-5 off, more than the original's results allow. So it
         # works on V = v/d, with d = 0.001/(1 − β) as the kernel sees it, and rate and epsilon
         # divided by √d undo that.
-        epsilon = EPSILON / _SECOND_SCALE**0.5 * tf.sqrt(1.0 - second_power)  # the kernel adds it to √v, not to √v̂
-        tf.raw_ops.ResourceApplyAdam(
-            var=slots.weight, m=slots.first, v=slots.second, beta1_power=first_power, beta2_power=second_power,
-            lr=rate / _SECOND_SCALE**0.5, beta1=BETA_1, beta2=BETA_2, epsilon=epsilon, grad=gradient,
-        )  # fmt: skip
+        variables.apply_adam(
+            *slots,
+            gradient,
+            rate / _SECOND_SCALE**0.5,
+            (BETA_1, BETA_2),
+            (first_power, second_power),
+            EPSILON / _SECOND_SCALE**0.5 * tf.sqrt(1.0 - second_power),  # the kernel adds it to √v, not to √v̂
+        )
 
     def variables(self) -> list[tf.Variable]:
         """All that `apply` changes."""
