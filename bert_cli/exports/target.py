@@ -6,15 +6,7 @@ from typing import NamedTuple
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.names import (
-    CONFIG,
-    FLAGS,
-    HUGGING_FACE_CONFIG,
-    LABELS,
-    SAFETENSORS,
-    TOKENIZER_CONFIG,
-    VOCABULARY,
-)
+from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, SAFETENSORS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import publish_file
 from bert_cli.model.config_files import read_config
 
