@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from bert_cli.base import spec
 from bert_cli.base.head_types import FIRST, MEAN, POOLED, TextInput
-from bert_cli.heads.losses import FORMULAS, PLAIN, Distillation, LossRule
+from bert_cli.heads.losses import FORMULAS, PLAIN, Distillation
 from bert_cli.heads.model import NetworkOptions, OutputLayer, TaskModel, mean_weights
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -129,26 +129,20 @@ class BertClassifier(TaskModel):
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
         """See TaskModel: the mean over the examples, n = B."""
         logits = self.trained_logits(batch, seed, packed, frozen)
-        losses = self.losses(batch["label_ids"], logits, self.loss_rule)
+        losses = self.formulas.losses(batch["label_ids"], logits, self.loss_rule)
         if self.distillation:
             # A row without a label has label_ids of zeros; has_label = 0 takes its loss out again.
             hard = losses * batch["has_label"]
             losses = self.distillation.losses(self.formulas, batch["teacher_logits"], logits, hard)
         return losses, mean_weights(losses, batch_size)
 
-    def losses(self, labels: tf.Tensor, logits: tf.Tensor, rule: LossRule = PLAIN) -> tf.Tensor:
-        """Of each example, float32 [B], in nats but for a regression; labels as `columns` says,
-        logits [B, n].
-        """
-        return self.formulas.losses(labels, logits, rule)
-
     def predictions(self, batch, packed):
         """`probabilities` [B, n], or `values` [B] of a regression, `losses` [B] and `logits` [B, n],
         float32.
         """
         logits = self(spec.encoder_inputs(batch), packed=packed)
-        name = self.problem_type.output_name
-        return {name: self.activated(logits), "losses": self.losses(batch["label_ids"], logits), "logits": logits}
+        losses = self.formulas.losses(batch["label_ids"], logits, PLAIN)
+        return {self.problem_type.output_name: self.activated(logits), "losses": losses, "logits": logits}
 
     def activated(self, logits: tf.Tensor) -> tf.Tensor:
         """The predictions: probabilities float32 [B, n], or the numbers of a regression [B]; logits

@@ -114,7 +114,8 @@ class Formulas:
     """What TensorFlow computes from the logits [B, n] of a problem type; problem_types has the same
     in NumPy.
 
-    activated: -> the predictions. losses(label_ids, logits, rule) -> float32 [B].
+    activated: -> the predictions. losses(label_ids, logits, rule) -> float32 [B], in nats but for a
+    regression.
     divergence(teacher, student) of logits -> float32 [B], None where there is no distillation.
     """
 

@@ -12,6 +12,7 @@ from bert_cli.base.head_types import HEAD_INPUTS
 from bert_cli.base.spec import INPUTS
 from bert_cli.heads.choice import BertChoice
 from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.losses import PLAIN
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layers import named_weights
 
@@ -114,13 +115,13 @@ def test_the_oracle_of_one_label_agrees():
 def test_losses_of_several_labels_by_hand():
     model = make("multi_label")[0]
     logits = tf.constant([[0.0, math.log(3), -math.log(3)], [1e4, -1e4, 1e4]])
-    losses = model.losses(tf.constant([[1.0, 1.0, 1.0], [1.0, 0.0, 0.0]]), logits)
+    losses = model.formulas.losses(tf.constant([[1.0, 1.0, 1.0], [1.0, 0.0, 0.0]]), logits, PLAIN)
     # Probabilities 1/2, 3/4, 1/4; then two certain and right, one certain and wrong, as large as its logit.
     np.testing.assert_allclose(losses, [math.log(2 * 4 / 3 * 4) / 3, 1e4 / 3], rtol=1e-6)
 
 
 def test_losses_of_numbers_by_hand():
-    losses = make("regression")[0].losses(tf.constant([1.0, -2.0]), tf.constant([[3.0], [-2.5]]))
+    losses = make("regression")[0].formulas.losses(tf.constant([1.0, -2.0]), tf.constant([[3.0], [-2.5]]), PLAIN)
     assert losses.numpy().tolist() == [4.0, 0.25]
 
 
