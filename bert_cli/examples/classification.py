@@ -20,7 +20,13 @@ from bert_cli.base.messages import listed, quoted
 from bert_cli.examples import tables
 from bert_cli.examples.glue import FileLayout, find_task
 from bert_cli.examples.tables import Row
-from bert_cli.examples.task_checks import check_first_row, check_labels, check_numbers, check_text_column
+from bert_cli.examples.task_checks import (
+    check_first_row,
+    check_labels,
+    check_numbers,
+    check_text_column,
+    is_data_by_label,
+)
 from bert_cli.settings.data import PLAIN, TextForm
 
 
@@ -84,7 +90,7 @@ def read_examples(
     layout, path, rows = _open_split(task.splits[split], data_dir, language, path, form)
     known = tuple(labels) if labels is not None else task.labels
     has_header = layout.has_header if header == "auto" else header == "yes"
-    if header == "auto" and has_header and tables.is_data_by_label(rows[0], rows[1:], known, layout.label):
+    if header == "auto" and has_header and is_data_by_label(rows[0], rows[1:], known, layout.label):
         LOG.info("%s:%d: there is no header, as the first row has a label like the others", path, rows[0].line)
         has_header = False
     if id_column is not None:
@@ -133,11 +139,9 @@ def _open_split(
 def _id_column(path: str, first: Row, has_header: bool, layout: FileLayout, name: str) -> int | None:
     """The column that --id_column names; InputError where a file to predict lacks it."""
     names = [cell.strip() for cell in first.cells] if has_header else []
-    # A name before a number: columns may be called 0, 1, 2 in another order.
-    if names.count(name) == 1:
-        return names.index(name)
-    if name.isdecimal() and int(name) < len(first.cells):
-        return int(name)
+    found = tables.find_column(name, names, len(first.cells))
+    if found is not None:
+        return found
     if layout.label is not None:
         return layout.identifier
     there = f"columns {listed(names)}" if names else f"{len(first.cells)} columns without names"

@@ -10,8 +10,8 @@ from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
 from bert_cli.examples import tables
 from bert_cli.examples.own_rows import JSONL, TEXTS, format_of, how_to_separate
-from bert_cli.examples.tables import KeyColumns, Row, has_usual_names, header_reason, plain
-from bert_cli.examples.unnamed_columns import with_guesses
+from bert_cli.examples.tables import KeyColumns, Row, find_column, has_usual_names, header_reason, plain
+from bert_cli.examples.unnamed_columns import refuse_unclear_header, with_guesses
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
 
 SAMPLE = 1000  # rows that are looked at to find out whether there is a header
@@ -141,13 +141,8 @@ def _names(
         return cells
     if by_number and len(columns.label_columns) == 1 and columns.label_columns[0].isdecimal():
         texts = [int(columns.text_column)] if columns.text_column else []
-        reason = header_reason(first, sample[1:], None, KeyColumns(int(columns.label_columns[0]), texts))
-        if reason:
-            raise InputError(
-                f"{path}:{first.line}: the first row looks like a header ({reason}), but its "
-                "names are not usual ones; give --header=yes if it is a header, --header=no if "
-                "it is data"
-            )
+        key_columns = KeyColumns(int(columns.label_columns[0]), texts)
+        refuse_unclear_header(path, first.line, header_reason(first, sample[1:], None, key_columns))
     return None
 
 
@@ -167,10 +162,7 @@ class _Table:
 
     def find(self, name: str) -> int | None:
         """The column of a name or number, None where there is none."""
-        # A name before a number: columns may be called 0, 1, 2 in another order.
-        if self.names and self.names.count(name) == 1:
-            return self.names.index(name)
-        return int(name) if name.isdecimal() and int(name) < len(self.sample[0].cells) else None
+        return find_column(name, self.names or (), len(self.sample[0].cells))
 
     def column(self, name: str, flag: str) -> int:
         """The column of a name or number; InputError where there is none."""

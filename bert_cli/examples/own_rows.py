@@ -8,7 +8,6 @@ JSON object are the names of its columns; a list of names is a cell of several l
 """
 
 import contextlib
-import functools
 import gzip
 import io
 import itertools
@@ -19,12 +18,12 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import check_readable, open_binary
-from bert_cli.base.lines import UTF_8, as_utf8, decode_lines, without_nul
+from bert_cli.base.lines import UTF_8, as_utf8, decode_lines, open_lines, without_nul
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
-from bert_cli.examples.quoting import ADVICE, TAB, LiteralRows, quoted_rows, would_mend
-from bert_cli.examples.tables import Row, separator_in
-from bert_cli.settings.data import CSV_QUOTES, PLAIN, TextForm
+from bert_cli.examples.quoting import ADVICE, quoted_rows, would_mend
+from bert_cli.examples.tables import Row, separator_in, tab_rows, without_blank_lines
+from bert_cli.settings.data import PLAIN, TextForm
 
 TSV = "tsv"
 CSV = "csv"
@@ -59,11 +58,11 @@ def is_table(path: str) -> bool:
     return bool(dot) and _FORMATS.get(ending, TEXTS) != TEXTS
 
 
-def refuse_table(path: str, flag: str = "input_file") -> None:
+def refuse_table(path: str) -> None:
     """InputError for a file of texts whose name says that it holds a table."""
     if is_table(path):
         raise InputError(
-            f"--{flag}={path}: is a table by its name, and one text per line is needed; "
+            f"--input_file={path}: is a table by its name, and one text per line is needed; "
             "write the column of texts into a .txt file"
         )
 
@@ -87,43 +86,26 @@ def read_rows(path: str, flag: str, form: TextForm = PLAIN, warns: bool = True) 
     character or a carriage return inside a line, for a quote that is not closed, and for what is no
     JSON object. A row with more or fewer cells than the others is the caller's.
     """
-    literal = LiteralRows()
-    tab_rows = _quoted_tab_rows if form.quoting == CSV_QUOTES else functools.partial(_tab_rows, literal)
-    rows_of = {CSV: _csv_rows, JSONL: _json_rows}.get(format_of(path), tab_rows)
+    rows_of = {CSV: _csv_rows, JSONL: _json_rows}.get(format_of(path))
     check_readable(path, flag)
-    blank: list[int] = []
-    skipped = count = 0
     with _open(path, form.encoding) as lines:
-        for row in rows_of(path, lines):
-            if isinstance(row, Row):
-                # Blank lines after the last row are no mistake: many editors end a file with one.
-                skipped = len(blank)
-                count += 1
-                yield row
-            else:
-                blank.append(row)
-    if not warns:
-        return
-    literal.warn(path, count)
-    if skipped:
-        LOG.warning("%s: skipped %d blank line(s), the first is line %d", path, skipped, blank[0])
+        rows = rows_of(path, lines) if rows_of else tab_rows(path, lines, form.quoting, warns, all_glued=False)
+        yield from without_blank_lines(path, rows, warns)
 
 
 def check_width(path: str, row: Row, width: int, encoding: str = UTF_8) -> None:
     """InputError for a row with more or fewer cells than the first one has."""
     found = len(row.cells)
-    if found != width and _would_mend(path, row.line, width, encoding):
-        raise InputError(f"{path}:{row.line}: {found} columns where the first row has {width}; {ADVICE}")
-    if found > width:
+    if found == width:
+        return
+    problem, advice = "", "complete the row"
+    if _would_mend(path, row.line, width, encoding):
+        advice = ADVICE
+    elif found > width:
         what = "comma" if format_of(path) == CSV else "tab"
-        over = quoted(row.cells[width])
+        problem = f": {quoted(row.cells[width])} is after a {what} too many"
         advice = "put the text into quotes" if what == "comma" else "replace it by a space"
-        raise InputError(
-            f"{path}:{row.line}: {found} columns where the first row has {width}: {over} is after "
-            f"a {what} too many; {advice}"
-        )
-    if found < width:
-        raise InputError(f"{path}:{row.line}: {found} columns where the first row has {width}; complete the row")
+    raise InputError(f"{path}:{row.line}: {found} columns where the first row has {width}{problem}; {advice}")
 
 
 def _would_mend(path: str, line: int, width: int, encoding: str) -> bool:
@@ -137,10 +119,11 @@ def _would_mend(path: str, line: int, width: int, encoding: str) -> bool:
 @contextlib.contextmanager
 def _open(path: str, encoding: str) -> Iterator[Iterator[str]]:
     """The lines of a file, decoded; InputError for a .gz that is none, or is cut short."""
+    if not path.lower().endswith(".gz"):
+        with open_lines(path, encoding) as lines:
+            yield without_nul(lines, path)
+        return
     with open_binary(path) as file:
-        if not path.lower().endswith(".gz"):
-            yield without_nul(decode_lines(as_utf8(file, encoding, path), path), path)
-            return
         try:
             with gzip.GzipFile(fileobj=file) as unpacked:
                 recoded = as_utf8(io.BufferedReader(unpacked), encoding, path)
@@ -150,29 +133,8 @@ def _open(path: str, encoding: str) -> Iterator[Iterator[str]]:
             raise InputError(f"{path}: is an incomplete gzip file; download or compress it again") from None
 
 
-def _tab_rows(literal: LiteralRows, path: str, lines: Iterable[str]) -> Iterator[Row | int]:
-    """The rows, and of each blank line its number; so do _csv_rows and _json_rows."""
-    for number, line in enumerate(lines, start=1):
-        line = line.rstrip("\r\n")
-        if "\t" not in line and not line.strip():
-            yield number
-            continue
-        if "\r" in line:
-            raise InputError(
-                f"{path}:{number}: a carriage return inside the line; remove it, or save the file with \\n line ends"
-            )
-        row = Row(number, line.split("\t"))
-        if '"' in line or literal.needs_next:
-            literal.add(number, line, row.cells)
-        yield row
-
-
-def _quoted_tab_rows(path: str, lines: Iterable[str]) -> Iterator[Row | int]:
-    for start, cells in quoted_rows(path, lines, TAB):
-        yield Row(start, cells) if cells else start
-
-
 def _csv_rows(path: str, lines: Iterable[str]) -> Iterator[Row | int]:
+    """The rows, and of each blank line its number; so does _json_rows."""
     lines = iter(lines)
     first = next(lines, "")
     # The CSV of spreadsheets in countries where the comma is the decimal separator.

@@ -9,8 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.files import open_binary
-from bert_cli.base.lines import UTF_8, as_utf8, decode_lines, without_nul
+from bert_cli.base.lines import UTF_8, open_lines, without_nul
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import more, quoted
 from bert_cli.examples.quoting import ADVICE, TAB, LiteralRows, quoted_rows, would_mend
@@ -35,7 +34,6 @@ PAIRS = (
 LABEL_NAMES = LABEL_COLUMN_NAMES | {"stars", "class_index", "class_name", "label_name", "is_duplicate"}
 ID_NAMES = frozenset(("id", "idx", "index", "guid", "uid", "text_id", "review_id", "comment_id", "tweet_id"))
 USUAL_NAMES = TEXT_NAMES | {name for pair in PAIRS for name in pair} | LABEL_NAMES | ID_NAMES
-_MANY = 10  # rows that have a label
 
 
 class Row(NamedTuple):
@@ -49,6 +47,16 @@ class Row(NamedTuple):
         if column is None or not -len(self.cells) <= column < len(self.cells):
             return ""
         return self.cells[column]
+
+
+def find_column(name: str, names: Sequence[str], width: int) -> int | None:
+    """The column of a table of `width` columns that a flag names, by its name in the header or its
+    number; None where there is none.
+    """
+    # A name before a number: columns may be called 0, 1, 2 in another order.
+    if names.count(name) == 1:
+        return names.index(name)
+    return int(name) if name.isdecimal() and int(name) < width else None
 
 
 class Table(NamedTuple):
@@ -68,17 +76,6 @@ class Table(NamedTuple):
         yield from self.rows
 
 
-def plain(name: str) -> str:
-    return re.sub(r"[\W_]+", "_", name.strip().lower()).strip("_")
-
-
-def has_usual_names(cells: Sequence[str]) -> bool:
-    """Whether the first row holds two usual names or more, and no number and nothing twice."""
-    # A header never repeats a name; two equal cells are data.
-    is_plausible = len(set(cells)) == len(cells) and not any(map(is_number, cells))
-    return is_plausible and sum(plain(cell) in USUAL_NAMES for cell in cells) >= 2
-
-
 def refuse_rows(path: str, wrong: Sequence[tuple[int, Any]], problem: Callable[[Any], str], advice: str) -> None:
     """InputError about the first of the wrong rows, where there is one, and how many others there
     are.
@@ -91,61 +88,75 @@ def refuse_rows(path: str, wrong: Sequence[tuple[int, Any]], problem: Callable[[
 
 
 def read_rows(path: str, form: TextForm = PLAIN) -> list[Row]:
-    r"""The rows of a tab-separated UTF-8 file; blank lines are left out, and counted in the log.
-
-    form: its quoting is CSV_QUOTES, or LITERAL, where rows with cells in CSV quotes are counted in
-    the log.
+    r"""The rows of a tab-separated UTF-8 file; see tab_rows and without_blank_lines.
 
     Lines end at `\n` only, so U+2028, U+0085, `\x0b` and `\x0c` are ordinary characters; carriage
     returns at the end of a line are dropped. Raises InputError for a file without any row, and for
     a carriage return inside a line: the original refuses it too, and it mostly means that two rows
     are glued together.
     """
-    with open_binary(path) as file:
-        lines = without_nul(decode_lines(as_utf8(file, form.encoding, path), path), path)
-        rows, blank = _quoted_rows(path, lines) if form.quoting == CSV_QUOTES else _literal_rows(path, lines)
+    with open_lines(path, form.encoding) as lines:
+        rows = list(without_blank_lines(path, tab_rows(path, without_nul(lines, path), form.quoting)))
     if not rows:
         raise InputError(f"{path}: is empty; a file of tab-separated rows is needed")
-    blank = [number for number in blank if number < rows[-1].line]
-    if blank:
-        LOG.warning("%s: skipped %d blank line(s), the first is line %d", path, len(blank), blank[0])
     return rows
 
 
-def _quoted_rows(path: str, lines: Iterable[str]) -> tuple[list[Row], list[int]]:
-    """(rows, numbers of blank lines) of a file with CSV quotes."""
-    rows: list[Row] = []
+def without_blank_lines(path: str, rows: Iterable[Row | int], warns: bool = True) -> Iterator[Row]:
+    """The rows without the numbers of blank lines between them, which are counted in the log."""
     blank: list[int] = []
-    for number, cells in quoted_rows(path, lines, TAB):
-        if cells:
-            rows.append(Row(number, tuple(cells)))
+    skipped = 0
+    for row in rows:
+        if isinstance(row, Row):
+            # Blank lines after the last row are no mistake: many editors end a file with one.
+            skipped = len(blank)
+            yield row
         else:
-            blank.append(number)
-    return rows, blank
+            blank.append(row)
+    if skipped and warns:
+        LOG.warning("%s: skipped %d blank line(s), the first is line %d", path, skipped, blank[0])
 
 
-def _literal_rows(path: str, lines: Iterable[str]) -> tuple[list[Row], list[int]]:
-    """As _quoted_rows, of a file without quoting."""
-    rows: list[Row] = []
-    blank: list[int] = []
+def tab_rows(
+    path: str, lines: Iterable[str], quoting: str, warns: bool = True, all_glued: bool = True
+) -> Iterator[Row | int]:
+    """The rows of a tab-separated file, and of each blank line its number.
+
+    quoting: CSV_QUOTES, or LITERAL, where rows with cells in CSV quotes are counted in the log.
+    all_glued: the error about a carriage return inside a line comes at the end, and counts all such
+    lines.
+    """
+    # Cells as a tuple, which takes half the memory of a list.
+    if quoting == CSV_QUOTES:
+        for number, cells in quoted_rows(path, lines, TAB):
+            yield Row(number, tuple(cells)) if cells else number
+        return
     glued: list[tuple[int, None]] = []
     literal = LiteralRows()
+    count = 0
     for number, line in enumerate(lines, start=1):
-        line = line.removesuffix("\n").rstrip("\r")
+        line = line.rstrip("\r\n")
         if "\t" not in line and not line.strip():
-            blank.append(number)
+            yield number
             continue
         if "\r" in line:
             glued.append((number, None))
-        # As a tuple, which takes half the memory of the list that split makes.
-        rows.append(Row(number, tuple(line.split("\t"))))
+            if not all_glued:
+                _refuse_glued(path, glued)
+        row = Row(number, tuple(line.split("\t")))
+        count += 1
         if '"' in line or literal.needs_next:
-            literal.add(number, line, rows[-1].cells)
-    literal.warn(path, len(rows))
+            literal.add(number, line, row.cells)
+        yield row
+    if warns:
+        literal.warn(path, count)
+    _refuse_glued(path, glued)
+
+
+def _refuse_glued(path: str, glued: Sequence[tuple[int, None]]) -> None:
     # Counted over the whole file: one such line is a slip, and all lines mean another line end.
     advice = "remove it, or save the file with \\n line ends"
     refuse_rows(path, glued, lambda _: "a carriage return inside the line", advice)
-    return rows, blank
 
 
 def separator_in(rows: Sequence[Row]) -> str | None:
@@ -175,13 +186,24 @@ def check_columns(path: str, rows: Sequence[Row], minimum: int, columns: str, en
 
 def _would_mend(path: str, line: int, minimum: int, encoding: str) -> bool:
     """Whether the rows of a file up to `line`, read with CSV quotes, have `minimum` cells each."""
-    with open_binary(path) as file:
-        return would_mend(decode_lines(as_utf8(file, encoding, path), path), line, lambda width: width >= minimum)
+    with open_lines(path, encoding) as lines:
+        return would_mend(lines, line, lambda width: width >= minimum)
 
 
 def is_number(cell: str) -> bool:
     # Not float(), which also takes nan, inf, 1e5 and 1_000: words and ids in most tables.
     return re.fullmatch(r"[-+]?\d+(\.\d+)?", cell.strip()) is not None
+
+
+def plain(name: str) -> str:
+    return re.sub(r"[\W_]+", "_", name.strip().lower()).strip("_")
+
+
+def has_usual_names(cells: Sequence[str]) -> bool:
+    """Whether the first row holds two usual names or more, and no number and nothing twice."""
+    # A header never repeats a name; two equal cells are data.
+    is_plausible = len(set(cells)) == len(cells) and not any(map(is_number, cells))
+    return is_plausible and sum(plain(cell) in USUAL_NAMES for cell in cells) >= 2
 
 
 def is_numbering(cells: Sequence[str]) -> bool:
@@ -221,16 +243,6 @@ def _id_reason(first: Row, others: Sequence[Row], column: int | None) -> str:
     if re.search(r"\d", cell) and re.sub(r"\d+", "0", cell) in {re.sub(r"\d+", "0", other) for other in ids}:
         return f"its id {quoted(cell)} is like the ids of other rows"
     return ""
-
-
-def is_data_by_label(first: Row, others: Sequence[Row], labels: Collection[str], label: int | None) -> bool:
-    """Whether the first row is one of data without doubt: its label is a known one that ten other
-    rows have too.
-    """
-    cell = first.cell(label)
-    if label is None or cell not in labels or is_numbering(first.cells):
-        return False
-    return sum(row.cell(label) == cell for row in others if row.cells != first.cells) >= _MANY
 
 
 class KeyColumns(NamedTuple):

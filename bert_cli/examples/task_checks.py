@@ -2,12 +2,26 @@
 `file:line`.
 """
 
+from collections.abc import Collection, Sequence
+
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import listed, more, quoted
 from bert_cli.examples import tables
 from bert_cli.examples.glue import FileLayout
 from bert_cli.examples.tables import Row
+
+_MANY = 10  # rows that have a label
+
+
+def is_data_by_label(first: Row, others: Sequence[Row], labels: Collection[str], label: int | None) -> bool:
+    """Whether the first row is one of data without doubt: its label is a known one that ten other
+    rows have too.
+    """
+    cell = first.cell(label)
+    if label is None or cell not in labels or tables.is_numbering(first.cells):
+        return False
+    return sum(row.cell(label) == cell for row in others if row.cells != first.cells) >= _MANY
 
 
 def check_first_row(

@@ -59,6 +59,17 @@ def with_guesses(
     return found.columns
 
 
+def refuse_unclear_header(path: str, line: int, reason: str, flags: str = "give --header=yes") -> None:
+    """InputError where there is a reason to take the first row, which has no usual names, for a
+    header. flags: what to give if it is one.
+    """
+    if reason:
+        raise InputError(
+            f"{path}:{line}: the first row looks like a header ({reason}), but its names are not "
+            f"usual ones; {flags} if it is a header, --header=no if it is data"
+        )
+
+
 @dataclass(frozen=True)
 class _Choice:
     """Columns that were chosen, as flags and as words for the log."""
@@ -146,12 +157,8 @@ class _Guess:
             reason = _unlabelled_header_reason(first, others, text)
         else:
             reason = header_reason(first, others, None, KeyColumns(label, [text]))
-        if reason:
-            raise InputError(
-                f"{self.path}:{first.line}: the first row looks like a header ({reason}), but its "
-                f"names are not usual ones; add --header=yes {self.choice(text, label).flags} if "
-                "it is a header, --header=no if it is data"
-            )
+        flags = f"add --header=yes {self.choice(text, label).flags}"
+        refuse_unclear_header(self.path, first.line, reason, flags)
 
     def refuse(self, problem: str) -> NoReturn:
         """InputError with the flags to add, of every choice that the values allow, and the columns

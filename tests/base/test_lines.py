@@ -167,7 +167,7 @@ def test_every_reader_of_texts_takes_an_encoding(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_bytes("größer\tO\n".encode("utf-16"))
     form = TextForm("utf-16")
-    assert [row.cells for row in own_rows.read_rows(str(path), "train_file", form)] == [["größer", "O"]]
+    assert [row.cells for row in own_rows.read_rows(str(path), "train_file", form)] == [("größer", "O")]
     assert [row.cells for row in tables.read_rows(str(path), form)] == [("größer", "O")]
     assert read_tagging_file(str(path), encoding="utf-16").examples[0].words == ("größer",)
     assert b"".join(block.data for block in text.read_blocks([str(path)], encoding="utf-16")) == "größer\tO\n".encode()

@@ -35,7 +35,7 @@ def refused(rows, tmp_path):
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.TXT", "a.tsv.gz", "a.tab"])
 def test_tabs(rows, name, caplog):
-    assert rows(name, '\ufeffa "\tb\r\n\n\u2028c\td\n\n') == [Row(1, ['a "', "b"]), Row(3, ["\u2028c", "d"])]
+    assert rows(name, '\ufeffa "\tb\r\n\n\u2028c\td\n\n') == [Row(1, ('a "', "b")), Row(3, ("\u2028c", "d"))]
     assert "skipped 1 blank line(s), the first is line 2" in caplog.text
 
 

@@ -183,7 +183,7 @@ def test_quoting_csv_refuses_quotes_of_the_text(read, row, message, tmp_path):
 def test_quoting_csv_of_a_gzip_file(tmp_path):
     path = tmp_path / "a.tsv.gz"
     path.write_bytes(gzip.compress(b'text\tlabel\n"a\tb"\t1\n'))
-    assert own(path, CSV_QUOTES)[1] == Row(2, ["a\tb", "1"])
+    assert own(path, CSV_QUOTES)[1] == Row(2, ("a\tb", "1"))
 
 
 @pytest.mark.parametrize(
