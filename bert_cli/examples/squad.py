@@ -59,18 +59,6 @@ class SquadExample:
     is_impossible: bool = False
 
 
-class SquadTraining(NamedTuple):
-    """Training examples in file order, and what was noted on the way.
-
-    num_not_found     answers that are not at their answer_start; their examples are left out
-    num_repeated_ids  questions with the id of an earlier one
-    """
-
-    examples: list[SquadExample]
-    num_not_found: int
-    num_repeated_ids: int
-
-
 class _Question(NamedTuple):
     place: str  # path and position in the file, for messages
     qas_id: str
@@ -246,12 +234,13 @@ def _locate(paragraph: Paragraph, answer: _Answer) -> tuple[int, int] | None:
 
 def read_training_examples(
     path: str, version_2_with_negative: bool = False, multiple_answers: str | None = None
-) -> SquadTraining:
+) -> list[SquadExample]:
     """Training examples of a SQuAD file, in file order.
 
     `multiple_answers` says what to do with a question of several answers: None, an InputError;
     "first", take the first; "all", an example for each different one. An answer that is not at its
-    `answer_start` (in characters of the context) is left out, with a line in the log. InputError
+    `answer_start` (in characters of the context) is left out, with a line in the log, and so is
+    logged how many questions have the id of an earlier one. InputError
     for a question with no answer that is not impossible, for impossible questions without
     `version_2_with_negative`, for questions that do not say whether they are impossible with it,
     and where no answer can be found.
@@ -283,7 +272,7 @@ def read_training_examples(
         LOG.warning("%s: left out %d answer(s) that are not at their answer_start", path, num_not_found)
     if num_repeated:
         LOG.warning("%s: %d question(s) have the id of an earlier one", path, num_repeated)
-    return SquadTraining(examples, num_not_found, num_repeated)
+    return examples
 
 
 def describe_examples(examples: Sequence[SquadExample]) -> str:

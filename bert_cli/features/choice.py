@@ -73,7 +73,7 @@ def choice_features(examples: Sequence[ChoiceExample], tokenizer: FullTokenizer,
             token_ids.extend(packed.token_ids)
             segment_ids.extend(packed.segment_ids)
             ends.append(len(token_ids))
-            num_truncated += packed.is_truncated
+            num_truncated += packed.num_cut > 0
     return ChoiceFeatures(
         sequences=RaggedFeatures.of(token_ids, segment_ids, ends),
         label_ids=MULTIPLE_CHOICE.label_array([example.label for example in examples], ()),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.features.packing import PackedSequence, check_max_seq_length, long_sequences
+from bert_cli.features.packing import check_max_seq_length, long_sequences
 from bert_cli.features.ragged import RaggedFeatures, take_ranges
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
@@ -144,10 +144,9 @@ def classification_features(
             segment_ids.extend(packed.segment_ids)
             ends.append(len(token_ids))
         row_starts.append(len(ends) - 1)
-        # All windows of a text say the same of it, so the first one counts it once.
-        if sequences[0].is_truncated:
-            num_truncated += 1
-            num_cut += _cut_tokens(ids_a, ids_b, sequences)
+        # All windows of a text have the same number, so the first one counts it once.
+        num_truncated += sequences[0].num_cut > 0
+        num_cut += sequences[0].num_cut
     return ClassificationFeatures(
         sequences=RaggedFeatures.of(token_ids, segment_ids, ends),
         label_ids=problem_type.label_array([example.label for example in examples], labels),
@@ -157,18 +156,6 @@ def classification_features(
         num_cut=num_cut,
         row_starts=np.array(row_starts, np.int64) if long_text == WINDOWS else None,
     )
-
-
-def _cut_tokens(ids_a: Sequence[int], ids_b: Sequence[int] | None, sequences: Sequence[PackedSequence]) -> int:
-    """Tokens of an example that none of its sequences holds. Of windows it is the shorter text
-    alone that is cut.
-    """
-    if len(sequences) == 1:
-        return len(ids_a) + len(ids_b or ()) + (3 if ids_b else 2) - len(sequences[0].token_ids)
-    second = sum(sequences[0].segment_ids) - 1
-    first = len(sequences[0].segment_ids) - second - 3
-    # Segment 1 is text b and a [SEP]; segment 0 is [CLS], text a and a [SEP].
-    return min(len(ids_a), len(ids_b or ())) - (second if len(ids_a) > len(ids_b or ()) else first)
 
 
 def format_cuts(features: ClassificationFeatures, max_seq_length: int) -> list[str]:
@@ -184,11 +171,9 @@ def format_cuts(features: ClassificationFeatures, max_seq_length: int) -> list[s
             f"{len(features.sequences)} windows in all"
         )
     if features.num_truncated:
-        cut = features.num_cut
-        share = features.num_cut / total
         lines.append(
             f"{features.num_truncated} of {count} examples were cut to {max_seq_length} tokens: "
-            f"{cut} of {total} tokens ({share:.1%}) were left out"
+            f"{features.num_cut} of {total} tokens ({features.num_cut / total:.1%}) were left out"
         )
     return lines
 

@@ -129,12 +129,12 @@ class _Chunk:
             words_b = line_words(line.text_b or "", line.start_b, self.tokenizer)
             ids_a, ids_b = ([piece for word in words for piece in word.pieces] for words in (words_a, words_b))
         packed = pack(ids_a, ids_b, self.max_seq_length, self.cls_id, self.sep_id)
-        if packed.is_truncated and self.long_text:
+        if packed.num_cut and self.long_text:
             tokens = self._add_windows(ids_a, ids_b or [])
         else:
             self._add_window(packed.token_ids, packed.segment_ids, range(len(packed.token_ids)))
             # As the original cuts; with long_text no token is lost.
-            self.num_truncated += packed.is_truncated
+            self.num_truncated += packed.num_cut > 0
             tokens = packed.token_ids
         if self.words is not None:
             # Without the [SEP] at its end, which is of segment 1, too.

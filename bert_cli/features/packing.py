@@ -78,11 +78,11 @@ def doc_spans(num_pieces: int, budget: int, doc_stride: int) -> tuple[DocSpan, .
 
 
 class PackedSequence(NamedTuple):
-    """Token ids, segment ids (0 up to the first [SEP], 1 after it) and whether tokens were cut off."""
+    """Token ids, segment ids (0 up to the first [SEP], 1 after it) and how many tokens were cut off."""
 
     token_ids: list[int]
     segment_ids: list[int]
-    is_truncated: bool
+    num_cut: int
 
 
 def check_max_seq_length(max_seq_length: int, pairs: bool) -> None:
@@ -91,6 +91,14 @@ def check_max_seq_length(max_seq_length: int, pairs: bool) -> None:
     if max_seq_length < minimum:
         texts = "pairs of texts" if pairs else "single texts"
         raise InputError(f"--max_seq_length: {max_seq_length} is too short for {texts}; give {minimum} or more")
+
+
+def check_doc_stride(doc_stride: int) -> None:
+    """InputError unless windows advance."""
+    if doc_stride < 1:
+        raise InputError(
+            f"--doc_stride: {doc_stride} is too small: windows start this many tokens apart; give 1 or more"
+        )
 
 
 def truncated_lengths(length_a: int, length_b: int, budget: int) -> tuple[int, int]:
@@ -121,12 +129,12 @@ def pack(
     """
     if not ids_b:
         kept = ids_a[: max_seq_length - 2]
-        return PackedSequence([cls_id, *kept, sep_id], [0] * (len(kept) + 2), len(kept) < len(ids_a))
+        return PackedSequence([cls_id, *kept, sep_id], [0] * (len(kept) + 2), len(ids_a) - len(kept))
     length_a, length_b = truncated_lengths(len(ids_a), len(ids_b), max_seq_length - 3)
     return PackedSequence(
         token_ids=[cls_id, *ids_a[:length_a], sep_id, *ids_b[:length_b], sep_id],
         segment_ids=[0] * (length_a + 2) + [1] * (length_b + 1),
-        is_truncated=length_a + length_b < len(ids_a) + len(ids_b),
+        num_cut=len(ids_a) + len(ids_b) - length_a - length_b,
     )
 
 
@@ -144,7 +152,7 @@ def long_sequences(
     ids_a: Sequence[int], ids_b: Sequence[int] | None, max_seq_length: int, cls_id: int, sep_id: int, long_text: str
 ) -> list[PackedSequence]:
     """The one or more sequences of one or two texts, each of at most `max_seq_length` ids;
-    is_truncated as in `pack`.
+    num_cut of the texts as a whole, also in each of several windows.
 
     truncate   one, as in Google's script
     head_tail  one: of each text that has to be cut, as much as Google's script keeps of it, but its beginning and its end
@@ -153,12 +161,13 @@ def long_sequences(
     """
     room = max_seq_length - (3 if ids_b else 2)
     length_b = len(ids_b) if ids_b else 0
-    if len(ids_a) + length_b <= room or long_text not in (HEAD_TAIL, WINDOWS):
+    num_cut = len(ids_a) + length_b - room
+    if num_cut <= 0 or long_text not in (HEAD_TAIL, WINDOWS):
         return [pack(ids_a, ids_b, max_seq_length, cls_id, sep_id)]
     if long_text == HEAD_TAIL:
         kept_a, kept_b = truncated_lengths(len(ids_a), length_b, room) if ids_b else (room, 0)
         parts = head_and_tail(ids_a, kept_a), head_and_tail(ids_b, kept_b) if ids_b else None
-        return [pack(*parts, max_seq_length, cls_id, sep_id)._replace(is_truncated=True)]
+        return [pack(*parts, max_seq_length, cls_id, sep_id)._replace(num_cut=num_cut)]
     if not ids_b:
         return [pack(part, None, max_seq_length, cls_id, sep_id) for part in _windows(ids_a, room)]
     # Of equals the second is cut, as in truncated_lengths.
@@ -166,8 +175,8 @@ def long_sequences(
     long, short = (ids_a, ids_b) if first_is_long else (ids_b, ids_a)
     kept = short[: room // 2]
     pairs = ((part, kept) if first_is_long else (kept, part) for part in _windows(long, room - len(kept)))
-    is_cut = len(kept) < len(short)
-    return [pack(*pair, max_seq_length, cls_id, sep_id)._replace(is_truncated=is_cut) for pair in pairs]
+    num_cut = len(short) - len(kept)
+    return [pack(*pair, max_seq_length, cls_id, sep_id)._replace(num_cut=num_cut) for pair in pairs]
 
 
 def _windows(ids: Sequence[int], length: int) -> list[Sequence[int]]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.squad import Paragraph, SquadExample
-from bert_cli.features.packing import doc_spans
+from bert_cli.features.packing import check_doc_stride, doc_spans
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
@@ -104,10 +104,7 @@ def check_lengths(max_seq_length: int, doc_stride: int, max_query_length: int) -
             f"{max_query_length} tokens and 3 special ones; give more than {max_query_length + 3}, "
             "or a smaller --max_query_length"
         )
-    if doc_stride < 1:
-        raise InputError(
-            f"--doc_stride: {doc_stride} is too small: windows start this many tokens apart; give 1 or more"
-        )
+    check_doc_stride(doc_stride)
 
 
 def _context_pieces(paragraph: Paragraph, tokenizer: FullTokenizer, word_indices: array) -> _Pieces:

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bert_cli.base.errors import InputError
 from bert_cli.base.names import OUTSIDE
 from bert_cli.examples.tag_schemes import join_tag, split_tag
 from bert_cli.examples.tagging import TaggingExample
-from bert_cli.features.packing import check_max_seq_length, doc_spans
+from bert_cli.features.packing import check_doc_stride, check_max_seq_length, doc_spans
 from bert_cli.features.ragged import RaggedFeatures, padded_values, take_ranges
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
@@ -188,10 +187,7 @@ def tagging_features(
     `max_seq_length` below 3 or a `doc_stride` below 1.
     """
     check_max_seq_length(max_seq_length, pairs=False)
-    if doc_stride < 1:
-        raise InputError(
-            f"--doc_stride: {doc_stride} is too small: windows start this many tokens apart; give 1 or more"
-        )
+    check_doc_stride(doc_stride)
     index = {label: number for number, label in enumerate(labels)}
     # What a tag gives to a first piece and to each further piece; without a tag, as in prediction,
     # nothing is trained.

@@ -31,16 +31,16 @@ def test_second_text_without_tokens_counts_as_none(max_seq_length):
 
 
 def test_first_text_without_tokens_keeps_its_place():
-    assert pack([], [9], 8, CLS, SEP) == ([CLS, SEP, 9, SEP], [0, 0, 1, 1], False)
+    assert pack([], [9], 8, CLS, SEP) == ([CLS, SEP, 9, SEP], [0, 0, 1, 1], 0)
 
 
 def test_no_tokens_at_all():
-    assert pack([], [], 8, CLS, SEP) == ([CLS, SEP], [0, 0], False)
+    assert pack([], [], 8, CLS, SEP) == ([CLS, SEP], [0, 0], 0)
 
 
 def test_pair_of_equal_lengths_loses_the_odd_token_from_the_second():
     # Budget 8 - 3 = 5 for 4 + 4 tokens: b, a, b are taken.
-    expected = ([CLS, 1, 2, 3, SEP, 5, 6, SEP], [0] * 5 + [1] * 3, True)
+    expected = ([CLS, 1, 2, 3, SEP, 5, 6, SEP], [0] * 5 + [1] * 3, 3)
     assert pack([1, 2, 3, 4], [5, 6, 7, 8], 8, CLS, SEP) == expected
 
 
@@ -81,7 +81,7 @@ def test_packed_sequences(ids_a, ids_b, max_seq_length):
     packed = pack(ids_a, ids_b, max_seq_length, CLS, SEP)
     specials = 3 if ids_b else 2
     assert len(packed.token_ids) == len(packed.segment_ids) == min(max_seq_length, len(ids_a) + len(ids_b) + specials)
-    assert packed.is_truncated == (len(ids_a) + len(ids_b) + specials > max_seq_length)
+    assert packed.num_cut == max(0, len(ids_a) + len(ids_b) + specials - max_seq_length)
     first_sep = packed.token_ids.index(SEP)
     assert packed.segment_ids == [int(position > first_sep) for position in range(len(packed.token_ids))]
     assert ids_a[: first_sep - 1] == packed.token_ids[1:first_sep]

@@ -231,7 +231,7 @@ def golden(home, run, kind):
     tokenizer = FullTokenizer(read_vocabulary(str(folder / flags["vocab"])), flags["do_lower_case"])
     data = str(folder / flags["data"])
     if kind == "train":
-        examples = read_training_examples(data, flags["version_2_with_negative"]).examples
+        examples = read_training_examples(data, flags["version_2_with_negative"])
         random.Random(12345).shuffle(examples)  # as the original did before it made these
     else:
         examples = read_examples(data)
@@ -268,7 +268,7 @@ def test_windows_of_the_original_with_default_lengths(shared):
 def test_real_training_data(shared):
     """The tokens at the positions of an answer are those of the answer: always in a window that has all of it."""
     tokenizer = FullTokenizer(read_vocabulary(str(shared / "data/vocab/bert-base-uncased-vocab.txt")))
-    examples = read_training_examples(str(shared / "data/squad/dev-v1.1.json"), multiple_answers="first").examples[:200]
+    examples = read_training_examples(str(shared / "data/squad/dev-v1.1.json"), multiple_answers="first")[:200]
     features = squad_features(examples, tokenizer, 128, 64, 32, is_training=True)
     same = 0
     for row in np.flatnonzero(features.start_positions):

@@ -64,7 +64,7 @@ def check_spans(example, prediction):
 def test_real_questions(shared):
     """Logits that point at a right answer bring it back, word for word where it is made of whole word pieces."""
     tokenizer = FullTokenizer(read_vocabulary(str(shared / "data/vocab/bert-base-uncased-vocab.txt")))
-    examples = read_training_examples(str(shared / "data/squad/dev-v1.1.json"), multiple_answers="first").examples[:200]
+    examples = read_training_examples(str(shared / "data/squad/dev-v1.1.json"), multiple_answers="first")[:200]
     features = squad_features(examples, tokenizer, 384, 128, 64, is_training=True)
     start, end = np.zeros((2, len(features), 384), np.float32)
     rows = np.flatnonzero(features.start_positions)

@@ -169,9 +169,8 @@ class SquadTask(Task[AnyModel, SquadDataset]):
         if phases.do_train:
             path = settings.data.train_file
             files.check_readable(path, "train_file")
-            read = read_training_examples(path, task.version_2_with_negative, task.multiple_answers)
-            examples["train"] = read.examples
-            windows["train"] = self._windows("train", read.examples, model.tokenizer)
+            examples["train"] = read_training_examples(path, task.version_2_with_negative, task.multiple_answers)
+            windows["train"] = self._windows("train", examples["train"], model.tokenizer)
         if settings.inference.do_predict or phases.do_eval:
             path = settings.data.predict_file
             files.check_readable(path, "predict_file")
