@@ -14,8 +14,8 @@ from bert_cli.features.row_batches import training_rows
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import RecordIndex
 
-# The flag that a feature's length is compared with.
 EVALUATED = 1024  # instances that are evaluated at a time
+# The flag that a feature's length is compared with.
 _SIZE_FLAGS = {"input_ids": "max_seq_length", "masked_lm_positions": "max_predictions_per_seq"}
 
 

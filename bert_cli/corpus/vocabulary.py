@@ -1,5 +1,4 @@
-"""Counted words and a vocabulary for them: which characters and pieces it holds, or which words an
-existing one should get.
+"""Counted words and a new vocabulary for them: which characters and pieces it holds.
 
 The learner of pieces comes in as a function of a threshold: it returns the pieces that occur at
 least so often, the most frequent first. WordCounts below is a list of (word, occurrences), the most
@@ -8,7 +7,6 @@ frequent first.
 
 import itertools
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -23,7 +21,6 @@ WordCounts = Sequence[tuple[str, int]]
 # A result with this fraction of pieces too many is near enough: the least frequent ones are cut
 # off.
 _SURPLUS = 0.02
-_UNUSED = re.compile(r"\[unused\d+\]")
 
 
 def count_block(tokenizer: BasicTokenizer, block: Block) -> tuple[Counter[str], int]:
@@ -80,7 +77,7 @@ def first_tokens(reserved: Sequence[str]) -> list[str]:
 
 def measure_coverage(counts: WordCounts, tokens: Sequence[str]) -> Coverage:
     """Write all words with the vocabulary `tokens`."""
-    tokenizer = _wordpiece_tokenizer(tokens)
+    tokenizer = wordpiece_tokenizer(tokens)
     pieces = unknown = 0
     for word, count in counts:
         cut = tokenizer.tokenize_words((word,))
@@ -206,74 +203,6 @@ def _between(enough: tuple[int, list[str]], few: tuple[int, list[str]], wanted: 
     return min(max(threshold, enough[0] + 1), few[0] - 1)
 
 
-def rank_words(counts: WordCounts, tokens: Sequence[str], min_count: int) -> list[str]:
-    """Words that the vocabulary cuts or cannot write, most worth first: occurrences × pieces that a
-    token of its own saves.
-
-    A word that is [UNK] counts as if it were written by its characters, none of which is known: it
-    saves all of them. Words with fewer than min_count occurrences are left out, and those that are
-    [UNK] for their length.
-    """
-    tokenizer = _wordpiece_tokenizer(tokens)
-    worth = {}
-    for word, count in counts:
-        if count < min_count or len(word) > LONGEST_WORD:
-            continue
-        pieces = tokenizer.tokenize_words((word,))
-        saved = len(word) if pieces == [UNK] else len(pieces) - 1
-        if saved:
-            worth[word] = count * saved
-    return sorted(worth, key=lambda word: -worth[word])  # a stable sort: the more frequent word, then by code point
-
-
-class Extension(NamedTuple):
-    """A longer vocabulary. `placed`: words that took an [unusedN], `appended`: words after the old
-    end; both by rank.
-    """
-
-    tokens: list[str]
-    placed: list[str]
-    appended: list[str]
-
-
-def count_unused(tokens: Sequence[str]) -> int:
-    """Rows reserved for later words: [unused0], [unused1] …"""
-    return sum(map(bool, map(_UNUSED.fullmatch, tokens)))
-
-
-def extend_vocabulary(tokens: Sequence[str], ranked: Sequence[str], vocab_size: int, counts: WordCounts) -> Extension:
-    """Put the words into the places of [unusedN], in the order of ids, then at the end until there
-    are vocab_size tokens.
-
-    All other tokens keep their ids. A word is left out where it would make another one of the text
-    [UNK]: as the first piece of that, it may leave a rest that no piece begins.
-    """
-    before = _wordpiece_tokenizer(tokens)
-    known = [word for word, _ in counts if before.tokenize_words((word,)) != [UNK]]
-    # Again and again: what takes the place of a word that was left out may do harm, too.
-    while True:
-        extension = _place(tokens, ranked, vocab_size)
-        new = {*extension.placed, *extension.appended}
-        after = _wordpiece_tokenizer(extension.tokens)
-        harmful = {
-            max((word[:end] for end in range(1, len(word)) if word[:end] in new), key=len)
-            for word in known
-            if after.tokenize_words((word,)) == [UNK]
-        }
-        if not harmful:
-            return extension
-        ranked = [word for word in ranked if word not in harmful]
-
-
-def _place(tokens: Sequence[str], ranked: Sequence[str], vocab_size: int) -> Extension:
-    extended = list(tokens)
-    places = [index for index, token in enumerate(tokens) if _UNUSED.fullmatch(token)]
-    for index, word in zip(places, ranked, strict=False):
-        extended[index] = word
-    placed, rest = ranked[: len(places)], ranked[len(places) :]
-    appended = rest[: max(0, vocab_size - len(tokens))]
-    return Extension([*extended, *appended], list(placed), list(appended))
-
-
-def _wordpiece_tokenizer(tokens: Sequence[str]) -> WordpieceTokenizer:
+def wordpiece_tokenizer(tokens: Sequence[str]) -> WordpieceTokenizer:
+    """A tokenizer with these tokens, which remembers no words: each is asked for once."""
     return WordpieceTokenizer(dict(zip(tokens, itertools.count())), cache_size=0)

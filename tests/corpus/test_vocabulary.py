@@ -9,14 +9,11 @@ from bert_cli.corpus.vocabulary import (
     SPECIAL,
     Coverage,
     character_pieces,
-    count_unused,
-    extend_vocabulary,
     learn_vocabulary,
     measure_coverage,
-    rank_words,
     search_threshold,
 )
-from bert_cli.text.tokenization import BasicTokenizer, WordpieceTokenizer
+from bert_cli.text.tokenization import BasicTokenizer
 
 COUNTS = [("ab", 5), ("ba", 3), (",", 2), ("abc", 1)]
 WORDS = st.dictionaries(st.text("abcdé中,", min_size=1, max_size=6), st.integers(1, 9), min_size=1)
@@ -124,43 +121,3 @@ def test_every_word_can_be_written(counts, vocab_size):
     assert len(tokens) == len(set(tokens)) <= vocab_size
     assert tokens[:5] == list(SPECIAL)
     assert measure_coverage(counts, tokens).unknown == 0
-
-
-def test_words_are_ranked_by_the_pieces_they_save():
-    tokens = [*SPECIAL, "ab", "b", "a", "##a", "##b", "##c"]
-    counts = [("ab", 9), ("ba", 3), ("bcb", 3), ("de", 2), ("abc", 2), ("x", 1), ("a" * 201, 9)]
-    # ba saves 3×1, bcb 3×2, de (unknown) 2×2, abc 2×1, x is too rare; ab has its token, the last no use for one
-    assert rank_words(counts, tokens, 2) == ["bcb", "de", "ba", "abc"]
-    assert rank_words(counts, tokens, 1) == ["bcb", "de", "ba", "abc", "x"]
-
-
-def test_words_take_the_unused_places_in_order_then_the_end():
-    tokens = ["[PAD]", "[unused1]", "[UNK]", "[unused0]", "[unused]", "a"]
-    assert count_unused(tokens) == 2
-    extension = extend_vocabulary(tokens, ["x", "y", "z", "w"], 7, [])
-    assert extension.tokens == ["[PAD]", "x", "[UNK]", "y", "[unused]", "a", "z"]
-    assert (extension.placed, extension.appended) == (["x", "y"], ["z"])
-    assert extend_vocabulary(tokens, ["x", "y", "z"], 0, []).appended == []
-    assert extend_vocabulary(tokens, ["x"], 9, []).tokens == ["[PAD]", "x", "[UNK]", "[unused0]", "[unused]", "a"]
-
-
-def test_no_word_makes_another_one_unknown():
-    """abcd is ab ##cd; with a token abc its rest would be d, which no piece begins."""
-    tokens = [*SPECIAL, "[unused0]", "ab", "##c", "##cd"]
-    counts = [("abc", 5), ("abcd", 1), ("xy", 2)]
-    assert rank_words(counts, tokens, 2) == ["abc", "xy"]
-    assert extend_vocabulary(tokens, ["abc", "xy"], 0, counts).placed == ["xy"]
-
-
-@given(counts=WORDS, places=st.integers(0, 4), more=st.integers(0, 4), pieces=st.sets(st.text("abcd", min_size=1)))
-def test_extending_never_makes_anything_worse(counts, places, more, pieces):
-    counts = ranked_counts(counts)
-    unused = [f"[unused{number}]" for number in range(places)]
-    tokens = [*SPECIAL, *sorted(pieces), *unused, *(f"##{piece}" for piece in sorted(pieces)[::2])]
-    ranked = rank_words(counts, tokens, 1)
-    extended = extend_vocabulary(tokens, ranked, len(tokens) + more, counts).tokens
-    assert len(extended) <= len(tokens) + more
-    assert [t for t in extended[: len(tokens)] if t in tokens] == [t for t in tokens if t in extended]
-    old, new = (WordpieceTokenizer({t: i for i, t in enumerate(group)}) for group in (tokens, extended))
-    for word, _ in counts:
-        assert new.tokenize_words([word]) != ["[UNK]"] or old.tokenize_words([word]) == ["[UNK]"]

@@ -11,6 +11,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.corpus import vocabulary as corpus
+from bert_cli.corpus import vocabulary_extension as extending
 from bert_cli.corpus.text import read_blocks
 from bert_cli.corpus.vocabulary import count_block, merge_counts
 from bert_cli.corpus.workers import Workers
@@ -110,11 +111,11 @@ def extend_vocabulary(
     """Tokens of `old` with words of the text added; vocab_size None: only in the places of its
     [unusedN].
     """
-    ranked = corpus.rank_words(counts, old.tokens, min_count)
-    extension = corpus.extend_vocabulary(old.tokens, ranked, vocab_size or 0, counts)
+    ranked = extending.rank_words(counts, old.tokens, min_count)
+    extension = extending.extend_vocabulary(old.tokens, ranked, vocab_size or 0, counts)
     LOG.info(
         "%d words are cut into pieces or unknown; %d placed in %d [unusedN], %d added at the end",
-        len(ranked), len(extension.placed), corpus.count_unused(old.tokens), len(extension.appended),
+        len(ranked), len(extension.placed), extending.count_unused(old.tokens), len(extension.appended),
     )  # fmt: skip
     words = [*extension.placed, *extension.appended]
     if words:
@@ -144,7 +145,7 @@ def read_extended(size: VocabularySize, has_text: bool) -> Vocabulary:
             f"--vocab_size={vocab_size} is below the {vocabulary.size} tokens of {path}; none is "
             "ever removed: give more, or leave it out"
         )
-    if has_text and not corpus.count_unused(vocabulary.tokens) and vocab_size in (None, vocabulary.size):
+    if has_text and not extending.count_unused(vocabulary.tokens) and vocab_size in (None, vocabulary.size):
         alone = ", or leave out --input_file to add special tokens alone" if size.add_special_tokens else ""
         raise InputError(
             f"{path}: has no [unusedN] for a new word; give --vocab_size above its "
