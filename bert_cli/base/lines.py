@@ -77,17 +77,15 @@ class _Recoded(io.RawIOBase):
     def _decoded(self, data: bytes) -> str:
         try:
             text = self._decoder.decode(data, final=not data)
-        except UnicodeDecodeError as error:
-            sound = error.object[: error.start].decode(self._encoding, "ignore")
-            line = self._line + sound.count("\n")
+        except UnicodeError as error:
+            line, problem = 1, str(error)  # such as UTF-16 without its mark
+            if isinstance(error, UnicodeDecodeError):
+                sound = error.object[: error.start].decode(self._encoding, "ignore")
+                line = self._line + sound.count("\n")
+                problem = f"byte 0x{error.object[error.start]:02x}"
             raise InputError(
-                f"{self._name}:{line}: is not {self._encoding} (byte "
-                f"0x{error.object[error.start]:02x}); give another --encoding, or save the file as "
-                "UTF-8"
-            ) from None
-        except UnicodeError as error:  # such as UTF-16 without its mark
-            raise InputError(
-                f"{self._name}:1: is not {self._encoding} ({error}); give another --encoding, or save the file as UTF-8"
+                f"{self._name}:{line}: is not {self._encoding} ({problem}); give another --encoding, "
+                "or save the file as UTF-8"
             ) from None
         self._line += text.count("\n")
         return text
