@@ -2,9 +2,10 @@
 hyphens, blanks and quotes.
 """
 
+import itertools
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from bert_cli.base.errors import refuse_if
 from bert_cli.flags.option import Flag
@@ -31,7 +32,7 @@ def refuse_pasted(command: str, arguments: Sequence[str], known: Mapping[str, Fl
         ("a space is missing", _divided),
         ("the quotes are typographic ones, which a shell does not know", _unquoted),
     ):
-        changed = mend(mended, known)
+        changed = list(mend(mended, known))
         if changed != mended:
             where = next(old for old in mended if old not in changed)
             causes.append(f"{where if where.isprintable() and where.strip(' ') == where else repr(where)}: {cause}")
@@ -51,36 +52,31 @@ def _is_free_text(flag: Flag | None) -> bool:
     )
 
 
-def _visible(arguments: Sequence[str], known: Mapping[str, Flag]) -> list[str]:
+def _visible(arguments: Sequence[str], known: Mapping[str, Flag]) -> Iterator[str]:
     """Flags without characters that are not seen, in their names and around them."""
-    changed = []
     for argument in arguments:
         name, equals, value = argument.lstrip(_NO_BREAK).partition("=")
         name = name.translate(_HIDDEN).strip(_NO_BREAK)
         flag = _flag_of(name.lstrip(_DASHES), known) if name[:1] in (*_DASHES, "-") else None
         if not _is_free_text(flag):
             value = value.translate(_HIDDEN).strip(_NO_BREAK)
-        changed.append(name + equals + value if flag else argument)
-    return changed
+        yield name + equals + value if flag else argument
 
 
-def _without_escapes(arguments: Sequence[str], known: Mapping[str, Flag]) -> list[str]:
+def _without_escapes(arguments: Sequence[str], known: Mapping[str, Flag]) -> Iterator[str]:
     r"""Arguments without the spaces and lone backslashes of lines that end in "\ "."""
     further = _further(known, r"\s+")
-    changed: list[str] = []
     for argument in arguments:
         inside = argument.strip(f" \n{_NO_BREAK}")
         if inside.startswith("--"):
             is_text = _is_free_text(_flag_of(inside, known))
-            changed += [argument.lstrip(" \n")] if is_text else further.split(inside)
+            yield from [argument.lstrip(" \n")] if is_text else further.split(inside)
         elif inside not in ("", "\\") or not argument:
-            changed.append(argument)
-    return changed
+            yield argument
 
 
-def _joined(arguments: Sequence[str], known: Mapping[str, Flag]) -> list[str]:
+def _joined(arguments: Sequence[str], known: Mapping[str, Flag]) -> Iterator[str]:
     """Arguments such as `--name = value`, joined."""
-    changed: list[str] = []
     rest = list(arguments)
     while rest:
         argument = rest.pop(0)
@@ -93,28 +89,23 @@ def _joined(arguments: Sequence[str], known: Mapping[str, Flag]) -> list[str]:
                 argument += rest.pop(0)
         elif argument.startswith("--") and argument.endswith("=") and rest and not rest[0].startswith("-"):
             argument += rest.pop(0)
-        changed.append(argument)
-    return changed
+        yield argument
 
 
-def _with_hyphens(arguments: Sequence[str], known: Mapping[str, Flag]) -> list[str]:
-    changed = []
+def _with_hyphens(arguments: Sequence[str], known: Mapping[str, Flag]) -> Iterator[str]:
     for argument in arguments:
         name = argument.lstrip(f"-{_DASHES}")
         is_dashed = any(dash in argument[: len(argument) - len(name)] for dash in _DASHES)
-        changed.append(f"--{name}" if is_dashed and _flag_of(name, known) else argument)
-    return changed
+        yield f"--{name}" if is_dashed and _flag_of(name, known) else argument
 
 
-def _with_minus(arguments: Sequence[str], known: Mapping[str, Flag]) -> list[str]:
+def _with_minus(arguments: Sequence[str], known: Mapping[str, Flag]) -> Iterator[str]:
     """Numbers and lists of numbers such as 2e–5, with the hyphen that a number has."""
-    changed: list[str] = []
-    for argument in arguments:
+    for before, argument in itertools.pairwise(["", *arguments]):
         beginning, equals, value = argument.rpartition("=")
-        flag = _flag_of(beginning or (changed[-1] if changed else ""), known)
+        flag = _flag_of(beginning or before, known)
         is_number = _NUMBERS.fullmatch(value) and flag and (not _is_free_text(flag) or flag.name == "layers")
-        changed.append(beginning + equals + re.sub(f"[{_DASHES}]", "-", value) if is_number else argument)
-    return changed
+        yield beginning + equals + re.sub(f"[{_DASHES}]", "-", value) if is_number else argument
 
 
 def _further(known: Mapping[str, Flag], before: str) -> re.Pattern[str]:
@@ -123,38 +114,31 @@ def _further(known: Mapping[str, Flag], before: str) -> re.Pattern[str]:
     return re.compile(rf"(?<=[^\s=-]){before}(?=--(?:no)?(?:{names})(?:=|$|--|\s))")
 
 
-def _divided(arguments: Sequence[str], known: Mapping[str, Flag]) -> list[str]:
+def _divided(arguments: Sequence[str], known: Mapping[str, Flag]) -> Iterator[str]:
     """Arguments that go on with a further flag, divided before it. One with a space is a text in
     quotes, and stays.
     """
     further = _further(known, f"{_NO_BREAK}*")
-    changed: list[str] = []
     for argument in arguments:
         is_text = " " in argument or not argument.startswith("-")
-        changed += [argument] if is_text else further.split(argument)
-    return changed
+        yield from [argument] if is_text else further.split(argument)
 
 
-def _unquoted(arguments: Sequence[str], known: Mapping[str, Flag]) -> list[str]:
+def _unquoted(arguments: Sequence[str], known: Mapping[str, Flag]) -> Iterator[str]:
     """Values in typographic quotes, over as many arguments as these hold, without them."""
-    changed: list[str] = []
+    before = ""
     rest = list(arguments)
     while rest:
         argument = rest.pop(0)
-        beginning, _, value = argument.partition("=") if argument.startswith("-") else ("", "", argument)
-        ends = [n for n, part in enumerate([value, *rest]) if part.endswith(tuple(_CLOSING)) and part]
-        if not value.startswith(tuple(_OPENING)) or not ends or len(value) < 2:
-            changed.append(argument)
-            continue
-        before = changed[-1] if changed and not beginning else ""
-        flag = _flag_of(beginning or before, known)
-        parts = [value, *rest[: ends[0]]]
-        # A text of one argument may have such quotes of its own; a file, a number or a choice has
-        # none.
-        if len(parts) == 1 and flag and _is_free_text(flag):
-            changed.append(argument)
-            continue
-        del rest[: ends[0]]
-        inside = " ".join(parts)[1:-1]
-        changed.append(f"{beginning}={inside}" if beginning else inside)
-    return changed
+        beginning, equals, value = argument.partition("=") if argument.startswith("-") else ("", "", argument)
+        ends = [n for n, part in enumerate([value, *rest]) if part.endswith(tuple(_CLOSING))]
+        if value.startswith(tuple(_OPENING)) and ends and len(value) > 1:
+            flag = _flag_of(beginning or before, known)
+            # A text of one argument may have such quotes of its own; a file, a number or a choice has
+            # none.
+            if ends[0] or not flag or not _is_free_text(flag):
+                inside = " ".join([value, *rest[: ends[0]]])[1:-1]
+                del rest[: ends[0]]
+                argument = beginning + equals + inside
+        yield argument
+        before = argument

@@ -185,9 +185,8 @@ def make_app(state: State) -> FastAPI:
     async def docs() -> Response:
         return page("api.html", api=app.openapi())
 
-    app.add_exception_handler(RequestError, _answer_request_error)
-    app.add_exception_handler(HTTPException, _answer_http_error)
-    app.add_exception_handler(Exception, _answer_failure)
+    for kind in (RequestError, HTTPException, Exception):
+        app.add_exception_handler(kind, _answer_error)
     return app
 
 
@@ -195,23 +194,15 @@ async def _answered(endpoint: Callable[[Request], Awaitable[Response]], request:
     """What an endpoint answers, as the application would."""
     try:
         return await endpoint(request)
-    except RequestError as error:
-        return await _answer_request_error(request, error)
     except Exception as error:
-        return await _answer_failure(request, error)
+        return await _answer_error(request, error)
 
 
-async def _answer_request_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestError)
-    return error_response(error.status, error.message, error.retry_after, request.url.path.endswith(":predict"))
-
-
-async def _answer_http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return error_response(error.status_code, str(error.detail))
-
-
-async def _answer_failure(request: Request, error: Exception) -> Response:
+async def _answer_error(request: Request, error: Exception) -> Response:
+    if isinstance(error, RequestError):
+        return error_response(error.status, error.message, error.retry_after, request.url.path.endswith(":predict"))
+    if isinstance(error, HTTPException):
+        return error_response(error.status_code, str(error.detail))
     LOG.error("error: %s %s: %s: %s", request.method, request.url.path, type(error).__name__, error)
     return error_response(500, "the server failed on this request")
 

@@ -51,18 +51,20 @@ class ServedModel(abc.ABC):
     """One model. name: in requests; checkpoint: the checkpoint that was loaded."""
 
     kind: str  # classifier, multi_label, regression, tagger, question_answerer, masked_lm or encoder
+    loaded_by: Any = None  # the class of bert_cli.api; None: vectors alone
     fields = ("text", "text_b")  # of an item that is an object; the second one may be missing
     explains = False
 
     def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
         self.name = name
         self.checkpoint = checkpoint
-        self._options = options
+        self._options = dataclasses.asdict(options)
+        self._model = self.loaded_by.load(checkpoint.argument, **self._options) if self.loaded_by else None
         self._vectors: FeatureExtractor | str = "not loaded"  # or why there are none
 
     @property
     def labels(self) -> list[str]:
-        return []
+        return list(getattr(self._model, "labels", ()))
 
     def description(self) -> dict[str, Any]:
         """For the page and GET /v1/models."""
@@ -85,9 +87,8 @@ class ServedModel(abc.ABC):
 
     def open_vectors(self) -> None:
         """Load what `embed` needs, as no request reads a file."""
-        options = dataclasses.asdict(self._options)
         try:
-            self._vectors = FeatureExtractor.load(self.checkpoint.argument, normalize=True, **options)
+            self._vectors = FeatureExtractor.load(self.checkpoint.argument, normalize=True, **self._options)
         except InputError as error:
             if self.kind == _Encoder.kind:
                 raise
@@ -103,16 +104,12 @@ class ServedModel(abc.ABC):
 
 
 class _Classifier(ServedModel):
+    loaded_by = Classifier
     explains = True
 
     def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
         super().__init__(name, checkpoint, options)
-        self._model = Classifier.load(checkpoint.argument, **dataclasses.asdict(options))
         self.kind = {"single_label": "classifier"}.get(self._model.problem_type, self._model.problem_type)
-
-    @property
-    def labels(self) -> list[str]:
-        return list(self._model.labels)
 
     def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
         return self._model.records([item.text_or_pair for item in items])
@@ -123,30 +120,21 @@ class _Classifier(ServedModel):
 
 class _Tagger(ServedModel):
     kind = "tagger"
-
-    def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
-        super().__init__(name, checkpoint, options)
-        self._model = Tagger.load(checkpoint.argument, **dataclasses.asdict(options))
-
-    @property
-    def labels(self) -> list[str]:
-        return list(self._model.labels)
+    loaded_by = Tagger
 
     def description(self) -> dict[str, Any]:
         return super().description() | {"takes_pairs": False}
 
     def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
-        _refuse_pairs(self, items)
+        if any(item.second is not None for item in items):
+            raise RequestError(400, f"the model {self.name} is a {self.kind}, which takes single texts")
         return self._model.records([item.first for item in items])
 
 
 class _QuestionAnswerer(ServedModel):
     kind = "question_answerer"
+    loaded_by = QuestionAnswerer
     fields = ("question", "context")
-
-    def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
-        super().__init__(name, checkpoint, options)
-        self._model = QuestionAnswerer.load(checkpoint.argument, **dataclasses.asdict(options))
 
     def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
         if any(item.second is None for item in items):
@@ -159,10 +147,7 @@ class _QuestionAnswerer(ServedModel):
 
 class _MaskFiller(ServedModel):
     kind = "masked_lm"
-
-    def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
-        super().__init__(name, checkpoint, options)
-        self._model = MaskFiller.load(checkpoint.argument, **dataclasses.asdict(options))
+    loaded_by = MaskFiller
 
     def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
         pairs = [item.first if item.second is None else f"{item.first}{PAIR_MARK}{item.second}" for item in items]
@@ -177,11 +162,6 @@ class _Encoder(ServedModel):
 
     def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
         raise RequestError(400, f"the model {self.name} has no trained head; POST /v1/embeddings gives its vectors")
-
-
-def _refuse_pairs(model: ServedModel, items: Sequence[Item]) -> None:
-    if any(item.second is not None for item in items):
-        raise RequestError(400, f"the model {model.name} is a {model.kind}, which takes single texts")
 
 
 _KINDS: dict[str, type[ServedModel]] = {

@@ -44,6 +44,11 @@ def protocol_with_deadline(seconds: float) -> type[HttpToolsProtocol]:
             if self._deadline is None:
                 self._deadline = self.loop.call_later(seconds, self._expire)
 
+        def _end_deadline(self) -> None:
+            if self._deadline is not None:
+                self._deadline.cancel()
+                self._deadline = None
+
         def _expire(self) -> None:
             self._deadline = None
             if not self.transport.is_closing():
@@ -60,9 +65,7 @@ def protocol_with_deadline(seconds: float) -> type[HttpToolsProtocol]:
 
         def on_headers_complete(self) -> None:
             self._is_in_head = False
-            if self._deadline is not None:
-                self._deadline.cancel()
-                self._deadline = None
+            self._end_deadline()
             super().on_headers_complete()
 
         def on_message_complete(self) -> None:
@@ -79,9 +82,7 @@ def protocol_with_deadline(seconds: float) -> type[HttpToolsProtocol]:
             self.transport.close()
 
         def connection_lost(self, error: Exception | None) -> None:
-            if self._deadline is not None:
-                self._deadline.cancel()
-                self._deadline = None
+            self._end_deadline()
             super().connection_lost(error)
 
     return Protocol
