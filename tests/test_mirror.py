@@ -28,7 +28,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/tasks/classification/teacher.py": "commands/test_classify_distillation.py",
     "features/encoded_text.py": "commands/test_tokenize.py",
     "runs/loading/tokenizer.py": "commands/test_tokenize.py",
-    "keras/loading.py": "keras/test_encoder.py",
     "base/checksums.py": "records/test_tfrecord.py",
     "base/messages.py": "outputs/test_history.py",
     "base/names.py": "commands/test_classify_run.py",

@@ -26,10 +26,8 @@ _IN_MEMORY = re.compile(r"\b(train|dev|texts|dev_texts):(\d+)\b")
 _HEADER = re.compile(r"\b(train|dev):1: (no column|[a-z_]+=.*: there is no such column)")
 
 
-def parse_arguments(
-    settings_class: type, given: Mapping[str, Any], own: Collection[str] = ()
-) -> tuple[dict[str, Any], frozenset[str]]:
-    """Values of all flags of a command by name, and the names of those given; None is not given.
+def parse_arguments(settings_class: type, given: Mapping[str, Any], own: Collection[str] = ()) -> dict[str, Any]:
+    """Values of all flags of a command by name; None is not given.
 
     own: flags that are no arguments here because the method has its own for them. InputError for a
     name that is none of the others, and for what the command would refuse.
@@ -41,7 +39,7 @@ def parse_arguments(
         raise InputError(unknown(wrong, known).removesuffix("; --helpfull lists all flags"))
     # As words of a command line, so that values get the same checks and the same messages.
     words = [f"--{name}={_text(flags[name], value)}" for name, value in given.items() if value is not None]
-    return parse(settings_class, words)
+    return parse(settings_class, words)[0]
 
 
 def _text(flag: Flag, value: Any) -> str:
@@ -56,9 +54,7 @@ def _text(flag: Flag, value: Any) -> str:
     return shown(value)
 
 
-def named_arguments(
-    **names: str,
-) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def named_arguments(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """A decorator: flags in the InputError of a function become arguments.
 
     names: those that differ, such as train_file="train".

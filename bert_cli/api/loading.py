@@ -15,15 +15,19 @@ from bert_cli.base.head_types import parameters_line
 from bert_cli.base.log import shown
 from bert_cli.flags.option import build
 from bert_cli.runs.engine.predictor import Predictor
+from bert_cli.runs.loading.checkpoints import ready_checkpoint
 from bert_cli.runs.loading.trained import check_command
 from bert_cli.settings.checks import complete
+from bert_cli.settings.groups import ModelFiles
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 
-def find(path: str | os.PathLike, command: str | None = None) -> CheckpointPath:
-    """An output_dir, or a checkpoint of any format. InputError where there is none, or one of
-    another command.
+def find(path: str | os.PathLike | None, command: str | None = None) -> CheckpointPath:
+    """An output_dir, or a checkpoint of any format; None: the pre-trained model in the box.
+    InputError where there is none, or one of another command.
     """
+    if path is None:
+        return ready_checkpoint("", ModelFiles())
     checkpoint = find_checkpoint(os.fspath(path), "path")
     if command:
         check_command(checkpoint, command)
@@ -105,7 +109,7 @@ class Trained:
         if options.get("cross_validation"):
             raise InputError("cross_validation: leaves no model to load; the command does it, on a file")
         kind: Any = cls  # its `load` takes more arguments than others
-        values, _ = parse_arguments(settings_class, options, phases)
+        values = parse_arguments(settings_class, options, phases)
         said = {name: value for name, value in phases.items() if value is not None}
         values |= {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in said.items()}
         # Not among the phases, as no method takes it as an argument.

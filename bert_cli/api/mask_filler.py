@@ -16,10 +16,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.names import PAIR_MARK
 from bert_cli.flags.option import build
 from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.checkpoints import ready_checkpoint
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.settings.devices import refuse_int8
-from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.pretraining import FillMaskSettings
 
 _TOP_K = FillMaskSettings().candidates.top_k
@@ -49,10 +47,9 @@ class MaskFiller:
         damaged, or does not fit together, and for a model without the head of masked words, such as
         a fine-tuned one.
         """
-        values, _ = parse_arguments(FillMaskSettings, loading.flags_of(locals()))
-        settings = build(FillMaskSettings, values)
+        settings = build(FillMaskSettings, parse_arguments(FillMaskSettings, loading.flags_of(locals())))
         refuse_int8(settings.devices.engine, settings.devices.precision)
-        checkpoint = ready_checkpoint("", ModelFiles()) if path is None else loading.find(path)
+        checkpoint = loading.find(path)
         model = load_model(settings.model, checkpoint, 3, needs_bert=True)
         from bert_cli.runs.tasks.fill_mask import open_masked_words
 

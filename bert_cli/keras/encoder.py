@@ -8,15 +8,17 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from bert_cli.api import loading
 from bert_cli.api.arguments import named_arguments
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import POOLER
 from bert_cli.base.spec import INPUTS
-from bert_cli.keras.loading import load_bundle
 from bert_cli.model.config import BertConfig
 from bert_cli.model.deferred_initialization import DeferredInitialization
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
+from bert_cli.runs.loading.loader import load_model
+from bert_cli.settings.groups import ModelFiles
 from bert_cli.tf_internals.keras_layers import mark_built
 from bert_cli.weights.checkpoint import NO_BERT, load_weights, open_checkpoint
 
@@ -56,7 +58,7 @@ class Encoder(keras.layers.Layer):
         Layer, such as name or dtype. Raises InputError where something is missing, damaged, or does
         not fit together.
         """
-        model = load_bundle(path, needs_vocab=False)
+        model = load_model(ModelFiles(), loading.find(path), None, needs_bert=True, needs_vocab=False)
         deferred = DeferredInitialization()
         with deferred.deferring():
             layer = cls(model.config, trainable=trainable, **options)

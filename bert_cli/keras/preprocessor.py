@@ -8,13 +8,15 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from bert_cli.api import loading
 from bert_cli.api.arguments import named_arguments
 from bert_cli.base.errors import InputError
 from bert_cli.base.spec import INPUTS
 from bert_cli.exports.text_graph import GraphTokenizer
 from bert_cli.exports.text_packing import pack
 from bert_cli.features.packing import check_max_seq_length
-from bert_cli.keras.loading import load_bundle
+from bert_cli.runs.loading.loader import load_model
+from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.vocabulary import CLS, LOOKED_UP, SEP, Vocabulary
 from bert_cli.tf_internals.keras_layers import mark_built
 
@@ -60,7 +62,8 @@ class Preprocessor(keras.layers.Layer):
         """The vocabulary and casing of a model, as Encoder.load finds it. do_lower_case: by default
         as its files say.
         """
-        model = load_bundle(path, needs_vocab=True, do_lower_case=do_lower_case)
+        flags = ModelFiles(do_lower_case=do_lower_case)
+        model = load_model(flags, loading.find(path), None, needs_bert=True)
         most = model.config.max_position_embeddings
         if max_seq_length > most:
             raise InputError(f"max_seq_length={max_seq_length}: the model has {most} positions; give at most {most}")

@@ -59,7 +59,7 @@ class ServedModel(abc.ABC):
         self.name = name
         self.checkpoint = checkpoint
         self._options = dataclasses.asdict(options)
-        self._model = self.loaded_by.load(checkpoint.argument, **self._options) if self.loaded_by else None
+        self._model: Any = self.loaded_by.load(checkpoint.argument, **self._options) if self.loaded_by else None
         self._vectors: FeatureExtractor | str = "not loaded"  # or why there are none
 
     @property
