@@ -1,6 +1,16 @@
-"""Numbers with a unit for people: amounts of bytes and spans of time."""
+"""Numbers with a unit for people, amounts of bytes and spans of time; and numbers that people write."""
+
+import math
 
 _BYTES = {"bytes": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
+
+
+def number_in(text: str) -> float:
+    """The number that a text is, NaN for any other text: a comparison with it is false."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def byte_size(size: float, **digits: int) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import number_in
 from bert_cli.base.messages import quoted
 from bert_cli.metrics.classification import LOSSES
 from bert_cli.metrics.regression import regression_metrics
@@ -46,12 +47,8 @@ class Regression(ProblemType):
         cells.check_one_column(self.name)
         given = [str(row[0]) for row in cells.rows]
         for line, cell in zip(cells.lines, given, strict=True):
-            try:
-                # float() also reads nan and inf; one of them makes every later loss NaN.
-                is_finite = math.isfinite(float(cell))
-            except ValueError:
-                is_finite = False
-            if not is_finite:
+            # nan and inf are numbers as text, too; one of them makes every later loss NaN.
+            if not math.isfinite(number_in(cell)):
                 raise InputError(f"{cells.path}:{line}: the label is {quoted(cell)}, a number is needed")
         return given
 

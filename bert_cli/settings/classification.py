@@ -4,6 +4,7 @@ import dataclasses
 from typing import ClassVar
 
 from bert_cli.base.errors import refuse_if
+from bert_cli.base.formats import number_in
 from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.data import Columns, DataFiles, DevSplit, Endings, LabelKind, TextForm
 from bert_cli.settings.groups import Encoding, Files, Hub, Inference, ModelFiles, NewText, Phases, TextFiles
@@ -47,17 +48,15 @@ class Distillation(FlagGroup, heading="Training"):
 
 def read_error(text: str) -> str:
     """The value of --abstain_error: 2% or 0.02. InputError for one that is no share of the answers."""
-    try:
-        is_right = 0 < share_of(text) < 1
-    except ValueError:
-        is_right = False
-    refuse_if(not is_right, f"--abstain_error={text}: a share of wrong answers is needed, such as 2% or 0.02")
+    refuse_if(
+        not 0 < share_of(text) < 1, f"--abstain_error={text}: a share of wrong answers is needed, such as 2% or 0.02"
+    )
     return text
 
 
 def share_of(text: str) -> float:
-    """0.02 of 2% or 0.02; ValueError for what is no number."""
-    return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    """0.02 of 2% or 0.02; NaN for what is no number."""
+    return number_in(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
 
 
 class CalibrationFlags(FlagGroup, heading="Mode"):

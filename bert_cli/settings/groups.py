@@ -5,6 +5,7 @@ evaluation and prediction.
 from collections.abc import Callable
 
 from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.formats import number_in
 from bert_cli.base.lines import UTF_8, read_encoding
 from bert_cli.base.names import RANDOM
 from bert_cli.flags.option import FlagGroup, deciding, option, passing, remembered
@@ -192,10 +193,7 @@ class Phases(FlagGroup, heading="Mode"):
 
 def read_threshold(text: str) -> str:
     """The value of --threshold. InputError for one that is neither TUNED nor a probability."""
-    try:
-        is_right = text == TUNED or 0 <= float(text) <= 1
-    except ValueError:
-        is_right = False
+    is_right = text == TUNED or 0 <= number_in(text) <= 1
     refuse_if(not is_right, f"--threshold={text}: a number from 0 to 1 is needed, or {TUNED}")
     return text
 

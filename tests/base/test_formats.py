@@ -1,8 +1,10 @@
-"""Amounts of bytes and spans of time, as people read them."""
+"""Amounts of bytes and spans of time, as people read them, and numbers that they write."""
+
+import math
 
 import pytest
 
-from bert_cli.base.formats import byte_size, clock, duration
+from bert_cli.base.formats import byte_size, clock, duration, number_in
 
 
 @pytest.mark.parametrize(
@@ -25,3 +27,8 @@ def test_byte_size_takes_the_largest_unit_that_is_reached(size, digits, text):
 )
 def test_clock_and_duration(seconds, on_a_clock, in_words):
     assert (clock(seconds), duration(seconds)) == (on_a_clock, in_words)
+
+
+def test_number_in_a_text_is_nan_for_any_other_text():
+    assert number_in(" 2e-1") == 0.2
+    assert math.isnan(number_in("2%"))
