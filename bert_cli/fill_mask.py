@@ -16,15 +16,15 @@ Examples:
 """
 
 import functools
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import UTF_8, input_name, open_lines
+from bert_cli.base.lines import UTF_8
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.examples.own_rows import refuse_table
+from bert_cli.examples.text_lines import given_texts
 from bert_cli.features.fill_mask import masked_text
 from bert_cli.flags.command import Command
 from bert_cli.outputs.fill_mask import format_record
@@ -46,20 +46,6 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     return values
 
 
-def read_texts(texts: Sequence[str], input_file: str, encoding: str) -> Iterator[tuple[str, str]]:
-    """(place for error messages, text) of each text, else of each line of the file; its blank lines
-    are passed over.
-    """
-    if texts:
-        yield from ((f"text {number}", text) for number, text in enumerate(texts, start=1))
-        return
-    name = input_name(input_file)
-    with open_lines(input_file, encoding) as lines:
-        for number, line in enumerate(lines, start=1):
-            if text := line.strip():
-                yield f"{name}:{number}", text
-
-
 def run(settings: FillMaskSettings) -> list[dict]:
     """Do what the settings say; returns the records of texts that were given as words, else an
     empty list.
@@ -77,7 +63,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
     if line := builtin_message(checkpoint, config):
         LOG.info(line)
     positions = config.max_position_embeddings
-    for place, text in read_texts(words, "", UTF_8) if words else ():
+    for place, text in given_texts(words, "", UTF_8) if words else ():
         masked_text(text, tokenizer, positions, place)
 
     # Here, as the engine and what reads checkpoints take a while, which a wrong text need not wait
@@ -85,7 +71,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
     from bert_cli.runs.tasks.fill_mask import answers, masked_texts, open_masked_words
 
     session = open_masked_words(model, checkpoint, settings.devices)
-    texts = masked_texts(session, read_texts(words, input_file, settings.text_files.encoding), tokenizer, positions)
+    texts = masked_texts(session, given_texts(words, input_file, settings.text_files.encoding), tokenizer, positions)
     answer = functools.partial(answers, session, tokenizer, min(top_k, model.vocabulary.size))
     if words:
         records = [record for chunk in chunks_of(texts) for record in answer(chunk)]

@@ -11,14 +11,13 @@ Examples:
 """
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import open_lines
 from bert_cli.base.names import STANDARD
 from bert_cli.examples.own_rows import refuse_table
+from bert_cli.examples.text_lines import given_texts
 from bert_cli.features.encoded_text import divided, encoded_text, unknown_words
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.tokenizer import load_tokenizer
@@ -32,14 +31,6 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
         raise InputError('give texts, such as "the dog sees a cat .", or --input_file=FILE')
     refuse_table(values["input_file"])
     return values
-
-
-def read_texts(texts: tuple[str, ...], input_file: str, encoding: str) -> Iterator[str]:
-    """The texts of the command line, else the lines of the file that are not blank."""
-    yield from texts
-    if input_file:
-        with open_lines(input_file, encoding) as lines:
-            yield from (text for line in lines if (text := line.strip()))
 
 
 def table_of(record: dict[str, Any], unknown: list[str]) -> list[str]:
@@ -59,7 +50,7 @@ def run(settings: TokenizeSettings) -> list[dict[str, Any]]:
         files.check_readable(source, "input_file")
     tokenizer = load_tokenizer(settings.model)
     records = []
-    for text in read_texts(settings.texts.texts, source, settings.text_files.encoding):
+    for _, text in given_texts(settings.texts.texts, source, settings.text_files.encoding):
         parts = divided(text)
         records.append(record := encoded_text(tokenizer, *parts))
         unknown = [word for part in parts if part for word in unknown_words(tokenizer, part)]

@@ -5,11 +5,11 @@ text.
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import bounded_lines, decode_lines
+from bert_cli.base.lines import bounded_lines, decode_lines, input_name, open_lines
 from bert_cli.base.names import PAIR_MARK
 from bert_cli.examples.tagging import TaggingExample
 from bert_cli.text.tokenization import BasicTokenizer, FullTokenizer
@@ -114,6 +114,20 @@ def read_text_lines(lines: Iterable[bytes], name: str, skip: int = 0) -> Iterato
     lines = bounded_lines(lines, name)
     for number, text in enumerate(decode_lines(itertools.islice(lines, skip, None), name, skip + 1), skip):
         yield split_line(text.removesuffix("\n"), number)
+
+
+def given_texts(texts: Sequence[str], input_file: str, encoding: str) -> Iterator[tuple[str, str]]:
+    """(place for error messages, text) of each text, else of each line of the file; its blank lines
+    are passed over.
+    """
+    if texts:
+        yield from ((f"text {number}", text) for number, text in enumerate(texts, start=1))
+        return
+    name = input_name(input_file)
+    with open_lines(input_file, encoding) as lines:
+        for number, line in enumerate(lines, start=1):
+            if text := line.strip():
+                yield f"{name}:{number}", text
 
 
 def line_words(text: str, start: int, tokenizer: FullTokenizer) -> list[LineWord]:
