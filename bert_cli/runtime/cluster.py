@@ -28,7 +28,7 @@ def read_cluster() -> Cluster:
     documents.
     """
     values = expect(parse_json(os.environ.get("TF_CONFIG") or "{}", _PLACE, advice=_FORM), dict, _PLACE, _FORM)
-    members, task = _part(values, "cluster", {}), _part(values, "task", {})
+    members, task = _part(values, "cluster"), _part(values, "task")
     addresses = {kind: _addresses(members, kind) for kind in (*_CHIEFS, "worker")}
     kind, index = task.get("type"), task.get("index", 0)
     if kind is not None:
@@ -45,8 +45,8 @@ def read_cluster() -> Cluster:
     return Cluster(len(named), is_chief, f"{kind} {index}" if kind else "the only process", named)
 
 
-def _part(values: dict[str, Any], name: str, default: Any) -> Any:
-    return expect(values.get(name, default), type(default), f"{_PLACE}.{name}", _FORM)
+def _part(values: dict[str, Any], name: str) -> dict[str, Any]:
+    return expect(values.get(name, {}), dict, f"{_PLACE}.{name}", _FORM)
 
 
 def _addresses(members: dict[str, Any], kind: str) -> list[str]:
