@@ -32,7 +32,7 @@ import time
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.errors import refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.base.writing import write_lines
 from bert_cli.corpus.text import find_inputs
@@ -64,25 +64,22 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
         refuse_if(values["vocab_size"], "--vocab_size needs --input_file, whose words are added")
     reserved = values["reserved_tokens"]
     for token in reserved:
-        if not token or token != "".join(token.split()):
-            raise InputError(f"--reserved_tokens={','.join(reserved)}: {token!r} is empty or holds white space")
+        is_wrong = not token or token != "".join(token.split())
+        refuse_if(is_wrong, f"--reserved_tokens={','.join(reserved)}: {token!r} is empty or holds white space")
     if values["extend"]:
         refuse_if(
             "algorithm" in given,
             "--algorithm cannot be used with --extend, which adds whole words; leave it out",
         )
-        if reserved:
-            raise InputError(
-                "--reserved_tokens cannot be used with --extend: its tokens stay as they are; leave it out"
-            )
+        refuse_if(reserved, "--reserved_tokens cannot be used with --extend: its tokens stay as they are; leave it out")
         return values
     vocab_size = values["vocab_size"] or VOCAB_SIZE
     first = first_tokens(reserved)
-    if vocab_size <= len(first):
-        raise InputError(
-            f"--vocab_size={vocab_size} is too small: {len(first)} special and reserved tokens "
-            "come before the tokens of the text"
-        )
+    refuse_if(
+        vocab_size <= len(first),
+        f"--vocab_size={vocab_size} is too small: {len(first)} special and reserved tokens come before the tokens of "
+        "the text",
+    )
     return values | {"vocab_size": vocab_size}
 
 

@@ -243,12 +243,8 @@ class Guard:
         state.running += 1
         try:
             endpoint = self._posts.get(path) if scope["method"] == "POST" else None
-            if endpoint:
-                response = await _answered(endpoint, Request(scope, receive))
-                status = response.status_code
-                await response(scope, receive, send)
-            else:
-                await self._app(scope, receive, noting)
+            answer = await _answered(endpoint, Request(scope, receive)) if endpoint else self._app
+            await answer(scope, receive, noting)
         finally:
             state.running -= 1
             # Each path that a client makes up would be a time series of its own.
