@@ -50,6 +50,10 @@ def test_all_other_numbers_of_a_log_are_compared(before, after):
 
 def test_the_log_is_masked_and_standard_output_is_not(tmp_path):
     assert compare(tmp_path, "stderr", "done in 6.0 s", "done in 7.0 s") == []
+    assert (
+        compare(tmp_path, "stderr", "saved bert_cli-98i79c80/model.ckpt-1", "saved bert_cli-c6odaei5/model.ckpt-1")
+        == []
+    )
     (difference,) = compare(tmp_path, "stdout", "a\nb 6.0 s", "a\nb 7.0 s")
     assert difference == "line 2: 'b 6.0 s' != 'b 7.0 s'"
 
