@@ -47,7 +47,7 @@ from bert_cli.runs.preparation.vocabulary import (
     extend_vocabulary,
     read_extended,
 )
-from bert_cli.settings.pretraining import VOCAB_SIZE, WORDS, BuildVocabSettings
+from bert_cli.settings.preparation import VOCAB_SIZE, WORDS, BuildVocabSettings
 from bert_cli.text.tokenization import BasicTokenizer
 
 _CACHE_SIZE = 1 << 16  # chunks of text that each process remembers

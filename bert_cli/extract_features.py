@@ -38,7 +38,7 @@ from bert_cli.runs.loading.checkpoints import builtin_message, encoder_checkpoin
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.settings.checks import check_hub, check_shards
 from bert_cli.settings.devices import check_engine
-from bert_cli.settings.tools import ExtractSettings
+from bert_cli.settings.texts import ExtractSettings
 
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from bert_cli.runs.loading.checkpoints import builtin_message, ready_checkpoint
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.tasks.interactive import chunks_of, write_answers
 from bert_cli.settings.devices import refuse_int8
-from bert_cli.settings.pretraining import FillMaskSettings
+from bert_cli.settings.texts import FillMaskSettings
 
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:

@@ -31,7 +31,8 @@ from bert_cli.base.log import LOG
 from bert_cli.flags.command import Command
 from bert_cli.outputs.preparation import preparation_table
 from bert_cli.runs.preparation.prepare_data import Source, check_folder, count_labels, plan, write_splits
-from bert_cli.settings.data import PrepareSettings, TextForm
+from bert_cli.settings.data import TextForm
+from bert_cli.settings.preparation import PrepareSettings
 
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from bert_cli.examples.text_lines import given_texts
 from bert_cli.features.encoded_text import divided, encoded_text, unknown_words
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.tokenizer import load_tokenizer
-from bert_cli.settings.tools import TokenizeSettings
+from bert_cli.settings.texts import TokenizeSettings
 from bert_cli.text.vocabulary import UNK
 
 

@@ -28,7 +28,7 @@ from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import encoder_checkpoint
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.settings.groups import LAST_LAYER, ModelFiles
-from bert_cli.settings.tools import POOLINGS, Extraction, ExtractSettings
+from bert_cli.settings.texts import POOLINGS, Extraction, ExtractSettings
 
 
 class TokenFeatures(NamedTuple):

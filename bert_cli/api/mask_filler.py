@@ -18,7 +18,7 @@ from bert_cli.flags.option import build
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.settings.devices import refuse_int8
-from bert_cli.settings.pretraining import FillMaskSettings
+from bert_cli.settings.texts import FillMaskSettings
 
 _TOP_K = FillMaskSettings().candidates.top_k
 

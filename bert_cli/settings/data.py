@@ -1,19 +1,15 @@
-"""The flags of data files: bert-prepare's, and the groups that bert-classify, bert-squad and
-bert-tag share with it.
-"""
+"""The flags of data files that bert-classify, bert-squad, bert-tag and bert-prepare share."""
 
 import dataclasses
-import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.formats import number_in
 from bert_cli.base.lines import UTF_8
-from bert_cli.flags.option import FlagGroup, group, option, passing, remembered
+from bert_cli.flags.option import FlagGroup, option, passing, remembered
 from bert_cli.problem_types.registry import PROBLEM_TYPES
-from bert_cli.settings.groups import Log, TextFiles, names_of
-from bert_cli.settings.training import Seed
+from bert_cli.settings.groups import names_of
 
 LITERAL, CSV_QUOTES = "none", "csv"  # of --quoting
 
@@ -186,13 +182,6 @@ def read_held_out(text: str, flag: str = "dev_split", by_order: bool = True) -> 
     return HeldOut(share)
 
 
-def _rows_of(flag: str, default: HeldOut) -> Any:
-    """The flag of bert-prepare for the rows of a file."""
-    kind, table = "a fraction such as 0.1 or a number such as 200, stratified by label", flag.replace("_split", ".tsv")
-    read = functools.partial(read_held_out, flag=flag, by_order=False)
-    return option(default, f"rows of {table}: {kind}", read=read, write=str)
-
-
 class DevSplit(FlagGroup, heading="Your own files"):
     """Training rows that are held out for evaluation."""
 
@@ -204,35 +193,3 @@ class DevSplit(FlagGroup, heading="Your own files"):
         write=str,
     )
     dev_split_seed: int | None = remembered(None, "seed of --dev_split; default: random_seed", lower=0)
-
-
-class Paths(FlagGroup, heading="Input and output"):
-    """The arguments of bert-prepare without a flag."""
-
-    paths: tuple[str, ...] = option(
-        (), "the file to read (.tsv, .csv, .jsonl, each also .gz) and the folder to write to", words=True, file=True
-    )
-
-
-class RowSelection(FlagGroup, heading="Splits"):
-    """The rows that bert-prepare takes, and how they are split."""
-
-    dev_split: HeldOut = _rows_of("dev_split", HeldOut(0.1))
-    test_split: HeldOut = _rows_of("test_split", HeldOut())
-    max_rows: int | None = option(None, "maximum number of rows, stratified by label", lower=1)
-    balance: bool = option(False, "balance the labels: keep as many rows of each label as the rarest label has")
-
-
-@dataclasses.dataclass(frozen=True)
-class PrepareSettings:
-    """The flags of bert-prepare."""
-
-    paths: Paths = group(Paths)
-    columns: Columns = group(Columns)
-    data: DataFiles = group(
-        DataFiles, {"header": "whether the first row is a header; auto: detected"}, only=("header", "quoting")
-    )
-    text_files: TextFiles = group(TextFiles)
-    selection: RowSelection = group(RowSelection)
-    seed: Seed = group(Seed, {"random_seed": "seed of the choice of rows"})
-    log: Log = group(Log)

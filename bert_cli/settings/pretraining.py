@@ -1,4 +1,4 @@
-"""Flags of bert-create-pretraining-data, bert-pretrain, bert-build-vocab and bert-fill-mask."""
+"""The flags of bert-create-pretraining-data and bert-pretrain."""
 
 import dataclasses
 import shlex
@@ -8,13 +8,10 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.names import RANDOM
 from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.controls import Head, Loss
-from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Encoding, Files, Hub, Inference, Log, ModelFiles, Phases, Processes, TextFiles
 from bert_cli.settings.training import Seed, Sweep, Training, TrainingSettings
 
-WORDPIECE, WORDS = "wordpiece", "words"  # of --algorithm
-VOCAB_SIZE = 30522  # of a new vocabulary; with --extend there is no default
-_CASING = "lower-case the text and strip accents; false for a cased model"
+CASING = "lower-case the text and strip accents; false for a cased model"  # of --do_lower_case
 
 
 class MaskedLM(FlagGroup, heading="Masked words"):
@@ -34,7 +31,7 @@ class TextVocabulary(FlagGroup, heading="Files"):
     """The vocabulary that text is tokenized with."""
 
     vocab_file: str = option("", "vocab.txt of the model")
-    do_lower_case: bool = option(True, _CASING)
+    do_lower_case: bool = option(True, CASING)
 
 
 class Instances(FlagGroup, heading="Instances"):
@@ -199,101 +196,3 @@ class PretrainSettings(TrainingSettings):
     )
     sweep: Sweep = group(Sweep, only=("num_runs",))
     seed: Seed = group(Seed, {"random_seed": "seed of the instances, shuffling, dropout and new weights"})
-
-
-class VocabularySize(FlagGroup, heading="Vocabulary"):
-    """Size and content of a new vocabulary."""
-
-    algorithm: str = option(
-        WORDPIECE,
-        f"algorithm; {WORDPIECE}: characters, words and pieces of words, so that any word of these characters can be "
-        f"written; {WORDS}: the most frequent words as they are, and every other word is [UNK]",
-        choices=(WORDPIECE, WORDS),
-    )
-    extend: str | None = option(
-        None, "existing vocabulary to extend: new words replace its [unusedN] entries", file=True
-    )
-    add_special_tokens: bool = option(
-        False,
-        "add missing special tokens such as [UNK] at the end of the vocabulary of --extend, so "
-        "that its ids stay; without --input_file nothing else is added",
-    )
-    vocab_size: int | None = option(
-        None,
-        f"maximum size of the vocabulary; smaller for a small text; default: {VOCAB_SIZE}. With "
-        "--extend: words are appended up to this size; without this flag none are appended",
-        lower=1,
-    )
-    do_lower_case: bool = option(True, _CASING)
-    reserved_tokens: tuple[str, ...] = option(
-        (),
-        "further tokens, separated by commas, after [PAD] [UNK] [CLS] [SEP] [MASK], such as [unused0],[unused1]",
-        read=lambda text: tuple(text.split(",")),
-        write=",".join,
-    )
-    min_count: int = option(2, "minimum number of occurrences of a word or word piece", lower=1)
-
-
-@dataclasses.dataclass(frozen=True)
-class BuildVocabSettings:
-    """The flags of bert-build-vocab."""
-
-    text_files: TextFiles = group(TextFiles)
-    files: Files = group(
-        Files,
-        {
-            "input_file": "text files: names or patterns such as 'text/*.txt', separated by commas; - for standard "
-            "input; gzip is recognized",
-            "output_file": "vocabulary file to write",
-        },
-        without=("shard",),
-        output_file="vocab.txt",
-    )
-    size: VocabularySize = group(VocabularySize)
-    workers: Processes = group(
-        Processes, {"num_workers": {"help": "number of processes that count words", "lower": 1}}, num_workers=1
-    )
-    log: Log = group(Log)
-
-
-class Candidates(FlagGroup, heading="Texts"):
-    """Texts with masked words, and the number of candidates for each mask."""
-
-    texts: tuple[str, ...] = option((), "texts, or pairs separated by ' ||| ', each in quotes", words=True)
-    top_k: int = option(5, "number of candidates for each [MASK]", lower=1)
-
-
-@dataclasses.dataclass(frozen=True)
-class FillMaskSettings:
-    """The flags of bert-fill-mask."""
-
-    essential: ClassVar[tuple[str, ...]] = (
-        "texts", "top_k", "input_file", "output_file", "init_checkpoint", "vocab_file", "bert_config_file",
-        "do_lower_case", "strict", "batch_size", "precision", "quiet", "verbose",
-    )  # fmt: skip
-
-    candidates: Candidates = group(
-        Candidates, {"texts": "texts with [MASK], or pairs separated by ' ||| ', each in quotes"}
-    )
-    text_files: TextFiles = group(TextFiles)
-    files: Files = group(
-        Files,
-        {
-            "input_file": "file with one text per line, - for standard input; the answers are JSON lines",
-            "output_file": "file for the JSON lines, - for standard output",
-        },
-        without=("shard",),
-        output_file="-",
-    )
-    model: ModelFiles = group(
-        ModelFiles,
-        {
-            "init_checkpoint": "pre-trained model: output_dir of bert-pretrain, a TF1 checkpoint, or a Hugging Face "
-            "directory with a masked-LM head; default: the built-in model, or bert_output if the package has none",
-            "vocab_file": "vocabulary, vocab.txt; default: next to the checkpoint",
-            "bert_config_file": "model config, bert_config.json; default: next to the checkpoint",
-        },
-        without=("allow_unknown",),
-    )
-    devices: Devices = group(Devices)
-    log: Log = group(Log)

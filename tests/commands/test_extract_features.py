@@ -17,7 +17,7 @@ from bert_cli.flags.option import build
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
 from bert_cli.runs.extraction.plan import MAX_LINES
-from bert_cli.settings.tools import ExtractSettings
+from bert_cli.settings.texts import ExtractSettings
 
 TEXTS = ["The cat sees a dog.", "a bird", "", "my dog ||| likes bread , not fish", "qua " * 12, "a old house !"]
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-\d+)?(?=, -?\d|\])")  # of a list; not an index, which a name follows

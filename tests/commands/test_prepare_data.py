@@ -11,7 +11,8 @@ import pytest
 from bert_cli import prepare_data
 from bert_cli.examples.classification import find_labels, read_examples
 from bert_cli.runs.preparation.prepare_data import plan
-from bert_cli.settings.data import HeldOut, RowSelection
+from bert_cli.settings.data import HeldOut
+from bert_cli.settings.preparation import RowSelection
 from tests.commands import helpers
 
 

@@ -18,7 +18,7 @@ from bert_cli.runs.extraction.extractor import Extractor, InferenceExtractor, Ve
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.tools import ExtractSettings
+from bert_cli.settings.texts import ExtractSettings
 
 
 def open_extractor(config: BertConfig | ModuleConfig, devices: Devices, choice: VectorChoice) -> Extractor:

@@ -29,7 +29,7 @@ from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checks import check_first_unknown
 from bert_cli.runs.output_dir.shards import ShardPlan
 from bert_cli.settings.groups import LAST_LAYER, LAST_LAYERS, ModelFiles
-from bert_cli.settings.tools import Attention, Extraction, ExtractSettings
+from bert_cli.settings.texts import Attention, Extraction, ExtractSettings
 from bert_cli.text.vocabulary import Vocabulary
 
 MAX_LINES = 8192  # that are held at once

@@ -11,7 +11,7 @@ from bert_cli.examples.text_lines import split_line
 from bert_cli.features.extraction import extraction_chunks
 from bert_cli.outputs.vectors.attention import attention_of_words, find_word, strongest_links, units_of, word_table
 from bert_cli.runs.extraction.extractor import Extractor
-from bert_cli.settings.tools import Attention
+from bert_cli.settings.texts import Attention
 from bert_cli.text.tokenization import FullTokenizer
 
 

@@ -24,7 +24,8 @@ from bert_cli.base.writing import atomic_paths, write_json
 from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, find_columns
 from bert_cli.examples.own_data import natural_key, warn_of_missing
 from bert_cli.examples.own_rows import read_rows
-from bert_cli.settings.data import PLAIN, Columns, HeldOut, RowSelection, TextForm
+from bert_cli.settings.data import PLAIN, Columns, HeldOut, TextForm
+from bert_cli.settings.preparation import RowSelection
 
 LISTING = "prepared.json"  # which files of a folder are bert-prepare's, with their digests
 SPLITS = ("train", "dev", "test")

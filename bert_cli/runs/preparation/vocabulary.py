@@ -18,7 +18,7 @@ from bert_cli.corpus.workers import Workers
 from bert_cli.runs.loading import checks
 from bert_cli.runs.preparation.corpus import reading
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
-from bert_cli.settings.pretraining import VocabularySize
+from bert_cli.settings.preparation import VocabularySize
 from bert_cli.text.tokenization import BasicTokenizer
 from bert_cli.text.vocabulary import SPECIAL, Vocabulary, read_tokens, read_vocabulary, vocabulary_of
 

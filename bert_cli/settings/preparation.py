@@ -1,0 +1,108 @@
+"""The flags of bert-prepare and bert-build-vocab."""
+
+import dataclasses
+import functools
+from typing import Any
+
+from bert_cli.flags.option import FlagGroup, group, option
+from bert_cli.settings.data import Columns, DataFiles, HeldOut, read_held_out
+from bert_cli.settings.groups import Files, Log, Processes, TextFiles
+from bert_cli.settings.pretraining import CASING
+from bert_cli.settings.training import Seed
+
+WORDPIECE, WORDS = "wordpiece", "words"  # of --algorithm
+VOCAB_SIZE = 30522  # of a new vocabulary; with --extend there is no default
+
+
+def _rows_of(flag: str, default: HeldOut) -> Any:
+    """The flag of bert-prepare for the rows of a file."""
+    kind, table = "a fraction such as 0.1 or a number such as 200, stratified by label", flag.replace("_split", ".tsv")
+    read = functools.partial(read_held_out, flag=flag, by_order=False)
+    return option(default, f"rows of {table}: {kind}", read=read, write=str)
+
+
+class Paths(FlagGroup, heading="Input and output"):
+    """The arguments of bert-prepare without a flag."""
+
+    paths: tuple[str, ...] = option(
+        (), "the file to read (.tsv, .csv, .jsonl, each also .gz) and the folder to write to", words=True, file=True
+    )
+
+
+class RowSelection(FlagGroup, heading="Splits"):
+    """The rows that bert-prepare takes, and how they are split."""
+
+    dev_split: HeldOut = _rows_of("dev_split", HeldOut(0.1))
+    test_split: HeldOut = _rows_of("test_split", HeldOut())
+    max_rows: int | None = option(None, "maximum number of rows, stratified by label", lower=1)
+    balance: bool = option(False, "balance the labels: keep as many rows of each label as the rarest label has")
+
+
+@dataclasses.dataclass(frozen=True)
+class PrepareSettings:
+    """The flags of bert-prepare."""
+
+    paths: Paths = group(Paths)
+    columns: Columns = group(Columns)
+    data: DataFiles = group(
+        DataFiles, {"header": "whether the first row is a header; auto: detected"}, only=("header", "quoting")
+    )
+    text_files: TextFiles = group(TextFiles)
+    selection: RowSelection = group(RowSelection)
+    seed: Seed = group(Seed, {"random_seed": "seed of the choice of rows"})
+    log: Log = group(Log)
+
+
+class VocabularySize(FlagGroup, heading="Vocabulary"):
+    """Size and content of a new vocabulary."""
+
+    algorithm: str = option(
+        WORDPIECE,
+        f"algorithm; {WORDPIECE}: characters, words and pieces of words, so that any word of these characters can be "
+        f"written; {WORDS}: the most frequent words as they are, and every other word is [UNK]",
+        choices=(WORDPIECE, WORDS),
+    )
+    extend: str | None = option(
+        None, "existing vocabulary to extend: new words replace its [unusedN] entries", file=True
+    )
+    add_special_tokens: bool = option(
+        False,
+        "add missing special tokens such as [UNK] at the end of the vocabulary of --extend, so "
+        "that its ids stay; without --input_file nothing else is added",
+    )
+    vocab_size: int | None = option(
+        None,
+        f"maximum size of the vocabulary; smaller for a small text; default: {VOCAB_SIZE}. With "
+        "--extend: words are appended up to this size; without this flag none are appended",
+        lower=1,
+    )
+    do_lower_case: bool = option(True, CASING)
+    reserved_tokens: tuple[str, ...] = option(
+        (),
+        "further tokens, separated by commas, after [PAD] [UNK] [CLS] [SEP] [MASK], such as [unused0],[unused1]",
+        read=lambda text: tuple(text.split(",")),
+        write=",".join,
+    )
+    min_count: int = option(2, "minimum number of occurrences of a word or word piece", lower=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class BuildVocabSettings:
+    """The flags of bert-build-vocab."""
+
+    text_files: TextFiles = group(TextFiles)
+    files: Files = group(
+        Files,
+        {
+            "input_file": "text files: names or patterns such as 'text/*.txt', separated by commas; - for standard "
+            "input; gzip is recognized",
+            "output_file": "vocabulary file to write",
+        },
+        without=("shard",),
+        output_file="vocab.txt",
+    )
+    size: VocabularySize = group(VocabularySize)
+    workers: Processes = group(
+        Processes, {"num_workers": {"help": "number of processes that count words", "lower": 1}}, num_workers=1
+    )
+    log: Log = group(Log)
