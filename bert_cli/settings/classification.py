@@ -65,13 +65,13 @@ class CalibrationFlags(FlagGroup, heading="Mode"):
     calibrate: bool = option(
         False,
         "calibrate the probabilities; with --do_eval on the dev set, with --cross_validation on the out-of-fold "
-        "predictions; fits a temperature, of multi-label models one per label, and writes calibration.json, which every "
-        "later prediction and export applies",
+        "predictions; fits a temperature, of multi-label models one per label, and writes "
+        "calibration.json, which every later prediction and export applies",
     )
     abstain_error: str = option(
         "",
-        "most wrong answers, such as 2% or 0.02, for --calibrate to choose which texts are left for people; the error "
-        "among the others stays below it on fresh data, with 95 % confidence",
+        "most wrong answers, such as 2% or 0.02, for --calibrate to choose which texts are left "
+        "for people; the error among the others stays below it on fresh data, with 95 % confidence",
         read=read_error,
         usual=("1%", "2%", "5%"),
     )
@@ -99,14 +99,14 @@ class ClassifySettings(TrainingSettings):
         {
             "data_dir": "directory with train.tsv, dev.tsv and test.tsv, or the task's own file names",
             "train_file": {
-                "help": "training file (.tsv, .csv or .jsonl, also .gz) instead of --task_name and --data_dir, or "
-                "with --task_name instead of its training file",
+                "help": "training file (.tsv, .csv or .jsonl, also .gz) instead of --task_name and "
+                "--data_dir, or with --task_name instead of its training file",
                 "remembered": True,
             },
             "dev_file": "dev file to evaluate",
             "test_file": "test file to predict, with or without labels",
-            "predict_file": "file to predict; its labels are ignored; .txt: one text per line; with --do_predict "
-            "alone also a pattern such as 'part-*.tsv' for several files",
+            "predict_file": "file to predict; its labels are ignored; .txt: one text per line; "
+            "with --do_predict alone also a pattern such as 'part-*.tsv' for several files",
         },
         data_dir="data",
     )
@@ -128,8 +128,8 @@ class ClassifySettings(TrainingSettings):
             "input_file": "classify this file with a trained model: one text per line, or a pair separated by ' ||| "
             "'; tables (.tsv, .csv, .jsonl) as for --predict_file; - for standard input; a "
             "pattern such as 'part-*.txt' for several files; the result is JSON lines",
-            "output_file": "file for the JSON lines of --input_file, - for standard output; for several input files "
-            "the prefix of the names, as in NAME-00000-of-00003",
+            "output_file": "file for the JSON lines of --input_file, - for standard output; for "
+            "several input files the prefix of the names, as in NAME-00000-of-00003",
         },
         output_file="-",
     )

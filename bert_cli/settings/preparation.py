@@ -94,8 +94,8 @@ class BuildVocabSettings:
     files: Files = group(
         Files,
         {
-            "input_file": "text files: names or patterns such as 'text/*.txt', separated by commas; - for standard "
-            "input; gzip is recognized",
+            "input_file": "text files: names or patterns such as 'text/*.txt', separated by "
+            "commas; - for standard input; gzip is recognized",
             "output_file": "vocabulary file to write",
         },
         without=("shard",),

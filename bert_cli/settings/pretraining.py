@@ -86,8 +86,8 @@ class CreateDataSettings:
         {
             "input_file": "text files with one sentence per line and empty lines between documents; names or "
             "patterns such as 'text/*.txt', separated by commas; - for standard input; gzip is recognized",
-            "output_file": "TFRecord files to write, separated by commas; name@8 means name-00000-of-00008 to "
-            "name-00007-of-00008",
+            "output_file": "TFRecord files to write, separated by commas; name@8 means "
+            "name-00000-of-00008 to name-00007-of-00008",
         },
         without=("shard",),
     )
@@ -145,8 +145,8 @@ class PretrainSettings(TrainingSettings):
     files: Files = group(
         Files,
         {
-            "input_file": "TFRecord files, or text with one sentence per line: names or patterns, separated by "
-            "commas; - for standard input"
+            "input_file": "TFRecord files, or text with one sentence per line: names or patterns, "
+            "separated by commas; - for standard input"
         },
         only=("input_file",),
     )
@@ -163,8 +163,8 @@ class PretrainSettings(TrainingSettings):
     model: ModelFiles = group(
         ModelFiles,
         {
-            "init_checkpoint": "checkpoint to start from: of TF1, of Hugging Face, or an output_dir; random: random "
-            "weights"
+            "init_checkpoint": "checkpoint to start from: of TF1, of Hugging Face, or an "
+            "output_dir; random: random weights"
         },
         # The vocabulary is often one of the user's own words, of which a text may have few.
         without=("allow_unknown",),
@@ -189,8 +189,8 @@ class PretrainSettings(TrainingSettings):
     loss: Loss = group(
         Loss,
         {
-            "label_smoothing": "label smoothing: fraction of the target spread evenly over the vocabulary, and over "
-            "both classes of next sentences"
+            "label_smoothing": "label smoothing: fraction of the target spread evenly over the "
+            "vocabulary, and over both classes of next sentences"
         },
         without=("class_weights",),
     )

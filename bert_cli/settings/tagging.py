@@ -87,8 +87,8 @@ class TagSettings(TrainingSettings):
         DataFiles,
         {
             "data_dir": "directory with train, dev and test, each .txt (columns) or .jsonl",
-            "train_file": "training file, instead of data_dir's; or an export of doccano, Label Studio, Prodigy or spaCy, "
-            "or a directory of brat",
+            "train_file": "training file, instead of data_dir's; or an export of doccano, Label "
+            "Studio, Prodigy or spaCy, or a directory of brat",
         },
         only=("data_dir", "train_file", "dev_file", "test_file"),
         data_dir="data/tagging",
@@ -118,8 +118,8 @@ class TagSettings(TrainingSettings):
     files: Files = group(
         Files,
         {
-            "input_file": "tag a file of plain text, line by line, with a trained model; - for standard input; the "
-            "result is JSON lines",
+            "input_file": "tag a file of plain text, line by line, with a trained model; - for "
+            "standard input; the result is JSON lines",
             "output_file": "file for the JSON lines of --input_file, - for standard output",
         },
         without=("shard",),

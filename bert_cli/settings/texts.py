@@ -8,7 +8,7 @@ from typing import ClassVar
 from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LAST_LAYER, LAST_LAYERS, LAYERS, Encoding, Files, Hub, Log, ModelFiles, TextFiles
-from bert_cli.settings.tools import BESIDE
+from bert_cli.settings.tools import NEXT_TO_CHECKPOINT
 
 POOLINGS = ("none", "cls", "mean", "max", "pooler")
 COMBINATIONS = ("none", "concat", "sum", "mean")
@@ -30,8 +30,8 @@ class Extraction(FlagGroup, heading="Texts and vectors"):
     )
     pooling: str = option(
         "none",
-        "one vector per line: of [CLS], the mean or maximum over all tokens, or the pooler's output; none: vectors "
-        "of tokens",
+        "one vector per line: of [CLS], the mean or maximum over all tokens, or the pooler's "
+        "output; none: vectors of tokens",
         choices=POOLINGS,
     )
     combine: str = option(
@@ -43,8 +43,8 @@ class Extraction(FlagGroup, heading="Texts and vectors"):
     )
     long_text: bool = option(
         False,
-        "compute longer lines in windows that overlap by half instead of truncating them; each token is taken from "
-        "the window with its largest context",
+        "compute longer lines in windows that overlap by half instead of truncating them; each "
+        "token is taken from the window with its largest context",
     )
 
 
@@ -80,8 +80,8 @@ class ExtractSettings:
         {
             "input_file": "file with one text per line, or a pair separated by ' ||| '; - for standard input; a "
             "pattern such as 'part-*.txt', or names separated by commas, for several files",
-            "output_file": "file to write; - for standard output (JSON lines); for several input files the prefix of "
-            "the names, as in NAME-00000-of-00003",
+            "output_file": "file to write; - for standard output (JSON lines); for several input "
+            "files the prefix of the names, as in NAME-00000-of-00003",
         },
     )
     extraction: Extraction = group(Extraction)
@@ -96,7 +96,7 @@ class ExtractSettings:
         precision="float32",  # Google's digits
     )
     attention: Attention = group(Attention)
-    model: ModelFiles = group(ModelFiles, BESIDE)
+    model: ModelFiles = group(ModelFiles, NEXT_TO_CHECKPOINT)
     hub: Hub = group(Hub, without=("hub_trainable",), after="init_checkpoint")
     log: Log = group(Log)
 

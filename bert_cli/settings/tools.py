@@ -8,7 +8,7 @@ from bert_cli.settings.groups import Files, Log, ModelFiles, names_of
 from bert_cli.settings.training import Seed
 
 MODEL_FORMATS = ("tf1", "hf", "h5", "hub")
-BESIDE: dict[str, str | dict] = {
+NEXT_TO_CHECKPOINT: dict[str, str | dict] = {
     "vocab_file": "vocabulary, vocab.txt; default: next to the checkpoint",
     "bert_config_file": "model config, bert_config.json or config.json; default: next to the checkpoint",
 }
@@ -19,8 +19,8 @@ class Conversion(FlagGroup, heading="Input and output"):
 
     source: str = option(
         "",
-        "model to convert: a TF1 checkpoint (prefix, file or directory), a Hugging Face directory, a .weights.h5 "
-        "file, or a tensorflow-hub module (a directory, a .tar.gz, or a URL)",
+        "model to convert: a TF1 checkpoint (prefix, file or directory), a Hugging Face directory, "
+        "a .weights.h5 file, or a tensorflow-hub module (a directory, a .tar.gz, or a URL)",
         flag="from",
         file=True,
     )
@@ -39,8 +39,8 @@ class Changes(FlagGroup, heading="Changes"):
 
     head: str = option(
         "auto",
-        "head to keep; auto: every head; tagger: output_weights is a token classifier, which auto assumes if "
-        "labels.txt has the tag O",
+        "head to keep; auto: every head; tagger: output_weights is a token classifier, which auto "
+        "assumes if labels.txt has the tag O",
         choices=("auto", *HEAD_TYPES),
     )
     float16: bool = option(False, "store float16, in Hugging Face directories only; other formats are float32")
@@ -61,7 +61,7 @@ class ConvertSettings:
     """The flags of bert-convert; --init_checkpoint is --from here."""
 
     paths: Conversion = group(Conversion)
-    model: ModelFiles = group(ModelFiles, BESIDE, without=("init_checkpoint", "allow_unknown"))
+    model: ModelFiles = group(ModelFiles, NEXT_TO_CHECKPOINT, without=("init_checkpoint", "allow_unknown"))
     changes: Changes = group(Changes)
     seed: Seed = group(Seed, {"random_seed": "seed of new rows, and of the token ids of --check"})
     log: Log = group(Log)
@@ -72,8 +72,8 @@ class Export(FlagGroup, heading="Input and output"):
 
     format: str = option(
         "saved_model",
-        "export format; saved_model: a classifier of raw text, for TensorFlow Serving; hub: an encoder and a "
-        "preprocessor for tensorflow-hub; onnx: any model, of token ids",
+        "export format; saved_model: a classifier of raw text, for TensorFlow Serving; hub: an "
+        "encoder and a preprocessor for tensorflow-hub; onnx: any model, of token ids",
         choices=("saved_model", "hub", "onnx"),
     )
     export_dir: str = option("", "directory to write; for TensorFlow Serving it ends with a version, as in serving/1")
@@ -113,10 +113,10 @@ class ExportSettings:
     export: Export = group(Export)
     model: ModelFiles = group(
         ModelFiles,
-        BESIDE
+        NEXT_TO_CHECKPOINT
         | {
-            "init_checkpoint": "model to export: an output_dir, a TF1 checkpoint, a Hugging Face directory or a "
-            ".weights.h5"
+            "init_checkpoint": "model to export: an output_dir, a TF1 checkpoint, a Hugging Face "
+            "directory or a .weights.h5"
         },
         without=("allow_unknown",),
         init_checkpoint="bert_output",
@@ -161,8 +161,8 @@ class ReportSettings:
     files: Files = group(
         Files,
         {
-            "output_file": "page to write; default: report.html in the directory of one run, comparison.html here "
-            "for several runs"
+            "output_file": "page to write; default: report.html in the directory of one run, "
+            "comparison.html here for several runs"
         },
         only=("output_file",),
     )
