@@ -77,8 +77,8 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     first = first_tokens(reserved)
     refuse_if(
         vocab_size <= len(first),
-        f"--vocab_size={vocab_size} is too small: {len(first)} special and reserved tokens come before the tokens of "
-        "the text",
+        f"--vocab_size={vocab_size} is too small: {len(first)} special and reserved tokens come "
+        "before the tokens of the text",
     )
     return values | {"vocab_size": vocab_size}
 
