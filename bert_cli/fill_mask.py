@@ -54,8 +54,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
     input_file, output_file = settings.files.input_file, settings.files.output_file
     if input_file and input_file != STANDARD:
         files.check_readable(input_file, "input_file")
-    if output_file != STANDARD:
-        files.check_output_files([output_file], [input_file])
+    files.check_output_files([output_file], [input_file])
     checkpoint = ready_checkpoint(settings.model.init_checkpoint, settings.model, "bert_output")
     model = load_model(settings.model, checkpoint, 3, needs_bert=True)
     config = model.config

@@ -43,9 +43,8 @@ class MaskFiller:
         pre-trained model in the box.
 
         precision: auto, float32, bfloat16 or float16; engine: auto, tensorflow, onnxruntime or
-        openvino. Raises InputError where something is missing,
-        damaged, or does not fit together, and for a model without the head of masked words, such as
-        a fine-tuned one.
+        openvino. Raises InputError where something is missing, damaged, or does not fit together,
+        and for a model without the head of masked words, such as a fine-tuned one.
         """
         settings = build(FillMaskSettings, parse_arguments(FillMaskSettings, loading.flags_of(locals())))
         refuse_int8(settings.devices.engine, settings.devices.precision)

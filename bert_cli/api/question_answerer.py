@@ -1,7 +1,8 @@
 """Answers to questions from Python:
 
-    from bert_cli import QuestionAnswerer QuestionAnswerer.load("bert_output").answer([("Where does
-    Zora live?", "Zora lives in Kelm.")])[0]["answer"]
+    from bert_cli import QuestionAnswerer
+    pair = ("Where does Zora live?", "Zora lives in Kelm.")
+    QuestionAnswerer.load("bert_output").answer([pair])[0]["answer"]
 
 is a part of the context, "" for no answer; `train` makes a new model.
 """
