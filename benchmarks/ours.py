@@ -48,9 +48,9 @@ def vectors(model: str, lines: pathlib.Path, output: pathlib.Path, how: Sequence
     command = [sys.executable, "-m", "bert_cli.extract_features", f"--init_checkpoint={model}", f"--input_file={lines}"]
     command += [f"--output_file={output}", "--output_format=npy", "--pooling=mean", "--normalize"]
     done = run([*command, *how, "--max_seq_length=128"], "bert-extract-features")
-    rate = re.search(r"^\d+ lines, ([\d.]+) a second$", done.errors, re.MULTILINE)
+    rate = re.search(r"^wrote .*: \d+ lines, ([\d.]+) a second$", done.errors, re.MULTILINE)
     if not rate:
-        sys.exit(f"error: bert-extract-features told no rate:\n{done.errors[-2000:]}")
+        sys.exit(f"error: bert-extract-features logged no rate:\n{done.errors[-2000:]}")
     return {"lines": float(rate[1]), "seconds": done.seconds, MEMORY: done.mib}
 
 

@@ -18,12 +18,14 @@ from bert_cli.examples.annotations.json_lines import FORMATS
 from bert_cli.examples.annotations.reading import BRAT, LABEL_STUDIO
 from bert_cli.examples.annotations.spans import utf16_length
 from bert_cli.examples.tagging import TaggingFile
+from bert_cli.examples.text_lines import split_text
 from bert_cli.outputs.tagging import TagPrediction, example_entities
 from bert_cli.settings.tagging import DOCCANO_RELATIONS, PRODIGY
 
-# What ends a line for brat, which reads with str.splitlines, and what does not.
-_LINE_ENDS = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
-_INNER = re.compile(_LINE_ENDS.pattern.replace("[", "[^"))
+# What ends a line for brat, which reads with str.splitlines.
+_ENDS = "\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
+_LINE_ENDS = re.compile(f"[{_ENDS}]+")
+_LINES_AND_ENDS = re.compile(f"[^{_ENDS}]+|[{_ENDS}]+")
 _MODEL = "bert-tag"  # which Label Studio shows next to a prediction
 
 
@@ -150,9 +152,9 @@ def _standoff(text: str, entities: Sequence[dict]) -> str:
 
 
 def _fragments(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    for part in _INNER.finditer(text, start, end):
-        inner = part[0]
-        if inner.strip():
-            yield part.end() - len(inner.lstrip(" \t")), part.start() + len(inner.rstrip(" \t"))
-    if not text[start:end].strip():
-        yield start, end  # controls alone
+    for piece in _LINES_AND_ENDS.finditer(text, start, end):
+        # Words may be made of characters that end a line for brat: they are kept where they are the span's first or last.
+        is_kept = piece.start() == start or piece.end() == end or not _LINE_ENDS.match(piece[0])
+        if is_kept and split_text(piece[0])[0]:
+            blank = " \t\n\r"
+            yield piece.end() - len(piece[0].lstrip(blank)), piece.start() + len(piece[0].rstrip(blank))
