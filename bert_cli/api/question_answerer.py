@@ -86,7 +86,7 @@ class QuestionAnswerer(loading.Trained):
         # Here no flags were checked together: saved ones and arguments may not fit each other.
         check_lengths(settings.encoding.max_seq_length, settings.task.doc_stride, settings.task.max_query_length)
         check_search(settings.answers)
-        session = opening.open_for_answers(task, model, SquadDataset(settings, model.tokenizer, {}, {}, {}), settings)
+        session = opening.open_for_answers(task, model, SquadDataset(settings, model.tokenizer), settings)
         return cls(session, task, model.tokenizer)
 
     @named_arguments()

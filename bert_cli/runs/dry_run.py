@@ -18,7 +18,8 @@ from bert_cli.outputs.dry_run import (
     unknown_line,
 )
 from bert_cli.runs.tasks import controls
-from bert_cli.runs.tasks.interface import Data, Dataset, Model, Task
+from bert_cli.runs.tasks.dataset import Dataset
+from bert_cli.runs.tasks.interface import Data, Model, Task
 from bert_cli.runs.tasks.opening import open_session
 from bert_cli.runs.training import TrainingPlan
 from bert_cli.settings.training import TrainingSettings
@@ -47,10 +48,11 @@ def computed_tokens(sequences: Mapping[str, RaggedFeatures], evaluations: int) -
 
     evaluations: on the way. What bert-pretrain evaluates is not held in memory, and not counted.
     """
-    held_out = {
-        split: len(found.token_ids) for split, found in sequences.items() if split not in ("train", "unlabeled")
-    }
-    return sum(count * (1 if split.startswith("test") else 1 + evaluations) for split, count in held_out.items())
+    total = 0
+    for split, found in sequences.items():
+        if split not in ("train", "unlabeled"):
+            total += len(found.token_ids) * (1 if split.startswith("test") else 1 + evaluations)
+    return total
 
 
 def try_out(
@@ -67,10 +69,9 @@ def try_out(
 
     reading: seconds until TensorFlow was needed; began: when that was.
     """
-    session = open_session(task, model, data, settings, plan.class_weights, plan.updates.batch_size)
-    from bert_cli.runs.engine.probe import (
-        probe,
-    )  # imports TensorFlow, which open_session has set up
+    session = open_session(task, model, data, settings, plan.of_task.class_weights, plan.updates.batch_size)
+    # Imports TensorFlow, which open_session has set up.
+    from bert_cli.runs.engine.probe import probe
 
     LOG.log(RESULT, "  model: %s", parameters_line(session.parameters()))
     factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)

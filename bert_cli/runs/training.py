@@ -4,7 +4,7 @@ or take what is finished.
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bert_cli.base.errors import InputError
@@ -38,7 +38,7 @@ from bert_cli.runs.output_dir.manifest import (
 )
 from bert_cli.runs.output_dir.resuming import same_command
 from bert_cli.runs.tasks import controls
-from bert_cli.runs.tasks.interface import Data, Model, Task
+from bert_cli.runs.tasks.interface import Data, Model, Plan, Task
 from bert_cli.runs.tasks.opening import open_session
 from bert_cli.runtime.process import PROCESS
 from bert_cli.settings.training import TrainingSettings
@@ -53,20 +53,18 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class TrainingPlan:
-    """manifest: for run.json; flags, guesses: for flags.txt. state: prefix of the checkpoint that
-    the run goes on from.
+    """of_task: what the task says of it. manifest: for run.json; flags: for flags.txt. state:
+    prefix of the checkpoint that the run goes on from.
 
     history: of the steps up to there. metric: by which the run is compared with others. best: how
     evaluations during training are compared, None where there are none. files: names of what the
     run writes besides the files of every run.
     """
 
+    of_task: Plan
     updates: TrainingHyperparameters
     manifest: dict[str, Any]
     flags: dict[str, str]
-    guesses: Mapping[str, str]
-    labels: tuple[str, ...] | None
-    class_weights: tuple | None
     state: str | None
     history: History
     best: BestEvaluation | None
@@ -87,12 +85,8 @@ class TrainingPlan:
 
 def plan_training(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> TrainingPlan:
     """InputError where output_dir holds another run."""
-    plan, phases, early_stopping, training = (
-        task.plan(model, data),
-        settings.phases,
-        settings.early_stopping,
-        settings.training,
-    )
+    plan = task.plan(model, data)
+    phases, early_stopping, training = settings.phases, settings.early_stopping, settings.training
     metric = find_metric(early_stopping.metric_for_best, data.metrics)
     names = _files(data, settings)
     # All that decides the result of training: a run with another manifest is another run.
@@ -134,12 +128,10 @@ def plan_training(task: Task[Model, Data], model: Model, data: Data, settings: T
         **controls.update_rules(settings),
     )
     return TrainingPlan(
+        of_task=plan,
         updates=updates,
         manifest=manifest | {PLAN_FROM: first},
         flags=flags_to_save(settings, plan.found),
-        guesses=plan.guesses,
-        labels=plan.labels,
-        class_weights=plan.class_weights,
         state=state,
         history=history,
         best=best,
@@ -178,7 +170,7 @@ def open_and_train(
 ) -> TrainedModel:
     """Train what the plan says, or take the trained model where nothing is left to train."""
     folder = settings.phases.output_dir
-    session = open_session(task, model, data, settings, plan.class_weights, plan.updates.batch_size)
+    session = open_session(task, model, data, settings, plan.of_task.class_weights, plan.updates.batch_size)
     recorders = _recorders(session, plan, settings)
     best = BestCheckpoint(plan.best, session, folder) if plan.best else None
     if plan.finished is None:
@@ -253,10 +245,8 @@ def _train(
         if best:
             best.settle()
     elif is_chief:
-        vocab_file = model.vocab_file
-        run_folder.begin(
-            folder, plan.manifest, plan.labels, model.config, vocab_file, plan.flags, plan.files, plan.guesses
-        )
+        labels, guesses = plan.of_task.labels, plan.of_task.guesses
+        run_folder.begin(folder, plan.manifest, labels, model.config, model.vocab_file, plan.flags, plan.files, guesses)
     PROCESS.training_folder = folder
     # Which variables are trained, and how fast, is one table for all tasks.
     factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)
@@ -278,5 +268,7 @@ def _train(
         same_command(settings.phases.overwrite_output_dir),
     )
     if is_chief and plan.state:
-        write_flags(os.path.join(folder, FLAGS), plan.flags, plan.guesses)  # a finished run may have been extended
+        write_flags(
+            os.path.join(folder, FLAGS), plan.flags, plan.of_task.guesses
+        )  # a finished run may have been extended
     return figures

@@ -26,7 +26,8 @@ from bert_cli.outputs import sweep as tables
 from bert_cli.runs.loading.checkpoints import choose_checkpoint
 from bert_cli.runs.output_dir import best_checkpoint, run_folder
 from bert_cli.runs.output_dir.manifest import FILES, is_interrupted_overwriting, read_manifest
-from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation, RunResult, Task
+from bert_cli.runs.tasks.dataset import DivisibleDataset
+from bert_cli.runs.tasks.interface import Evaluation, RunResult, Task
 from bert_cli.settings.checks import check_sweep, is_sweep
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.weights.path import model_folder
@@ -51,7 +52,7 @@ class Folds:
     def write(self, folder: str, evaluations: Sequence[Evaluation]) -> None:
         """out_of_fold.tsv and suspects.tsv; evaluations: of all folds, in order."""
         table, suspects = os.path.join(folder, OUT_OF_FOLD), os.path.join(folder, SUSPECTS)
-        count = self._whole.write_folds((table, suspects), self._folds, evaluations)
+        count = self._whole.write_folds((table, suspects), self._folds, [each.details for each in evaluations])
         LOG.info("wrote %s (%d rows) and %s (%d suspected label errors)", table, len(self._folds), suspects, count)
 
 

@@ -1,105 +1,22 @@
-"""The interface between the run driver and a task: datasets, plans, evaluations, and the methods of
-a task.
-"""
+"""The interface between the run driver and a task: plans, evaluations, and the methods of a task."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
 
-import numpy as np
-
-from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.row_batches import steps_and_batch
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.outputs.dry_run import SplitStatistics, data_digest
 from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.loader import load_model
+from bert_cli.runs.tasks.dataset import Dataset
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
-    from bert_cli.heads.model import TaskModel, TrainingRule
+    from bert_cli.heads.model import NetworkOptions, TaskModel
     from bert_cli.runs.engine.training_inputs import RowInput, StreamInput
-
-
-class Dataset:
-    """What a run has read, with its features; frozen. Each task has one of its own; what a task has
-    no use for is empty.
-
-    metrics: names of what an evaluation gives, by which one run can be better than another, the
-    task's main one first. trained_splits, evaluated_splits: names of the splits that a training and
-    an evaluation read, as far as they are there. prediction_files: names of what a prediction
-    writes into output_dir; evaluation_files: of what an evaluation writes in addition to
-    eval_results.txt.
-    """
-
-    trained_splits: ClassVar[tuple[str, ...]] = ("train",)
-    evaluated_splits: ClassVar[tuple[str, ...]] = ("dev",)
-
-    @property
-    def evaluation_files(self) -> tuple[str, ...]:
-        return ()
-
-    @property
-    def prediction_files(self) -> tuple[str, ...]:
-        return ()
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        raise NotImplementedError
-
-    def sequences(self) -> dict[str, RaggedFeatures]:
-        """The tokens of each split, as far as they are held in memory."""
-        return {}
-
-    def statistics(self) -> dict[str, SplitStatistics]:
-        """What --dry_run reports of each split, as far as it is held in memory."""
-        return {}
-
-    def digest(self, names: Sequence[str]) -> str:
-        """A digest of the texts and labels of these splits; "" where none of them is held in
-        memory.
-        """
-        known = self.statistics()
-        return data_digest(known[name] for name in names if name in known)
-
-    def example_lines(self, is_verbose: bool) -> Iterable[str]:
-        """The first example of the run for the log, as tokens and label.
-
-        is_verbose: the first log.EXAMPLES examples of each split, with their ids.
-        """
-        return ()
-
-    def facts(self) -> dict[str, Any]:
-        """What run_report.json says of the data."""
-        return {}
-
-
-class DivisibleDataset(Dataset):
-    """A dataset with --cross_validation."""
-
-    def strata(self) -> Sequence[str | float]:
-        """What the folds are to have in the same proportions, of each training row; see
-        examples.splitting.
-        """
-        raise NotImplementedError
-
-    def subset(self, held_out: np.ndarray) -> Self:
-        """The training rows but those held out, bool [n], as the training split, and those held out
-        as the dev split.
-        """
-        raise NotImplementedError
-
-    def write_folds(self, paths: tuple[str, str], folds: np.ndarray, evaluations: Sequence["Evaluation"]) -> int:
-        """Write out_of_fold.tsv and suspects.tsv to these paths; returns how many lines the second
-        has.
-
-        folds: int64 [n], for each row the index in `evaluations` of the model that it was held out
-        from.
-        """
-        raise NotImplementedError
 
 
 class Plan(NamedTuple):
@@ -216,10 +133,8 @@ class Task(Generic[Model, Data]):
         warmup_steps = int(steps * fine_tuning.warmup_proportion)
         return Plan(steps, warmup_steps, examples=examples, **values)
 
-    def make_model(self, model: Model, data: Data, compute_dtype: str, rule: "TrainingRule") -> "TaskModel":
-        """The encoder with the task's head, a keras.Model; its file in heads/ has the loss. rule:
-        see TrainingRule.
-        """
+    def make_model(self, model: Model, data: Data, options: "NetworkOptions") -> "TaskModel":
+        """The encoder with the task's head, a keras.Model; its file in heads/ has the loss."""
         raise NotImplementedError
 
     def inference_head(self, model: Model, data: Data, flag: str) -> InferenceHead:
@@ -234,7 +149,9 @@ class Task(Generic[Model, Data]):
         folder: of the run, where files may be kept; None for a dry run. resumes: the run goes on
         from a checkpoint. writes: whether this process writes files.
         """
-        raise NotImplementedError
+        from bert_cli.runs.engine.training_inputs import RowInput
+
+        return RowInput(data.training_features(), self.settings.inference.eval_batch_size)
 
     def evaluate(self, predictor: Predictor, data: Data) -> Evaluation:
         """The task's metrics on the dev data."""

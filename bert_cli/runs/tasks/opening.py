@@ -43,11 +43,12 @@ def open_session(
     nothing is trained.
     """
     setup_tensorflow()
+    from bert_cli.heads.model import NetworkOptions
     from bert_cli.runs.engine.session import Session
 
-    rule = controls.training_rule(settings, class_weights)
+    options = NetworkOptions(rule=controls.training_rule(settings, class_weights), seed=settings.seed.random_seed)
     return Session(
-        lambda compute_dtype: task.make_model(model, data, compute_dtype, rule),
+        lambda compute_dtype: task.make_model(model, data, {"compute_dtype": compute_dtype, **options}),
         settings.devices,
         settings.encoding.max_seq_length,
         batch_size,

@@ -17,6 +17,7 @@ from bert_cli.base.names import FLAGS, STANDARD
 from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.record_source import RecordSource
 from bert_cli.features.pretraining_batch import model_batch
+from bert_cli.flags.option import values_of
 from bert_cli.flags.saved import read_flags
 from bert_cli.metrics.pretraining import pretraining_metrics
 from bert_cli.model.config import BertConfig
@@ -26,14 +27,15 @@ from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import doubt_unknown
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.preparation.corpus import LOGGED
-from bert_cli.runs.tasks.interface import Dataset, Evaluation, Plan, Task
+from bert_cli.runs.tasks.dataset import Dataset
+from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
 from bert_cli.runs.tasks.pretraining_data import PretrainingText, find_files
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath, model_folder
 
 if TYPE_CHECKING:
-    from bert_cli.heads.model import TaskModel, TrainingRule
+    from bert_cli.heads.model import NetworkOptions, TaskModel
     from bert_cli.runs.engine.session import Session
     from bert_cli.runs.engine.training_inputs import StreamInput
 
@@ -144,9 +146,8 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
         train = data.splits["train"]
         decided: dict[str, Any] = {"training_data": train.digest}
         if isinstance(train, PretrainingText):
-            masking, task = settings.masking, settings.task
-            values = (masking.masked_lm_prob, masking.do_whole_word_mask, masking.short_seq_prob, task.eval_share)
-            decided |= dict(zip(_OF_TEXT, values, strict=True)) | {"do_lower_case": lower}
+            values = values_of(settings)
+            decided |= {name: values[name] for name in _OF_TEXT} | {"do_lower_case": lower}
         paths = {"input_file": settings.files.input_file, "eval_file": settings.task.eval_file}
         return Plan(
             steps=steps.num_train_steps,
@@ -156,13 +157,11 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
         )
 
     def make_model(
-        self, model: ModelBundle[BertConfig], data: PretrainingDataset, compute_dtype: str, rule: "TrainingRule"
+        self, model: ModelBundle[BertConfig], data: PretrainingDataset, options: "NetworkOptions"
     ) -> "TaskModel":
         from bert_cli.heads.pretraining import BertPretrainer
 
-        seed = self.settings.seed.random_seed
-        has_pairs = data.has_next_sentences
-        return BertPretrainer(model.config, has_pairs, compute_dtype=compute_dtype, seed=seed, rule=rule)
+        return BertPretrainer(model.config, data.has_next_sentences, **options)
 
     def training_input(
         self, data: PretrainingDataset, folder: str | None, resumes: bool, writes: bool

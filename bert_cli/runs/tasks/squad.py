@@ -6,13 +6,13 @@ import functools
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import SPANS, HeadSpec
-from bert_cli.base.log import EXAMPLES, LOG
+from bert_cli.base.log import LOG
 from bert_cli.base.names import ANSWERS, EVAL_RESULTS, NBEST_ANSWERS, NULL_ODDS
 from bert_cli.base.writing import move_file
 from bert_cli.examples.squad import (
@@ -22,7 +22,6 @@ from bert_cli.examples.squad import (
     read_gold_answers,
     read_training_examples,
 )
-from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import SquadFeatures, check_lengths, format_features, squad_features
 from bert_cli.flags.option import build
 from bert_cli.metrics.squad import read_null_odds, read_predictions, score
@@ -42,14 +41,14 @@ from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import trained_checkpoint
 from bert_cli.runs.output_dir import lock, run_folder
 from bert_cli.runs.output_dir.manifest import read_report
-from bert_cli.runs.tasks.interface import Dataset, Evaluation, Plan, Task
+from bert_cli.runs.tasks.dataset import HeldDataset, HeldSplit
+from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 if TYPE_CHECKING:
-    from bert_cli.heads.model import TaskModel, TrainingRule
-    from bert_cli.runs.engine.training_inputs import RowInput
+    from bert_cli.heads.model import NetworkOptions, TaskModel
 
 _ANSWER_FILES = (ANSWERS, NBEST_ANSWERS, NULL_ODDS)
 _OF_FILE = "predict_file"  # the key of run_report.json that names the file of these questions
@@ -111,16 +110,28 @@ def kept_answers(folder: str, predict_file: str | None) -> dict[str, str]:
 
 
 @dataclasses.dataclass(frozen=True)
-class SquadDataset(Dataset):
-    """`windows` to train on ("train") or to answer ("predict"), their examples, and `gold` answers."""
+class Split(HeldSplit):
+    """The questions of one file, and their windows."""
+
+    examples: list[SquadExample]
+    features: SquadFeatures
+
+    def statistics(self) -> SplitStatistics:
+        texts = [(example.question, example.paragraph.context) for example in self.examples]
+        answers = [example.answer_text for example in self.examples]
+        return SplitStatistics(texts, answers, self.features.sequences.lengths, "window")
+
+
+@dataclasses.dataclass(frozen=True)
+class SquadDataset(HeldDataset):
+    """`splits` to train on ("train") or to answer ("predict"), and `gold` answers of the second."""
 
     evaluated_splits = ("predict",)
 
     settings: SquadSettings
     tokenizer: FullTokenizer
-    examples: dict[str, list[SquadExample]]
-    windows: dict[str, SquadFeatures]
-    gold: dict
+    splits: Mapping[str, Split] = dataclasses.field(default_factory=dict)
+    gold: dict = dataclasses.field(default_factory=dict)
 
     @property
     def prediction_files(self) -> tuple[str, ...]:
@@ -130,24 +141,12 @@ class SquadDataset(Dataset):
     def metrics(self) -> tuple[str, ...]:
         return ("f1", "exact" if self.settings.task.version_2_with_negative else "exact_match")
 
-    def sequences(self) -> dict[str, RaggedFeatures]:
-        return {name: windows.sequences for name, windows in self.windows.items()}
-
-    def statistics(self) -> dict[str, SplitStatistics]:
-        found = {}
-        for name, windows in self.windows.items():
-            examples = self.examples[name]
-            texts = [(example.question, example.paragraph.context) for example in examples]
-            answers = [example.answer_text for example in examples]
-            found[name] = SplitStatistics(texts, answers, windows.sequences.lengths, "window")
-        return found
-
     def example_lines(self, is_verbose: bool) -> Iterator[str]:
-        is_long = self.settings.answers.verbose_logging
-        in_full = is_verbose or is_long
-        count = _SHOWN if is_long else EXAMPLES if in_full else 1
-        for name, features in list(self.windows.items())[: None if in_full else 1]:
-            yield from format_features(features, self.examples[name], self.tokenizer, count, in_full)
+        return super().example_lines(is_verbose or self.settings.answers.verbose_logging)
+
+    def split_lines(self, split: Split, count: int, has_ids: bool) -> list[str]:
+        count = _SHOWN if self.settings.answers.verbose_logging else count
+        return format_features(split.features, split.examples, self.tokenizer, count, has_ids)
 
 
 class SquadTask(Task[AnyModel, SquadDataset]):
@@ -157,20 +156,15 @@ class SquadTask(Task[AnyModel, SquadDataset]):
 
     settings: SquadSettings
 
-    def decoder(self, windows: SquadFeatures) -> Decoder:
-        """What makes answers of the logits of these windows."""
-        return Decoder(windows, self.settings.answers, self.settings.task.version_2_with_negative)
-
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> SquadDataset:
         settings, task, phases = self.settings, self.settings.task, self.settings.phases
-        examples: dict[str, list[SquadExample]] = {}
-        windows: dict[str, SquadFeatures] = {}
+        splits: dict[str, Split] = {}
         gold: dict = {}
         if phases.do_train:
             path = settings.data.train_file
             files.check_readable(path, "train_file")
-            examples["train"] = read_training_examples(path, task.version_2_with_negative, task.multiple_answers)
-            windows["train"] = self._windows("train", examples["train"], model.tokenizer)
+            examples = read_training_examples(path, task.version_2_with_negative, task.multiple_answers)
+            splits["train"] = self._split("train", examples, model.tokenizer)
         if settings.inference.do_predict or phases.do_eval:
             path = settings.data.predict_file
             files.check_readable(path, "predict_file")
@@ -178,23 +172,27 @@ class SquadTask(Task[AnyModel, SquadDataset]):
                 gold = read_gold_answers(path)
                 # What cannot be scored is reported before the work.
                 score(task.version_2_with_negative, gold, {}, None)
-            examples["predict"] = read_examples(path)
-            windows["predict"] = self._windows("predict", examples["predict"], model.tokenizer)
-        return SquadDataset(settings, model.tokenizer, examples, windows, gold)
+            splits["predict"] = self._split("predict", read_examples(path), model.tokenizer)
+        return SquadDataset(settings, model.tokenizer, splits, gold)
 
-    def _windows(self, name: str, examples: list[SquadExample], tokenizer: FullTokenizer) -> SquadFeatures:
-        """Cut the contexts of some examples into windows; the log says what was cut off."""
-        settings = self.settings
-        length, query_length = settings.encoding.max_seq_length, settings.task.max_query_length
-        stride = settings.task.doc_stride
-        features = squad_features(examples, tokenizer, length, stride, query_length, is_training=name == "train")
+    def _split(self, name: str, examples: list[SquadExample], tokenizer: FullTokenizer) -> Split:
+        """The examples with their windows; the log says what was cut off."""
+        features = self.windows(examples, tokenizer, is_training=name == "train")
         LOG.info("%s: %s in %d windows", name, describe_examples(examples), len(features))
-        if features.num_cut_questions:
-            LOG.info("%s: %d questions were cut to %d tokens", name, features.num_cut_questions, query_length)
-        return features
+        if cut := features.num_cut_questions:
+            LOG.info("%s: %d questions were cut to %d tokens", name, cut, self.settings.task.max_query_length)
+        return Split(examples, features)
+
+    def windows(
+        self, examples: Sequence[SquadExample], tokenizer: FullTokenizer, is_training: bool = False
+    ) -> SquadFeatures:
+        """The windows of the contexts of some examples."""
+        task, length = self.settings.task, self.settings.encoding.max_seq_length
+        return squad_features(examples, tokenizer, length, task.doc_stride, task.max_query_length, is_training)
 
     def plan(self, model: AnyModel, data: SquadDataset) -> Plan:
-        windows = data.windows["train"]
+        split = data.splits["train"]
+        windows = split.features
         lower = model.tokenizer.do_lower_case
         by_questions = self.settings.squad_training.steps_from_examples and len(windows)
         sequences = windows.sequences
@@ -205,15 +203,14 @@ class SquadTask(Task[AnyModel, SquadDataset]):
             "train_windows": len(windows),
             "train_examples": windows.num_examples,
         }
-        rows = len(data.examples["train"]) if by_questions else len(windows)
+        rows = len(split.examples) if by_questions else len(windows)
         return self.fine_tuning_plan(rows, len(windows), decided=decided, found={"do_lower_case": lower})
 
-    def make_model(self, model: AnyModel, data: SquadDataset, compute_dtype: str, rule: "TrainingRule") -> "TaskModel":
+    def make_model(self, model: AnyModel, data: SquadDataset, options: "NetworkOptions") -> "TaskModel":
         from bert_cli.heads.squad import BertSpanModel
 
-        settings, seed = self.settings, self.settings.seed.random_seed
-        skip, keep = settings.squad_training.skip_padding, settings.answers.keep_padding
-        return BertSpanModel(model.config, skip, keep, compute_dtype=compute_dtype, seed=seed, rule=rule)
+        skip, keep = self.settings.squad_training.skip_padding, self.settings.answers.keep_padding
+        return BertSpanModel(model.config, skip, keep, **options)
 
     def inference_head(self, model: AnyModel, data: SquadDataset, flag: str) -> InferenceHead:
         if self.settings.answers.keep_padding:
@@ -223,33 +220,33 @@ class SquadTask(Task[AnyModel, SquadDataset]):
             spec, lambda logits, _: {"start": logits[..., 0], "end": logits[..., 1]}, "fine-tuned to answer questions"
         )
 
-    def training_input(self, data: SquadDataset, folder: str | None, resumes: bool, writes: bool) -> "RowInput":
-        from bert_cli.runs.engine.training_inputs import RowInput
+    def answers(
+        self, predictor: Predictor, split: Split, tokenizer: FullTokenizer, title: str | None
+    ) -> tuple[list[Prediction], float]:
+        """The answers to all questions of a split, and how many windows there were each second.
+        title: of the progress, None for none.
+        """
+        decoder = Decoder(split.features, self.settings.answers, self.settings.task.version_2_with_negative)
+        rate = fill(predictor, decoder, split.features, self.settings.inference.predict_batch_size, title)
+        return decoder.finish(split.examples, tokenizer), rate
 
-        return RowInput(data.windows["train"])
-
-    def _answers(self, predictor: Predictor, data: SquadDataset) -> tuple[list[Prediction], float]:
-        """The answers to all questions, and how many windows there were each second."""
-        windows = data.windows["predict"]
-        batch_size = self.settings.inference.predict_batch_size
-        decoder = self.decoder(windows)
-        rate = fill(predictor, decoder, windows, batch_size, "predicting")
-        return decoder.finish(data.examples["predict"], data.tokenizer), rate
+    def _predictions(self, predictor: Predictor, data: SquadDataset) -> tuple[list[Prediction], float]:
+        return self.answers(predictor, data.splits["predict"], data.tokenizer, "predicting")
 
     def evaluate(self, predictor: Predictor, data: SquadDataset) -> Evaluation:
-        """Exact match and F1; details: what `_answers` returns, which `predict` writes as it is."""
-        predictions, rate = answered = self._answers(predictor, data)
+        """Exact match and F1; details: what `answers` returns, which `predict` writes as it is."""
+        predictions, rate = answered = self._predictions(predictor, data)
         version_2 = self.settings.task.version_2_with_negative
         texts = {prediction.qas_id: prediction.text for prediction in predictions}
         odds = {each.qas_id: each.null_odds for each in predictions if each.null_odds is not None}
         scores = score(version_2, data.gold, texts, odds if version_2 else None)
         report = {"predict_windows_per_second": rate}
-        examples = functools.partial(squad_examples, data.examples["predict"], predictions, data.gold)
+        examples = functools.partial(squad_examples, data.splits["predict"].examples, predictions, data.gold)
         return Evaluation(scores, [], report, examples, answered)
 
     def predict(self, predictor: Predictor, data: SquadDataset, evaluation: Evaluation | None) -> dict[str, Any]:
         """Write the files of the answers, and log for which questions nothing could be an answer."""
-        predictions, rate = evaluation.details if evaluation else self._answers(predictor, data)
+        predictions, rate = evaluation.details if evaluation else self._predictions(predictor, data)
         if predictor.is_chief:
             self._write(predictions)
         return {"predict_windows_per_second": rate, _OF_FILE: os.path.basename(self.settings.data.predict_file or "")}

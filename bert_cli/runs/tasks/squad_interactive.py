@@ -2,7 +2,7 @@
 with JSON lines.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from bert_cli.base import files
@@ -10,13 +10,12 @@ from bert_cli.base.lines import input_name, open_lines, read_text
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.examples.squad import SquadExample, parse_questions, split_context
-from bert_cli.features.squad import squad_features
 from bert_cli.outputs.answer_text import sentence_span
 from bert_cli.outputs.squad import Prediction
 from bert_cli.runs.loading.trained import check_command
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.interactive import write_answers
-from bert_cli.runs.tasks.squad import SquadDataset, SquadTask, fill, trained_model
+from bert_cli.runs.tasks.squad import Split, SquadDataset, SquadTask, trained_model
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -28,18 +27,13 @@ _LEAST_SHOWN = 0.001  # the terminal shows no answer of less probability
 
 
 def answer(
-    session: "Predictor", task: SquadTask, examples: Sequence[SquadExample], tokenizer: FullTokenizer
+    session: "Predictor", task: SquadTask, examples: list[SquadExample], tokenizer: FullTokenizer
 ) -> list[Prediction]:
     """The answers to some questions in their order."""
-    settings = task.settings
-    length = settings.encoding.max_seq_length
-    query_length = settings.task.max_query_length
-    features = squad_features(examples, tokenizer, length, settings.task.doc_stride, query_length, is_training=False)
+    features = task.windows(examples, tokenizer)
     if features.num_cut_questions:
         LOG.warning("warning: %d question(s) were cut (--max_query_length)", features.num_cut_questions)
-    decoder = task.decoder(features)
-    fill(session, decoder, features, settings.inference.predict_batch_size)
-    return decoder.finish(examples, tokenizer)
+    return task.answers(session, Split(examples, features), tokenizer, None)[0]
 
 
 def answer_record(example: SquadExample, prediction: Prediction) -> dict:
@@ -105,7 +99,7 @@ def run(settings: SquadSettings) -> dict:
         files.check_readable(source, "input_file")
     # After the inputs are known to be there, so that the first error is about them.
     files.check_output_files([target], [source, asked.context_file])
-    session = opening.open_for_answers(task, model, SquadDataset(settings, model.tokenizer, {}, {}, {}), settings)
+    session = opening.open_for_answers(task, model, SquadDataset(settings, model.tokenizer), settings)
     if asked.question:
         record = answer_record(example, answer(session, task, [example], model.tokenizer)[0])
         print("\n".join(format_record(record)), flush=True)

@@ -21,7 +21,7 @@ from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.examples.tagging import COLUMNS, WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import text_example
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.features.tagging import NOTHING, TaggingFeatures, tagging_features
+from bert_cli.features.tagging import NOTHING, TaggingFeatures
 from bert_cli.metrics.tagging import eval_results, format_scores
 from bert_cli.outputs.annotations import write_annotations
 from bert_cli.outputs.eval_examples import EvalExamples, tagging_examples
@@ -46,13 +46,13 @@ from bert_cli.runs.tasks.tagging_data import (
     read_data,
     scheme_of,
     trained_labels,
+    windows_of,
 )
-from bert_cli.settings.tagging import TagSettings, window_stride
+from bert_cli.settings.tagging import TagSettings
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
-    from bert_cli.heads.model import TaskModel, TrainingRule
-    from bert_cli.runs.engine.training_inputs import RowInput
+    from bert_cli.heads.model import NetworkOptions, TaskModel
 
 
 class TaggingTask(Task[AnyModel, TaggingDataset]):
@@ -97,25 +97,16 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
         values = {"decided": decided, "found": found, "labels": data.labels, "class_weights": weights}
         return self.fine_tuning_plan(len(features), len(features), **values)
 
-    def make_model(
-        self, model: AnyModel, data: TaggingDataset, compute_dtype: str, rule: "TrainingRule"
-    ) -> "TaskModel":
+    def make_model(self, model: AnyModel, data: TaggingDataset, options: "NetworkOptions") -> "TaskModel":
         from bert_cli.heads.tagging import BertTagger
 
-        seed = self.settings.seed.random_seed
-        layers = data.layers
-        return BertTagger(model.config, len(data.labels), layers, compute_dtype=compute_dtype, seed=seed, rule=rule)
+        return BertTagger(model.config, len(data.labels), data.layers, **options)
 
     def inference_head(self, model: AnyModel, data: TaggingDataset, flag: str) -> InferenceHead:
         spec = HeadSpec(TAGGER, len(data.labels), layers=data.layers)
         return InferenceHead(
             spec, lambda logits, _: {"log_probabilities": log_softmax(logits)}, "a model that bert-tag trained"
         )
-
-    def training_input(self, data: TaggingDataset, folder: str | None, resumes: bool, writes: bool) -> "RowInput":
-        from bert_cli.runs.engine.training_inputs import RowInput
-
-        return RowInput(data.splits["train"].features, self.settings.inference.eval_batch_size)
 
     def _tag(
         self, predictor: Predictor, data: TaggingDataset, split: Split, batch_size: int, title: str
@@ -183,10 +174,8 @@ def tag_examples(
     """The tags of new sentences. title: of the progress; check: sees what was made of them before
     it is computed.
     """
-    length = settings.encoding.max_seq_length
     inference = settings.inference
-    stride = window_stride(settings.task.doc_stride, length)
-    features = tagging_features(examples, data.labels, data.tokenizer, length, stride)
+    features = windows_of(examples, data.labels, data.tokenizer, settings)
     check(features.sequences)
     windows = log_probabilities(session, features, inference.predict_batch_size, title)
     return predict_tags(features, windows, data.labels, inference.decoding)

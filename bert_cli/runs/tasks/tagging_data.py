@@ -5,20 +5,19 @@ layers it was asked for.
 import collections
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import EMBEDDING
-from bert_cli.base.log import EXAMPLES, LOG
+from bert_cli.base.log import LOG
 from bert_cli.base.names import LABELS, OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.tag_schemes import entities, label_list, tag_problem
-from bert_cli.examples.tagging import TaggingFile, with_bio_tags
+from bert_cli.examples.tagging import TaggingExample, TaggingFile, with_bio_tags
 from bert_cli.features.layer_choice import parse_layers
-from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.tagging import TaggingFeatures, format_features, tagging_features
 from bert_cli.metrics.tagging import known_results
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -26,19 +25,30 @@ from bert_cli.outputs.annotations import annotation_files
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.folds import write_suspects_of_words, write_tagging_folds
 from bert_cli.runs.loading.bundle import AnyModel, read_labels
-from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation
+from bert_cli.runs.tasks.dataset import DivisibleDataset, HeldSplit
 from bert_cli.runs.tasks.tagging_files import check_split_labels, find_file, read_split
 from bert_cli.settings.tagging import PRODIGY, SPAN_FORMATS, TagSettings, window_stride
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath
 
 
-class Split(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Split(HeldSplit):
     """One file of the data, its tags (if it has any) in BIO, and its windows."""
 
     file: TaggingFile
     has_tags: bool
     features: TaggingFeatures
+
+    def statistics(self) -> SplitStatistics:
+        examples = self.file.examples
+        labels = [" ".join(example.tags) if example.tags else None for example in examples]
+        texts = [" ".join(example.words) for example in examples]
+        return SplitStatistics(texts, labels, self.features.sequences.lengths, "window")
+
+    def take(self, rows: np.ndarray) -> Self:
+        file = dataclasses.replace(self.file, examples=tuple(self.file.examples[row] for row in rows))
+        return dataclasses.replace(self, file=file, features=self.features.take(rows))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,22 +76,8 @@ class TaggingDataset(DivisibleDataset):
     def metrics(self) -> tuple[str, ...]:
         return known_results(self.labels)
 
-    def sequences(self) -> dict[str, RaggedFeatures]:
-        return {name: split.features.sequences for name, split in self.splits.items()}
-
-    def statistics(self) -> dict[str, SplitStatistics]:
-        found = {}
-        for name, split in self.splits.items():
-            examples = split.file.examples
-            labels = [" ".join(example.tags) if example.tags else None for example in examples]
-            texts = [" ".join(example.words) for example in examples]
-            found[name] = SplitStatistics(texts, labels, split.features.sequences.lengths, "window")
-        return found
-
-    def example_lines(self, is_verbose: bool) -> Iterator[str]:
-        count = EXAMPLES if is_verbose else 1
-        for split in list(self.splits.values())[: None if is_verbose else 1]:
-            yield from format_features(split.features, self.labels, self.tokenizer, count)
+    def split_lines(self, split: Split, count: int, has_ids: bool) -> list[str]:
+        return format_features(split.features, self.labels, self.tokenizer, count)
 
     @property
     def span_format(self) -> str | None:
@@ -98,18 +94,11 @@ class TaggingDataset(DivisibleDataset):
         return [",".join(sorted({entity.type for entity in entities(tags)})) for tags in tags_of]
 
     def subset(self, held_out: np.ndarray) -> Self:
-        whole = self.splits["train"]
-        splits = {}
-        for name, is_in in (("train", ~held_out), ("dev", held_out)):
-            rows = np.flatnonzero(is_in)
-            file = dataclasses.replace(whole.file, examples=tuple(whole.file.examples[row] for row in rows))
-            splits[name] = Split(file, whole.has_tags, whole.features.take(rows))
-            LOG.info("%s: %d of %d sentences", name, len(rows), len(held_out))
-        return dataclasses.replace(self, splits=splits)
+        return dataclasses.replace(self, splits=self.divided(held_out, "sentences"))
 
-    def write_folds(self, paths: tuple[str, str], folds: np.ndarray, evaluations: Sequence[Evaluation]) -> int:
+    def write_folds(self, paths: tuple[str, str], folds: np.ndarray, details: Sequence[Any]) -> int:
         file = self.splits["train"].file
-        found = [iter(evaluation.details) for evaluation in evaluations]
+        found = [iter(predictions) for predictions in details]
         predictions = [next(found[fold]) for fold in folds.tolist()]
         write_tagging_folds(paths[0], file, folds, predictions, self.scheme)
         return write_suspects_of_words(paths[1], file, predictions, self.labels, self.scheme)
@@ -168,17 +157,28 @@ def read_data(
                 raise InputError(f"{path}: every tag is {OUTSIDE}, so there is nothing to learn; check --tag_column")
         check_split_labels(file, labels, split)
         all_pieces = task.label_all_pieces and split == "train"
-        length, stride = (
-            settings.encoding.max_seq_length,
-            window_stride(settings.task.doc_stride, settings.encoding.max_seq_length),
-        )
-        features = tagging_features(file.examples, labels, model.tokenizer, length, stride, all_pieces)
+        features = windows_of(file.examples, labels, model.tokenizer, settings, all_pieces)
         for line in describe(split, file, features, has_tags):
             LOG.info(line)
         splits[split] = Split(file, has_tags, features)
     scheme = scheme or "BIO"
     LOG.info("labels: %s (tags of the files: %s)", ", ".join(labels), scheme)
     return TaggingDataset(labels, scheme, model_layers(settings, model), model.tokenizer, splits)
+
+
+def windows_of(
+    examples: Sequence[TaggingExample],
+    labels: Sequence[str],
+    tokenizer: FullTokenizer,
+    settings: TagSettings,
+    all_pieces: bool = False,
+) -> TaggingFeatures:
+    """The windows of sentences, as long and as far apart as the settings say; all_pieces: see
+    tagging_features.
+    """
+    length = settings.encoding.max_seq_length
+    stride = window_stride(settings.task.doc_stride, length)
+    return tagging_features(examples, labels, tokenizer, length, stride, all_pieces)
 
 
 def describe(split: str, file: TaggingFile, features: TaggingFeatures, has_tags: bool) -> list[str]:

@@ -4,12 +4,12 @@ that follow from them.
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 
-from bert_cli.base.log import EXAMPLES, LOG
+from bert_cli.base.log import LOG
 from bert_cli.base.names import CALIBRATION, PREDICTIONS_TABLE, TEACHER, TEST_RESULTS, THRESHOLDS, TO_LABEL
 from bert_cli.examples.choice import ChoiceExample, describe_choices
 from bert_cli.examples.classification import ClassificationExample, describe_examples
@@ -22,7 +22,6 @@ from bert_cli.features.classification import (
     format_features,
     joined,
 )
-from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.metrics.classification import known_metrics
 from bert_cli.outputs.classification import text_columns, write_glue_submission, write_table, write_test_results
 from bert_cli.outputs.dry_run import SplitStatistics
@@ -33,7 +32,7 @@ from bert_cli.runs.tasks.classification.answers import Answers, make_answers
 from bert_cli.runs.tasks.classification.data import Examples
 from bert_cli.runs.tasks.classification.distillation import Teacher
 from bert_cli.runs.tasks.classification.folds import write_folds
-from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation
+from bert_cli.runs.tasks.dataset import DivisibleDataset, HeldSplit
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import Encoding
 from bert_cli.text.tokenization import FullTokenizer
@@ -42,7 +41,7 @@ _TRAINED = ("train", "unlabeled")
 
 
 @dataclasses.dataclass(frozen=True)
-class Split:
+class Split(HeldSplit):
     """One file of the data: its rows, all of them texts or all of them choices, and their features."""
 
     examples: Examples
@@ -86,7 +85,6 @@ class Split:
         return text_columns([(each.text_a, each.text_b) for each in self.texts])
 
     def statistics(self) -> SplitStatistics:
-        """The rows for --dry_run."""
         labels = [each.label for each in self.examples]
         sequences = self.features.sequences
         if isinstance(self.features, ChoiceFeatures):
@@ -99,12 +97,10 @@ class Split:
         special = np.array([3 if text_b else 2 for _, text_b in pairs])  # [CLS], and [SEP] after each text
         return SplitStatistics(pairs, labels, self.features.text_tokens + special)
 
-    def lines(self, labels: tuple[str, ...], tokenizer: FullTokenizer, count: int, has_ids: bool) -> list[str]:
-        """The first `count` examples as lines for the log; has_ids: with ids, mask and segments."""
-        has_label = [each.label is not None for each in self.examples[:count]]
-        if isinstance(self.features, ChoiceFeatures):
-            return format_choices(self.features, tokenizer, has_label, has_ids)
-        return format_features(self.features, labels, tokenizer, has_label, has_ids)
+    def take(self, rows: np.ndarray) -> Self:
+        assert isinstance(self.features, ClassificationFeatures), "a choice is refused before it is read"
+        examples = [self.examples[row] for row in rows.tolist()]
+        return dataclasses.replace(self, examples=examples, features=self.features.take(rows))
 
 
 def make_split(
@@ -225,16 +221,11 @@ class ClassificationDataset(DivisibleDataset):
         texts = [part for part in parts if isinstance(part, ClassificationFeatures)]
         return joined(*texts) if len(texts) > 1 else parts[0]
 
-    def sequences(self) -> dict[str, RaggedFeatures]:
-        return {name: split.features.sequences for name, split in self.splits.items()}
-
-    def statistics(self) -> dict[str, SplitStatistics]:
-        return {name: split.statistics() for name, split in self.splits.items()}
-
-    def example_lines(self, is_verbose: bool) -> Iterator[str]:
-        count = EXAMPLES if is_verbose else 1
-        for split in list(self.splits.values())[: None if is_verbose else 1]:
-            yield from split.lines(self.labels, self.tokenizer, count, is_verbose)
+    def split_lines(self, split: Split, count: int, has_ids: bool) -> list[str]:
+        has_label = [each.label is not None for each in split.examples[:count]]
+        if isinstance(split.features, ChoiceFeatures):
+            return format_choices(split.features, self.tokenizer, has_label, has_ids)
+        return format_features(split.features, self.labels, self.tokenizer, has_label, has_ids)
 
     def facts(self) -> dict[str, Any]:
         cut = {name: split.features.num_truncated for name, split in self.splits.items()}
@@ -243,17 +234,10 @@ class ClassificationDataset(DivisibleDataset):
     def strata(self) -> Sequence[str | float]:
         return [self.problem_type.stratum(example.label) for example in self.splits["train"].examples]
 
-    def subset(self, held_out: np.ndarray) -> "ClassificationDataset":
+    def subset(self, held_out: np.ndarray) -> Self:
         # Tuned for each fold: thresholds from other rows would have seen the held-out ones.
         answers = make_answers(self.problem_type, self.labels, self.settings.inference, True, [])
-        train = self.splits["train"]
-        splits = {}
-        assert isinstance(train.features, ClassificationFeatures), "a choice is refused before it is read"
-        for name, is_in in (("train", ~held_out), ("dev", held_out)):
-            rows = np.flatnonzero(is_in)
-            splits[name] = Split([train.examples[row] for row in rows.tolist()], train.features.take(rows))
-            LOG.info("%s: %d of %d rows", name, len(rows), len(held_out))
-        return dataclasses.replace(self, splits={**self.splits, **splits}, answers=answers)
+        return dataclasses.replace(self, splits=self.divided(held_out, "rows"), answers=answers)
 
     def write_predictions(self, paths: Sequence[str], split: Split, found: dict[str, Any], answers: Answers) -> None:
         """Write the files of `names` to these paths; found: the model's predictions for the split.
@@ -284,10 +268,8 @@ class ClassificationDataset(DivisibleDataset):
         write_table(path, {name: taken(column, rows) for name, column in {**columns, **texts}.items()}, "tsv")
         LOG.info("wrote %s: %d texts, the least certain first", path, len(rows))
 
-    def write_folds(self, paths: tuple[str, str], folds: np.ndarray, evaluations: Sequence[Evaluation]) -> int:
+    def write_folds(self, paths: tuple[str, str], folds: np.ndarray, details: Sequence[Any]) -> int:
         train = self.splits["train"]
         texts = [(each.text_a, each.text_b) for each in train.texts]
         label_ids = train.features.label_ids
-        return write_folds(
-            paths, self.answers, self.settings.calibration, label_ids, folds, evaluations, train.ids, texts
-        )
+        return write_folds(paths, self.answers, self.settings.calibration, label_ids, folds, details, train.ids, texts)

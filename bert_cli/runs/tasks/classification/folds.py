@@ -14,7 +14,6 @@ from bert_cli.outputs import folds as files_of_folds
 from bert_cli.outputs.classification import Texts
 from bert_cli.problem_types.problem_type import LabelSet
 from bert_cli.runs.tasks.classification.answers import Answers
-from bert_cli.runs.tasks.interface import Evaluation
 from bert_cli.settings.classification import CalibrationFlags
 
 
@@ -24,20 +23,19 @@ def write_folds(
     flags: CalibrationFlags,
     label_ids: np.ndarray,
     folds: np.ndarray,
-    evaluations: Sequence[Evaluation],
+    details: Sequence[Any],
     ids: Sequence[str],
     texts: Texts,
 ) -> int:
     """See DivisibleDataset.write_folds; with --calibrate also calibration.json, next to `paths`."""
     problem_type = answers.problem_type
     labels = answers.labels
-    thresholds = [each.details[0].labels.thresholds for each in evaluations]
+    thresholds = [fitted.labels.thresholds for fitted, _ in details]
     if problem_type.has_thresholds:
         # The mean over the folds, which differ where each tunes its own.
         labels = labels._replace(thresholds=np.mean(thresholds, axis=0))
-    found = {
-        name: _joined([each.details[1][name] for each in evaluations], folds)
-        for name in (problem_type.output_name, "logits")
+    joined = {
+        name: _joined([found[name] for _, found in details], folds) for name in (problem_type.output_name, "logits")
     }
     if flags.calibrate:
         _calibrate(
@@ -45,10 +43,10 @@ def write_folds(
             dataclasses.replace(answers, tunes=False, calibrates=flags),
             labels,
             label_ids,
-            found,
+            joined,
         )
-    columns = problem_type.out_of_fold(label_ids, found, labels)
-    suspects = problem_type.suspects(label_ids, found, labels)
+    columns = problem_type.out_of_fold(label_ids, joined, labels)
+    suspects = problem_type.suspects(label_ids, joined, labels)
     files_of_folds.write_suspects(paths[1], ids, suspects, texts)
     files_of_folds.write_folds(paths[0], ids, folds, columns, texts)
     return len(suspects.rows)

@@ -38,7 +38,7 @@ from bert_cli.settings.data import TrainedColumns
 from bert_cli.settings.groups import WINDOWS
 
 if TYPE_CHECKING:
-    from bert_cli.heads.model import TaskModel, TrainingRule
+    from bert_cli.heads.model import NetworkOptions, TaskModel
     from bert_cli.runs.engine.training_inputs import RowInput
 
 
@@ -132,18 +132,13 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         values = {"decided": decided, "found": found, "labels": labels, "class_weights": weights}
         return self.fine_tuning_plan(len(features), len(features), guesses=data.guesses, **values)
 
-    def make_model(
-        self, model: AnyModel, data: ClassificationDataset, compute_dtype: str, rule: "TrainingRule"
-    ) -> "TaskModel":
+    def make_model(self, model: AnyModel, data: ClassificationDataset, options: "NetworkOptions") -> "TaskModel":
         # Here, as heads import TensorFlow, which takes seconds and is not needed where a flag is
         # wrong.
         from bert_cli.heads.choice import BertChoice
         from bert_cli.heads.classification import BertClassifier, BertWindowsClassifier
         from bert_cli.heads.losses import Distillation
-        from bert_cli.heads.model import NetworkOptions
 
-        text_input = self.settings.head.text_input
-        options = NetworkOptions(compute_dtype=compute_dtype, seed=self.settings.seed.random_seed, rule=rule)
         given = self.settings.distillation
         has_windows = self.settings.encoding.long_text == WINDOWS
         distillation = Distillation(given.distill_temperature, given.distill_share) if data.teacher else None
@@ -151,7 +146,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         if data.problem_type.has_endings:
             kind = BertChoice
         count = data.problem_type.output_count(data.labels)
-        return kind(model.config, count, data.problem_type.name, text_input, distillation, **options)
+        return kind(model.config, count, data.problem_type.name, self.settings.head.text_input, distillation, **options)
 
     def inference_head(self, model: AnyModel, data: ClassificationDataset, flag: str) -> InferenceHead:
         problem_type = data.problem_type
