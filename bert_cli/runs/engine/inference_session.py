@@ -70,14 +70,11 @@ class InferenceSession(Predictor):
         inference: Inference,
     ):
         self._head = head
+        self.has_windows = head.has_windows
         self.max_seq_length = max_seq_length
         self._config = checked_config(config, inference)
         self._engine = inference.engine
         self.precision = inference.precision
-
-    @property
-    def has_windows(self) -> bool:
-        return self._head.has_windows
 
     def facts(self) -> dict[str, Any]:
         """See Predictor."""
@@ -99,7 +96,7 @@ class InferenceSession(Predictor):
         return step
 
     def _computed(
-        self, features: Features, batch_size: int, flag: str, run: Callable | None
+        self, features: Features, batch_size: int, run: Callable | None
     ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
         most = min(MAX_TOKENS, batch_size * self.max_seq_length)
         if self._head.join:

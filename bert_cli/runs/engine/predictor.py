@@ -16,8 +16,6 @@ from bert_cli.outputs.progress import Progress
 from bert_cli.training.scatter import put_rows
 from bert_cli.weights.path import CheckpointPath
 
-_BATCH_FLAGS = "eval_batch_size and --predict_batch_size"
-
 
 @dataclasses.dataclass(frozen=True)
 class InferenceHead:
@@ -60,11 +58,7 @@ class Predictor:
     is_chief: bool
     max_seq_length: int
     is_quiet = False
-
-    @property
-    def has_windows(self) -> bool:
-        """See above."""
-        return False
+    has_windows = False
 
     def load_trained(self, checkpoint: CheckpointPath) -> int:
         """Take all weights of a trained checkpoint; returns its global_step, 0 where it has none.
@@ -77,7 +71,7 @@ class Predictor:
         raise NotImplementedError
 
     def _computed(
-        self, features: Features, batch_size: int, flag: str, run: Callable | None
+        self, features: Features, batch_size: int, run: Callable | None
     ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
         """See `over`."""
         raise NotImplementedError
@@ -99,33 +93,29 @@ class Predictor:
         batch_size: int,
         title: str | None,
         unit: str = "examples",
-        flag: str = _BATCH_FLAGS,
         run: Callable | None = None,
     ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
         """(row numbers, the model's predictions for these rows) of all rows, the longest first.
 
         As many are computed at once as have the tokens of `batch_size` padded ones. title: of the
-        progress that is shown, None for none; flag: what to lower where memory is short; run: what
-        Session.runner made, instead of the predictions, for batches of the model's
-        prediction_columns.
+        progress that is shown, None for none; run: what Session.runner made, instead of the
+        predictions, for batches of the model's prediction_columns.
         """
         # Four lines for a whole prediction, however long it is.
         every = max(1, len(features) // 4)
         is_shown = title is not None and not self.is_quiet
-        shown = Progress(title or "", len(features), every=every, unit=unit) if is_shown else None
-        with shown or contextlib.nullcontext():
-            for rows, found in self._computed(features, batch_size, flag, run):
+        with Progress(title or "", len(features), every=every, unit=unit, is_shown=is_shown) as progress:
+            for rows, found in self._computed(features, batch_size, run):
                 yield rows, found
-                if shown:
-                    shown.update(shown.position + len(rows))
+                progress.update(progress.position + len(rows))
 
-    def infer(self, features: Features, batch_size: int, title: str | None, flag: str = _BATCH_FLAGS) -> dict:
+    def infer(self, features: Features, batch_size: int, title: str | None) -> dict:
         """The model's predictions for all rows, in their order, and examples_per_second; see
         `over`.
         """
         began = time.monotonic()
         results: dict[str, np.ndarray] = {}
-        for rows, found in self.over(features, batch_size, title, flag=flag):
+        for rows, found in self.over(features, batch_size, title):
             put_rows(results, rows, found, len(features))
         seconds = time.monotonic() - began
         return results | {"examples_per_second": round(len(features) / seconds, 2)}

@@ -113,16 +113,13 @@ class Session(Predictor):
                 check_batch_size(train_batch_size, self.strategy, "train_batch_size", accumulation_steps)
             with self._deferred.deferring(weights_follow):
                 self.model = make_model(self.precision)
+        self.has_windows = isinstance(self.model, BertWindowsClassifier)
         self.variables = named_weights(self.model)
         LOG.info("devices: %s, precision %s", describe(self.strategy), self.precision)
 
     def check_agreement(self, facts: dict[str, Any]) -> None:
         """See training.strategy.check_agreement."""
         check_agreement(self.strategy, facts)
-
-    @property
-    def has_windows(self) -> bool:
-        return isinstance(self.model, BertWindowsClassifier)
 
     def parameters(self) -> dict[str, int]:
         """See count_parameters."""
@@ -220,8 +217,9 @@ class Session(Predictor):
         return self.runner(lambda batch: self.model.predictions(batch, self.packed), self.model.prediction_columns)
 
     def _computed(
-        self, features: Features, batch_size: int, flag: str, run: Callable | None
+        self, features: Features, batch_size: int, run: Callable | None
     ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+        flag = "eval_batch_size" if run else "eval_batch_size and --predict_batch_size"
         run = run or self._predict
         names = [column.name for column in self.model.prediction_columns]
 

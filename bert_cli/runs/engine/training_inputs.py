@@ -46,7 +46,7 @@ def _of_texts(session: Session, features: Features, batch_size: int) -> StatedRo
     """Of each text, or of each ending of a choice, the row that the head reads."""
     LOG.info("computing the frozen encoder once: %d texts", len(features.sequences))
     found: dict[str, np.ndarray] = {}
-    for rows, states in session.over(features, batch_size, "encoding", flag="eval_batch_size", run=_runner(session)):
+    for rows, states in session.over(features, batch_size, "encoding", run=_runner(session)):
         put_rows(found, rows, states, len(features))
     return StatedRows(features, found["states"])
 
@@ -71,7 +71,7 @@ def _of_pieces(session: Session, features: TaggingFeatures, batch_size: int) -> 
     _check_memory(size)
     LOG.info("computing the frozen encoder once: %d labelled pieces, %s", offsets[-1], byte_size(size, MB=1))
     states = np.empty((offsets[-1], model.state_width), np.float32)
-    for rows, found in session.over(features, batch_size, "encoding", flag="eval_batch_size", run=_runner(session)):
+    for rows, found in session.over(features, batch_size, "encoding", run=_runner(session)):
         for window, values in zip(rows.tolist(), found["states"], strict=True):
             own = np.flatnonzero(is_labelled[slice(*offsets_of_tokens[window : window + 2])])
             states[offsets[window] : offsets[window + 1]] = values[own]
