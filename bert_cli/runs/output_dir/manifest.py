@@ -182,27 +182,28 @@ def present_names(folder: str, names: Iterable[str]) -> set[str]:
     return {*files.list_directory(folder), *inner}
 
 
+def _manifest_even_damaged(folder: str) -> dict | None:
+    """As read_manifest, but {} for a run.json that cannot be read, as --overwrite_output_dir is the
+    way out of it.
+    """
+    try:
+        return read_manifest(folder)
+    except InputError:
+        return {}
+
+
 def owned_names(folder: str) -> set[str]:
     """Names of the files, but for checkpoints, that runs of ours wrote into a folder, by what they
     have listed there.
 
-    A run.json that cannot be read counts as written by an older run, as --overwrite_output_dir is
-    the way out of it.
+    A run.json that cannot be read counts as written by an older run.
     """
-    owned: set[str] = set()
-    lists_files = False
-    if files.exists(os.path.join(folder, MANIFEST)):
-        try:
-            manifest = read_manifest(folder)
-        except InputError:
-            manifest = {}
-        if manifest is not None:
-            lists_files = FILES in manifest
-            owned |= listed_names(manifest, OF_OLDER_RUNS) | {MANIFEST, STATE}
+    manifest = _manifest_even_damaged(folder)
+    owned = set() if manifest is None else listed_names(manifest, OF_OLDER_RUNS) | {MANIFEST, STATE}
     report = read_report(folder)
     # A run that lists its files in run.json has written no other ones, unless its report lists
     # them.
-    of_report = () if lists_files else RESULT_FILES
+    of_report = () if manifest and FILES in manifest else RESULT_FILES
     return owned if report is None else owned | listed_names(report, of_report) | {REPORT}
 
 
@@ -212,12 +213,8 @@ def is_interrupted_overwriting(folder: str) -> bool:
 
     The same command then goes on with it: the overwriting has happened already.
     """
-    if not files.exists(os.path.join(folder, MANIFEST)) or read_report(folder) is not None:
-        return False
-    try:
-        return bool((read_manifest(folder) or {}).get(OVERWRITING))
-    except InputError:  # a damaged run.json is what the flag is the way out of
-        return False
+    manifest = _manifest_even_damaged(folder)
+    return bool(manifest and manifest.get(OVERWRITING)) and read_report(folder) is None
 
 
 def check_ours(folder: str, names: Iterable[str]) -> None:
