@@ -110,11 +110,13 @@ def finish(folder: str, page: Page, has_news: bool = True) -> None:
         return
     lines: list[str] = []
     try:
-        if _is_unfinished(folder):
+        is_sweep = bool(member_folders(folder))
+        # Runs that have not been compared yet: what compares them makes the page.
+        if SEVERAL in (read_manifest(folder) or {}) and not is_sweep:
             return
         if not page.report and PAGE in owned_names(folder):  # of an earlier run: it belongs to other results
             files.remove(os.path.join(folder, PAGE))
-        if member_folders(folder):
+        if is_sweep:
             lines = [_comparison_summary(folder)]  # which is said where the page fails, too
             lines += make_page(folder) if page.report else []
         else:
@@ -129,13 +131,6 @@ def finish(folder: str, page: Page, has_news: bool = True) -> None:
         )  # fmt: skip
     for line in lines:
         LOG.info(line)
-
-
-def _is_unfinished(folder: str) -> bool:
-    """Whether it is of several runs that have not been compared yet: what compares them makes the
-    page.
-    """
-    return SEVERAL in (read_manifest(folder) or {}) and not member_folders(folder)
 
 
 def cause(error: Exception) -> str:

@@ -92,12 +92,8 @@ def factors(
     """The factor of the learning rate of each variable; see training.optimizers.rate_multipliers."""
     if freezes_encoder:
         return rate_factors(names, FROZEN_ENCODER)
-    if rates.is_default:
-        return rate_factors(names, {})
-    return rate_factors(
-        names,
-        layer_factors(config.num_hidden_layers, rates.layerwise_lr_decay, rates.freeze_layers),
-    )
+    by_layer = layer_factors(config.num_hidden_layers, rates.layerwise_lr_decay, rates.freeze_layers)
+    return rate_factors(names, by_layer)
 
 
 def training_rule(settings: TrainingSettings, weights: tuple | None) -> "TrainingRule":

@@ -18,11 +18,8 @@ if TYPE_CHECKING:
     from bert_cli.runs.engine.predictor import Predictor
 
 BUDGET = 512  # rows of a text that is asked about
-DEV_ROWS, DEV_WORDS, DEV_BUDGET = (
-    6,
-    40,
-    48,
-)  # of the rows of the dev file that are explained for the report
+# Of the rows of the dev file that are explained for the report.
+DEV_ROWS, DEV_WORDS, DEV_BUDGET = 6, 40, 48
 METHOD = "occlusion with [MASK]: Shapley values, the mean over orders in which the words are uncovered"
 
 
