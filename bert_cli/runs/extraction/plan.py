@@ -174,20 +174,13 @@ def open_texts(
 def checked_first(
     chunks: Iterator[ExtractionFeatures], input_file: str, vocabulary: Vocabulary, flags: ModelFiles
 ) -> Iterator[ExtractionFeatures]:
-    """The same chunks, looked at by model_checks.check_first_unknown.
-
-    The first one is made now, before a file is begun that an error would leave unfinished.
+    """The same chunks, of which the first one is made and checked now, before a file is begun that
+    an error would leave unfinished.
     """
-    check = check_first_unknown(input_name(input_file), vocabulary, flags)
-
-    def checked() -> Iterator[ExtractionFeatures]:
-        for features in chunks:
-            check(features.sequences)
-            yield features
-
-    passed = checked()
-    first = list(itertools.islice(passed, 1))
-    return itertools.chain(first, passed)
+    first = list(itertools.islice(chunks, 1))
+    for features in first:
+        check_first_unknown(input_file, features.sequences, vocabulary, flags)
+    return itertools.chain(first, chunks)
 
 
 def reporter(total: int | None, done: int, stack: contextlib.ExitStack) -> Callable[[int], None]:

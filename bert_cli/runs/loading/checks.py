@@ -3,12 +3,12 @@
 """
 
 import os
-from collections.abc import Callable
 
 import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.lines import input_name
 from bert_cli.base.log import LOG
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -136,19 +136,8 @@ def doubt_unknown(place: str, unknown: int, count: int, unit: str, vocabulary: V
         )
 
 
-def check_first_unknown(name: str, vocabulary: Vocabulary, flags: ModelFiles) -> Callable[[RaggedFeatures], None]:
-    """A function that is called with each part of the lines of `name` before what is computed from
-    it is written.
-
-    The first part is checked as check_unknown does, and represents the others: after an error
+def check_first_unknown(source: str, sequences: RaggedFeatures, vocabulary: Vocabulary, flags: ModelFiles) -> None:
+    """check_unknown of the first lines of `source`, which represent the others: after an error
     nothing is written.
     """
-    is_checked = False
-
-    def check(sequences: RaggedFeatures) -> None:
-        nonlocal is_checked
-        if not is_checked:
-            is_checked = True
-            check_unknown(f"first lines of {name}", sequences, vocabulary, flags)
-
-    return check
+    check_unknown(f"first lines of {input_name(source)}", sequences, vocabulary, flags)

@@ -54,13 +54,17 @@ def is_terminal(source: str) -> bool:
 
 
 def unknown_check(source: str | None, vocabulary: Vocabulary, flags: ModelFiles) -> Callable[[RaggedFeatures], None]:
-    """model_checks.check_first_unknown for the lines of a file or a pipe; what is typed is not
-    checked.
+    """A function that is called with each part of the lines of a file or a pipe, and checks the
+    first part with check_first_unknown; what is typed is not checked.
     """
     # Somebody who types sees what comes of it.
-    if not source or is_terminal(source):
-        return lambda sequences: None
-    return check_first_unknown(input_name(source), vocabulary, flags)
+    unchecked = [source] if source and not is_terminal(source) else []
+
+    def check(sequences: RaggedFeatures) -> None:
+        if unchecked:
+            check_first_unknown(unchecked.pop(), sequences, vocabulary, flags)
+
+    return check
 
 
 def chunks_of(items: Iterator[Item], size: int = CHUNK) -> Iterator[list[Item]]:
