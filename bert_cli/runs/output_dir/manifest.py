@@ -98,8 +98,8 @@ def _changed(what: str) -> str:
 # Keys of run.json: steps in all, the step that the learning-rate plan begins at, and where a run
 # was stopped early.
 STEPS, PLAN_FROM, STOPPED = "steps", "plan_from", "stopped_at"
-OF_LENGTH = (STEPS, PLAN_FROM, STOPPED)
-GROWING = ("num_train_epochs",)  # what may be another value where a run is made longer
+NOT_COMPARED = {COMMAND, FILES, OVERWRITING, STEPS, PLAN_FROM, STOPPED}  # two runs may differ in these, and be the same
+GROWING = {"num_train_epochs"}  # what may be another value where a run is made longer
 
 
 def is_longer(before: Mapping[str, Any], steps: int | None, done: int) -> bool:

@@ -88,15 +88,10 @@ def find_state(
     is_other = run_json.COMMAND in before and before[run_json.COMMAND] != now.get(run_json.COMMAND)
     if is_other and not goes_on:
         raise InputError(f"{folder}: holds a run of {before[run_json.COMMAND]}; {_OTHER}")
-    is_longer = run_json.is_longer(before, now.get(run_json.STEPS), step_number(latest))
-    ignored = {
-        run_json.FILES,
-        run_json.COMMAND,
-        run_json.OVERWRITING,
-        *run_json.OF_LENGTH,
-        *(run_json.GROWING if is_longer else ()),
-    }
-    keys = [key for key in sorted({*before, *now} - ignored) if before.get(key) != now.get(key)]
+    compared = {*before, *now} - run_json.NOT_COMPARED
+    if run_json.is_longer(before, now.get(run_json.STEPS), step_number(latest)):
+        compared -= run_json.GROWING
+    keys = [key for key in sorted(compared) if before.get(key) != now.get(key)]
     if goes_on and (keys or is_other):
         run_json.check_ours(folder, run_json.written_names(manifest, names))
         return None
