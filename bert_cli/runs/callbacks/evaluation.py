@@ -87,29 +87,25 @@ class BestEvaluation:
         return bool(self.patience and found and found.waited >= self.patience)
 
 
+@dataclasses.dataclass(eq=False)
 class EvaluationCallback(Callback):
     """Evaluates every N steps, and passes the metrics on to the callbacks `listeners`, in their
     order.
     """
 
-    def __init__(
-        self,
-        best: BestEvaluation,
-        evaluate: Callable[[], Mapping[str, Any]],
-        session: "Session",
-        listeners: Sequence[Callback],
-    ):
-        self.every = best.every
-        self._best = best
-        self._evaluate = evaluate
-        self._session = session
-        self._listeners = listeners
+    best: BestEvaluation
+    evaluate: Callable[[], Mapping[str, Any]]
+    session: "Session"
+    listeners: Sequence[Callback]
+
+    def __post_init__(self) -> None:
+        self.every = self.best.every
 
     def on_step(self, step: int) -> bool:
-        with self._best.history.pausing(), self._session.quietly():
-            metrics = self._evaluate()
-            self._best.value(metrics)  # before anything is written
-            stops = [listener.on_evaluation(step, metrics) for listener in self._listeners]
+        with self.best.history.pausing(), self.session.quietly():
+            metrics = self.evaluate()
+            self.best.value(metrics)  # before anything is written
+            stops = [listener.on_evaluation(step, metrics) for listener in self.listeners]
         return any(stops)
 
 

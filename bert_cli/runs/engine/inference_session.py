@@ -4,7 +4,7 @@ fewer bits.
 Imports no TensorFlow, so that a text is answered in the time that TensorFlow takes to be imported.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -18,7 +18,7 @@ from bert_cli.features.row_batches import length_groups, similar_length_groups
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.shapes import encoder_shapes
 from bert_cli.onnx.session import Runner
-from bert_cli.runs.engine.predictor import InferenceHead, Predictor
+from bert_cli.runs.engine.predictor import InferenceHead, Predictions, Predictor
 from bert_cli.weights.checkpoint import open_checkpoint, read_weights, saved_step
 from bert_cli.weights.path import CheckpointPath
 
@@ -95,9 +95,7 @@ class InferenceSession(Predictor):
         self._network = self._engine.logits(self.precision, tensors, self._config, spec)
         return step
 
-    def _computed(
-        self, features: Features, batch_size: int, run: Callable | None
-    ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+    def _computed(self, features: Features, batch_size: int, run: Callable | None) -> Predictions:
         most = min(MAX_TOKENS, batch_size * self.max_seq_length)
         if self._head.join:
             yield from self._joined(features, most, self._head.join)
@@ -106,9 +104,7 @@ class InferenceSession(Predictor):
             batch = features.batch(rows)
             yield rows, self._head.postprocess(self._network(batch)["logits"], batch)
 
-    def _joined(
-        self, features: Features, most: int, join: Callable
-    ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+    def _joined(self, features: Features, most: int, join: Callable) -> Predictions:
         """Of rows with several sequences, such as windows; see InferenceHead.join."""
         sequences = features.sequences
         lengths = sequences.lengths

@@ -16,6 +16,9 @@ from bert_cli.outputs.progress import Progress
 from bert_cli.training.scatter import put_rows
 from bert_cli.weights.path import CheckpointPath
 
+# Of batch after batch: (row numbers, the predictions for these rows).
+Predictions = Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]
+
 
 @dataclasses.dataclass(frozen=True)
 class InferenceHead:
@@ -70,9 +73,7 @@ class Predictor:
         """For run_report.json: on what and with what it computes."""
         raise NotImplementedError
 
-    def _computed(
-        self, features: Features, batch_size: int, run: Callable | None
-    ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+    def _computed(self, features: Features, batch_size: int, run: Callable | None) -> Predictions:
         """See `over`."""
         raise NotImplementedError
 
@@ -94,7 +95,7 @@ class Predictor:
         title: str | None,
         unit: str = "examples",
         run: Callable | None = None,
-    ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+    ) -> Predictions:
         """(row numbers, the model's predictions for these rows) of all rows, the longest first.
 
         As many are computed at once as have the tokens of `batch_size` padded ones. title: of the

@@ -27,7 +27,7 @@ from bert_cli.model.deferred_initialization import DeferredInitialization
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.progress import Progress
-from bert_cli.runs.engine.predictor import Predictor
+from bert_cli.runs.engine.predictor import Predictions, Predictor
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checkpoints import builtin_message, random_start_message
 from bert_cli.settings.devices import Devices
@@ -216,9 +216,7 @@ class Session(Predictor):
     def _predict(self) -> Callable:
         return self.runner(lambda batch: self.model.predictions(batch, self.packed), self.model.prediction_columns)
 
-    def _computed(
-        self, features: Features, batch_size: int, run: Callable | None
-    ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+    def _computed(self, features: Features, batch_size: int, run: Callable | None) -> Predictions:
         flag = "eval_batch_size" if run else "eval_batch_size and --predict_batch_size"
         run = run or self._predict
         names = [column.name for column in self.model.prediction_columns]

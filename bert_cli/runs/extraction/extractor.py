@@ -17,6 +17,9 @@ from bert_cli.onnx.session import Runner
 from bert_cli.runs.engine.inference_session import MAX_TOKENS, checked_config, load_tensors
 from bert_cli.weights.path import CheckpointPath
 
+# Of batch after batch: (numbers of the windows, their values float32 [B, L, H], without pooling [B, S, L, H]).
+Windows = Iterator[tuple[np.ndarray, np.ndarray]]
+
 
 @dataclasses.dataclass(frozen=True)
 class VectorChoice:
@@ -53,12 +56,9 @@ class Extractor:
         """
         raise NotImplementedError
 
-    def batches(
-        self, features: ExtractionFeatures, attention: dict[int, np.ndarray]
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """(windows, values) of batches; values: float32 [B, L, H], without pooling [B, S, L, H].
-
-        The attention of each window is put into `attention`, where it is asked for.
+    def batches(self, features: ExtractionFeatures, attention: dict[int, np.ndarray]) -> Windows:
+        """The values of all windows. The attention of each one is put into `attention`, where it is
+        asked for.
         """
         raise NotImplementedError
 
@@ -111,11 +111,9 @@ class InferenceExtractor(Extractor):
         )
         self._network = self._engine.encoder(self.precision, tensors, self._config, self._layers, self.choice.attention)
 
-    def batches(
-        self, features: ExtractionFeatures, attention: dict[int, np.ndarray]
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def batches(self, features: ExtractionFeatures, attention: dict[int, np.ndarray]) -> Windows:
         sequences = features.sequences
-        lengths = features.sequences.lengths
+        lengths = sequences.lengths
         groups = equal_length_groups if self.choice.attention else similar_length_groups
         for rows in groups(lengths, self._max_tokens):
             width = int(lengths[rows[0]])

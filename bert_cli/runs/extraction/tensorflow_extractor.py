@@ -1,7 +1,5 @@
 """A BERT encoder that gives vectors of tokens or of whole lines, and attention. Imports TensorFlow."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import tensorflow as tf
 
@@ -12,7 +10,7 @@ from bert_cli.features.row_batches import length_groups
 from bert_cli.heads.model import make_encoder
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runs.engine.session import Session, memory_advice
-from bert_cli.runs.extraction.extractor import Extractor, VectorChoice
+from bert_cli.runs.extraction.extractor import Extractor, VectorChoice, Windows
 from bert_cli.settings.devices import Devices
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.hub_encoder import ModuleEncoder
@@ -84,11 +82,9 @@ class FeaturesSession(Extractor, Session):
             return tf.stack([state[:, 0] for state in states], axis=1)
         return tf.stack(states, axis=2)
 
-    def batches(
-        self, features: ExtractionFeatures, attention: dict[int, np.ndarray]
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def batches(self, features: ExtractionFeatures, attention: dict[int, np.ndarray]) -> Windows:
         sequences = features.sequences
-        lengths = features.sequences.lengths
+        lengths = sequences.lengths
         tokens = self.choice.tokens
         if self.choice.attention:
             tokens = min(tokens, _ATTENTION_TOKENS)

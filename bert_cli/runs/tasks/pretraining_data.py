@@ -5,7 +5,6 @@ same kind of arrays.
 import contextlib
 import tempfile
 from collections.abc import Iterator
-from typing import Self
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
@@ -36,7 +35,7 @@ def find_files(patterns: str, flag: str) -> tuple[list[str], bool]:
     return paths, any(kinds)
 
 
-class PretrainingText:
+class PretrainingText(contextlib.AbstractContextManager):
     """Instances drawn from plain text, to train on and, from other documents, to evaluate on; a
     context.
     """
@@ -82,9 +81,6 @@ class PretrainingText:
                 "warning: the text is one document, so none can be held out: an evaluation would "
                 "be on what was trained on; put blank lines between documents, or give --eval_file"
             )
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
