@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bert_cli.base.log import LOG, RESULT
-from bert_cli.metrics.selection import lower_is_better
+from bert_cli.metrics.selection import is_better
 from bert_cli.report.baselines import BASELINE_NAMES
 from bert_cli.report.main_metric import display_name, score
 from bert_cli.runs.tasks.interface import Comparison
@@ -34,14 +34,10 @@ def log_comparison(command: str, metric: str, results: Mapping[str, Any], compar
         LOG.log(RESULT, "%s: the model %s, %s", display_name(metric), model, ", ".join(shown.values()))
     doubts = [compared.collapse] if compared.collapse else []
     constant = next(iter(values), None)
-    if constant and compared.is_varied and not _is_better(metric, float(results[metric]), values[constant]):
+    if constant and compared.is_varied and not is_better(metric, float(results[metric]), values[constant]):
         doubts.append(f"the model is not better than {BASELINE_NAMES[constant]}")
     if doubts:
         LOG.warning("warning: %s; %s", "; ".join(doubts), compared.advice or _ADVICE)
-
-
-def _is_better(metric: str, value: float, other: float) -> bool:
-    return value < other if lower_is_better(metric) else value > other
 
 
 def loss_doubt(entries: Sequence[Mapping[str, Any]], warmup_end: int, guess: float) -> str:

@@ -100,11 +100,9 @@ def chunk_limits(
     """
     vectors = 0 if is_pooled else num_layers * config.hidden_size
     # Attention grows with the square of a line's tokens, vectors with their number.
-    pairs = (
-        config.num_hidden_layers * config.num_attention_heads
-        if with_attention and isinstance(config, BertConfig)
-        else 0
-    )
+    pairs = 0
+    if with_attention and isinstance(config, BertConfig):
+        pairs = config.num_hidden_layers * config.num_attention_heads
 
     def cost(tokens: int) -> int:
         return tokens * (vectors + tokens * pairs)

@@ -145,6 +145,10 @@ class DataReader:
         self.found: dict[str, Any] = {}
         self.guesses: dict[str, str] = {}
         self.choice_labels = settings.endings.choice_labels
+        # Splits whose file is a user's own even with a task, and whose labels are not read.
+        self.plain = {"unlabeled"}
+        if has_own_test(self.task, settings.data.predict_file, settings.data.test_file):
+            self.plain.add("test")
         if problem_type and problem_type.has_endings:
             self.labels = ()
         # A model without labels.txt, such as one of Google's, has its outputs in the order of the
@@ -171,21 +175,17 @@ class DataReader:
                 self.splits["train"] = examples
         # Plain: texts without labels, in the columns of the training file.
         if phases.do_train and settings.distillation.unlabeled_file:
-            self.splits["unlabeled"] = self._read("unlabeled", settings.distillation.unlabeled_file, is_plain=True)
+            self.splits["unlabeled"] = self._read("unlabeled", settings.distillation.unlabeled_file)
         if phases.do_eval and not held_out:
             self._read_held_out("dev", data.dev_file)
         if settings.inference.do_predict:
-            self._read_held_out(
-                "test",
-                data.predict_file or data.test_file,
-                is_plain=has_own_test(self.task, data.predict_file, data.test_file),
-            )
+            self._read_held_out("test", data.predict_file or data.test_file)
         labels, problem_type = self.labels or (), self.problem_type or SINGLE_LABEL
         return ClassificationData(problem_type, labels, self.splits, self.task, self.found, self.guesses)
 
-    def _read_held_out(self, split: str, path: str | None, is_plain: bool = False) -> None:
-        """Read a split, and its other half where the task has one whose file is there; see `_read`."""
-        self.splits[split] = self._read(split, path, is_plain)
+    def _read_held_out(self, split: str, path: str | None) -> None:
+        """Read a split, and its other half where the task has one whose file is there."""
+        self.splits[split] = self._read(split, path)
         other = split + self.task.other_half if self.task and not path else split
         if self.task and other != split:
             # Google's run_classifier.py knows the matched half alone, so a folder made for it may
@@ -194,22 +194,21 @@ class DataReader:
             if any(map(exists, paths)):
                 self.splits[other] = self._read(other, None)
 
-    def _read(self, split: str, path: str | None, is_plain: bool = False) -> Examples:
-        """is_plain: the file is a user's own even with a task, and its labels are not read."""
+    def _read(self, split: str, path: str | None) -> Examples:
+        is_plain = split in self.plain
         if self.problem_type and self.problem_type.has_endings:
-            return self._read_choices(split, path, is_plain)
+            return self._read_choices(split, path)
         layout_of = self._task_split(path) if is_plain else split
         if not self.task_name or layout_of is None:
-            return self._read_own(split, path, is_plain)
+            return self._read_own(split, path)
         data = self.settings.data
-        language = self.settings.task.language
         examples = read_examples(
             self.task_name,
             layout_of,
             data.data_dir,
             data.predict_header or "auto" if is_plain else data.header,
             self.labels,
-            language,
+            self.settings.task.language,
             path,
             self.settings.columns.id_column,
             self.settings.text_form,
@@ -229,7 +228,7 @@ class DataReader:
             return None
         return self.task.split_of(sample, self.labels or self.task.labels)
 
-    def _own_file(self, split: str, path: str | None, is_plain: bool, choices: Sequence[str] = ()) -> OwnFile:
+    def _own_file(self, split: str, path: str | None, choices: Sequence[str] = ()) -> OwnFile:
         flag = "predict_file" if split == "test" and self.settings.data.predict_file else f"{split}_file"
         settings, header = self.settings, self.settings.data.header
         needs_label = split not in ("test", "unlabeled")
@@ -241,26 +240,25 @@ class DataReader:
             raise InputError(f"--{flag} is needed{_OTHERS[split]}, or --task_name for the files of a task")
         # A file to predict comes from elsewhere than the training files, and may have a header
         # where they have none.
-        if is_plain:
+        if split in self.plain:
             header = settings.data.predict_header or header
         return read_own_file(
             path, split, settings.columns, header, flag, needs_label, choices, settings.text_form, self.trained
         )
 
-    def _read_choices(self, split: str, path: str | None, is_plain: bool) -> Examples:
+    def _read_choices(self, split: str, path: str | None) -> Examples:
         """As `_read`, for multiple choice; to predict, columns come from the flags, else the task."""
         settings, endings = self.settings, self.settings.endings
+        is_plain = split in self.plain
         if self.task and not (is_plain and endings.choice_columns):
             layout = self.task.splits[split][0]
             path = path or os.path.join(settings.data.data_dir, layout.file)
-            return choice_examples(
-                read_choice_file(path, split, layout, "data_dir", settings.columns.id_column, settings.text_form),
-                FROM_0,
-                not is_plain,
-            )
+            id_column, form = settings.columns.id_column, settings.text_form
+            given = read_choice_file(path, split, layout, "data_dir", id_column, form)
+            return choice_examples(given, FROM_0, not is_plain)
         if not endings.choice_columns:
             raise InputError("--choice_columns is needed: the columns of the endings, such as --choice_columns=a,b,c")
-        file = self._own_file(split, path, is_plain, endings.choice_columns)
+        file = self._own_file(split, path, endings.choice_columns)
         if self.choice_labels == AUTO and file.has_labels and not is_plain:
             self.choice_labels = find_choice_labels(file)
             LOG.info("%s: took %s for the label", path, CHOICE_LABELS[self.choice_labels])
@@ -269,9 +267,10 @@ class DataReader:
             self.found["choice_labels"] = self.choice_labels
         return choice_examples(file, self.choice_labels, not is_plain)
 
-    def _read_own(self, split: str, path: str | None, is_plain: bool) -> list[ClassificationExample]:
+    def _read_own(self, split: str, path: str | None) -> list[ClassificationExample]:
         settings = self.settings
-        file = self._own_file(split, path, is_plain)
+        is_plain = split in self.plain
+        file = self._own_file(split, path)
         separator = settings.label_kind.label_separator
         if self.problem_type is None and file.has_labels and not is_plain:
             self.problem_type = find_problem_type(file, separator)
