@@ -28,7 +28,7 @@ from bert_cli.outputs.annotations import write_annotations
 from bert_cli.outputs.tagging import TagPrediction
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.tfrecord import is_record_file, pack_records, read_records
-from bert_cli.runs.output_dir import manifest, run_folder
+from bert_cli.runs.output_dir import manifest, owned_files, run_folder
 from bert_cli.runs.output_dir.shards import LISTING, ShardPlan
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import Columns
@@ -243,7 +243,7 @@ def _corpus(path: str) -> None:
 def _folder(path: str) -> None:
     folder = str(pathlib.Path(path).parent)
     manifest.read_manifest(folder)
-    manifest.owned_names(folder)
+    owned_files.owned_names(folder)
     manifest.read_report(folder)
     newest_undamaged(folder)
     remembered(ClassifySettings, folder, ())

@@ -120,6 +120,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/tasks/fill_mask.py": "commands/test_fill_mask.py",
     "runs/tasks/interactive.py": "commands/test_classify_texts.py",
     "runs/tasks/dataset.py": "commands/test_sweep.py",
+    "runs/tasks/squad_data.py": "commands/test_squad.py",
     "runs/tasks/interface.py": "commands/test_classify_run.py",
     "runs/tasks/opening.py": "commands/test_classify_run.py",
     "runs/tasks/pretraining.py": "commands/test_pretrain.py",

@@ -20,7 +20,8 @@ from bert_cli.outputs.squad import check_search
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
-from bert_cli.runs.tasks.squad import SquadDataset, SquadTask, check_values
+from bert_cli.runs.tasks.squad import SquadTask, check_values
+from bert_cli.runs.tasks.squad_data import SquadDataset
 from bert_cli.runs.tasks.squad_interactive import answer, answer_record
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer

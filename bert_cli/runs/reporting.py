@@ -26,7 +26,8 @@ from bert_cli.report.page import compare, comparison_page, run_page, write_page
 from bert_cli.report.run_files import Run, read_run
 from bert_cli.report.sweeps import member_folders, read_sweep
 from bert_cli.runs.output_dir import run_folder
-from bert_cli.runs.output_dir.manifest import COMMAND, owned_names, read_manifest, read_report
+from bert_cli.runs.output_dir.manifest import COMMAND, read_manifest, read_report
+from bert_cli.runs.output_dir.owned_files import owned_names
 from bert_cli.runtime.memory import peak_memory
 from bert_cli.settings.training import Page
 

@@ -1,5 +1,4 @@
-"""run.json, the manifest of a training run: what decided its result, which files are its own, and
-how long it is.
+"""run.json, the manifest of a training run: what decided its result, and how long it is.
 
 A finished run, also one that was stopped early, is extended by a larger --num_train_epochs or
 --num_train_steps: a new learning-rate plan leads from its last step to the new end, with a warmup
@@ -11,16 +10,16 @@ number for its end.
 import dataclasses
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json, read_json_object
 from bert_cli.base.lines import read_text
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import listed
-from bert_cli.base.names import BEST, CONFIG, LABELS, MANIFEST, REPORT, RESULT_FILES, RUN_FILES, STATE, VOCABULARY
+from bert_cli.base.names import CONFIG, LABELS, MANIFEST, REPORT, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.weights.path import CheckpointPath
 
@@ -135,18 +134,6 @@ def plan_warmup(warmup_steps: int, steps: int, first_step: int) -> int:
     return warmup_steps * (steps - first_step) // steps
 
 
-# Owned by a run whose run.json is from before it listed its files.
-OF_OLDER_RUNS = (*RUN_FILES, LABELS, VOCABULARY, *RESULT_FILES)
-
-
-def written_names(manifest: dict, names: Iterable[str]) -> list[str]:
-    """Names of the files, but for checkpoints, of a run with this manifest whose task writes
-    `names`.
-    """
-    has = {LABELS: manifest.get("labels") is not None, VOCABULARY: manifest.get("vocabulary") is not None}
-    return [*RUN_FILES, *(name for name in has if has[name]), *names]
-
-
 def read_report(folder: str) -> dict | None:
     """The report of an earlier run; None where there is none, or a run_report.json that no run of
     ours wrote.
@@ -161,28 +148,7 @@ def read_report(folder: str) -> dict | None:
     return values if isinstance(values, dict) and "total_seconds" in values else None
 
 
-def listed_names(values: dict, otherwise: Iterable[str]) -> set[str]:
-    """The files that a manifest or report lists, `name` or `folder/name`; a name that leads out of
-    the folder is none of ours.
-    """
-    names = values.get(FILES, list(otherwise))
-    names = names if isinstance(names, list) else []
-    return {name for name in names if isinstance(name, str) and is_within(name)}
-
-
-def is_within(name: str) -> bool:
-    """Whether it names a file of a run's folder, or of a folder in it."""
-    parts = name.split("/")
-    return len(parts) <= 2 and all(part == os.path.basename(part) and part not in ("", ".", "..") for part in parts)
-
-
-def present_names(folder: str, names: Iterable[str]) -> set[str]:
-    """What lies in the folder, and which of these files lie in folders of it."""
-    inner = {name for name in map(str, names) if "/" in name and files.exists(os.path.join(folder, name))}
-    return {*files.list_directory(folder), *inner}
-
-
-def _manifest_even_damaged(folder: str) -> dict | None:
+def manifest_even_damaged(folder: str) -> dict | None:
     """As read_manifest, but {} for a run.json that cannot be read, as --overwrite_output_dir is the
     way out of it.
     """
@@ -192,46 +158,11 @@ def _manifest_even_damaged(folder: str) -> dict | None:
         return {}
 
 
-def owned_names(folder: str) -> set[str]:
-    """Names of the files, but for checkpoints, that runs of ours wrote into a folder, by what they
-    have listed there.
-
-    A run.json that cannot be read counts as written by an older run.
-    """
-    manifest = _manifest_even_damaged(folder)
-    owned = set() if manifest is None else listed_names(manifest, OF_OLDER_RUNS) | {MANIFEST, STATE}
-    report = read_report(folder)
-    # A run that lists its files in run.json has written no other ones, unless its report lists
-    # them.
-    of_report = () if manifest and FILES in manifest else RESULT_FILES
-    return owned if report is None else owned | listed_names(report, of_report) | {REPORT}
-
-
 def is_interrupted_overwriting(folder: str) -> bool:
     """Whether the folder holds a run, or several runs, that --overwrite_output_dir began and that
     has not ended.
 
     The same command then goes on with it: the overwriting has happened already.
     """
-    manifest = _manifest_even_damaged(folder)
+    manifest = manifest_even_damaged(folder)
     return bool(manifest and manifest.get(OVERWRITING)) and read_report(folder) is None
-
-
-def check_ours(folder: str, names: Iterable[str]) -> None:
-    """InputError, naming it, for the first of these files that is there and that no run of ours
-    wrote.
-    """
-    owned = owned_names(folder)
-    names = tuple(names)
-    present = present_names(folder, names)
-    for inner in {os.path.dirname(name) for name in names} & present:
-        path = os.path.join(folder, inner)
-        refuse_if(not files.is_directory(path), f"{path}: is a file, a directory is needed; use another --output_dir")
-    for name in names:
-        path = os.path.join(folder, name)
-        # A folder under the name of a file is nobody's: what lies in it was never listed.
-        if name in present and (name not in owned or (files.is_directory(path) and name != BEST)):
-            raise InputError(
-                f"{path}: would be written over, but no run of ours has listed it as its own; move "
-                "it away, or use another --output_dir"
-            )

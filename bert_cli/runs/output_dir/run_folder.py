@@ -21,7 +21,7 @@ from bert_cli.base.writing import LEFTOVER, atomic_write, write_json, write_line
 from bert_cli.flags.saved import write_flags
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.config_files import write_config
-from bert_cli.runs.output_dir import best_checkpoint
+from bert_cli.runs.output_dir import best_checkpoint, owned_files
 from bert_cli.runs.output_dir import manifest as run_json
 from bert_cli.weights.path import CheckpointPath
 from bert_cli.weights.training_folder import check_no_index_lost, latest_checkpoint, newest_to_train, step_number
@@ -46,7 +46,7 @@ def check_results(folder: str, names: Iterable[str]) -> None:
 
     names: of the files that it writes in addition to its report.
     """
-    run_json.check_ours(folder, (*names, REPORT))
+    owned_files.check_ours(folder, (*names, REPORT))
 
 
 def find_state(
@@ -79,7 +79,7 @@ def find_state(
     if latest is None and not overwrite:
         check_no_index_lost(folder, _ANEW)
     if latest is None or (overwrite and not goes_on):
-        run_json.check_ours(folder, run_json.written_names(manifest, names))
+        owned_files.check_ours(folder, owned_files.written_names(manifest, names))
         return None
     listed = read_json_object(os.path.join(folder, MANIFEST), _ANEW)
     # As run.json gives it back: with lists in place of tuples, and keys of text.
@@ -93,12 +93,12 @@ def find_state(
         compared -= run_json.GROWING
     keys = [key for key in sorted(compared) if before.get(key) != now.get(key)]
     if goes_on and (keys or is_other):
-        run_json.check_ours(folder, run_json.written_names(manifest, names))
+        owned_files.check_ours(folder, owned_files.written_names(manifest, names))
         return None
     if keys:
         changes = "; ".join(_change(key, before.get(key), now.get(key)) for key in keys)
         raise InputError(f"{folder}: holds another run: {changes}; {_OTHER}")
-    run_json.check_ours(folder, names)
+    owned_files.check_ours(folder, names)
     if goes_on:
         LOG.info(
             "%s: resuming the run that --overwrite_output_dir began and that was interrupted; remove the folder to "
@@ -151,7 +151,7 @@ def begin(
     """
     vocabulary = files.read_bytes(vocab_file) if vocab_file else None
     clear(folder)
-    write_json(os.path.join(folder, MANIFEST), manifest | {run_json.FILES: run_json.written_names(manifest, names)})
+    write_json(os.path.join(folder, MANIFEST), manifest | {run_json.FILES: owned_files.written_names(manifest, names)})
     if labels is not None:
         write_lines(os.path.join(folder, LABELS), labels)
     if vocabulary is not None:
@@ -167,10 +167,10 @@ def clear(folder: str) -> None:
     """
     files.make_directory(folder)
     remove_leftovers(folder)
-    owned = run_json.owned_names(folder)
+    owned = owned_files.owned_names(folder)
     is_run = MANIFEST in owned
     is_checkpoint = best_checkpoint.CHECKPOINT_FILE.fullmatch
-    present = run_json.present_names(folder, owned)
+    present = owned_files.present_names(folder, owned)
     ours = [name for name in sorted(present) if name in owned or (is_run and is_checkpoint(name))]
     # Checkpoints first and the manifest last: what is left if this is stopped is still known as a
     # folder of ours.
@@ -198,7 +198,7 @@ def check_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], ov
         raise InputError(f"{folder}: holds another run; {_OTHER}")
     if not files.exists(os.path.join(folder, MANIFEST)):
         _check_no_run(folder, latest_checkpoint(folder))
-    run_json.check_ours(folder, (MANIFEST, *names))
+    owned_files.check_ours(folder, (MANIFEST, *names))
 
 
 def begin_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
@@ -218,8 +218,8 @@ def update_manifest(folder: str, manifest: dict, names: tuple[str, ...]) -> None
     files that it owns.
     """
     before = run_json.read_manifest(folder) or {}
-    listed = before.get(run_json.FILES, list(run_json.OF_OLDER_RUNS))
-    after = manifest | {run_json.FILES: list(dict.fromkeys([*listed, *run_json.written_names(manifest, names)]))}
+    listed = before.get(run_json.FILES, list(owned_files.OF_OLDER_RUNS))
+    after = manifest | {run_json.FILES: list(dict.fromkeys([*listed, *owned_files.written_names(manifest, names)]))}
     if json.loads(json.dumps(after)) != before:
         write_json(os.path.join(folder, MANIFEST), after)
 
@@ -232,7 +232,7 @@ def drop_unwritten(folder: str) -> None:
     listed = manifest.get(run_json.FILES)
     if not isinstance(listed, list):
         return
-    present = run_json.present_names(folder, listed)
+    present = owned_files.present_names(folder, listed)
     written = [name for name in listed if name in present]
     if written != listed:
         write_json(os.path.join(folder, MANIFEST), manifest | {run_json.FILES: written})
@@ -240,7 +240,7 @@ def drop_unwritten(folder: str) -> None:
 
 def remove_leftovers(folder: str) -> None:
     """Remove the half-written files of a run of ours that was killed, of its best/ too."""
-    owned = run_json.owned_names(folder)
+    owned = owned_files.owned_names(folder)
     if MANIFEST not in owned:
         return
     if BEST in owned:
@@ -269,9 +269,9 @@ def write_report(folder: str, report: dict, names: tuple[str, ...] = ()) -> None
     """
     before = run_json.read_report(folder) or {}
     manifest = run_json.read_manifest(folder)
-    listed = run_json.listed_names(manifest, run_json.OF_OLDER_RUNS) if manifest else set()
+    listed = owned_files.listed_names(manifest, owned_files.OF_OLDER_RUNS) if manifest else set()
     written = {name for name in names if files.exists(os.path.join(folder, name))}
-    unlisted = (run_json.listed_names(before, ()) | written) - listed
+    unlisted = (owned_files.listed_names(before, ()) | written) - listed
     after = before | report | ({run_json.FILES: sorted(unlisted)} if unlisted else {})
     write_json(os.path.join(folder, REPORT), after)
 

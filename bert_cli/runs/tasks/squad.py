@@ -1,19 +1,18 @@
-"""What is of bert-squad alone: its windows, its head, its answers and scores, its files."""
+"""What is of bert-squad alone: its windows, its head, its answers and scores."""
 
 import contextlib
-import dataclasses
 import functools
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import SPANS, HeadSpec
 from bert_cli.base.log import LOG
-from bert_cli.base.names import ANSWERS, EVAL_RESULTS, NBEST_ANSWERS, NULL_ODDS
+from bert_cli.base.names import EVAL_RESULTS
 from bert_cli.base.writing import move_file
 from bert_cli.examples.squad import (
     SquadExample,
@@ -22,10 +21,9 @@ from bert_cli.examples.squad import (
     read_gold_answers,
     read_training_examples,
 )
-from bert_cli.features.squad import SquadFeatures, check_lengths, format_features, squad_features
+from bert_cli.features.squad import SquadFeatures, check_lengths, squad_features
 from bert_cli.flags.option import build
 from bert_cli.metrics.squad import read_null_odds, read_predictions, score
-from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.eval_examples import squad_examples
 from bert_cli.outputs.eval_results import write_eval_results
 from bert_cli.outputs.squad import (
@@ -40,19 +38,14 @@ from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import trained_checkpoint
 from bert_cli.runs.output_dir import lock, run_folder
-from bert_cli.runs.output_dir.manifest import read_report
-from bert_cli.runs.tasks.dataset import HeldDataset, HeldSplit
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
+from bert_cli.runs.tasks.squad_data import ANSWER_FILES, OF_FILE, Split, SquadDataset, kept_answers
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import NetworkOptions, TaskModel
-
-_ANSWER_FILES = (ANSWERS, NBEST_ANSWERS, NULL_ODDS)
-_OF_FILE = "predict_file"  # the key of run_report.json that names the file of these questions
-_SHOWN = 20  # questions in the log with --verbose_logging
 
 
 def check_values(values: dict[str, Any]) -> None:
@@ -94,59 +87,6 @@ def score_file(settings: SquadSettings) -> dict:
         with lock.held(folder, "one_device", "bert-squad", seen):
             write_eval_results(os.path.join(folder, EVAL_RESULTS), scores)
     return scores
-
-
-def kept_answers(folder: str, predict_file: str | None) -> dict[str, str]:
-    """New names of the answers to another predict_file in a folder, which would be overwritten.
-
-    dev.predictions.json for predictions.json, if that answers the questions of dev.json.
-    """
-    before = (read_report(folder) or {}).get(_OF_FILE)
-    if not predict_file or not isinstance(before, str) or before in ("", os.path.basename(predict_file)):
-        return {}
-    stem = os.path.splitext(os.path.basename(before))[0]
-    present = [name for name in _ANSWER_FILES if files.exists(os.path.join(folder, name))]
-    return {name: f"{stem}.{name}" for name in present}
-
-
-@dataclasses.dataclass(frozen=True)
-class Split(HeldSplit):
-    """The questions of one file, and their windows."""
-
-    examples: list[SquadExample]
-    features: SquadFeatures
-
-    def statistics(self) -> SplitStatistics:
-        texts = [(example.question, example.paragraph.context) for example in self.examples]
-        answers = [example.answer_text for example in self.examples]
-        return SplitStatistics(texts, answers, self.features.sequences.lengths, "window")
-
-
-@dataclasses.dataclass(frozen=True)
-class SquadDataset(HeldDataset):
-    """`splits` to train on ("train") or to answer ("predict"), and `gold` answers of the second."""
-
-    evaluated_splits = ("predict",)
-
-    settings: SquadSettings
-    tokenizer: FullTokenizer
-    splits: Mapping[str, Split] = dataclasses.field(default_factory=dict)
-    gold: dict = dataclasses.field(default_factory=dict)
-
-    @property
-    def prediction_files(self) -> tuple[str, ...]:
-        return *_ANSWER_FILES, *kept_answers(self.settings.phases.output_dir, self.settings.data.predict_file).values()
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        return ("f1", "exact" if self.settings.task.version_2_with_negative else "exact_match")
-
-    def example_lines(self, is_verbose: bool) -> Iterator[str]:
-        return super().example_lines(is_verbose or self.settings.answers.verbose_logging)
-
-    def split_lines(self, split: Split, count: int, has_ids: bool) -> list[str]:
-        count = _SHOWN if self.settings.answers.verbose_logging else count
-        return format_features(split.features, split.examples, self.tokenizer, count, has_ids)
 
 
 class SquadTask(Task[AnyModel, SquadDataset]):
@@ -249,14 +189,14 @@ class SquadTask(Task[AnyModel, SquadDataset]):
         predictions, rate = evaluation.details if evaluation else self._predictions(predictor, data)
         if predictor.is_chief:
             self._write(predictions)
-        return {"predict_windows_per_second": rate, _OF_FILE: os.path.basename(self.settings.data.predict_file or "")}
+        return {"predict_windows_per_second": rate, OF_FILE: os.path.basename(self.settings.data.predict_file or "")}
 
     def _write(self, predictions: list[Prediction]) -> None:
         folder = self.settings.phases.output_dir
         for name, kept in kept_answers(folder, self.settings.data.predict_file).items():
             move_file(os.path.join(folder, name), os.path.join(folder, kept))
             LOG.info("%s: has the answers to another file, and is kept as %s", os.path.join(folder, name), kept)
-        answers, nbest, null_odds = (os.path.join(folder, name) for name in _ANSWER_FILES)
+        answers, nbest, null_odds = (os.path.join(folder, name) for name in ANSWER_FILES)
         write_predictions(answers, predictions)
         write_nbest_predictions(nbest, predictions)
         if self.settings.task.version_2_with_negative:

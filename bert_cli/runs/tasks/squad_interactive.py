@@ -15,7 +15,8 @@ from bert_cli.outputs.squad import Prediction
 from bert_cli.runs.loading.trained import check_command
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.interactive import write_answers
-from bert_cli.runs.tasks.squad import Split, SquadDataset, SquadTask, trained_model
+from bert_cli.runs.tasks.squad import SquadTask, trained_model
+from bert_cli.runs.tasks.squad_data import Split, SquadDataset
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 

@@ -14,7 +14,7 @@ from bert_cli.problem_types.calibration import Calibration
 from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.output_dir.manifest import owned_names
+from bert_cli.runs.output_dir.owned_files import owned_names
 from bert_cli.settings.classification import CalibrationFlags, ClassifySettings
 from bert_cli.settings.groups import TUNED
 

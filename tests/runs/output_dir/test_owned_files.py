@@ -5,7 +5,8 @@ import json
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.runs.output_dir.manifest import OF_OLDER_RUNS, check_ours, owned_names, read_report, written_names
+from bert_cli.runs.output_dir.manifest import read_report
+from bert_cli.runs.output_dir.owned_files import OF_OLDER_RUNS, check_ours, owned_names, written_names
 
 
 def write(folder, name, values) -> None:
