@@ -94,10 +94,8 @@ class Answers:
         scores = self.problem_type.evaluate(label_ids, found, self.labels, batch_size)
         if not self.calibration:
             return scores
-        errors = self._calibration_errors(label_ids, before, found)
-        metrics = scores.metrics | dict(
-            zip(("eval_ece_uncalibrated", "eval_ece"), map(np.float32, errors), strict=True)
-        )
+        uncalibrated, calibrated = map(np.float32, self._calibration_errors(label_ids, before, found))
+        metrics = scores.metrics | {"eval_ece_uncalibrated": uncalibrated, "eval_ece": calibrated}
         lines = scores.lines + self.calibration_lines(label_ids, before, found)
         return scores._replace(metrics=metrics, lines=lines)
 

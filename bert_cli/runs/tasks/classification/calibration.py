@@ -62,9 +62,7 @@ def fit_calibration(
 def drop_calibration(folder: str) -> None:
     """Remove what a run of ours has fitted to weights that are now trained further."""
     if CALIBRATION in owned_names(folder):
-        path = os.path.join(folder, CALIBRATION)
-        if files.exists(path):
-            files.remove(path)
+        files.remove(os.path.join(folder, CALIBRATION))
 
 
 def format_calibration(calibration: Calibration, names: Sequence[str], before: float, after: float) -> list[str]:

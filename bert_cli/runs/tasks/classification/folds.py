@@ -12,7 +12,6 @@ import numpy as np
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.outputs import folds as files_of_folds
 from bert_cli.outputs.classification import Texts
-from bert_cli.problem_types.problem_type import LabelSet
 from bert_cli.runs.tasks.classification.answers import Answers
 from bert_cli.settings.classification import CalibrationFlags
 
@@ -38,26 +37,15 @@ def write_folds(
         name: _joined([found[name] for _, found in details], folds) for name in (problem_type.output_name, "logits")
     }
     if flags.calibrate:
-        _calibrate(
-            os.path.dirname(paths[0]),
-            dataclasses.replace(answers, tunes=False, calibrates=flags),
-            labels,
-            label_ids,
-            joined,
-        )
+        fitted = dataclasses.replace(answers, labels=labels, tunes=False, calibrates=flags).fitted(label_ids, joined)
+        fitted.write(os.path.dirname(paths[0]))
+        for line in fitted.calibration_lines(label_ids, joined, fitted.calibrated(joined, label_ids)):
+            LOG.log(RESULT, line)
     columns = problem_type.out_of_fold(label_ids, joined, labels)
     suspects = problem_type.suspects(label_ids, joined, labels)
     files_of_folds.write_suspects(paths[1], ids, suspects, texts)
     files_of_folds.write_folds(paths[0], ids, folds, columns, texts)
     return len(suspects.rows)
-
-
-def _calibrate(folder: str, answers: Answers, labels: LabelSet, label_ids: np.ndarray, found: dict[str, Any]) -> None:
-    """Write calibration.json, fitted to out-of-fold predictions, and log what it says."""
-    fitted = dataclasses.replace(answers, labels=labels).fitted(label_ids, found)
-    fitted.write(folder)
-    for line in fitted.calibration_lines(label_ids, found, fitted.calibrated(found, label_ids)):
-        LOG.log(RESULT, line)
 
 
 def _joined(by_fold: Sequence[np.ndarray], folds: np.ndarray) -> np.ndarray:
