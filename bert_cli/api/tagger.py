@@ -22,7 +22,7 @@ from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.tagging import TaggingTask, tag_examples
-from bert_cli.runs.tasks.tagging_data import TaggingDataset, find_layers, scheme_of, trained_labels
+from bert_cli.runs.tasks.tagging_data import TaggingDataset, for_new_texts
 from bert_cli.settings.tagging import TagSettings, window_stride
 
 
@@ -105,10 +105,7 @@ class Tagger(loading.Trained):
         checkpoint = loading.find(path, TaggingTask.command)
         settings, model = load_with_settings(checkpoint, TagSettings, given)
         task = TaggingTask(settings)
-        layers = find_layers(settings.tagger.layers, False, model.config)
-        labels = trained_labels(checkpoint)
-        scheme = scheme_of(settings.task.tag_scheme)
-        data = TaggingDataset(labels, scheme, layers, model.tokenizer, {})
+        data = for_new_texts(settings, model)
         return cls(opening.open_for_answers(task, model, data, settings), data, settings)
 
     @named_arguments()

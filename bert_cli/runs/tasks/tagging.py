@@ -39,15 +39,7 @@ from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, interactive, opening
 from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Task
-from bert_cli.runs.tasks.tagging_data import (
-    Split,
-    TaggingDataset,
-    model_layers,
-    read_data,
-    scheme_of,
-    trained_labels,
-    windows_of,
-)
+from bert_cli.runs.tasks.tagging_data import Split, TaggingDataset, find_layers, for_new_texts, read_data, windows_of
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.weights.path import CheckpointPath
 
@@ -71,7 +63,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
 
     def load(self, checkpoint: CheckpointPath | None) -> AnyModel:
         model = super().load(checkpoint)
-        model_layers(self.settings, model)  # a wrong --layers is reported before the data is read
+        find_layers(self.settings, model)  # a wrong --layers is reported before the data is read
         return model
 
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> TaggingDataset:
@@ -212,9 +204,7 @@ def tag_text(settings: TagSettings) -> dict:
     interactive.check_files(source, target)
     task = TaggingTask(settings)
     model = opening.load_task_model(task, settings)
-    labels = trained_labels(model.required_checkpoint)
-    scheme = scheme_of(settings.task.tag_scheme)
-    data = TaggingDataset(labels, scheme, model_layers(settings, model), model.tokenizer, {})
+    data = for_new_texts(settings, model)
     if text and not text_example(text).words:
         raise InputError("--text: holds no words")
     session = opening.open_for_answers(task, model, data, settings)
@@ -232,7 +222,7 @@ def tag_text(settings: TagSettings) -> dict:
         )
     elif session.is_chief:
         example, prediction = next(tagged([text]))
-        for word, tag in zip(example.words, from_bio(prediction.tags, scheme), strict=True):
+        for word, tag in zip(example.words, from_bio(prediction.tags, data.scheme), strict=True):
             print(f"{word}\t{tag}")
         print(json.dumps(example_entities(example, prediction), ensure_ascii=False), flush=True)
     return data.facts()

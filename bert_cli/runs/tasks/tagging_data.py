@@ -20,7 +20,7 @@ from bert_cli.examples.tagging import TaggingExample, TaggingFile, with_bio_tags
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.tagging import TaggingFeatures, format_features, tagging_features
 from bert_cli.metrics.tagging import known_results
-from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.model.config import ModuleConfig
 from bert_cli.outputs.annotations import annotation_files
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.folds import write_suspects_of_words, write_tagging_folds
@@ -163,7 +163,7 @@ def read_data(
         splits[split] = Split(file, has_tags, features)
     scheme = scheme or "BIO"
     LOG.info("labels: %s (tags of the files: %s)", ", ".join(labels), scheme)
-    return TaggingDataset(labels, scheme, model_layers(settings, model), model.tokenizer, splits)
+    return TaggingDataset(labels, scheme, find_layers(settings, model), model.tokenizer, splits)
 
 
 def windows_of(
@@ -198,29 +198,27 @@ def describe(split: str, file: TaggingFile, features: TaggingFeatures, has_tags:
     return lines
 
 
-def scheme_of(tag_scheme: str) -> str:
-    """The scheme of predicted tags where no file is read that has one."""
-    return "BIO" if tag_scheme == "auto" else tag_scheme
+def for_new_texts(settings: TagSettings, model: AnyModel) -> TaggingDataset:
+    """A dataset without sentences, of a trained model, for texts that come later."""
+    layers = find_layers(settings, model)
+    # No file is read that has a scheme.
+    scheme = "BIO" if settings.task.tag_scheme == "auto" else settings.task.tag_scheme
+    return TaggingDataset(trained_labels(model.required_checkpoint), scheme, layers, model.tokenizer, {})
 
 
-def model_layers(settings: TagSettings, model: AnyModel) -> tuple[int | str, ...]:
-    """find_layers for the flags of a command."""
-    return find_layers(settings.tagger.layers, settings.rates.freeze_encoder, model.config)
-
-
-def find_layers(given: str | None, freeze_encoder: bool, config: BertConfig | ModuleConfig) -> tuple[int | str, ...]:
+def find_layers(settings: TagSettings, model: AnyModel) -> tuple[int | str, ...]:
     """The layers that the classifier reads: those given, else the last, or the last four under a
     frozen encoder.
 
     InputError for one that the model does not have, or that is named twice.
     """
-    count = config.num_hidden_layers
+    given, count = settings.tagger.layers, model.config.num_hidden_layers
     if given is None:
-        return tuple(range(-1, -1 - min(4, count), -1)) if freeze_encoder else (-1,)
+        return tuple(range(-1, -1 - min(4, count), -1)) if settings.rates.freeze_encoder else (-1,)
     layers = parse_layers(given, count)
     if len({layer.place for layer in layers}) < len(layers):
         raise InputError(f"--layers={given}: a layer is named twice (-1 is {count - 1})")
     found = tuple(layer.asked for layer in layers)
-    if EMBEDDING in found and isinstance(config, ModuleConfig):
+    if EMBEDDING in found and isinstance(model.config, ModuleConfig):
         raise InputError(f"--layers={given}: a module for tensorflow-hub gives no {EMBEDDING}; name its layers alone")
     return found
