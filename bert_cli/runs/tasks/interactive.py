@@ -104,9 +104,8 @@ def answer_lines(
     answer: Callable[[list[str]], Iterable[dict]],
     encoding: str,
     may_be_empty: bool = False,
-) -> int:
-    """Write what `answer` says of each line as JSON, with its `index`, from 0; returns how many
-    lines there were.
+) -> None:
+    """Write what `answer` says of each line as JSON, with its `index`, from 0.
 
     source, target: paths, or - for standard input and output. Lines are without their ends; blank
     ones are answered too. At a terminal each line is answered at once. InputError for a source
@@ -116,7 +115,7 @@ def answer_lines(
     with open_lines(source, encoding) as lines:
         texts = (line.rstrip("\r\n") for line in without_nul(lines, name))
         empty = None if may_be_empty else f"{name}: is empty; one text per line is needed"
-        return answer_items(texts, target, answer, 1 if is_terminal(source) else CHUNK, empty)
+        answer_items(texts, target, answer, 1 if is_terminal(source) else CHUNK, empty)
 
 
 def answer_items(
@@ -125,7 +124,7 @@ def answer_items(
     answer: Callable[[list[Item]], Iterable[dict]],
     size: int = CHUNK,
     empty: str | None = None,
-) -> int:
+) -> None:
     """As write_answers, with the `index` of each item, from 0; the log has how many there were."""
     indices = itertools.count()
 
@@ -135,4 +134,3 @@ def answer_items(
     count = write_answers(items, target, records, size, empty)
     if target != STANDARD:
         LOG.info("wrote %s: %d texts", target, count)
-    return count
