@@ -3,10 +3,9 @@ next sentences.
 """
 
 import contextlib
-import dataclasses
 import functools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -27,11 +26,9 @@ from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import doubt_unknown
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.preparation.corpus import LOGGED
-from bert_cli.runs.tasks.dataset import Dataset
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
-from bert_cli.runs.tasks.pretraining_data import PretrainingText, find_files
+from bert_cli.runs.tasks.pretraining_data import Data, PretrainingDataset, PretrainingText, find_files
 from bert_cli.settings.pretraining import PretrainSettings
-from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath, model_folder
 
 if TYPE_CHECKING:
@@ -39,31 +36,8 @@ if TYPE_CHECKING:
     from bert_cli.runs.engine.session import Session
     from bert_cli.runs.engine.training_inputs import StreamInput
 
-Data = RecordSource | PretrainingText
 # What decides the result only where training is on text.
 _OF_TEXT = ("masked_lm_prob", "do_whole_word_mask", "short_seq_prob", "eval_share")
-
-
-@dataclasses.dataclass(frozen=True)
-class PretrainingDataset(Dataset):
-    """`splits`: "train" and "held_out", as far as they are needed; text and records are streamed,
-    so nothing is in memory.
-    """
-
-    evaluated_splits = ("held_out",)
-
-    splits: dict[str, Data]
-    vocabulary: Vocabulary | None
-    has_next_sentences: bool
-
-    def digest(self, names: Sequence[str]) -> str:
-        return ",".join(self.splits[name].digest for name in names if name in self.splits)
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        names = ("masked_lm_loss", "masked_lm_accuracy", "masked_lm_perplexity")
-        pairs = ("next_sentence_loss", "next_sentence_accuracy") if self.has_next_sentences else ()
-        return ("loss", *names, *pairs)
 
 
 class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):

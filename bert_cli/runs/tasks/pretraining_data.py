@@ -3,20 +3,23 @@ same kind of arrays.
 """
 
 import contextlib
+import dataclasses
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.corpus.instances import Sampling
-from bert_cli.corpus.record_source import EVALUATED
+from bert_cli.corpus.record_source import EVALUATED, RecordSource
 from bert_cli.corpus.store import Corpus, CorpusSize
 from bert_cli.corpus.stream import CorpusSource, split_documents
 from bert_cli.corpus.text import STANDARD, find_inputs
 from bert_cli.corpus.workers import Workers
 from bert_cli.records.tfrecord import is_record_file
 from bert_cli.runs.preparation.corpus import Reading, choose_num_workers, corpus_digest, read_corpus
+from bert_cli.runs.tasks.dataset import Dataset
 from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import Vocabulary
 
 Position = tuple[int, int]
 
@@ -100,3 +103,28 @@ class PretrainingText(contextlib.AbstractContextManager):
             for start in range(0, len(rows), EVALUATED)
         )
         return len(rows), is_cut, chunks
+
+
+Data = RecordSource | PretrainingText
+
+
+@dataclasses.dataclass(frozen=True)
+class PretrainingDataset(Dataset):
+    """`splits`: "train" and "held_out", as far as they are needed; text and records are streamed,
+    so nothing is in memory.
+    """
+
+    evaluated_splits = ("held_out",)
+
+    splits: dict[str, Data]
+    vocabulary: Vocabulary | None
+    has_next_sentences: bool
+
+    def digest(self, names: Sequence[str]) -> str:
+        return ",".join(self.splits[name].digest for name in names if name in self.splits)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        names = ("masked_lm_loss", "masked_lm_accuracy", "masked_lm_perplexity")
+        pairs = ("next_sentence_loss", "next_sentence_accuracy") if self.has_next_sentences else ()
+        return ("loss", *names, *pairs)
