@@ -63,6 +63,11 @@ def test_the_folder_of_a_version_is_no_difference(tmp_path):
     assert compare(tmp_path, "flags.txt", *texts) == []
 
 
+def test_the_name_of_a_temporary_folder_is_masked(tmp_path):
+    texts = [f"saved bert_cli-{name}/model.ckpt-16\n" for name in ("98i79c80", "lb8xrb5h")]
+    assert compare(tmp_path, "stderr", *texts) == []
+
+
 def test_measured_values_of_json_are_masked_by_their_keys(tmp_path):
     before = {"train_seconds": 1.5, "eval": {"loss": 0.5}, "peak_memory_bytes": 7, "finished": "2026-01-01 10:00"}
     after = {"train_seconds": 2.5, "eval": {"loss": 0.5}, "peak_memory_bytes": 8, "finished": "2026-01-01 10:01"}
