@@ -7,7 +7,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import byte_size
 from bert_cli.base.log import LOG
-from bert_cli.base.spec import INPUTS
+from bert_cli.base.spec import encoder_inputs
 from bert_cli.features.ragged import Batches, Features, StatedRows
 from bert_cli.features.tagging import NOTHING, TaggingFeatures, TaggingStates
 from bert_cli.runs.engine.session import Session
@@ -39,8 +39,7 @@ def _runner(session: Session) -> Callable:
     model = session.model
 
     def states(batch: dict) -> dict:
-        inputs = {name: batch[name] for name in INPUTS}
-        return {"states": model.states(inputs, packed=session.packed)}
+        return {"states": model.states(encoder_inputs(batch), packed=session.packed)}
 
     return session.runner(states, model.prediction_columns)
 
