@@ -57,7 +57,8 @@ function look(name, width, frame) {
 for (const name of pages) for (const width of widths) {
   const frame = document.createElement("iframe");
   frame.width = width; frame.height = 900; frame.src = name + ".html";
-  frame.onload = () => look(name, width, frame);
+  // The style of what scrolls is known a frame after the layout.
+  frame.onload = () => requestAnimationFrame(() => requestAnimationFrame(() => look(name, width, frame)));
   document.body.append(frame);
 }
 </script>"""
