@@ -51,9 +51,14 @@ function look(name, width, frame) {
   if (Object.keys(seen).length == pages.length * widths.length) {
     const out = document.createElement("pre");
     out.textContent = "SEEN" + btoa(unescape(encodeURIComponent(JSON.stringify(seen)))) + "SEEN";
-    document.body.replaceChildren(out);
+    document.body.prepend(out);
+    held.contentDocument.close();
   }
 }
+// The browser prints the document when all of its frames are loaded; this one is when everything was looked at.
+const held = document.createElement("iframe");
+document.body.append(held);
+held.contentDocument.open();
 for (const name of pages) for (const width of widths) {
   const frame = document.createElement("iframe");
   frame.width = width; frame.height = 900; frame.src = name + ".html";
@@ -71,8 +76,7 @@ def browse(page: pathlib.Path, scheme: str) -> tuple[str, str, str]:
         BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
         "--disable-component-update", "--disable-sync", "--allow-file-access-from-files", "--enable-logging=stderr",
         f"--user-data-dir={page.parent / 'profile'}", f"--blink-settings=preferredColorScheme={int(scheme == 'light')}",
-        "--host-resolver-rules=MAP * ~NOTFOUND", f"--log-net-log={log}", "--virtual-time-budget=8000", "--dump-dom",
-        page.as_uri(),
+        "--host-resolver-rules=MAP * ~NOTFOUND", f"--log-net-log={log}", "--dump-dom", page.as_uri(),
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
