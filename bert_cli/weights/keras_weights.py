@@ -89,8 +89,9 @@ class KerasReader:
     def __init__(self, path: str):
         self.description = path
         try:
-            self._file = h5py.File(local(path), "r")
-            _check_heaps(local(path))
+            source = local(path)
+            self._file = h5py.File(source, "r")
+            _check_heaps(source)
             found = _datasets(self._file)
             self._paths = {name: path for path, name in found.items() if name}
             self.shapes = {name: tuple(self._file[path].shape) for name, path in self._paths.items()}

@@ -6,6 +6,7 @@ import struct
 import h5py
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS
@@ -108,6 +109,13 @@ def test_a_heap_that_the_library_does_not_leave(tmp_path, size):
         file.write(struct.pack("<Q", size))
     with pytest.raises(InputError, match=rf"file: a heap at byte {heap} has an object of {size} bytes"):
         KerasReader(path)
+
+
+def test_a_remote_file(path, tiny_config):
+    BertEncoder(tiny_config()).save_weights(path)
+    remote = "ram://keras_weights/model.weights.h5"
+    tf.io.gfile.copy(path, remote, overwrite=True)
+    assert KerasReader(remote).shapes == KerasReader(path).shapes
 
 
 def test_a_name_that_is_not_utf_8(tmp_path):
