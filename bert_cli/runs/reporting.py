@@ -150,24 +150,24 @@ def _comparison_summary(folder: str) -> str:
     several = report[SEVERAL]
     results = report.get("eval", {})
     metric = report.get("metric", "")
-    told = f"done in {clock(report.get('total_seconds'))}"
+    line = f"done in {clock(report.get('total_seconds'))}"
     if metric not in results:
-        return told
+        return line
     command = (read_manifest(folder) or {}).get(COMMAND, "")
     of = f"of the best run, {several['best']}" if several["best"] else f"mean of {len(several['members'])} runs"
-    return f"{told}: {display_name(metric)} {score(command, metric, results[metric])}, {of}"
+    return f"{line}: {display_name(metric)} {score(command, metric, results[metric])}, {of}"
 
 
 def summary(run: Run, *written: str) -> list[str]:
     """The metric with the best step, where to look, and what to run next."""
     metric = main_metric(run.results, run.manifest)
     step = run.report.get("global_step")
-    told = f"done in {clock(run.report.get('total_seconds'))}"
+    line = f"done in {clock(run.report.get('total_seconds'))}"
     if metric:
-        told += f": {display_name(metric)} {score(run.command, metric, run.results[metric])} at step {step}"
+        line += f": {display_name(metric)} {score(run.command, metric, run.results[metric])} at step {step}"
     best = best_step(run.evaluations, metric)
     if best and best.step != step:
-        told += f" (best {score(run.command, metric, best.value)} at step {best.step})"
-    lines = [told, *written]
+        line += f" (best {score(run.command, metric, best.value)} at step {best.step})"
+    lines = [line, *written]
     use = next((command for _, command in commands(run)[1:2]), "")
     return [*lines, f"next: {use}"] if use else lines

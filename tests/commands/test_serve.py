@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 
 from bert_cli import Classifier, FeatureExtractor, QuestionAnswerer, Tagger, serve
+from tests.browser import browse, needs_browser
 from tests.commands import helpers
 
 TEXTS = ["the old dog sees a cat .", "a bird", "the bird likes a small fish and a horse ."]
@@ -437,28 +438,7 @@ def test_no_request_writes_a_file(served, trained_once):
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-needs_browser = pytest.mark.skipif(BROWSER is None, reason="needs Chromium (Debian's package chromium)")
-
-
-def browse(address: str, folder: pathlib.Path, *flags: str) -> tuple[str, str]:
-    """(the document after its scripts, the browser's log)."""
-    command = [
-        BROWSER,
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-background-networking",
-        "--no-first-run",
-    ]
-    command += [
-        "--enable-logging=stderr",
-        f"--user-data-dir={folder / 'profile'}",
-        "--virtual-time-budget=8000",
-        *flags,
-    ]
-    done = subprocess.run([*command, "--dump-dom", address], capture_output=True, text=True, timeout=120, check=True)
-    return done.stdout, done.stderr
+SCRIPTS = "--virtual-time-budget=8000"  # milliseconds for the scripts of a page after it is loaded
 
 
 @needs_browser
@@ -482,7 +462,7 @@ def browse(address: str, folder: pathlib.Path, *flags: str) -> tuple[str, str]:
 def test_the_page_answers(served, tmp_path, asked, shown, scheme):
     fragment = urllib.parse.urlencode(asked, quote_via=urllib.parse.quote)
     flags = (f"--blink-settings=preferredColorScheme={scheme}", "--window-size=1280,900")
-    document, log = browse(f"http://127.0.0.1:{served.port}/#{fragment}", tmp_path, *flags)
+    document, log = browse(f"http://127.0.0.1:{served.port}/#{fragment}", tmp_path, SCRIPTS, *flags)
     assert 'data-state="done"' in document, document[-3000:]
     assert [part for part in shown if part not in document] == []
     assert "<img" not in document
@@ -498,14 +478,14 @@ def test_the_page_fits_a_phone(served, tmp_path):
         'const frame = document.querySelector("iframe"); frame.onload = () => document.title ='
         ' "wide " + frame.contentDocument.documentElement.scrollWidth;</script>'
     )
-    document, _ = browse((tmp_path / "look.html").as_uri(), tmp_path, "--allow-file-access-from-files")
+    document, _ = browse((tmp_path / "look.html").as_uri(), tmp_path, SCRIPTS, "--allow-file-access-from-files")
     assert int(re.search(r"<title>wide (\d+)</title>", document)[1]) <= 390
 
 
 @needs_browser
 def test_the_page_shows_an_error(served, tmp_path):
     asked = urllib.parse.urlencode({"text": "x" * 60_000, "run": "1"})
-    document, _ = browse(f"http://127.0.0.1:{served.port}/#{asked}", tmp_path)
+    document, _ = browse(f"http://127.0.0.1:{served.port}/#{asked}", tmp_path, SCRIPTS)
     assert 'data-state="failed"' in document
     assert "are allowed (--max_body_bytes)" in document
 

@@ -11,7 +11,8 @@ from matplotlib.image import imread
 
 from bert_cli.report.attention_map import attention_page
 from bert_cli.report.page import write_page
-from tests.report.test_page_in_browser import BROWSER, LOOK, browse
+from tests.browser import needs_browser
+from tests.report.test_page_in_browser import LOOK, look_at
 
 TOKENS = ["[CLS]", "a", "<b>", "[SEP]"]
 ATTENTION = np.random.default_rng(1).dirichlet(np.ones(4), (2, 3, 4)).astype(np.float32)
@@ -36,13 +37,13 @@ def test_texts_are_escaped_and_nothing_is_fetched(page):
     assert not re.search(r'(src|href)="(?!data:|#)', page)
 
 
-@pytest.mark.skipif(BROWSER is None, reason="needs Chromium (Debian's package chromium)")
+@needs_browser
 def test_it_fits_a_screen_and_a_phone(page, tmp_path):
     write_page(str(tmp_path / "map.html"), page)
     long = attention_page("m", "word " * 60, ["word"] * 60, np.full((2, 12, 60, 60), 1 / 60, np.float32))
     write_page(str(tmp_path / "long.html"), long)
     (tmp_path / "look.html").write_text(LOOK % json.dumps(["map", "long"]), encoding="utf-8")
-    document, log, _ = browse(tmp_path / "look.html", "light")
+    document, log, _ = look_at(tmp_path / "look.html", "light")
     seen = json.loads(base64.b64decode(re.search("SEEN(.*)SEEN", document)[1]))
     for name in ("map", "long"):
         for width in (1280, 390):

@@ -8,17 +8,15 @@ sees; the control, which asks for a picture of the host that the hostile texts n
 import json
 import pathlib
 import re
-import shutil
-import subprocess
 
 import pytest
 
 from bert_cli.report.page import compare, comparison_page, run_page, write_page
 from bert_cli.report.run_files import read_run
+from tests.browser import browse, needs_browser
 from tests.report import folders
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium (Debian's package chromium)")
+pytestmark = needs_browser
 LOOK = """<!DOCTYPE html><meta charset="utf-8"><body><script>
 const pages = %s, widths = [1280, 390], seen = {};
 function look(name, width, frame) {
@@ -69,18 +67,16 @@ for (const name of pages) for (const width of widths) {
 </script>"""
 
 
-def browse(page: pathlib.Path, scheme: str) -> tuple[str, str, str]:
+def look_at(page: pathlib.Path, scheme: str) -> tuple[str, str, str]:
     """(the document after its scripts, the browser's log, the log of its network)."""
-    log = page.with_suffix(".netlog")
-    command = [
-        BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
-        "--disable-component-update", "--disable-sync", "--allow-file-access-from-files", "--enable-logging=stderr",
-        f"--user-data-dir={page.parent / 'profile'}", f"--blink-settings=preferredColorScheme={int(scheme == 'light')}",
-        "--host-resolver-rules=MAP * ~NOTFOUND", f"--log-net-log={log}", "--dump-dom", page.as_uri(),
+    network = page.with_suffix(".netlog")
+    flags = [
+        "--disable-component-update", "--disable-sync", "--allow-file-access-from-files",
+        f"--blink-settings=preferredColorScheme={int(scheme == 'light')}", "--host-resolver-rules=MAP * ~NOTFOUND",
+        f"--log-net-log={network}",
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout, done.stderr, log.read_text("utf-8", "replace")
+    document, log = browse(page.as_uri(), page.parent, *flags)
+    return document, log, network.read_text("utf-8", "replace")
 
 
 @pytest.fixture(scope="module")
@@ -97,10 +93,10 @@ def seen(tmp_path_factory):
     found = {}
     for scheme, shown in (("light", names), ("dark", names)):
         (place / "look.html").write_text(LOOK % json.dumps(shown), encoding="utf-8")
-        document, log, network = browse(place / "look.html", scheme)
-        told = re.search("SEEN(.*)SEEN", document)
-        assert told, (document[-2000:], log)
-        found[scheme] = json.loads(base64.b64decode(told[1])), log, network
+        document, log, network = look_at(place / "look.html", scheme)
+        said = re.search("SEEN(.*)SEEN", document)
+        assert said, (document[-2000:], log)
+        found[scheme] = json.loads(base64.b64decode(said[1])), log, network
     return found
 
 
@@ -164,6 +160,6 @@ def test_the_console_is_silent_and_nothing_is_asked_for(seen, tmp_path):
     control.write_text(
         f'<script>console.error("told")</script><img src="http://{folders.MARK}/x.png">', encoding="utf-8"
     )
-    _, log, network = browse(control, "light")
+    _, log, network = look_at(control, "light")
     assert "CONSOLE" in log
     assert folders.MARK in network

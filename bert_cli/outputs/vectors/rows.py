@@ -139,7 +139,8 @@ def feature_rows(
         vectors = word_means(vectors, features)
         words = [word for line in features.words for word in line]
         # With a dtype, as an empty list would become an array of floats.
-        starts, ends = (np.array([getattr(word, of) for word in words], np.int64) for of in ("start", "end"))
+        starts = np.array([word.start for word in words], np.int64)
+        ends = np.array([word.end for word in words], np.int64)
         columns = {"word": [word.text for word in words], "start": starts, "end": ends}
         offsets = np.cumsum([0, *map(len, features.words)])
     else:

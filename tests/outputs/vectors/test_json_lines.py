@@ -37,7 +37,7 @@ def test_numbers_that_are_easily_wrong():
 
 
 def written(layers, first_line, counts, values, **columns):
-    """What a writer makes of lines with so many vectors each."""
+    """What a writer makes of lines with these numbers of vectors."""
     file = io.StringIO()
     form = VectorFormat("token", layers or (-1,), not layers, 2)
     JsonLinesWriter(file, form).write(FeatureRows(first_line, np.cumsum([0, *counts]), np.float32(values), columns))
