@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+import bert_cli  # noqa: F401  # turns off the telemetry of onnxruntime, which is imported below
+
 # Keys of run_report.json, history.jsonl and what is like them, whose values are times, rates, memory, or dates.
 _MEASURED = re.compile(r"seconds|per_second|memory|finished|^started$|^pid$|^host$|^time$")
 _NUMBER = r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"

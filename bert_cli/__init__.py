@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 
 from bert_cli.base.version import __version__
 from bert_cli.runtime.early_interrupt import answer_early_interrupts
+from bert_cli.runtime.telemetry import turn_off_telemetry
 
 answer_early_interrupts()
+# Before any other import: afterwards, threads of TensorFlow may read the environment while it changes.
+turn_off_telemetry()
 
 if TYPE_CHECKING:
     from bert_cli.api.classifier import Classifier

@@ -83,7 +83,7 @@ def _freeze_modules() -> None:
 
 @contextlib.contextmanager
 def left_out(names: Iterable[str]) -> Iterator[None]:
-    """Within it these packages are not to be found, but for those that are there already."""
+    """Hide packages from imports inside the block; packages that are already imported stay visible."""
     absent = [name for name in names if name not in sys.modules]
     for name in absent:
         sys.modules[name] = None  # type: ignore[assignment]  # a name with None cannot be imported
@@ -91,7 +91,8 @@ def left_out(names: Iterable[str]) -> Iterator[None]:
         yield
     finally:
         for name in absent:
-            del sys.modules[name]
+            # Another thread may have hidden the same package and removed the name first.
+            sys.modules.pop(name, None)
 
 
 def _import_quietly() -> None:
