@@ -18,9 +18,11 @@ from checkpoint_files import write_checkpoint
 from bert_cli.base.lines import open_lines
 from bert_cli.corpus.record_source import RecordSource
 from bert_cli.corpus.text import read_blocks, tokenize_block
-from bert_cli.examples import own_data, own_rows, squad, tables, tagging
+from bert_cli.examples import own_data, own_rows, tables, tagging
 from bert_cli.examples.annotations.reading import read_annotations
 from bert_cli.examples.classification import find_labels, read_examples
+from bert_cli.examples.squad import reading as squad
+from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.examples.text_lines import read_text_lines
 from bert_cli.flags.saved import remembered
 from bert_cli.model.config_files import read_config, read_module_config
@@ -209,7 +211,7 @@ def _annotations(path: str) -> None:
 def _squad(path: str) -> None:
     squad.read_examples(path)
     squad.read_gold_answers(path)
-    squad.read_training_examples(path, True, None)
+    read_training_examples(path, True, None)
 
 
 def _squad_lines(path: str) -> None:

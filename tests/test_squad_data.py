@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from bert_cli.examples.squad import read_gold_answers, read_training_examples
+from bert_cli.examples.squad.reading import read_gold_answers
+from bert_cli.examples.squad.training import read_training_examples
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "data" / "squad"

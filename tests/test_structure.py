@@ -17,7 +17,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # What every room may use.
 GROUND = {"base", "runtime", "package"}
-DATA = {"problem_types", "flags", "settings", "text", "examples", "examples.annotations", "features", "records"}
+DATA = {"problem_types", "flags", "settings", "text", "examples", "examples.annotations", "examples.squad", "features"}
+DATA |= {"records"}
 NETWORK = {"model", "onnx", "engines", "weights", "heads", "training", "training.optimizers"}
 ANSWERS = {"metrics", "outputs", "outputs.vectors"}
 _TASKS = DATA | NETWORK | ANSWERS | {"corpus", "runs.output_dir", "runs.loading", "runs.engine", "runs.preparation"}
@@ -37,7 +38,8 @@ MAY_IMPORT = {
     "text": {"settings"},
     "examples": {"settings", "text", "problem_types"},
     "examples.annotations": {"settings", "text", "examples"},
-    "features": {"settings", "text", "examples", "problem_types"},
+    "examples.squad": {"settings", "text", "examples"},
+    "features": {"settings", "text", "examples", "examples.squad", "problem_types"},
     "records": set(),
     "corpus": DATA - {"problem_types"},
     "weights": {"model", "problem_types", "tf_internals"},

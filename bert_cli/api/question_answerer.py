@@ -14,7 +14,7 @@ from typing import Any
 from bert_cli.api import loading
 from bert_cli.api.arguments import named_arguments
 from bert_cli.base.errors import InputError
-from bert_cli.examples.squad import SquadExample, split_context
+from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.squad import check_lengths
 from bert_cli.outputs.squad import check_search
 from bert_cli.runs.engine.predictor import Predictor

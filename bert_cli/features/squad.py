@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.squad import Paragraph, SquadExample
+from bert_cli.examples.squad.records import Paragraph, SquadExample
 from bert_cli.features.packing import check_doc_stride, doc_spans
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.text.tokenization import FullTokenizer

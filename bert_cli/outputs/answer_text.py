@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from bert_cli.examples.squad import Paragraph
+from bert_cli.examples.squad.records import Paragraph
 from bert_cli.text.tokenization import BasicTokenizer
 
 # What may end a sentence, with the quotes and brackets that close after it; an empty line ends one

@@ -31,7 +31,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import decode
 from bert_cli.base.writing import atomic_write
-from bert_cli.examples.squad import SquadExample
+from bert_cli.examples.squad.records import SquadExample
 from bert_cli.examples.tag_schemes import entities
 from bert_cli.metrics.squad import raw_scores
 from bert_cli.outputs.squad import Prediction

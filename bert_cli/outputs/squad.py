@@ -15,7 +15,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.writing import atomic_write
-from bert_cli.examples.squad import SquadExample
+from bert_cli.examples.squad.records import SquadExample
 from bert_cli.features.squad import SquadFeatures
 from bert_cli.outputs.answer_text import context_span, final_span, join_pieces
 from bert_cli.settings.squad import AnswerSearch

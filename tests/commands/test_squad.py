@@ -10,7 +10,7 @@ import numpy_bert
 import plain_squad
 import pytest
 
-from bert_cli.examples.squad import SquadExample, split_context
+from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import squad_features
 from bert_cli.model.config import BertConfig

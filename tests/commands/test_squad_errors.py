@@ -107,7 +107,7 @@ def test_data_that_does_not_fit(refused, good, tmp_path):
     refused(["--do_train"], place, "has no answer", **bad(answers=[]))
     refused(["--do_train"], place, "SQuAD 2.0 data; give --version_2_with_negative", **bad(is_impossible=True))
     refused(["--do_train"], "none of its 1 answers", **bad(answers=[{"text": "cow", "answer_start": 8}]))
-    refused(["--do_train", "--version_2_with_negative"], place, 'has no "is_impossible"', **bad())
+    refused(["--do_train", "--version_2_with_negative"], place, 'has no "answers"', **bad(answers=None))
     unanswered = squad_file(path, answers=[], is_impossible=True)
     refused(
         ["--do_train", "--do_eval"], "has no right answer", "--version_2_with_negative", train_file=good,

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.squad import SquadExample, read_examples, read_training_examples, split_context
+from bert_cli.examples.squad.reading import read_examples
+from bert_cli.examples.squad.records import SquadExample, split_context
+from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.features.packing import doc_spans
 from bert_cli.features.squad import format_features, squad_features, window
 from bert_cli.text.tokenization import FullTokenizer

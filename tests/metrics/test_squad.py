@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.squad import read_gold_answers
+from bert_cli.examples.squad.reading import read_gold_answers
 from bert_cli.metrics.squad import (
     exact_match,
     f1,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.squad import SquadExample, split_context
+from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.outputs import eval_examples
 from bert_cli.outputs.dry_run import length_figures
 from bert_cli.outputs.eval_examples import (

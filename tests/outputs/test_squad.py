@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.squad import SquadExample, split_context
+from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.squad import squad_features
 from bert_cli.outputs.answer_text import final_span, join_pieces
 from bert_cli.outputs.squad import (

@@ -5,7 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from bert_cli.examples.squad import read_examples, read_training_examples, split_context
+from bert_cli.examples.squad.reading import read_examples
+from bert_cli.examples.squad.records import split_context
+from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.features.squad import FIRST_UNIQUE_ID, squad_features
 from bert_cli.outputs.answer_text import sentence_span
 from bert_cli.outputs.squad import Decoder, write_nbest_predictions, write_null_odds, write_predictions

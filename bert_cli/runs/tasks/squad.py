@@ -14,13 +14,9 @@ from bert_cli.base.head_types import SPANS, HeadSpec
 from bert_cli.base.log import LOG
 from bert_cli.base.names import EVAL_RESULTS
 from bert_cli.base.writing import move_file
-from bert_cli.examples.squad import (
-    SquadExample,
-    describe_examples,
-    read_examples,
-    read_gold_answers,
-    read_training_examples,
-)
+from bert_cli.examples.squad.reading import read_examples, read_gold_answers, read_scored_examples
+from bert_cli.examples.squad.records import SquadExample, describe_examples
+from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.features.squad import SquadFeatures, check_lengths, squad_features
 from bert_cli.flags.option import build
 from bert_cli.metrics.squad import read_null_odds, read_predictions, score
@@ -109,10 +105,12 @@ class SquadTask(Task[AnyModel, SquadDataset]):
             path = settings.data.predict_file
             files.check_readable(path, "predict_file")
             if phases.do_eval:
-                gold = read_gold_answers(path)
-                # What cannot be scored is reported before the work.
+                examples, gold = read_scored_examples(path)
+                # Report data that cannot be scored before the work.
                 score(task.version_2_with_negative, gold, {}, None)
-            splits["predict"] = self._split("predict", read_examples(path), model.tokenizer)
+            else:
+                examples = read_examples(path)
+            splits["predict"] = self._split("predict", examples, model.tokenizer)
         return SquadDataset(settings, model.tokenizer, splits, gold)
 
     def _split(self, name: str, examples: list[SquadExample], tokenizer: FullTokenizer) -> Split:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from bert_cli.base import files
 from bert_cli.base.names import ANSWERS, NBEST_ANSWERS, NULL_ODDS
-from bert_cli.examples.squad import SquadExample
+from bert_cli.examples.squad.records import SquadExample
 from bert_cli.features.squad import SquadFeatures, format_features
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.runs.output_dir.manifest import read_report

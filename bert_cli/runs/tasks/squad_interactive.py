@@ -9,7 +9,8 @@ from bert_cli.base import files
 from bert_cli.base.lines import input_name, open_lines, read_text
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
-from bert_cli.examples.squad import SquadExample, parse_questions, split_context
+from bert_cli.examples.squad.reading import parse_questions
+from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.outputs.answer_text import sentence_span
 from bert_cli.outputs.squad import Prediction
 from bert_cli.runs.loading.trained import check_command

@@ -1,0 +1,1 @@
+"""Questions about contexts, of SQuAD files or one per line, into records. No TensorFlow."""

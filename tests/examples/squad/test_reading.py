@@ -1,0 +1,133 @@
+"""Questions and their right answers: cases to check by hand, and every kind of broken file."""
+
+import logging
+
+import pytest
+
+from bert_cli.examples.squad.reading import parse_questions, read_examples, read_gold_answers, read_scored_examples
+from bert_cli.examples.squad.records import describe_examples
+from bert_cli.examples.squad.training import read_training_examples
+from tests.squad_files import CONTEXT, error_of, question, squad_file
+
+
+def test_questions_to_predict(tmp_path):
+    path = squad_file(tmp_path, question("q1"), {"id": 7, "question": ""})
+    first, second = read_examples(path)
+    assert (first.qas_id, first.question, first.paragraph.context) == ("q1", "When?", CONTEXT)
+    assert first.paragraph.doc_tokens == ("Ann", "Lee", "was", "born", "(1895).")
+    assert (first.answer_text, first.start_position, first.is_impossible) == (None, None, False)
+    assert (second.qas_id, second.question) == ("7", "")
+    assert first.paragraph is second.paragraph
+    assert describe_examples([first, second]) == "2 questions about 1 contexts"
+
+
+def test_repeated_id(tmp_path):
+    path = squad_file(tmp_path, question("q", ("Ann", 0)), question("q", ("Lee", 4)))
+    expected = "qas[1]: the id 'q' is also the id of"
+    for read in (read_examples, read_gold_answers, read_scored_examples):
+        message = error_of(read, path)
+        assert expected in message
+        assert message.count("data[0].paragraphs[0].qas[") == 2
+
+
+def test_questions_without_id_get_one(tmp_path, caplog):
+    without = question(None)
+    del without["id"]
+    path = squad_file(tmp_path, without, question("question-1"), question(None), question("question-3_"), question(7))
+    expected = ["question-1_", "question-1", "question-3", "question-3_", "7"]
+    with caplog.at_level(logging.INFO, "bert_cli"):
+        assert [example.qas_id for example in read_examples(path)] == expected
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line == f"{path}: 2 of 5 questions have no id; each gets one by its number, such as question-1_"
+    assert list(read_gold_answers(path)) == expected
+
+
+def test_questions_are_scored_by_the_ids_that_they_get(tmp_path, caplog):
+    path = squad_file(tmp_path, question(None, ("Ann", 0)), question(None, ("Lee", 4)))
+    with caplog.at_level(logging.INFO, "bert_cli"):
+        examples, gold = read_scored_examples(path)
+    assert [example.qas_id for example in examples] == list(gold) == ["question-1", "question-2"]
+    assert len(caplog.records) == 1
+
+
+def test_gold_answers_of_questions_without_a_mark(tmp_path):
+    path = squad_file(
+        tmp_path, question("q1", ("Ann", 0)), question("q2"), question("q3", ("Lee", 4), is_impossible="?")
+    )
+    assert read_gold_answers(path) == {"q1": ("Ann",), "q2": (), "q3": ("Lee",)}
+
+
+@pytest.mark.parametrize("mark", [True, 1, "true"])
+def test_gold_answers_of_impossible_questions(tmp_path, mark):
+    path = squad_file(tmp_path, {"id": "q", "question": "?", "is_impossible": mark, "answers": None})
+    assert read_gold_answers(path) == {"q": ()}
+
+
+@pytest.mark.parametrize("fields", [{}, {"is_impossible": False}, {"plausible_answers": []}])
+def test_gold_answers_are_not_guessed(tmp_path, fields):
+    message = error_of(read_gold_answers, squad_file(tmp_path, {"id": "q", "question": "?", **fields}))
+    assert 'qas[0]: has no "answers"; an answer is {' in message
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"data": [\n{"paragraphs": [}]}', ":2: is not JSON: "),
+        ("", ":1: is not JSON: "),
+        ("[" * 100_000, ":1: cannot be read as JSON: "),
+        ('{"data": ' + "1" * 5000 + "}", ":1: cannot be read as JSON: "),
+        ("[]", ": is an array, an object is needed; a SQuAD file is"),
+        ("{}", ': has no "data"; a SQuAD file is'),
+        ('{"data": {}}', ".data: is an object, an array is needed"),
+        ('{"data": []}', ": holds no question; a SQuAD file is"),
+        ('{"data": [3]}', ": data[0]: is a number, an object is needed"),
+        ('{"data": [{}]}', ': data[0]: has no "paragraphs"'),
+        ('{"data": [{"paragraphs": [{}]}]}', ': data[0].paragraphs[0]: has no "context"'),
+        ('{"data": [{"paragraphs": [{"context": "a"}]}]}', ': data[0].paragraphs[0]: has no "qas"'),
+        ('{"data": [{"paragraphs": [{"context": "a", "qas": [{}]}]}]}', ': qas[0]: has no "question"'),
+        (
+            '{"data": [{"paragraphs": [{"context": "a", "qas": [{"question": "b", "id": [1]}]}]}]}',
+            "qas[0].id: is an array",
+        ),
+    ],
+)
+@pytest.mark.parametrize("read", [read_examples, read_training_examples, read_gold_answers])
+def test_files_of_another_layout(tmp_path, read, text, expected):
+    path = tmp_path / "bad.json"
+    path.write_text(text)
+    message = error_of(read, str(path))
+    assert message.startswith(str(path))
+    assert expected.replace(": qas", ".qas") in message
+
+
+def test_lines_of_questions():
+    lines = [
+        '{"id": "a", "question": "Who?", "context": "Ann  did."}\n',
+        "\n",
+        '{"id": null, "question": "", "context": ""}\n',
+    ]
+    first, second = parse_questions(lines, "stdin")
+    assert (first.qas_id, first.question, first.paragraph.doc_tokens) == ("a", "Who?", ("Ann", "did."))
+    assert (second.qas_id, second.paragraph.doc_tokens) == ("3", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("\n{", ":2: is not JSON: "),
+        ("3", ":1: is a number, an object is needed; each line is"),
+        ('{"question": "a"}', ':1: has no "context"; each line is'),
+        ('{"question": 1, "context": "b"}', ":1.question: is a number, a string is needed"),
+        ('{"id": 0.5, "question": "a", "context": "b"}', ":1.id: is a number, a string is needed"),
+        ('{"id": "1", "question": "a", "context": "b"}\n' * 2, ":2: the id '1' is also the id of"),
+    ],
+)
+def test_lines_that_are_no_questions(text, expected):
+    message = error_of(lambda: list(parse_questions(text.split("\n"), "lines.jsonl")))
+    assert message.startswith(f"lines.jsonl{expected}")
+
+
+def test_gold_answers(tmp_path):
+    unanswered = {"id": "q3", "question": "?", "is_impossible": True}
+    path = squad_file(tmp_path, question("q1", ("Ann", 0), ("Lee", 4)), question("q2"), unanswered)
+    assert read_gold_answers(path) == {"q1": ("Ann", "Lee"), "q2": (), "q3": ()}

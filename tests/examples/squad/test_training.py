@@ -1,0 +1,204 @@
+"""Training examples of SQuAD files: answers are located, impossible questions recognized."""
+
+import logging
+
+import pytest
+
+from bert_cli.examples.squad.records import describe_examples
+from bert_cli.examples.squad.training import read_training_examples
+from tests.squad_files import CONTEXT, error_of, question, squad_file
+
+
+def train(tmp_path, *questions, context=CONTEXT, **rules):
+    return read_training_examples(squad_file(tmp_path, *questions, context=context), **rules)
+
+
+def positions(training):
+    return [(example.start_position, example.end_position) for example in training]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (("Ann", 0), (0, 0)),
+        (("Ann Lee", 0), (0, 1)),
+        (("was  born", 8), (2, 3)),
+        (("1895", 19), (4, 4)),
+        (("n Lee w", 2), (0, 2)),
+        ((" was born", 7), (1, 3)),  # begins behind Lee; ends before the n, as the context has a blank more
+        ((" (1895).", 17), (3, 4)),
+        (("(1895).", 18), (4, 4)),
+    ],
+)
+def test_answers_are_found(tmp_path, caplog, answer, words):
+    training = train(tmp_path, question("q", ("Ann", 0)), question("x", answer))
+    assert positions(training)[1:] == [words]
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("answer", "actual"),
+    [
+        (("1896", 19), "(1895)."),
+        (("Lee", 0), "Ann"),
+        (("Ann\u00a0Lee", 0), None),  # the words of the answer are cut at U+00A0, those of the context are not
+        (("", 4), None),
+        (("  ", 11), None),
+        (("Ann", -1), None),
+        (("Ann", 400), None),
+        (("(1895).!", 18), None),
+    ],
+)
+def test_answers_that_cannot_be_found_are_left_out(tmp_path, caplog, answer, actual):
+    with caplog.at_level(logging.WARNING, "bert_cli"):
+        context = CONTEXT.replace(" Lee", "\u00a0Lee") if "\u00a0" in answer[0] else CONTEXT
+        training = train(tmp_path, question("q", ("was", 8)), question("x", answer), context=context)
+    assert [example.qas_id for example in training] == ["q"]
+    messages = [record.getMessage() for record in caplog.records]
+    assert messages[-1].endswith("left out 1 answer(s) that are not at their answer_start")
+    assert messages[0].startswith("Could not find answer: '")
+    if actual is not None:
+        assert messages[0] == f"Could not find answer: '{actual}' vs. '{answer[0]}'"
+
+
+def test_no_answer_at_all_is_found(tmp_path):
+    message = error_of(train, tmp_path, question("q", ("1895", 3)))
+    assert "none of its 1 answers is at its answer_start" in message
+
+
+def test_impossible_questions(tmp_path):
+    questions = question("q1", is_impossible=True), question("q2", ("Lee", 4), is_impossible=False)
+    first, second = train(tmp_path, *questions, version_2_with_negative=True)
+    assert (first.is_impossible, first.answer_text, first.start_position, first.end_position) == (True, "", -1, -1)
+    assert (second.is_impossible, second.answer_text, second.start_position) == (False, "Lee", 1)
+    assert describe_examples([first, second]) == "2 questions about 1 contexts, 1 of them impossible"
+
+
+SEVERAL = question("q1", ("Ann", 0), ("Ann Lee", 0), ("Ann", 0))
+
+
+def test_several_answers(tmp_path):
+    assert positions(train(tmp_path, SEVERAL, multiple_answers="first")) == [(0, 0)]
+    assert positions(train(tmp_path, SEVERAL, multiple_answers="all")) == [(0, 0), (0, 1)]
+    with pytest.raises(ValueError, match="last"):
+        train(tmp_path, SEVERAL, multiple_answers="last")
+
+
+@pytest.mark.parametrize(
+    ("given", "version_2", "expected"),
+    [
+        (
+            SEVERAL,
+            False,
+            "qas[0]: has 3 answers, training takes one (is this a dev file?); give --multiple_answers=first",
+        ),
+        (question(is_impossible=True), False, "so this is SQuAD 2.0 data; give --version_2_with_negative"),
+        (question(), False, 'has no answer; training needs one, or "is_impossible": true together with --version_2'),
+        (question(is_impossible=False), True, "has no answer; training needs one"),
+        (question("q", is_impossible=2), False, "is_impossible: is a number, true or false is needed; correct it"),
+        (question("q", is_impossible="no"), True, "is_impossible: is a string, true or false is needed"),
+        ({"id": "q", "question": "?"}, False, 'qas[0]: has no "answers"; an answer is {'),
+        ({"id": "q", "question": "?", "answers": None}, False, "qas[0].answers: is null, an array is needed"),
+        ({"id": "q", "question": "?", "answers": ["Ann"]}, False, "answers[0]: is a string, an object is needed"),
+        ({"id": "q", "question": "?", "answers": [{"text": "Ann"}]}, False, 'answers[0]: has no "answer_start"'),
+        (question("q", ("Ann", 0.5)), False, "answer_start: is a number, a whole number is needed"),
+        (question("q", ("Ann", True)), False, "answer_start: is true or false, a whole number is needed"),
+    ],
+)
+def test_questions_that_cannot_be_learnt(tmp_path, given, version_2, expected):
+    message = error_of(train, tmp_path, given, version_2_with_negative=version_2)
+    assert "some.json: data[0].paragraphs[0].qas[0]" in message
+    assert expected in message
+
+
+def test_data_of_2_0_without_impossible_questions_needs_no_flag(tmp_path):
+    assert positions(train(tmp_path, question("q", ("Ann", 0), is_impossible=False))) == [(0, 0)]
+
+
+def test_a_repeated_id_is_counted(tmp_path, caplog):
+    training = train(tmp_path, question("q", ("Ann", 0)), question("q", ("Lee", 4)))
+    assert len(training) == 2
+    assert caplog.records[-1].getMessage().endswith("1 question(s) have the id of an earlier one")
+
+
+def marked(tmp_path, caplog, *questions, **rules):
+    """Return which training questions are impossible, and the lines of the log."""
+    with caplog.at_level(logging.INFO, "bert_cli"):
+        training = train(tmp_path, *questions, version_2_with_negative=True, **rules)
+    return [example.is_impossible for example in training], [record.getMessage() for record in caplog.records]
+
+
+def test_without_a_mark_a_question_is_impossible_if_it_has_no_answer(tmp_path, caplog):
+    questions = (
+        question("q1", is_impossible=True),
+        question("q2", ("Ann", 0)),
+        question("q3"),
+        question("q4", ("Lee", 4)),
+    )
+    impossible, lines = marked(tmp_path, caplog, *questions)
+    assert impossible == [True, False, True, False]
+    (line,) = lines
+    assert line.endswith(
+        "3 of 4 questions have no is_impossible: 2 with answers are answerable, 1 without are impossible"
+    )
+
+
+def test_the_same_file_without_the_flag_is_named_as_2_0(tmp_path):
+    message = error_of(train, tmp_path, question("q2", ("Ann", 0)), question("q1", is_impossible=True))
+    assert message.endswith("qas[1]: is_impossible is set, so this is SQuAD 2.0 data; give --version_2_with_negative")
+
+
+def test_a_null_mark_is_none(tmp_path, caplog):
+    questions = question("q1", is_impossible=True), question("q2", ("Ann", 0), is_impossible=None)
+    assert marked(tmp_path, caplog, *questions)[0] == [True, False]
+    assert positions(train(tmp_path, question("q2", ("Ann", 0), is_impossible=None))) == [(0, 0)]
+
+
+@pytest.mark.parametrize(("yes", "no"), [(1, 0), ("true", "false"), ("True", "False"), ("1", "0")])
+def test_numbers_and_texts_mark_questions(tmp_path, caplog, yes, no):
+    questions = question("q1", is_impossible=yes), question("q2", ("Ann", 0), is_impossible=no)
+    assert marked(tmp_path, caplog, *questions)[0] == [True, False]
+    assert positions(train(tmp_path, question("q2", ("Ann", 0), is_impossible=no))) == [(0, 0)]
+    assert "give --version_2_with_negative" in error_of(train, tmp_path, question("q1", is_impossible=yes))
+
+
+def test_a_file_of_1_1_under_the_flag_gets_a_warning(tmp_path, caplog):
+    impossible, lines = marked(tmp_path, caplog, question("q1", ("Ann", 0)), question("q2", ("Lee", 4)))
+    assert impossible == [False, False]
+    assert "no question is impossible; leave --version_2_with_negative out for SQuAD 1.1 data" in lines[-1]
+
+
+def test_an_impossible_question_needs_no_answers(tmp_path, caplog):
+    plausible = {"id": "q1", "question": "?", "is_impossible": True, "plausible_answers": [{"text": "x"}]}
+    null = {"id": "q2", "question": "?", "is_impossible": True, "answers": None}
+    assert marked(tmp_path, caplog, plausible, null) == ([True, True], [])
+
+
+@pytest.mark.parametrize("fields", [{}, {"answers": None}, {"plausible_answers": [{"text": "Ann", "answer_start": 0}]}])
+@pytest.mark.parametrize("version_2", [False, True])
+def test_missing_answers_are_not_guessed(tmp_path, fields, version_2):
+    message = error_of(train, tmp_path, {"id": "q", "question": "?", **fields}, version_2_with_negative=version_2)
+    assert "qas[0]" in message
+    assert message.endswith("give [] for an impossible question")
+
+
+def test_training_needs_no_ids(tmp_path, caplog):
+    questions = [question(None, ("Ann", 0)), question("q", ("Lee", 4)), question(None, ("was", 8))]
+    del questions[2]["id"]
+    with caplog.at_level(logging.INFO, "bert_cli"):
+        training = train(tmp_path, *questions)
+    assert [example.qas_id for example in training] == ["question-1", "q", "question-3"]
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line.endswith("2 of 3 questions have no id; each gets one by its number, such as question-1")
+
+
+def test_real_training_data(shared, caplog):
+    path = str(shared / "data/squad/train-v1.1.json")
+    training = read_training_examples(path)
+    assert len(training) == 5397
+    assert not caplog.records
+    for example in training[:200]:
+        words = " ".join(example.paragraph.doc_tokens[example.start_position : example.end_position + 1])
+        assert " ".join(example.answer_text.split()) in words
+    v2 = read_training_examples(str(shared / "data/squad/sample-v2.0.json"), True, "first")
+    assert (len(v2), sum(example.is_impossible for example in v2)) == (1160, 579)

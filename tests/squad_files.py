@@ -1,0 +1,27 @@
+"""Small SQuAD files for tests."""
+
+import json
+
+import pytest
+
+from bert_cli.base.errors import InputError
+
+CONTEXT = "Ann Lee was  born (1895)."  # words: Ann Lee was born (1895).
+
+
+def question(qas_id="q1", *answers, **fields):
+    found = [{"text": text, "answer_start": start} for text, start in answers]
+    return {"id": qas_id, "question": "When?", "answers": found, **fields}
+
+
+def squad_file(tmp_path, *questions, context=CONTEXT):
+    path = tmp_path / "some.json"
+    path.write_text(json.dumps({"data": [{"paragraphs": [{"context": context, "qas": list(questions)}]}]}))
+    return str(path)
+
+
+def error_of(function, *args, **kwargs):
+    with pytest.raises(InputError) as caught:
+        function(*args, **kwargs)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
