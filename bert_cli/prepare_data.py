@@ -58,7 +58,7 @@ def run(settings: PrepareSettings) -> dict:
     form = TextForm(settings.text_files.encoding, settings.data.quoting)
     source = Source.open(path, settings.columns, settings.data.header, form)
     ours = check_folder(folder, path)
-    counts, dropped = count_labels(source)
+    counts, dropped = count_labels(source, settings.missing_labels.skip_unlabeled)
     planned = plan(counts, settings.selection)
     rows = sum(counts.values()) + sum(dropped.values())
     beyond = sum(counts.values()) - sum(sum(each.values()) for each in planned.values())

@@ -21,6 +21,8 @@ from bert_cli.corpus.text import read_blocks, tokenize_block
 from bert_cli.examples import own_data, own_rows, tables, tagging
 from bert_cli.examples.annotations.reading import read_annotations
 from bert_cli.examples.classification import find_labels, read_examples
+from bert_cli.examples.labels.label_names import find_label_names
+from bert_cli.examples.labels.problem_type import find_problem_type
 from bert_cli.examples.squad import reading as squad
 from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.examples.text_lines import read_text_lines
@@ -188,9 +190,9 @@ def _table(path: str) -> None:
 def _own(path: str) -> None:
     _each(own_rows.read_rows(path, "train_file"))
     file = own_data.read_own_file(path, "train", Columns(), "auto", "train_file", needs_label=True)
-    problem_type = own_data.find_problem_type(file, None)
-    labels = own_data.find_own_labels(file, problem_type, None)
-    own_data.own_examples(file, problem_type, labels, None)
+    cells = file.label_cells(None)
+    problem_type = find_problem_type(cells)
+    own_data.own_examples(file, problem_type.parse(cells, find_label_names(cells, problem_type)))
 
 
 def _tags(path: str) -> None:

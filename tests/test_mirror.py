@@ -111,7 +111,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/preparation/prepare_data.py": "commands/test_prepare_data.py",
     "runs/preparation/vocabulary.py": "commands/test_build_vocab.py",
     "runs/sweep/sweep.py": "commands/test_sweep.py",
-    "runs/tasks/classification/data.py": "commands/test_classify_own_files.py",
     "runs/tasks/classification/dataset.py": "commands/test_classify_own_files.py",
     "runs/tasks/classification/distillation.py": "commands/test_classify_distillation.py",
     "runs/tasks/classification/new_texts.py": "commands/test_classify_texts.py",

@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 # What every room may use.
 GROUND = {"base", "runtime", "package"}
 DATA = {"problem_types", "flags", "settings", "text", "examples", "examples.annotations", "examples.squad", "features"}
-DATA |= {"records"}
+DATA |= {"examples.labels", "records"}
 NETWORK = {"model", "onnx", "engines", "weights", "heads", "training", "training.optimizers"}
 ANSWERS = {"metrics", "outputs", "outputs.vectors"}
 _TASKS = DATA | NETWORK | ANSWERS | {"corpus", "runs.output_dir", "runs.loading", "runs.engine", "runs.preparation"}
@@ -36,7 +36,8 @@ MAY_IMPORT = {
     "engines": {"model", "onnx"},
     "settings": {"flags", "problem_types", "engines"},
     "text": {"settings"},
-    "examples": {"settings", "text", "problem_types"},
+    "examples.labels": {"problem_types"},
+    "examples": {"settings", "text", "problem_types", "examples.labels"},
     "examples.annotations": {"settings", "text", "examples"},
     "examples.squad": {"settings", "text", "examples"},
     "features": {"settings", "text", "examples", "examples.squad", "problem_types"},

@@ -1,6 +1,7 @@
 """Numbers with a unit for people, amounts of bytes and spans of time; and numbers that people write."""
 
 import math
+import re
 
 _BYTES = {"bytes": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -11,6 +12,12 @@ def number_in(text: str) -> float:
         return float(text)
     except ValueError:
         return math.nan
+
+
+def is_number(text: str) -> bool:
+    """Return whether a cell is a whole number or a decimal with a point."""
+    # Not float(), which also takes nan, inf, 1e5 and 1_000: words and ids in most tables.
+    return re.fullmatch(r"[-+]?\d+(\.\d+)?", text.strip()) is not None
 
 
 def byte_size(size: float, **digits: int) -> str:

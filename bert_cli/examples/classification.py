@@ -15,10 +15,12 @@ from dataclasses import dataclass, field, replace
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import check_readable, exists
+from bert_cli.base.formats import is_number
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import listed, quoted
 from bert_cli.examples import tables
 from bert_cli.examples.glue import FileLayout, find_task
+from bert_cli.examples.labels.unlabeled import leave_out_unlabeled
 from bert_cli.examples.tables import Row
 from bert_cli.examples.task_checks import (
     check_first_row,
@@ -27,6 +29,7 @@ from bert_cli.examples.task_checks import (
     check_text_column,
     is_data_by_label,
 )
+from bert_cli.problem_types.columns import LabelCells
 from bert_cli.settings.data import PLAIN, TextForm
 
 
@@ -57,6 +60,7 @@ def read_examples(
     id_column: str | None = None,
     form: TextForm = PLAIN,
     needs_label: bool = True,
+    skip_unlabeled: bool = False,
 ) -> list[ClassificationExample]:
     """Read the examples of one split ("train", "dev" or "test", or the mismatched half of mnli's)
     in file order.
@@ -65,7 +69,7 @@ def read_examples(
     (see `find_labels`). `path` is a file to read in place of the task's own. `id_column`: the
     column of the identifiers, by its name in the header or its number from 0, instead of the task's
     own; a file with labels may lack it. `form`: see tables.read_rows. Labels are read where
-    `needs_label`.
+    `needs_label`. `skip_unlabeled`: rows without a label are left out and counted in the log.
 
     `header` says whether the first row of a file holds the names of its columns:
       auto  the original's rule: train and dev of cola have none, all other files have one. But a first row whose label
@@ -111,6 +115,9 @@ def read_examples(
         )
     if not needs_label:
         layout = replace(layout, label=None)
+    if layout.label is not None and skip_unlabeled:
+        labeled = _labeled_rows(path, data, layout, None if is_open else known)
+        numbers, data = [numbers[row] for row in labeled], [data[row] for row in labeled]
     if layout.label is not None and task.problem_type.is_numeric:
         check_numbers(path, data, layout.label)
     elif layout.label is not None:
@@ -178,6 +185,14 @@ def _rows_of_split(
     return numbers, [rows[number] for number in numbers]
 
 
+def _labeled_rows(path: str, rows: Sequence[Row], layout: FileLayout, known: Sequence[str] | None) -> list[int]:
+    labels = None if known is None else [*known, *layout.aliases]
+    cells = LabelCells(
+        path, [row.line for row in rows], [(row.cell(layout.label).strip(),) for row in rows], ("",), False
+    )
+    return leave_out_unlabeled(cells, labels, is_numeric=known == ())
+
+
 def _example(layout: FileLayout, number: int, row: Row) -> ClassificationExample:
     cells = row.cells
     label = None if layout.label is None else layout.aliases.get(cells[layout.label], cells[layout.label])
@@ -191,7 +206,7 @@ def _example(layout: FileLayout, number: int, row: Row) -> ClassificationExample
 
 
 def _label_key(label: str) -> tuple:
-    return (0, float(label), label) if tables.is_number(label) else (1, 0.0, label)
+    return (0, float(label), label) if is_number(label) else (1, 0.0, label)
 
 
 def find_labels(task_name: str, examples: Sequence[ClassificationExample]) -> tuple[str, ...]:
@@ -227,7 +242,7 @@ def describe_examples(examples: Sequence[ClassificationExample], labels: Sequenc
     rows = [label for label in found if isinstance(label, tuple)]
     single = [label for label in found if isinstance(label, str)]
     # A regression: to count every number would fill the log.
-    if len(set(single)) > 20 and all(map(tables.is_number, single)):
+    if len(set(single)) > 20 and all(map(is_number, single)):
         numbers = [float(label) for label in single]
         mean = sum(numbers) / len(numbers)
         return f"{len(examples)} examples; from {min(numbers):g} to {max(numbers):g}, mean {mean:.4g}"

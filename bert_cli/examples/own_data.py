@@ -1,35 +1,25 @@
-"""A user's own file -> ClassificationExample records: what kind of problem it is, its labels, and a
-part to evaluate on.
+"""A user's own file -> ClassificationExample records.
 
-read_own_file gives the rows; find_problem_type and find_own_labels look at the rows of the training
-file, once; own_examples checks the labels of a file against them.
+read_own_file gives the rows, and own_examples the examples; examples.labels reads the label cells
+in between.
 """
 
-import difflib
 import itertools
-import re
 import sys
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import more, quoted
+from bert_cli.base.messages import more
 from bert_cli.examples.classification import ClassificationExample
+from bert_cli.examples.labels.unlabeled import leave_out_unlabeled
 from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, find_columns
 from bert_cli.examples.own_rows import check_width, read_rows
-from bert_cli.examples.tables import Row, Table, is_number
+from bert_cli.examples.tables import Row, Table
 from bert_cli.problem_types.columns import LabelCells
-from bert_cli.problem_types.exclusive import SINGLE_LABEL
-from bert_cli.problem_types.multi_label import MULTI_LABEL
-from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.settings.data import NOT_TRAINED, PLAIN, Columns, TextForm, TrainedColumns
-
-# Of pandas, R and spreadsheets. "None" and "NA" are left out: they are names of classes as well.
-_MISSING = re.compile(r"nan|<na>|#?n/a|null", re.IGNORECASE)
-_MOST_DIGITS = 4300  # of a number that int() takes
 
 
 class OwnRow(NamedTuple):
@@ -157,95 +147,21 @@ def _stripped(cell: str | Sequence[str]) -> str | tuple[str, ...]:
     return sys.intern(cell.strip()) if isinstance(cell, str) else tuple(part.strip() for part in cell)
 
 
-def find_problem_type(file: OwnFile, separator: str | None) -> ProblemType:
-    """The problem type that the labels of a file have. InputError where decimals may be labels or
-    numbers.
+def without_unlabeled(file: OwnFile) -> OwnFile:
+    """Return the file without the rows that have no label, and log how many they are."""
+    labeled = leave_out_unlabeled(file.label_cells(None), None, is_numeric=False)
+    return replace(file, rows=[file.rows[row] for row in labeled])
+
+
+def own_examples(file: OwnFile, labels: Sequence[Any] | None = None) -> list[ClassificationExample]:
+    """Return the rows as examples.
+
+    Args:
+        file: rows of a file.
+        labels: the label of each row as ProblemType.parse returns it, None for a row without one;
+            None if the labels are not read.
     """
-    has_lists = any(isinstance(cell, tuple) for row in file.rows for cell in row.labels)
-    # Flags and lists leave no doubt; a cell such as "a,b" without them is one label.
-    if has_lists or separator or len(file.columns.labels) > 1:
-        return MULTI_LABEL
-    decimals = [row for row in file.rows if "." in row.labels[0]]
-    # Whole numbers are taken for names of classes; only a decimal point leaves it open.
-    if decimals and all(is_number(str(row.labels[0])) for row in file.rows):
-        first = decimals[0]
-        raise InputError(
-            f"{file.path}:{first.line}: the label is the decimal {first.labels[0]}: give "
-            "--problem_type=regression if it is a number to predict, --problem_type=single_label "
-            "if it is the name of a class"
-        )
-    return SINGLE_LABEL
-
-
-def _is_whole(part: str) -> bool:
-    """Whether a part of a label is a number; what has more digits than int() takes is none."""
-    return part.isdecimal() and len(part) < _MOST_DIGITS
-
-
-def natural_key(label: str) -> tuple:
-    """For sorting: numbers by value before words, and 'grade 2' before 'grade 10'."""
-    if is_number(label):
-        return (0, float(label), (), label)
-    parts = tuple((0, int(part), "") if _is_whole(part) else (1, 0, part) for part in re.split(r"(\d+)", label))
-    return (1, 0.0, parts, label)
-
-
-def find_own_labels(file: OwnFile, problem_type: ProblemType, separator: str | None) -> tuple[str, ...]:
-    """The labels of a training file in natural order, or in the order of its label columns; ()
-    where outputs have no names.
-
-    A label with one row is logged, with the name that is most like it. InputError where there is
-    one label alone, and where nearly every row has its own.
-    """
-    cells = file.label_cells(separator)
-    stated = problem_type.stated_labels(cells)
-    if stated is not None:
-        return stated
-    found = [
-        (name, line) for row, line in enumerate(cells.lines) for name in problem_type.cell_labels(cells, row) if name
-    ]
-    counts = Counter(name for name, _ in found)
-    if len(counts) < 2:
-        one = f"has the label {quoted(next(iter(counts)))}" if counts else "is without a label"
-        raise InputError(f"{file.path}: every row {one}; two labels are needed; check --label_column")
-    # Texts in the label column: a training set has many rows of a label.
-    if len(counts) > 20 and len(counts) > len(file.rows) / 2:
-        raise InputError(
-            f"{file.path}:{file.rows[0].line}: column {cells.columns[0]} holds {len(counts)} "
-            f"different labels in {len(file.rows)} rows ({quoted(found[0][0])}); check "
-            "--label_column, or name all labels with --labels"
-        )
-    for name, line in found:
-        if counts[name] == 1:
-            # A label with one row is mostly a typing error.
-            close = difflib.get_close_matches(name, [other for other in counts if other != name], n=1)
-            hint = f"; the nearest other name is {quoted(close[0])}" if close else ""
-            LOG.warning("%s:%d: warning: label %s occurs only once%s", file.path, line, quoted(name), hint)
-    warn_of_missing(file.path, counts)
-    return tuple(sorted(counts, key=natural_key))
-
-
-def warn_of_missing(path: str, counts: Mapping[str, int]) -> None:
-    """Log each label that other programs write for a missing value; counts: the rows of each label."""
-    for name in filter(_MISSING.fullmatch, counts):
-        LOG.warning(
-            "%s: warning: %d row(s) have the label %s, which other programs write for a missing value; remove them if they "
-            "have no label", path, counts[name], quoted(name),
-        )  # fmt: skip
-
-
-def own_examples(
-    file: OwnFile, problem_type: ProblemType, labels: Sequence[str], separator: str | None, needs_label: bool = True
-) -> list[ClassificationExample]:
-    """The rows as examples; without labels where needs_label is false or the file has none.
-
-    Their labels are what ProblemType.parse makes of the cells. InputError, with the line, for a
-    label that does not fit.
-    """
-    parsed: Sequence[Any] = [None] * len(file.rows)
-    if needs_label and file.has_labels:
-        parsed = problem_type.parse(file.label_cells(separator), labels)
     return [
         ClassificationExample(row.identifier, row.text_a, row.text_b, label)
-        for row, label in zip(file.rows, parsed, strict=True)
+        for row, label in zip(file.rows, labels or [None] * len(file.rows), strict=True)
     ]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import is_number
 from bert_cli.base.lines import UTF_8, open_lines, without_nul
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import more, quoted
@@ -188,11 +189,6 @@ def _would_mend(path: str, line: int, minimum: int, encoding: str) -> bool:
     """Whether the rows of a file up to `line`, read with CSV quotes, have `minimum` cells each."""
     with open_lines(path, encoding) as lines:
         return would_mend(lines, line, lambda width: width >= minimum)
-
-
-def is_number(cell: str) -> bool:
-    # Not float(), which also takes nan, inf, 1e5 and 1_000: words and ids in most tables.
-    return re.fullmatch(r"[-+]?\d+(\.\d+)?", cell.strip()) is not None
 
 
 def plain(name: str) -> str:

@@ -5,11 +5,13 @@
 from collections.abc import Collection, Sequence
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import is_number
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import listed, more, quoted
 from bert_cli.examples import tables
 from bert_cli.examples.glue import FileLayout
 from bert_cli.examples.tables import Row
+from bert_cli.problem_types.missing_labels import SKIP_ADVICE, skip_advice
 
 _MANY = 10  # rows that have a label
 
@@ -60,7 +62,7 @@ def check_text_column(path: str, rows: list[Row], layout: FileLayout, known: tup
     column.
     """
     body = rows[1:] or rows
-    if not all(row.cell(layout.text_a) in known or tables.is_number(row.cell(layout.text_a)) for row in body):
+    if not all(row.cell(layout.text_a) in known or is_number(row.cell(layout.text_a)) for row in body):
         return
     if min(len(row.cells) for row in body) >= 4 or any(tables.is_sentence_like(c) for row in body for c in row.cells):
         raise InputError(
@@ -77,10 +79,10 @@ def check_labels(path: str, rows: list[Row], layout: FileLayout, column: int, kn
     labelled = [(row.line, row.cells[column]) for row in rows]
     empty = [(line, label) for line, label in labelled if not label.strip()]
     where = "the last column" if column < 0 else f"column {column + 1}"
-    tables.refuse_rows(path, empty, lambda _: f"the label in {where} is empty", "every row needs one")
+    tables.refuse_rows(path, empty, lambda _: f"the label in {where} is empty", f"every row needs one; {SKIP_ADVICE}")
     if known is not None:
         unknown = [(line, label) for line, label in labelled if layout.aliases.get(label, label) not in known]
-        advice = "correct it, or name all labels with --labels"
+        advice = f"correct it, or name all labels with --labels{skip_advice(unknown[0][1]) if unknown else ''}"
         tables.refuse_rows(path, unknown, lambda label: f"label {quoted(label)} is not among {listed(known)}", advice)
         return
     padded = [(line, label) for line, label in labelled if label != label.strip()]
@@ -99,9 +101,10 @@ def check_labels(path: str, rows: list[Row], layout: FileLayout, column: int, kn
 
 def check_numbers(path: str, rows: list[Row], column: int) -> None:
     """InputError for the first row whose label is no decimal."""
-    wrong = [(row.line, row.cells[column]) for row in rows if not tables.is_number(row.cells[column])]
+    wrong = [(row.line, row.cells[column]) for row in rows if not is_number(row.cells[column])]
     if wrong:
         line, label = wrong[0]
         raise InputError(
             f"{path}:{line}: column {column + 1} is {quoted(label)}, a decimal such as 2.5 is needed{more(wrong)}"
+            f"{skip_advice(label)}"
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import is_number
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
 from bert_cli.examples.tables import (
@@ -15,7 +16,6 @@ from bert_cli.examples.tables import (
     KeyColumns,
     Row,
     header_reason,
-    is_number,
     is_numbering,
     is_sentence_like,
     plain,

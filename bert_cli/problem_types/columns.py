@@ -3,13 +3,14 @@ that it fills.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.messages import listed, more, quoted
+from bert_cli.problem_types.missing_labels import skip_advice
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,10 @@ class LabelCells:
     has_header: bool
     separator: str | None = None
 
+    def taken(self, rows: Sequence[int]) -> "LabelCells":
+        """Return the cells of these rows, given by 0-based number."""
+        return replace(self, lines=[self.lines[row] for row in rows], rows=[self.rows[row] for row in rows])
+
     @property
     def are_flags(self) -> bool:
         """Whether each label has a column of its own, of 0 and 1."""
@@ -118,5 +123,5 @@ class LabelCells:
             raise InputError(
                 f"{self.path}:{line}: label {quoted(name)} is not among the labels of the training "
                 f"data, {listed(labels)}{more(unknown)}; correct it, or name all labels with "
-                "--labels"
+                f"--labels{skip_advice(name)}"
             )

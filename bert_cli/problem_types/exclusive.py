@@ -13,6 +13,7 @@ from bert_cli.metrics import classification
 from bert_cli.metrics.calibration import reliability
 from bert_cli.problem_types.columns import Column, LabelCells, Probabilities, significant
 from bert_cli.problem_types.linear_models import logistic_probabilities
+from bert_cli.problem_types.missing_labels import SKIP_ADVICE
 from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType, Scores, Suspects
 
 if TYPE_CHECKING:
@@ -111,7 +112,9 @@ class SingleLabel(Exclusive):
         cells.check_one_column(self.name)
         empty = [line for line, row in zip(cells.lines, cells.rows, strict=True) if not row[0]]
         if empty:
-            raise InputError(f"{cells.path}:{empty[0]}: the label is empty{more(empty)}; every row needs one")
+            raise InputError(
+                f"{cells.path}:{empty[0]}: the label is empty{more(empty)}; every row needs one; {SKIP_ADVICE}"
+            )
         # A JSON list with one name is read as that name, as JSON lines often have lists.
         named = [self.cell_labels(cells, row) for row in range(len(cells.rows))]
         cells.check_known(named, labels)

@@ -13,6 +13,7 @@ from bert_cli.metrics.classification import LOSSES
 from bert_cli.metrics.regression import regression_metrics
 from bert_cli.problem_types.columns import Column, LabelCells, significant
 from bert_cli.problem_types.linear_models import ridge_values
+from bert_cli.problem_types.missing_labels import skip_advice
 from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType, Scores, Suspects
 
 _LEAST_SPREAD = 0.05  # of the predictions, times their error; below it they are nearly the same
@@ -49,7 +50,9 @@ class Regression(ProblemType):
         for line, cell in zip(cells.lines, given, strict=True):
             # nan and inf are numbers as text, too; one of them makes every later loss NaN.
             if not math.isfinite(number_in(cell)):
-                raise InputError(f"{cells.path}:{line}: the label is {quoted(cell)}, a number is needed")
+                raise InputError(
+                    f"{cells.path}:{line}: the label is {quoted(cell)}, a number is needed{skip_advice(cell)}"
+                )
         return given
 
     def label_array(self, given: Sequence[str | float | None], labels: Sequence[str]) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import ClassVar
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.formats import number_in
 from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
-from bert_cli.settings.data import Columns, DataFiles, DevSplit, Endings, LabelKind, TextForm
+from bert_cli.settings.data import Columns, DataFiles, DevSplit, Endings, LabelKind, MissingLabels, TextForm
 from bert_cli.settings.groups import Encoding, Files, Hub, Inference, ModelFiles, NewText, Phases, TextFiles
 from bert_cli.settings.training import FineTuning, Training, TrainingSettings
 
@@ -113,6 +113,7 @@ class ClassifySettings(TrainingSettings):
     columns: Columns = group(Columns)
     endings: Endings = group(Endings)
     label_kind: LabelKind = group(LabelKind)
+    missing_labels: MissingLabels = group(MissingLabels)
     dev_split: DevSplit = group(DevSplit)
     encoding: Encoding = group(Encoding)
     model: ModelFiles = group(ModelFiles)

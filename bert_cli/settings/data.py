@@ -142,6 +142,16 @@ class LabelKind(FlagGroup, heading="Your own files"):
     )
 
 
+class MissingLabels(FlagGroup, heading="Your own files"):
+    """Rows without a label."""
+
+    skip_unlabeled: bool = remembered(
+        False,
+        "leave out rows without a label from training and dev data; a label is missing if its cell is empty, a sign "
+        "such as - or ?, or nan, null, n/a or unlabeled; none, NA and -1 count only if nothing else in the column does",
+    )
+
+
 @dataclasses.dataclass(frozen=True)
 class HeldOut:
     """The training rows that are held out for evaluation: a fraction or a number, the first rows or

@@ -5,7 +5,7 @@ import functools
 from typing import Any
 
 from bert_cli.flags.option import FlagGroup, group, option
-from bert_cli.settings.data import Columns, DataFiles, HeldOut, read_held_out
+from bert_cli.settings.data import Columns, DataFiles, HeldOut, MissingLabels, read_held_out
 from bert_cli.settings.groups import Files, Log, Processes, TextFiles
 from bert_cli.settings.pretraining import CASING
 from bert_cli.settings.training import Seed
@@ -48,6 +48,14 @@ class PrepareSettings:
         DataFiles, {"header": "whether the first row is a header; auto: detected"}, only=("header", "quoting")
     )
     text_files: TextFiles = group(TextFiles)
+    missing_labels: MissingLabels = group(
+        MissingLabels,
+        {
+            "skip_unlabeled": "leave out rows with a label that marks a missing one: a sign such as - or ?, nan, "
+            "null, n/a or unlabeled; none, NA and -1 only if no row has such a label, and no label cell is empty; rows "
+            "with an empty label are always left out"
+        },
+    )
     selection: RowSelection = group(RowSelection)
     seed: Seed = group(Seed, {"random_seed": "seed of the choice of rows"})
     log: Log = group(Log)

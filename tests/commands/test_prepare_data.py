@@ -48,6 +48,16 @@ def test_a_label_that_is_written_for_a_missing_value(prepare, tmp_path):
     )
 
 
+def test_rows_without_a_label_are_left_out_with_the_flag(prepare, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("text,label\n" + "one text,-\nanother text,x\na third,none\nno label,\n" * 10, encoding="utf-8")
+    assert "10 row(s) have the label '-', which other programs" in prepare(path, tmp_path / "kept").err
+    done = prepare(path, tmp_path / "data", "--skip_unlabeled")
+    assert done.code == 0, done.err
+    assert {row[1] for row in rows(tmp_path / "data" / "train.tsv")} == {"x", "none"}
+    assert "left out     20    no label" in done.err
+
+
 def test_an_encoding(prepare, tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(("text,label\n" + "ein größerer Text,x\nein Café,y\n" * 10).encode("utf-16"))

@@ -196,14 +196,15 @@ def test_mrpc_train_is_not_open_to_other_labels(data_dir):
 @pytest.mark.parametrize("label", ["", "  "])
 def test_empty_label(data_dir, label):
     folder = data_dir({"train.tsv": [*COLA_TRAIN, ["s1", label, "", "A."]]})
-    expected = f"{folder}/train.tsv:3: the label in column 2 is empty; every row needs one"
+    skip = "--skip_unlabeled leaves such rows out"
+    expected = f"{folder}/train.tsv:3: the label in column 2 is empty; every row needs one; {skip}"
     assert message(read_examples, "cola", "train", folder) == expected
 
 
 def test_empty_label_in_the_last_column(data_dir):
     folder = data_dir({"train.tsv": [[*MNLI_HEADER, "gold_label"], mnli_row("0", "A.", "B.", "")]})
     assert message(read_examples, "mnli", "train", folder).endswith(
-        "train.tsv:2: the label in the last column is empty; every row needs one"
+        "train.tsv:2: the label in the last column is empty; every row needs one; --skip_unlabeled leaves such rows out"
     )
 
 

@@ -99,7 +99,8 @@ def test_sts_b(tmp_path):
 def test_sts_b_wants_decimals(tmp_path, score):
     row = "7|g|f|y|o|s|s|A.|B."
     write(tmp_path, "dev.tsv", STS_B + "|score", f"{row}|1.0", f"{row}|{score}")
-    expected = f"{tmp_path}/dev.tsv:3: column 10 is {score!r}, a decimal such as 2.5 is needed"
+    advice = "; --skip_unlabeled leaves such rows out" if score in ("", "nan") else ""
+    expected = f"{tmp_path}/dev.tsv:3: column 10 is {score!r}, a decimal such as 2.5 is needed{advice}"
     assert refused("sts-b", "dev", str(tmp_path)) == expected
 
 

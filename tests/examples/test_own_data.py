@@ -1,16 +1,12 @@
-"""A user's own file as examples: problem types, labels and their order, errors with their lines, the part to evaluate on."""
+"""A user's own file as examples: rows, problem types and labels together, errors with their lines."""
 
 import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.examples.own_data import (
-    find_own_labels,
-    find_problem_type,
-    natural_key,
-    own_examples,
-    read_own_file,
-)
+from bert_cli.examples.labels.label_names import find_label_names
+from bert_cli.examples.labels.problem_type import find_problem_type
+from bert_cli.examples.own_data import own_examples, read_own_file
 from bert_cli.problem_types.registry import MULTI_LABEL, PROBLEM_TYPES, REGRESSION, SINGLE_LABEL
 from bert_cli.settings.data import Columns
 
@@ -29,10 +25,15 @@ def file(tmp_path):
 
 def examples(file, label_separator=None, problem_type=None):
     """(name of the problem type, labels, examples as tuples) of a file to train on."""
-    found = PROBLEM_TYPES[problem_type] if problem_type else find_problem_type(file, label_separator)
-    labels = find_own_labels(file, found, label_separator)
-    made = own_examples(file, found, labels, label_separator)
-    return found.name, labels, [(each.guid, each.text_a, each.text_b, each.label) for each in made]
+    cells = file.label_cells(label_separator)
+    chosen = PROBLEM_TYPES[problem_type] if problem_type else find_problem_type(cells)
+    labels = find_label_names(cells, chosen)
+    made = own_examples(file, chosen.parse(cells, labels))
+    return chosen.name, labels, [(each.guid, each.text_a, each.text_b, each.label) for each in made]
+
+
+def parse(file, problem_type, labels):
+    return problem_type.parse(file.label_cells(None), labels)
 
 
 def refused(function, *arguments, **options) -> str:
@@ -56,12 +57,6 @@ def test_one_label(file):
     )
 
 
-def test_labels_in_natural_order(file):
-    names = ("grade 10", "grade 2", "b", "-1", "a", "3.5", "20")
-    found = file("text|label", *(f"x|{name}" for name in names for _ in range(2)))
-    assert find_own_labels(found, SINGLE_LABEL, None) == ("-1", "3.5", "20", "a", "b", "grade 2", "grade 10")
-
-
 def test_pairs(file):
     found = file("premise|hypothesis|label", "A.|B.|yes", "C.|D.|no")
     assert examples(found)[2][1] == ("train-1", "C.", "D.", "no")
@@ -76,11 +71,9 @@ def test_columns_of_0_and_1(file):
     )
     # In another file the columns may stand elsewhere; names decide.
     other = file("loud|text|rude", "1|a|0", label_column="loud,rude")
-    assert own_examples(other, MULTI_LABEL, ("rude", "loud"), None)[0].label == (0, 1)
+    assert parse(other, MULTI_LABEL, ("rude", "loud")) == [(0, 1)]
     wrong = file("text|rude|loud", "a|1|0", "b|-1|0", label_column="rude,loud")
-    assert ":3: column rude is '-1', 0 or 1 is needed" in refused(
-        own_examples, wrong, MULTI_LABEL, ("rude", "loud"), None
-    )
+    assert ":3: column rude is '-1', 0 or 1 is needed" in refused(parse, wrong, MULTI_LABEL, ("rude", "loud"))
 
 
 def test_labels_in_one_cell(file):
@@ -101,7 +94,7 @@ def test_lists_of_labels(file):
 
 def test_decimals_ask(file):
     found = file("text|score", "a|1", "b|2.5")
-    message = refused(find_problem_type, found, None)
+    message = refused(find_problem_type, found.label_cells(None))
     assert message.endswith(
         "train.tsv:3: the label is the decimal 2.5: give --problem_type=regression if it is a number to predict, "
         "--problem_type=single_label if it is the name of a class"
@@ -109,16 +102,15 @@ def test_decimals_ask(file):
     assert examples(found, problem_type="regression")[1] == ()
     assert [row[3] for row in examples(found, problem_type="regression")[2]] == ["1", "2.5"]
     assert examples(found, problem_type="single_label")[1] == ("1", "2.5")
-    for cell in ("high", "nan", ""):
+    skip = "; --skip_unlabeled leaves such rows out"
+    for cell, advice in (("high", ""), ("nan", skip), ("", skip)):
         wrong = file("text|score", "a|1", f"b|{cell}")
-        assert refused(own_examples, wrong, REGRESSION, (), None).endswith(
-            f":3: the label is {cell!r}, a number is needed"
-        )
+        assert refused(parse, wrong, REGRESSION, ()).endswith(f":3: the label is {cell!r}, a number is needed" + advice)
 
 
 def test_several_labels_of_one(file):
     found = file("text|rude|loud", "a|1|0", label_column="rude,loud")
-    message = refused(own_examples, found, REGRESSION, (), None)
+    message = refused(parse, found, REGRESSION, ())
     assert message.startswith("--problem_type=regression: ")
 
 
@@ -131,26 +123,24 @@ def test_several_labels_of_one(file):
     ],
 )
 def test_labels_that_are_none(file, lines, expected):
-    assert expected in refused(find_own_labels, file(*lines), SINGLE_LABEL, None)
+    assert expected in refused(find_label_names, file(*lines).label_cells(None), SINGLE_LABEL)
 
 
 def test_a_label_with_one_row(file, caplog):
     found = file("text|label", "a|positive", "b|positive", "c|positve", "d|negative", "e|negative")
-    assert find_own_labels(found, SINGLE_LABEL, None) == ("negative", "positive", "positve")
+    assert find_label_names(found.label_cells(None), SINGLE_LABEL) == ("negative", "positive", "positve")
     assert "train.tsv:4: warning: label 'positve' occurs only once; the nearest other name is 'positive'" in caplog.text
     assert caplog.text.count("occurs only once") == 1
 
 
 def test_a_label_that_training_has_not(file):
     found = file("text|label", "a|x", "b|z", "c|z", name="dev.tsv", split="dev")
-    message = refused(own_examples, found, SINGLE_LABEL, ("x", "y"), None)
+    message = refused(parse, found, SINGLE_LABEL, ("x", "y"))
     assert message.endswith(
         "dev.tsv:3: label 'z' is not among the labels of the training data, x, y (and 1 more such row); correct it, or "
         "name all labels with --labels"
     )
-    assert ":3: the label is empty" in refused(
-        own_examples, file("text|label", "a|x", "b|"), SINGLE_LABEL, ("x", "y"), None
-    )
+    assert ":3: the label is empty" in refused(parse, file("text|label", "a|x", "b|"), SINGLE_LABEL, ("x", "y"))
 
 
 def test_empty_texts_are_told(file, caplog):
@@ -166,15 +156,6 @@ def test_rows_of_another_width(file):
     assert ":3: 1 columns where the first row has 2" in refused(file, "text,label", "a,x", '"b\nc"', name="a.csv")
 
 
-def test_labels_that_are_written_for_a_missing_value(file, caplog):
-    made = file("text|label", "a|nan", "b|x", "c|nan", "d|x", "e|none", "f|none", "g|NA", "h|NA")
-    examples(made)
-    assert [record.getMessage() for record in caplog.records if "missing" in record.getMessage()] == [
-        f"{made.path}: warning: 2 row(s) have the label 'nan', which other programs write for a missing value; remove them "
-        "if they have no label"
-    ]
-
-
 def test_nothing_to_read(file):
     assert "is empty; rows of a text and a label are needed" in refused(file)
     assert "is empty; rows of texts are needed" in refused(file, needs_label=False)
@@ -183,7 +164,7 @@ def test_nothing_to_read(file):
 
 def test_texts_to_predict(file):
     found = file("one text", "", "another, with a comma", name="new.txt", split="test", needs_label=False)
-    assert own_examples(found, SINGLE_LABEL, ("x", "y"), None, needs_label=False) == [
+    assert own_examples(found) == [
         ClassificationExample("test-0", "one text", None, None),
         ClassificationExample("test-1", "another, with a comma", None, None),
     ]
@@ -200,15 +181,10 @@ def test_real_files(shared):
         "val_sample.csv",
     ):  # with the text before and after the labels, lines inside quotes
         found = read_own_file(str(shared / "data/jigsaw" / name), "x", Columns(label_column=toxic), "auto", "f", True)
-        labels = find_own_labels(found, MULTI_LABEL, None)
-        read.append([sum(each.label[0] for each in own_examples(found, MULTI_LABEL, labels, None)), len(found.rows)])
+        labels = find_label_names(found.label_cells(None), MULTI_LABEL)
+        read.append([sum(label[0] for label in parse(found, MULTI_LABEL, labels)), len(found.rows)])
     assert read == [[92, 1000], [77, 1000]]
     columns = Columns(text_column="1", label_column="0")
     spam = read_own_file(str(shared / "data/sms_spam/SMSSpamCollection.tsv"), "x", columns, "auto", "f", True)
     assert len(spam.rows) == 5574
-    assert find_own_labels(spam, SINGLE_LABEL, None) == ("ham", "spam")
-
-
-def test_a_label_with_more_digits_than_a_number_has_is_a_word():
-    many = "9" * 5000
-    assert sorted([f"b{many}", "b10", "b9"], key=natural_key) == ["b9", "b10", f"b{many}"]
+    assert find_label_names(spam.label_cells(None), SINGLE_LABEL) == ("ham", "spam")

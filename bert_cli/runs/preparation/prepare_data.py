@@ -21,14 +21,16 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import read_text
 from bert_cli.base.writing import atomic_paths, write_json
+from bert_cli.examples.labels.label_names import natural_key
+from bert_cli.examples.labels.unlabeled import missing_names, warn_of_markers
 from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, find_columns
-from bert_cli.examples.own_data import natural_key, warn_of_missing
 from bert_cli.examples.own_rows import read_rows
 from bert_cli.settings.data import PLAIN, Columns, HeldOut, TextForm
 from bert_cli.settings.preparation import RowSelection
 
 LISTING = "prepared.json"  # which files of a folder are bert-prepare's, with their digests
 SPLITS = ("train", "dev", "test")
+NO_LABEL = "no label"  # why a row is left out
 _HEADERS = {"train": "", "dev": "", "test": "id\ttext\n"}  # as Google's script expects them of cola
 _ONE_CELL = str.maketrans("\t\n\r", "   ")
 _MOST_LABELS = 1000
@@ -77,15 +79,20 @@ class Source:
             cells = [_on_one_line(cell if isinstance(cell, str) else ",".join(cell)) for cell in row.cells]
             identifier = "" if indices.identifier is None else cells[indices.identifier]
             label, text = cells[indices.labels[0]], cells[indices.text_a]
-            yield "no text" if not text else "no label" if not label else "", identifier or str(number), label, text
+            yield "no text" if not text else NO_LABEL if not label else "", identifier or str(number), label, text
 
 
 def _on_one_line(cell: str) -> str:
     return cell.replace("\r\n", "\n").translate(_ONE_CELL).strip()
 
 
-def count_labels(source: Source) -> tuple[dict[str, int], Counter[str]]:
-    """(the rows of each label, in natural order; the rows that are left out, by reason)."""
+def count_labels(source: Source, skip_unlabeled: bool = False) -> tuple[dict[str, int], Counter[str]]:
+    """Return the rows per label, in natural order, and the rows that are left out, per reason.
+
+    Args:
+        source: file to read.
+        skip_unlabeled: whether rows with a label that marks a missing one are left out.
+    """
     counts: Counter[str] = Counter()
     dropped: Counter[str] = Counter()
     for reason, _, label, _ in source.rows(warns=True):
@@ -95,9 +102,12 @@ def count_labels(source: Source) -> tuple[dict[str, int], Counter[str]]:
         counts[label] += 1
         if len(counts) > _MOST_LABELS and len(counts) > sum(counts.values()) / 2:
             raise InputError(f"{source.path}: more than {_MOST_LABELS} labels, nearly one a row; check --label_column")
+    if skip_unlabeled:
+        for name in missing_names(counts, has_empty=bool(dropped[NO_LABEL])):
+            dropped[NO_LABEL] += counts.pop(name)
     if not counts:
         raise InputError(f"{source.path}: holds no row with a text and a label; check --text_column and --label_column")
-    warn_of_missing(source.path, counts)
+    warn_of_markers(source.path, counts, skip_unlabeled)
     return {label: counts[label] for label in sorted(counts, key=natural_key)}, dropped
 
 
@@ -210,7 +220,7 @@ def write_splits(
             for split, path in zip(wanted, paths, strict=True):
                 opened[split] = stack.enter_context(open(path, "w", encoding="utf-8", newline="\n"))
                 opened[split].write(_HEADERS[split])
-            for _, identifier, label, text in (row for row in source.rows() if not row[0]):
+            for _, identifier, label, text in (row for row in source.rows() if not row[0] and row[2] in counts):
                 # Knuth's selection sampling for each label: a row goes to a file with probability
                 # (rows that the file still needs) / (rows of this label that are still to come), so
                 # each file gets exactly what was planned.

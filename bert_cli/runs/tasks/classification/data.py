@@ -21,14 +21,9 @@ from bert_cli.examples.choice import (
 )
 from bert_cli.examples.classification import ClassificationExample, find_labels, read_examples
 from bert_cli.examples.glue import TASKS, GlueTask, find_task
+from bert_cli.examples.labels.reading import FileRole, read_labels
 from bert_cli.examples.own_columns import SAMPLE
-from bert_cli.examples.own_data import (
-    OwnFile,
-    find_own_labels,
-    find_problem_type,
-    own_examples,
-    read_own_file,
-)
+from bert_cli.examples.own_data import OwnFile, own_examples, read_own_file, without_unlabeled
 from bert_cli.examples.own_rows import CSV, JSONL, format_of, is_tab_separated, read_rows
 from bert_cli.examples.splitting import split_dev
 from bert_cli.examples.tables import Table, has_usual_names
@@ -138,6 +133,7 @@ class DataReader:
             raise InputError(f"--labels={labels[0]}: two labels are needed, or --problem_type=multi_label")
         self.settings, self.labels, self.tables = settings, labels, tables
         self.trained = trained
+        self.skips = settings.missing_labels.skip_unlabeled
         self.task_name = settings.task.task_name
         self.task = find_task(self.task_name) if self.task_name else None
         self.problem_type = problem_type
@@ -213,6 +209,7 @@ class DataReader:
             self.settings.columns.id_column,
             self.settings.text_form,
             needs_label=not is_plain,
+            skip_unlabeled=self.skips and layout_of != "test",
         )
         # The labels of the first split hold for all others: a dev file may lack a rare one.
         self.labels = self.labels or find_labels(self.task_name, examples)
@@ -250,15 +247,17 @@ class DataReader:
         """As `_read`, for multiple choice; to predict, columns come from the flags, else the task."""
         settings, endings = self.settings, self.settings.endings
         is_plain = split in self.plain
+        skips = self.skips and split in ("train", "dev")
         if self.task and not (is_plain and endings.choice_columns):
             layout = self.task.splits[split][0]
             path = path or os.path.join(settings.data.data_dir, layout.file)
             id_column, form = settings.columns.id_column, settings.text_form
-            given = read_choice_file(path, split, layout, "data_dir", id_column, form)
-            return choice_examples(given, FROM_0, not is_plain)
+            file = read_choice_file(path, split, layout, "data_dir", id_column, form)
+            return choice_examples(without_unlabeled(file) if skips else file, FROM_0, not is_plain)
         if not endings.choice_columns:
             raise InputError("--choice_columns is needed: the columns of the endings, such as --choice_columns=a,b,c")
         file = self._own_file(split, path, endings.choice_columns)
+        file = without_unlabeled(file) if skips and file.has_labels else file
         if self.choice_labels == AUTO and file.has_labels and not is_plain:
             self.choice_labels = find_choice_labels(file)
             LOG.info("%s: took %s for the label", path, CHOICE_LABELS[self.choice_labels])
@@ -268,24 +267,20 @@ class DataReader:
         return choice_examples(file, self.choice_labels, not is_plain)
 
     def _read_own(self, split: str, path: str | None) -> list[ClassificationExample]:
-        settings = self.settings
-        is_plain = split in self.plain
         file = self._own_file(split, path)
-        separator = settings.label_kind.label_separator
-        if self.problem_type is None and file.has_labels and not is_plain:
-            self.problem_type = find_problem_type(file, separator)
-        problem_type = self.problem_type or SINGLE_LABEL
-        if self.labels is None and settings.phases.do_train and split == "train":
-            self.labels = find_own_labels(file, problem_type, separator)
-        elif self.labels is None and file.has_labels and split != "test":
-            # A model of a stranger: labels that are counted in the rows have no order of its
-            # outputs.
-            self.labels = problem_type.stated_labels(file.label_cells(separator))
-            if self.labels is None:
-                raise InputError(f"{file.path}: the model has no labels.txt; give --labels in the order of its outputs")
+        if not file.has_labels or split in self.plain:
+            return own_examples(file)
+        decides_names = split == "train" and self.settings.phases.do_train
+        role = FileRole(decides_names, keeps_rows=split == "test", skips_unlabeled=self.skips)
+        cells = file.label_cells(self.settings.label_kind.label_separator)
+        labels = read_labels(cells, self.problem_type, self.labels, role)
+        self.problem_type = labels.problem_type
+        if not role.keeps_rows:
+            self.labels = labels.names
         if split == "train":
-            self._keep_columns(file, problem_type)
-        return own_examples(file, problem_type, self.labels or (), separator, not is_plain)
+            self._keep_columns(file, labels.problem_type)
+        examples = own_examples(file, labels.rows)
+        return examples if role.keeps_rows else [example for example in examples if example.label is not None]
 
     def _keep_columns(self, file: OwnFile, problem_type: ProblemType) -> None:
         """Note the columns of the training file for flags.txt, both given and guessed ones."""

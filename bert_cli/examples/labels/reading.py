@@ -1,0 +1,73 @@
+"""Label cells of one file -> its problem type, its label names and the label of each row."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.labels.label_names import find_label_names
+from bert_cli.examples.labels.problem_type import find_problem_type
+from bert_cli.examples.labels.unlabeled import find_labeled_rows, leave_out_unlabeled
+from bert_cli.problem_types.columns import LabelCells
+from bert_cli.problem_types.problem_type import ProblemType
+
+
+class FileRole(NamedTuple):
+    """How a run uses a file.
+
+    Attributes:
+        decides_names: it is the training file, so its labels are the labels of the model.
+        keeps_rows: it is a file to predict, so each row has a prediction, with a label or without.
+        skips_unlabeled: value of --skip_unlabeled.
+    """
+
+    decides_names: bool
+    keeps_rows: bool
+    skips_unlabeled: bool
+
+
+class FileLabels(NamedTuple):
+    """The labels of a file.
+
+    Attributes:
+        problem_type: given, or inferred from the cells.
+        names: label names in the order of the outputs, () if outputs have no names.
+        rows: the label of each row as ProblemType.parse returns it, None for a row without one.
+    """
+
+    problem_type: ProblemType
+    names: tuple[str, ...]
+    rows: list[Any]
+
+
+def read_labels(
+    cells: LabelCells, problem_type: ProblemType | None, names: tuple[str, ...] | None, role: FileRole
+) -> FileLabels:
+    """Return the labels of a file.
+
+    Args:
+        cells: label cells of all rows.
+        problem_type: of the flags, the model or an earlier file; None to infer it.
+        names: label names of the same; None to take them from the cells.
+        role: how the run uses the file.
+
+    Raises:
+        InputError: a label does not fit, or problem type or names are in doubt.
+    """
+    rows: Sequence[int] = range(len(cells.rows))
+    labeled = cells
+    if role.skips_unlabeled:
+        is_numeric = problem_type is not None and problem_type.is_numeric
+        choose = find_labeled_rows if role.keeps_rows else leave_out_unlabeled
+        rows = choose(cells, None if is_numeric else names, is_numeric)
+        labeled = cells.taken(rows)
+    problem_type = problem_type or find_problem_type(labeled)
+    if names is None and role.decides_names:
+        names = find_label_names(labeled, problem_type, role.skips_unlabeled)
+    elif names is None and not role.keeps_rows:
+        # A third-party model: labels that are counted in the rows do not have the order of its
+        # outputs.
+        names = problem_type.stated_labels(labeled)
+        if names is None:
+            raise InputError(f"{cells.path}: the model has no labels.txt; give --labels in the order of its outputs")
+    parsed = dict(zip(rows, problem_type.parse(labeled, names or ()), strict=True))
+    return FileLabels(problem_type, names or (), [parsed.get(row) for row in range(len(cells.rows))])

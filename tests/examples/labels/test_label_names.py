@@ -1,0 +1,36 @@
+"""Label names of a training file: their order, and what is refused or logged."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.labels.label_names import find_label_names, natural_key
+from bert_cli.problem_types.columns import LabelCells
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
+from bert_cli.problem_types.multi_label import MULTI_LABEL
+
+
+def column(*labels):
+    return LabelCells("t.csv", range(2, 2 + len(labels)), [(label,) for label in labels], ("label",), True)
+
+
+def test_labels_in_natural_order():
+    names = ("grade 10", "grade 2", "b", "-1", "a", "3.5", "20")
+    labels = find_label_names(column(*names, *names), SINGLE_LABEL)
+    assert labels == ("-1", "3.5", "20", "a", "b", "grade 2", "grade 10")
+
+
+def test_a_label_with_more_digits_than_a_number_has_is_a_word():
+    many = "9" * 5000
+    assert sorted([f"b{many}", "b10", "b9"], key=natural_key) == ["b9", "b10", f"b{many}"]
+
+
+def test_a_sign_for_no_label_does_not_become_a_class():
+    with pytest.raises(InputError, match=r"^t.csv:3: 2 row\(s\) have the label '-', which means no label"):
+        find_label_names(column("yes", "-", "no", "-", "yes", "no"), SINGLE_LABEL)
+    with pytest.raises(InputError, match=r"^t.csv:4: 1 row\(s\) have the label '\?'"):
+        find_label_names(column(("a", "b"), ("a",), ("?",)), MULTI_LABEL)
+
+
+def test_words_for_a_missing_label_are_warned_of(caplog):
+    find_label_names(column("nan", "x", "nan", "x"), SINGLE_LABEL)
+    assert "t.csv: warning: 2 row(s) have the label 'nan', which other programs write" in caplog.text

@@ -1,0 +1,144 @@
+"""Rows without a label, and labels that stand for a missing one."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.labels.unlabeled import (
+    MissingMarkers,
+    check_markers,
+    find_labeled_rows,
+    find_markers,
+    leave_out_unlabeled,
+    missing_names,
+    warn_of_markers,
+)
+from bert_cli.problem_types.columns import LabelCells
+
+
+def column(*labels, columns=("label",)):
+    rows = [label if isinstance(label, tuple) and len(columns) > 1 else (label,) for label in labels]
+    return LabelCells("t.csv", range(2, 2 + len(labels)), rows, columns, True)
+
+
+def counts(*labels, **more):
+    return dict.fromkeys(labels, 10) | more
+
+
+@pytest.mark.parametrize("sign", ["-", "--", "?", "—"])
+@pytest.mark.parametrize("others", [("entailment", "neutral"), ("0", "1")])
+def test_a_sign_among_words_or_digits_is_no_label(sign, others):
+    assert find_markers(counts(*others, sign)) == MissingMarkers((sign,), (), ())
+
+
+@pytest.mark.parametrize("labels", [("+", "-"), ("+", "-", "="), (".", "?", "!"), ("O", ".", "?"), ("-", "?")])
+def test_a_sign_among_signs_is_a_class(labels):
+    assert find_markers(counts(*labels)).signs == ()
+
+
+def test_words_for_a_missing_label():
+    labels = ("good", "nan", "NaN", "<NA>", "N/A", "#N/A", "null", "Unlabeled", "unlabelled", "no label")
+    assert find_markers(counts(*labels)).words == labels[1:]
+
+
+def test_names_that_are_classes_as_well():
+    assert find_markers(counts("favor", "against", "none", "NA")).doubtful == ("none", "NA")
+
+
+@pytest.mark.parametrize(
+    ("labels", "is_doubtful"),
+    [
+        ({"0": 9, "1": 9, "2": 9, "-1": 9}, True),
+        ({"0": 90, "1": 70, "-1": 3}, True),
+        ({"-1": 9, "0": 9, "1": 9}, False),
+        ({"-1": 9, "1": 9}, False),
+        ({"-2": 9, "-1": 9, "0": 9, "1": 9, "2": 9}, False),
+        ({"good": 9, "-1": 9}, False),
+    ],
+)
+def test_minus_one_among_class_indices(labels, is_doubtful):
+    assert find_markers(labels).doubtful == ("-1",) * is_doubtful
+
+
+def test_a_sign_stops_the_training_with_both_ways_out():
+    with pytest.raises(InputError) as caught:
+        check_markers("t.jsonl", {"no": 5, "yes": 5, "-": 3}, {"no": 2, "yes": 3, "-": 7}, skips=False)
+    assert str(caught.value) == (
+        "t.jsonl:7: 3 row(s) have the label '-', which means no label; --skip_unlabeled leaves such rows out, and "
+        "--labels=no,yes,- keeps it as a class"
+    )
+
+
+def test_names_with_commas_are_not_put_into_the_advice():
+    with pytest.raises(InputError, match="and --labels with all names keeps it as a class"):
+        check_markers("t.jsonl", {"a,b": 5, "yes": 5, "?": 3}, {"a,b": 2, "yes": 3, "?": 7}, skips=False)
+
+
+def test_words_are_warned_of(caplog):
+    warn_of_markers("t.csv", counts("good", "bad", "nan", "none"), skips=False)
+    assert [record.getMessage() for record in caplog.records] == [
+        "t.csv: warning: 10 row(s) have the label 'nan', which other programs write for a missing value; "
+        "--skip_unlabeled leaves such rows out",
+        "t.csv: warning: 10 row(s) have the label 'none', which is taken as a class, and which other programs write for "
+        "a missing value; if it is none, --skip_unlabeled leaves such rows out",
+    ]
+
+
+def test_usual_labels_are_not_warned_of(caplog):
+    warn_of_markers("t.csv", counts("0", "1", "2", "nine", "nano", "a-b", "no", "other"), skips=False)
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    ("labels", "rows"),
+    [
+        (("a", "", "b", ""), [0, 2]),
+        (("a", "-", "b", "?"), [0, 2]),
+        (("a", "nan", "b", "Null"), [0, 2]),
+        (("favor", "", "none", "NA"), [0, 2, 3]),  # the empty cell is the missing one
+        (("favor", "against", "none", "NA"), [0, 1]),
+        (("0", "2", "-1"), [0, 1]),
+        (("0", "2", "-1", ""), [0, 1, 2]),
+        ((("a",), (), ("a", "b"), ("-",)), [0, 2]),
+        (("+", "-"), [0, 1]),
+    ],
+)
+def test_rows_that_have_a_label(labels, rows):
+    assert find_labeled_rows(column(*labels), None, is_numeric=False) == rows
+
+
+def test_a_label_of_the_model_is_never_missing():
+    cells = column("yes", "none", "-", "-1", "")
+    assert find_labeled_rows(cells, ("yes", "none"), is_numeric=False) == [0, 1]
+    assert find_labeled_rows(cells, ("yes", "-"), is_numeric=False) == [0, 2]
+
+
+def test_minus_one_is_a_number_of_a_regression():
+    assert find_labeled_rows(column("-1", "NA", "2.5", "", "-"), None, is_numeric=True) == [0, 2]
+
+
+def test_a_row_of_several_columns_is_unlabeled_if_all_of_them_are():
+    cells = column(("1", "0"), ("-1", "-1"), ("", ""), ("0", ""), columns=("rude", "loud"))
+    assert find_labeled_rows(cells, ("rude", "loud"), is_numeric=False) == [0, 3]
+
+
+def test_rows_that_are_left_out_are_counted(caplog):
+    caplog.set_level("INFO")
+    assert leave_out_unlabeled(column("a", "-", "", "b", "-"), None, is_numeric=False) == [0, 3]
+    assert caplog.messages == ["t.csv: left out 3 row(s) without a label (2 '-', 1 empty); the first is line 3"]
+
+
+def test_a_file_with_labels_alone_is_not_logged(caplog):
+    caplog.set_level("INFO")
+    assert leave_out_unlabeled(column("a", "b"), None, is_numeric=False) == [0, 1]
+    assert caplog.messages == []
+
+
+def test_no_row_with_a_label_is_an_error():
+    with pytest.raises(InputError, match=r"^t.csv:2: no row has a label; check --label_column"):
+        leave_out_unlabeled(column("", ""), None, is_numeric=False)
+
+
+def test_names_that_the_flag_leaves_out():
+    assert missing_names(counts("a", "b", "-", "none"), has_empty=False) == {"-"}
+    assert missing_names(counts("a", "b", "none"), has_empty=False) == {"none"}
+    assert missing_names(counts("a", "b", "none"), has_empty=True) == set()

@@ -1,0 +1,116 @@
+"""The data of bert-classify: rows, labels and problem type of the files of a command line."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.flags.option import build
+from bert_cli.flags.parser import parse
+from bert_cli.problem_types.registry import PROBLEM_TYPES
+from bert_cli.runs.tasks.classification.data import DataReader, known_problem_type
+from bert_cli.settings.classification import ClassifySettings
+
+
+@pytest.fixture
+def read(tmp_path, monkeypatch):
+    """read(files, *flags) -> ClassificationData of --do_train --train_file=t.csv, or of other flags."""
+
+    def read_data(files, *flags, labels=None, problem_type=None, trains=True):
+        monkeypatch.chdir(tmp_path)
+        for name, text in files.items():
+            (tmp_path / name).write_text(text, encoding="utf-8", newline="\n")
+        words = ["--do_train", f"--train_file={next(iter(files))}"] if trains else []
+        values, _ = parse(ClassifySettings, [*words, *flags])
+        settings = build(ClassifySettings, values)
+        chosen = PROBLEM_TYPES[problem_type] if problem_type else known_problem_type(settings)
+        return DataReader(settings, settings.encoding.labels or labels, chosen).read_all()
+
+    return read_data
+
+
+def csv(*rows, header="text,label"):
+    return "".join(f"{row}\n" for row in (header, *rows))
+
+
+def labels_of(data, split="train"):
+    return [example.label for example in data.splits[split]]
+
+
+UNLABELED = csv("a,yes", "b,-", "c,no", "d,", "e,yes", "f,no")
+
+
+def test_unlabeled_rows_stop_a_training_and_the_error_names_the_flag(read):
+    with pytest.raises(InputError, match=r"^t.csv:3: 1 row\(s\) have the label '-'.*; --skip_unlabeled leaves such"):
+        read({"t.csv": UNLABELED})
+    with pytest.raises(InputError, match=r"^t.csv:3: the label is empty; every row needs one; --skip_unlabeled leaves"):
+        read({"t.csv": csv("a,yes", "b,", "c,no", "d,yes", "e,no")})
+
+
+def test_unlabeled_rows_are_left_out_of_training_and_dev_data(read, caplog):
+    caplog.set_level("INFO")
+    data = read(
+        {"t.csv": UNLABELED, "d.csv": csv("a,nan", "b,no", "c,null")},
+        "--dev_file=d.csv",
+        "--do_eval",
+        "--skip_unlabeled",
+    )
+    assert data.labels == ("no", "yes")
+    assert labels_of(data) == ["yes", "no", "yes", "no"]
+    assert labels_of(data, "dev") == ["no"]
+    assert [example.guid for example in data.splits["train"]] == ["train-0", "train-2", "train-4", "train-5"]
+    assert "t.csv: left out 2 row(s) without a label (1 '-', 1 empty); the first is line 3" in caplog.messages
+    assert "d.csv: left out 2 row(s) without a label (1 'nan', 1 'null'); the first is line 2" in caplog.messages
+
+
+def test_a_file_to_predict_keeps_its_unlabeled_rows(read):
+    flags = ("--test_file=t.csv", "--do_predict", "--skip_unlabeled")
+    data = read({"t.csv": UNLABELED}, *flags, labels=("no", "yes"), problem_type="single_label", trains=False)
+    assert labels_of(data, "test") == ["yes", None, "no", None, "yes", "no"]
+
+
+def test_a_dev_file_is_read_by_the_labels_of_the_model(read):
+    dev = {"d.csv": csv("a,none", "b,-", "c,yes")}
+    flags = ("--dev_file=d.csv", "--do_eval")
+    options = {"labels": ("none", "yes"), "problem_type": "single_label", "trains": False}
+    with pytest.raises(
+        InputError, match=r"^d.csv:3: label '-' is not among .*; --skip_unlabeled leaves such rows out$"
+    ):
+        read(dev, *flags, **options)
+    assert labels_of(read(dev, *flags, "--skip_unlabeled", **options), "dev") == ["none", "yes"]
+
+
+def test_a_sign_is_a_class_if_the_flag_names_it(read):
+    data = read({"t.csv": csv("a,yes", "b,-", "c,no")}, "--labels=yes,no,-")
+    assert labels_of(data) == ["yes", "-", "no"]
+
+
+def test_unlabeled_rows_of_a_regression(read):
+    rows = {"t.csv": csv("a,1.5", "b,NA", "c,-1", "d,")}
+    with pytest.raises(InputError, match=r"^t.csv:3: the label is 'NA', a number is needed; --skip_unlabeled"):
+        read(rows, "--problem_type=regression")
+    assert labels_of(read(rows, "--problem_type=regression", "--skip_unlabeled")) == ["1.5", "-1"]
+
+
+def test_unlabeled_rows_of_several_columns(read):
+    rows = {"t.csv": csv("a,1,0", "b,-1,-1", "c,0,1", header="text,rude,loud")}
+    with pytest.raises(InputError, match=r"^t.csv:3: column rude is '-1', 0 or 1 is needed; --skip_unlabeled"):
+        read(rows, "--label_column=rude,loud")
+    assert labels_of(read(rows, "--label_column=rude,loud", "--skip_unlabeled")) == [(1, 0), (0, 1)]
+
+
+def test_unlabeled_rows_of_multiple_choice(read):
+    rows = {"t.csv": csv("a,x,y,0", "b,x,y,", "c,x,y,1", header="text,first,second,label")}
+    data = read(rows, "--text_column=text", "--choice_columns=first,second", "--skip_unlabeled")
+    assert labels_of(data) == [0, 1]
+
+
+def test_unlabeled_rows_of_the_four_columns_of_a_task(read, tmp_path):
+    (tmp_path / "data").mkdir()
+    rows = [("s1", "yes"), ("s2", "-"), ("s3", "no"), ("s4", "")] + [(f"s{n}", "yes") for n in range(5, 9)]
+    table = "".join(f"{guid}\t{label}\t\tthe text of {guid} .\n" for guid, label in rows)
+    (tmp_path / "data/train.tsv").write_text(table, encoding="utf-8", newline="\n")
+    flags = ("--task_name=cola", "--data_dir=data", "--do_train")
+    with pytest.raises(InputError, match=r"train.tsv:4: the label in column 2 is empty; every row needs one; --skip_u"):
+        read({"unused.csv": ""}, *flags, trains=False)
+    data = read({"unused.csv": ""}, *flags, "--skip_unlabeled", trains=False)
+    assert data.labels == ("no", "yes")
+    assert [example.guid for example in data.splits["train"]] == [f"train-{row}" for row in (0, 2, 4, 5, 6, 7)]
