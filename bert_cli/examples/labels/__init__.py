@@ -1,1 +1,1 @@
-"""The label cells of a user's table: rows without a label, problem type, label names. No TensorFlow."""
+"""Label cells of a user's table into problem type, label names and labels. No TensorFlow."""

@@ -24,11 +24,16 @@ def natural_key(label: str) -> tuple:
     """Return a sort key: numbers by value before words, and 'grade 2' before 'grade 10'."""
     if is_number(label):
         return (0, float(label), (), label)
-    pieces = tuple((0, int(piece), "") if _is_whole(piece) else (1, 0, piece) for piece in re.split(r"(\d+)", label))
-    return (1, 0.0, pieces, label)
+    pieces = re.split(r"(\d+)", label)
+    keys = tuple((0, int(piece), "") if _is_whole(piece) else (1, 0, piece) for piece in pieces)
+    return (1, 0.0, keys, label)
 
 
-def find_label_names(cells: LabelCells, problem_type: ProblemType, skips: bool = False) -> tuple[str, ...]:
+def find_label_names(
+    cells: LabelCells,
+    problem_type: ProblemType,
+    skips: bool = False,
+) -> tuple[str, ...]:
     """Return the labels of a training file in natural order, or in the order of its label columns.
 
     A label with one row is logged, with the most similar other name. So is one that may mark
@@ -51,8 +56,10 @@ def find_label_names(cells: LabelCells, problem_type: ProblemType, skips: bool =
     ]
     row_counts = Counter(name for name, _ in names_and_lines)
     if len(row_counts) < 2:
-        problem = f"has the label {quoted(next(iter(row_counts)))}" if row_counts else "is without a label"
-        raise InputError(f"{cells.path}: every row {problem}; two labels are needed; check --label_column")
+        problem = f"has the label {quoted(next(iter(row_counts)))}" if row_counts else ""
+        raise InputError(
+            f"{cells.path}: every row {problem or 'is without a label'}; two labels are needed; check --label_column"
+        )
     # Texts in the label column: a training set has many rows of a label.
     if len(row_counts) > 20 and len(row_counts) > len(cells.rows) / 2:
         raise InputError(
@@ -67,8 +74,11 @@ def find_label_names(cells: LabelCells, problem_type: ProblemType, skips: bool =
     for name, count in row_counts.items():
         if count == 1:
             # A label with one row is mostly a typing error.
-            similar = difflib.get_close_matches(name, [label for label in row_counts if label != name], n=1)
+            others = [label for label in row_counts if label != name]
+            similar = difflib.get_close_matches(name, others, n=1)
             hint = f"; the nearest other name is {quoted(similar[0])}" if similar else ""
-            line = first_lines[name]
-            LOG.warning("%s:%d: warning: label %s occurs only once%s", cells.path, line, quoted(name), hint)
+            LOG.warning(
+                "%s:%d: warning: label %s occurs only once%s",
+                cells.path, first_lines[name], quoted(name), hint,
+            )  # fmt: skip
     return tuple(labels)

@@ -20,7 +20,8 @@ def find_problem_type(cells: LabelCells) -> ProblemType:
     if has_lists or cells.separator or len(cells.columns) > 1:
         return MULTI_LABEL
     texts = [str(row[0]) for row in cells.rows]
-    decimals = [(line, text) for line, text in zip(cells.lines, texts, strict=True) if "." in text and is_number(text)]
+    numbers = [(line, text) for line, text in zip(cells.lines, texts, strict=True) if is_number(text)]
+    decimals = [(line, text) for line, text in numbers if "." in text]
     # Whole numbers are taken for names of classes; only a decimal point leaves it open.
     if decimals and all(is_number(text) or may_be_missing(text) for text in texts):
         line, text = decimals[0]

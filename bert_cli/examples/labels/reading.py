@@ -40,7 +40,10 @@ class FileLabels(NamedTuple):
 
 
 def read_labels(
-    cells: LabelCells, problem_type: ProblemType | None, names: tuple[str, ...] | None, role: FileRole
+    cells: LabelCells,
+    problem_type: ProblemType | None,
+    names: tuple[str, ...] | None,
+    role: FileRole,
 ) -> FileLabels:
     """Return the labels of a file.
 
@@ -70,4 +73,5 @@ def read_labels(
         if names is None:
             raise InputError(f"{cells.path}: the model has no labels.txt; give --labels in the order of its outputs")
     parsed = dict(zip(rows, problem_type.parse(labeled, names or ()), strict=True))
-    return FileLabels(problem_type, names or (), [parsed.get(row) for row in range(len(cells.rows))])
+    labels = [parsed.get(row) for row in range(len(cells.rows))]
+    return FileLabels(problem_type, names or (), labels)

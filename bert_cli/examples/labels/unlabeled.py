@@ -57,10 +57,16 @@ def _is_odd(counts: Mapping[str, int], classes: Sequence[str]) -> bool:
     if not classes or not all(name.isdecimal() and len(name) < _MOST_DIGITS for name in classes):
         return False
     # -1, 0 and 1 are a scale of sentiment, unless -1 is rare.
-    return max(map(int, classes)) > 1 or 2 * counts[MINUS_ONE] < min(counts[name] for name in classes)
+    is_rare = 2 * counts[MINUS_ONE] < min(counts[name] for name in classes)
+    return is_rare or max(map(int, classes)) > 1
 
 
-def check_markers(path: str, counts: Mapping[str, int], first_lines: Mapping[str, int], skips: bool) -> None:
+def check_markers(
+    path: str,
+    counts: Mapping[str, int],
+    first_lines: Mapping[str, int],
+    skips: bool,
+) -> None:
     """Raise InputError for a sign that would become a class, and warn of words that may be none.
 
     Args:
@@ -74,8 +80,8 @@ def check_markers(path: str, counts: Mapping[str, int], first_lines: Mapping[str
         can_be_given = len(names) <= _MOST_NAMES and not any("," in label for label in names)
         labels_flag = f"--labels={','.join(names)}" if can_be_given else "--labels with all names"
         raise InputError(
-            f"{path}:{first_lines[name]}: {counts[name]} row(s) have the label {quoted(name)}, which means no "
-            f"label; {SKIP_ADVICE}, and {labels_flag} keeps it as a class"
+            f"{path}:{first_lines[name]}: {counts[name]} row(s) have the label {quoted(name)}, "
+            f"which means no label; {SKIP_ADVICE}, and {labels_flag} keeps it as a class"
         )
     warn_of_markers(path, counts, skips)
 
@@ -85,14 +91,14 @@ def warn_of_markers(path: str, counts: Mapping[str, int], skips: bool) -> None:
     markers = find_markers(counts)
     for name in (*markers.signs, *markers.words):
         LOG.warning(
-            "%s: warning: %d row(s) have the label %s, which other programs write for a missing value; %s",
-            path, counts[name], quoted(name), SKIP_ADVICE,
+            "%s: warning: %d row(s) have the label %s, which other programs write for a missing "
+            "value; %s", path, counts[name], quoted(name), SKIP_ADVICE,
         )  # fmt: skip
     advice = "remove such rows if it is none" if skips else f"if it is none, {SKIP_ADVICE}"
     for name in markers.doubtful:
         LOG.warning(
-            "%s: warning: %d row(s) have the label %s, which is taken as a class, and which other programs write for a missing "
-            "value; %s", path, counts[name], quoted(name), advice,
+            "%s: warning: %d row(s) have the label %s, which is taken as a class, and which other "
+            "programs write for a missing value; %s", path, counts[name], quoted(name), advice,
         )  # fmt: skip
 
 
@@ -108,7 +114,11 @@ def missing_names(counts: Mapping[str, int], has_empty: bool) -> set[str]:
     return certain if certain or has_empty else set(markers.doubtful)
 
 
-def find_labeled_rows(cells: LabelCells, labels: Collection[str] | None, is_numeric: bool) -> list[int]:
+def find_labeled_rows(
+    cells: LabelCells,
+    labels: Collection[str] | None,
+    is_numeric: bool,
+) -> list[int]:
     """Return the 0-based numbers of the rows that have a label, for --skip_unlabeled.
 
     The names none, NA and -1 count as a missing label only if nothing else in the column does.
@@ -119,13 +129,19 @@ def find_labeled_rows(cells: LabelCells, labels: Collection[str] | None, is_nume
         is_numeric: whether labels are numbers to predict, so that -1 is one.
     """
     if len(cells.columns) > 1:
-        return [number for number, row in enumerate(cells.rows) if not all(map(_is_missing_flag, row))]
+        are_missing = [all(map(_is_missing_flag, row)) for row in cells.rows]
+        return [number for number, is_missing in enumerate(are_missing) if not is_missing]
     texts = [_single_text(row[0]) for row in cells.rows]
-    missing = _missing_texts(Counter(text for text in texts if text is not None), labels, is_numeric)
+    counts = Counter(text for text in texts if text is not None)
+    missing = _missing_texts(counts, labels, is_numeric)
     return [number for number, text in enumerate(texts) if text not in missing]
 
 
-def leave_out_unlabeled(cells: LabelCells, labels: Collection[str] | None, is_numeric: bool) -> list[int]:
+def leave_out_unlabeled(
+    cells: LabelCells,
+    labels: Collection[str] | None,
+    is_numeric: bool,
+) -> list[int]:
     """Return the rows as `find_labeled_rows` does, and log how many are left out.
 
     Raises:
@@ -137,10 +153,10 @@ def leave_out_unlabeled(cells: LabelCells, labels: Collection[str] | None, is_nu
     left_out = sorted(set(range(len(cells.rows))).difference(rows))
     if left_out:
         counts = Counter(_single_text(cells.rows[row][0]) for row in left_out)
-        contents = ", ".join(f"{count} {quoted(text) if text else 'empty'}" for text, count in counts.most_common())
+        contents = [f"{count} {quoted(text) if text else 'empty'}" for text, count in counts.most_common()]
         LOG.info(
             "%s: left out %d row(s) without a label (%s); the first is line %d",
-            cells.path, len(left_out), contents, cells.lines[left_out[0]],
+            cells.path, len(left_out), ", ".join(contents), cells.lines[left_out[0]],
         )  # fmt: skip
     return rows
 
@@ -157,10 +173,15 @@ def _single_text(cell: Cell) -> str | None:
     return None if len(cell) > 1 else "".join(cell)
 
 
-def _missing_texts(counts: Mapping[str, int], labels: Collection[str] | None, is_numeric: bool) -> Collection[str]:
+def _missing_texts(
+    counts: Mapping[str, int],
+    labels: Collection[str] | None,
+    is_numeric: bool,
+) -> Collection[str]:
     if is_numeric:
         return set(filter(may_be_missing, counts))
     if labels is not None:
-        return {text for text in counts if text not in labels and (text == MINUS_ONE or may_be_missing(text))}
+        unknown = counts.keys() - set(labels)
+        return {text for text in unknown if text == MINUS_ONE or may_be_missing(text)}
     empty = {""} & counts.keys()
     return empty | missing_names(counts, has_empty=bool(empty))
