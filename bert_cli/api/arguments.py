@@ -67,7 +67,7 @@ def named_arguments(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
                 return function(*args, **kwargs)
             # Here, at the border, and not where it is raised: the same code serves the commands.
             except InputError as error:
-                raise InputError(in_arguments(str(error), names)) from None
+                raise type(error)(in_arguments(str(error), names)) from None
 
         return call
 

@@ -8,7 +8,7 @@ call of a process imports TensorFlow (seconds).
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from bert_cli.api import loading
 from bert_cli.api.arguments import named_arguments
 from bert_cli.api.tables import Data, are_numbers, is_path, pair_up, read_table
+from bert_cli.api.texts import check_text, list_items, texts_or_pairs
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
@@ -91,10 +92,10 @@ class Classifier(loading.Trained):
     @named_arguments(dev_file="dev_texts")
     def fit(
         cls,
-        texts: Sequence[str | tuple[str, str]],
-        labels: Sequence,
-        dev_texts: Sequence[str | tuple[str, str]] | None = None,
-        dev_labels: Sequence | None = None,
+        texts: Iterable[str | tuple[str, str]],
+        labels: Iterable,
+        dev_texts: Iterable[str | tuple[str, str]] | None = None,
+        dev_labels: Iterable | None = None,
         output_dir: str | os.PathLike | None = None,
         **options: Any,
     ) -> "Classifier":
@@ -104,6 +105,7 @@ class Classifier(loading.Trained):
         several; or floats, which the classifier learns to predict. dev_texts and dev_labels, or
         dev_split=0.1, are evaluated.
         """
+        labels = list_items("labels", labels, "a list")  # a generator is read once
         tables = {"train": pair_up("texts", texts, labels)}
         if (dev_texts is None) != (dev_labels is None):
             raise InputError("dev_texts and dev_labels: one is missing; give both or none")
@@ -137,7 +139,7 @@ class Classifier(loading.Trained):
     def load(
         cls,
         path: str,
-        labels: Sequence[str] | None = None,
+        labels: Iterable[str] | None = None,
         max_seq_length: int | None = None,
         do_lower_case: bool | None = None,
         precision: str | None = None,
@@ -170,7 +172,8 @@ class Classifier(loading.Trained):
         if problem_type.has_endings:
             raise InputError(f"{checkpoint.folder}: this is a multiple-choice model; predict a file with bert-classify")
         # labels.txt may be missing next to a checkpoint from elsewhere.
-        names = tuple(labels or model.labels or ())
+        names = tuple(() if labels is None else list_items("labels", labels, "a list of names"))
+        names = names or tuple(model.labels or ())
         if problem_type.is_numeric and names:
             raise InputError(f"labels: the model in {checkpoint.folder} predicts a number; leave them out")
         if not names and problem_type.has_named_outputs:
@@ -179,35 +182,37 @@ class Classifier(loading.Trained):
         return cls(opening.open_for_answers(task, model, data, settings), data)
 
     @named_arguments()
-    def predict(self, texts: Sequence[str | tuple[str, str]], batch_size: int = BATCH_SIZE) -> Predictions:
+    def predict(self, texts: Iterable[str | tuple[str, str]], batch_size: int = BATCH_SIZE) -> Predictions:
         """Classify n texts or pairs of texts; the results are in the order of `texts`.
 
         batch_size: texts of full length; as many shorter texts are computed at once as have the
         same number of tokens.
         """
         problem_type = self._data.problem_type
+        pairs = texts_or_pairs(texts)
         # No batch has no rows; an array of the right shape is easier on callers than an error.
-        if not len(texts):
+        if not pairs:
             values = np.zeros(0, np.float32) if problem_type.is_numeric else None
             return Predictions([], np.zeros((0, len(self.labels)), np.float32), values)
-        _, found = self._infer(texts, batch_size, "predicting")
+        outputs = self._infer(pairs, batch_size, "predicting")
         if problem_type.is_numeric:
-            return Predictions([], np.zeros((len(texts), 0), np.float32), found["values"])
-        return Predictions(problem_type.decisions(found, self._data.answers.labels), found["probabilities"])
+            return Predictions([], np.zeros((len(pairs), 0), np.float32), outputs["values"])
+        return Predictions(problem_type.decisions(outputs, self._data.answers.labels), outputs["probabilities"])
 
     @named_arguments()
-    def records(self, texts: Sequence[str | tuple[str, str]]) -> list[dict[str, Any]]:
+    def records(self, texts: Iterable[str | tuple[str, str]]) -> list[dict[str, Any]]:
         """The answers to n texts or pairs of texts, as JSON lines of --input_file have them.
 
         `text` (and `text_b`) with `label` and `probabilities`, in multi-label classification
         `labels` and `probabilities`, or the `value` of a regression.
         """
-        if not len(texts):
+        pairs = texts_or_pairs(texts)
+        if not pairs:
             return []
-        pairs, found = self._infer(texts, BATCH_SIZE, None)
+        outputs = self._infer(pairs, BATCH_SIZE, None)
         problem_type = self._data.problem_type
         labels = self._data.answers.labels
-        return [text_record(*pair) | problem_type.record(found, row, labels) for row, pair in enumerate(pairs)]
+        return [text_record(*pair) | problem_type.record(outputs, row, labels) for row, pair in enumerate(pairs)]
 
     @named_arguments()
     def explain(self, text: str, text_b: str | None = None, budget: int = BUDGET) -> dict[str, Any]:
@@ -216,13 +221,12 @@ class Classifier(loading.Trained):
 
         budget: about how many masked copies of the text are computed.
         """
+        check_text(text)
+        if text_b is not None:
+            check_text(text_b, "text_b")
         return text_record(text, text_b) | explain(self._session, self._data, (text, text_b), BATCH_SIZE, budget)
 
-    def _infer(
-        self, texts: Sequence, batch_size: int, title: str | None
-    ) -> tuple[list[tuple[str, str | None]], dict[str, np.ndarray]]:
-        """(pairs of texts, what the model gives for them)."""
-        loading.check_list(texts, "predict")
-        pairs = [loading.text_pair(number, text) for number, text in enumerate(texts)]
+    def _infer(self, pairs: list[tuple[str, str | None]], batch_size: int, title: str | None) -> dict[str, np.ndarray]:
+        """Return the model's outputs for pairs of texts."""
         examples = [ClassificationExample(str(number), *pair, None) for number, pair in enumerate(pairs)]
-        return pairs, self._data.answers.infer(self._session, self._data.features(examples), batch_size, title)
+        return self._data.answers.infer(self._session, self._data.features(examples), batch_size, title)

@@ -7,13 +7,14 @@ is a float32 array with a row for each text.
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from bert_cli.api import loading
 from bert_cli.api.arguments import named_arguments
+from bert_cli.api.texts import single_texts, texts_or_pairs
 from bert_cli.base.errors import InputError
 from bert_cli.examples.text_lines import TextLine
 from bert_cli.features.extraction import extraction_chunks
@@ -98,37 +99,43 @@ class FeatureExtractor:
         return cls(session, settings, model)
 
     @named_arguments()
-    def extract(self, texts: Sequence[str | tuple[str, str]]) -> np.ndarray | list[TokenFeatures]:
+    def extract(self, texts: Iterable[str | tuple[str, str]]) -> np.ndarray | list[TokenFeatures]:
         """Vectors of n texts or pairs of texts, in their order: float32 [n, W], or n TokenFeatures
         where pooling is none.
 
         In addition, memory holds no more than one chunk of texts, as in bert-extract-features.
         """
-        loading.check_list(texts, "extract")
-        # All are checked first: an error after minutes of work would lose it.
-        for number, text in enumerate(texts):
-            loading.text_pair(number, text)
+        # Check all texts first: an error after minutes of work would lose it.
+        pairs = texts_or_pairs(texts)
         if self._settings.extraction.pooling == "none":
-            return [features for rows in self._rows(texts) for features in _tokens(rows)]
+            return [features for rows in self._rows(pairs) for features in _tokens(rows)]
         # Filled chunk by chunk, so that no second copy of all vectors is held.
-        vectors = np.empty((len(texts), self.width), np.float32)
-        for rows in self._rows(texts):
-            vectors[rows.first_line : rows.first_line + len(rows)] = rows.values[:, 0]
+        vectors = np.empty((len(pairs), self.width), np.float32)
+        num_written = 0
+        for rows in self._rows(pairs):
+            vectors[num_written : num_written + len(rows)] = rows.values[:, 0]
+            num_written += len(rows)
+        if num_written != len(pairs):
+            raise RuntimeError(f"{num_written} of {len(pairs)} texts have a vector")
         return vectors
 
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+    @named_arguments()
+    def count_tokens(self, texts: Iterable[str]) -> list[int]:
         """The tokens of each text that a vector is made of, with [CLS] and [SEP]."""
         most = self._session.choice.max_seq_length
-        return [min(most, len(self._model.tokenizer.encode(text)) + 2) for text in texts]
+        return [min(most, len(self._model.tokenizer.encode(text)) + 2) for text in single_texts(texts)]
 
-    def _rows(self, texts: Sequence) -> Iterator[FeatureRows]:
-        """The vectors of one chunk of texts after the other."""
+    def _rows(self, pairs: list[tuple[str, str | None]]) -> Iterator[FeatureRows]:
+        """Yield the vectors of one chunk of texts after the other."""
         extraction = self._settings.extraction
         tokenizer = self._model.tokenizer
         convert = tokenizer.convert_ids_to_tokens
         choice = self._session.choice
         limits = chunk_limits(self._model.config, len(choice.places), choice.pooling != "none")
-        lines = (_line(number, text) for number, text in enumerate(texts))
+        lines = (
+            TextLine(number, text.strip(), None if text_b is None else text_b.strip())
+            for number, (text, text_b) in enumerate(pairs)
+        )
         chunks = extraction_chunks(lines, tokenizer, choice.max_seq_length, extraction.long_text, **limits)
         for features in chunks:
             vectors, _ = self._session.extract(features)
@@ -140,8 +147,3 @@ def _tokens(rows: FeatureRows) -> Iterator[TokenFeatures]:
     values = rows.values[:, 0]
     for start, end in itertools.pairwise(rows.offsets.tolist()):
         yield TokenFeatures(rows.columns["token"][start:end], values[start:end])
-
-
-def _line(number: int, text: object) -> TextLine:
-    first, second = loading.text_pair(number, text)
-    return TextLine(number, first.strip(), second if second is None else second.strip())

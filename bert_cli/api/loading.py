@@ -1,12 +1,10 @@
-"""What the classes of this package share: finding a model, lists of texts, and training by the
-driver of the command.
-"""
+"""Steps that the classes of this package share: finding a model, and training as a command does."""
 
 import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from bert_cli.api.arguments import parse_arguments
@@ -39,34 +37,6 @@ def flags_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
     class and the path.
     """
     return {name: value for name, value in arguments.items() if name not in ("cls", "path")}
-
-
-def check_list(texts: object, what: str) -> None:
-    """InputError where a list is needed and a single text was given."""
-    if isinstance(texts, str):
-        raise InputError(f"{what} takes a list of texts, not one text: {what}([text])")
-
-
-def text_pair(number: int, text: object) -> tuple[str, str | None]:
-    """A text, or a pair of texts, as a pair; InputError, naming texts[number], for anything else."""
-    parts = (text, None) if isinstance(text, str) else tuple(text) if isinstance(text, tuple | list) else ()
-    if len(parts) != 2 or not isinstance(parts[0], str) or not isinstance(parts[1], str | None):
-        raise InputError(f"texts[{number}]: a text, or a pair of texts, is needed, found {text!r}")
-    return parts
-
-
-def check_text(text: object, name: str = "text") -> None:
-    """InputError unless this is one text, such as for a list of texts."""
-    if not isinstance(text, str):
-        raise InputError(f"{name}: one text is needed, found {text!r}")
-
-
-def check_texts(texts: Iterable, what: str) -> None:
-    """InputError unless this is a list of single texts."""
-    check_list(texts, what)
-    for number, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise InputError(f"texts[{number}]: a text is needed, found {text!r}")
 
 
 Kind = TypeVar("Kind", bound="Trained")

@@ -7,11 +7,12 @@ is the most probable word for the [MASK].
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from bert_cli.api import loading
 from bert_cli.api.arguments import named_arguments, parse_arguments
+from bert_cli.api.texts import check_text, single_texts
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import PAIR_MARK
 from bert_cli.flags.option import build
@@ -55,7 +56,7 @@ class MaskFiller:
         return cls(open_masked_words(model, checkpoint, settings.devices), model)
 
     @named_arguments()
-    def fill(self, text: str | Sequence[str], top_k: int = _TOP_K) -> Any:
+    def fill(self, text: str | Iterable[str], top_k: int = _TOP_K) -> Any:
         """The top_k most probable tokens for each [MASK] of a text; of a list of texts a list of
         results.
 
@@ -67,14 +68,13 @@ class MaskFiller:
             raise InputError(f"top_k={top_k}: 1 or more is needed")
         if isinstance(text, str):
             return self._records([text], top_k)[0]
-        loading.check_texts(text, "fill")
-        return self._records(text, top_k)
+        return self._records(single_texts(text), top_k)
 
     @named_arguments()
     def next_sentence(self, text: str, text_b: str) -> float:
         """The probability that text_b follows text. InputError for a model without that head."""
-        loading.check_text(text)
-        loading.check_text(text_b, "text_b")
+        check_text(text)
+        check_text(text_b, "text_b")
         return self._records([f"{text}{PAIR_MARK}{text_b}"], 1)[0]["next_sentence_probability"]
 
     def _records(self, texts: Sequence[str], top_k: int) -> list[dict[str, Any]]:

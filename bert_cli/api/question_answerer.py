@@ -8,12 +8,13 @@ is a part of the context, "" for no answer; `train` makes a new model.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from bert_cli.api import loading
 from bert_cli.api.arguments import named_arguments
-from bert_cli.base.errors import InputError
+from bert_cli.api.texts import list_items
+from bert_cli.base.errors import InputTypeError
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.features.squad import check_lengths
 from bert_cli.outputs.squad import check_search
@@ -91,21 +92,22 @@ class QuestionAnswerer(loading.Trained):
         return cls(session, task, model.tokenizer)
 
     @named_arguments()
-    def answer(self, questions: Sequence[tuple[str, str]]) -> list[dict]:
+    def answer(self, questions: Iterable[tuple[str, str]]) -> list[dict]:
         """Answer n pairs (question, context), in their order.
 
         Each record is as JSON lines of bert-squad have it (see
         runs.tasks.squad_interactive.answer_record): `answer`, its `probability` among the `nbest`,
         `start` and `end` in characters of the context, and the `sentence` around it.
         """
-        examples = [_example(number, pair) for number, pair in enumerate(questions)]
+        pairs = list_items("questions", questions, "a list of pairs (question, context)", is_of_pairs=True)
+        examples = [_example(number, pair) for number, pair in enumerate(pairs)]
         if not examples:
             return []
         predictions = answer(self._session, self._task, examples, self._tokenizer)
         return [answer_record(example, found) for example, found in zip(examples, predictions, strict=True)]
 
 
-def _example(number: int, pair: Sequence) -> SquadExample:
-    if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
-        raise InputError(f"questions[{number}]: a pair (question, context) is needed, found {pair!r}")
+def _example(number: int, pair: object) -> SquadExample:
+    if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+        raise InputTypeError(f"questions[{number}]: a pair (question, context) is needed, found {pair!r:.80}")
     return SquadExample(str(number), pair[0], split_context(pair[1]))

@@ -2,12 +2,13 @@
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from bert_cli.base.errors import InputError
+from bert_cli.api.texts import list_items
+from bert_cli.base.errors import InputError, InputTypeError
 from bert_cli.examples.tables import Row, Table
 
 # A path; a pandas.DataFrame; dicts; or tuples (text, label), (text, text_b, label).
@@ -30,7 +31,10 @@ def read_table(name: str, data: Data) -> Table:
         names = tuple(map(str, data.columns))
         rows = list(data.itertuples(index=False, name=None))
         return _table(name, names, rows)
-    rows = _listed(name, data)
+    if hasattr(data, "columns"):
+        table = f"{type(data).__module__}.{type(data).__qualname__}"
+        raise InputTypeError(f"{name}: convert the {table} to a pandas.DataFrame")
+    rows = list_items(name, data, "a list of rows")
     if all(isinstance(row, dict) for row in rows) and rows:
         names = tuple(map(str, rows[0]))
         return _table(name, names, [tuple(row.get(key) for key in rows[0]) for row in rows])
@@ -44,22 +48,24 @@ def read_table(name: str, data: Data) -> Table:
     return _table(name, _NAMES.get(width, ()), rows)
 
 
-def pair_up(name: str, texts: Sequence, labels: Sequence) -> Table:
+def pair_up(name: str, texts: Iterable, labels: Iterable) -> Table:
     """Two lists of n texts, or pairs of texts, and their labels as a table.
 
     A label is a text or a whole number, a list of these where a text may have several, or a float
     of a regression.
     """
-    texts, labels = _listed(name, texts), _listed("labels", labels)
+    texts, labels = list_items(name, texts), list_items(name.replace("texts", "labels"), labels, "a list")
     if len(texts) != len(labels):
         raise InputError(f"{name} has {len(texts)} entries and its labels {len(labels)}; one label for each is needed")
     pairs = [text for text in texts if isinstance(text, tuple | list)]
+    for number, text in enumerate(texts):
+        is_pair = isinstance(text, tuple | list)
+        parts = text if is_pair else (text,)
+        if len(parts) != 1 + is_pair or not all(isinstance(part, str) for part in parts):
+            needed = "a text, or a pair of texts, is needed"
+            raise InputTypeError(f"{name}:{number}: {needed}, found {text!r:.80}")
     if pairs and len(pairs) < len(texts):
         raise InputError(f"{name}: holds single texts and pairs of texts; one of them is needed")
-    for number, text in enumerate(texts):
-        parts = text if pairs else (text,)
-        if not all(isinstance(part, str) for part in parts) or (pairs and len(parts) != 2):
-            raise InputError(f"{name}:{number}: a text, or a pair of texts, is needed, found {text!r:.80}")
     lists = [isinstance(label, tuple | list | set | frozenset) for label in labels]
     if any(lists) and not all(lists):
         raise InputError(f"{name}:{lists.index(False)}: a list of labels is needed, as in other rows, found one label")
@@ -68,17 +74,10 @@ def pair_up(name: str, texts: Sequence, labels: Sequence) -> Table:
 
 
 def are_numbers(labels: Sequence) -> bool:
-    """Whether labels are floats, and so numbers to predict."""
+    """Return whether labels are floats, and so numbers to predict."""
     # Whole numbers alone are names of classes; one float makes all of them values.
-    kinds = {type(label) for label in _listed("labels", labels)}
+    kinds = {type(label) for label in labels}
     return bool(kinds) and float in kinds and kinds <= {float, int}
-
-
-def _listed(name: str, data: Any) -> list:
-    """A list, or what can be made one: of an array or a column the values of Python."""
-    if isinstance(data, str | bytes | dict) or not hasattr(data, "__iter__"):
-        raise InputError(f"{name}: a list is needed, found {data!r:.80}")
-    return data.tolist() if hasattr(data, "tolist") else list(data)
 
 
 def _table(name: str, names: tuple[str, ...], rows: Sequence[Sequence]) -> Table:

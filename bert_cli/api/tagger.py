@@ -7,12 +7,13 @@ is a list of {"type", "text", "start", "end", "score"}; `train` makes a new one.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from bert_cli.api import loading
 from bert_cli.api.arguments import named_arguments
 from bert_cli.api.tables import is_path
+from bert_cli.api.texts import list_items, single_texts
 from bert_cli.base.errors import InputError
 from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
@@ -109,7 +110,7 @@ class Tagger(loading.Trained):
         return cls(opening.open_for_answers(task, model, data, settings), data, settings)
 
     @named_arguments()
-    def tag(self, texts: Sequence[str]) -> list[TaggedText]:
+    def tag(self, texts: Iterable[str]) -> list[TaggedText]:
         """Tag n texts; a text without words has no tags. Offsets of entities are characters of the
         text.
         """
@@ -121,21 +122,21 @@ class Tagger(loading.Trained):
         return results
 
     @named_arguments()
-    def records(self, texts: Sequence[str]) -> list[dict[str, Any]]:
+    def records(self, texts: Iterable[str]) -> list[dict[str, Any]]:
         """The answers to n texts, as JSON lines of --input_file have them: `text` and `entities`."""
         return [example_entities(example, prediction) for example, prediction in self._tagged(texts, None)]
 
-    def _tagged(self, texts: Sequence[str], title: str | None) -> Iterator[tuple[TaggingExample, TagPrediction]]:
-        loading.check_texts(texts, "tag")
-        examples = [text_example(text) for text in texts]
+    def _tagged(self, texts: Iterable[str], title: str | None) -> Iterator[tuple[TaggingExample, TagPrediction]]:
+        examples = [text_example(text) for text in single_texts(texts)]
         # Texts without words stay among them, so that results keep the order of the texts.
         return zip(examples, tag_examples(self._session, self._data, self._settings, examples, title), strict=True)
 
 
-def _sentences(name: str, data: Sequence[tuple[Sequence[str], Sequence[str]]]) -> TaggingFile:
+def _sentences(name: str, data: Iterable[tuple[Iterable[str], Iterable[str]]]) -> TaggingFile:
     """Sentences in memory as a file of JSON lines has them, numbered from 0."""
     examples = []
-    for number, sentence in enumerate(data):
+    sentences = list_items(name, data, "a list of sentences (words, tags)", is_of_pairs=True)
+    for number, sentence in enumerate(sentences):
         parts = [tuple(part) for part in sentence] if isinstance(sentence, tuple | list) else []
         if len(parts) != 2 or any(isinstance(part, str) for part in sentence) or len(parts[0]) != len(parts[1]):
             raise InputError(f"{name}:{number}: (words, tags) with as many of both is needed, found {sentence!r:.80}")

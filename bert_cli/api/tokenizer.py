@@ -9,8 +9,8 @@ is [101, 1996, 3899, 102].
 import os
 from typing import Any
 
-from bert_cli.api import loading
 from bert_cli.api.arguments import named_arguments
+from bert_cli.api.texts import check_text
 from bert_cli.features.encoded_text import encoded_text
 from bert_cli.runs.loading.tokenizer import load_tokenizer
 from bert_cli.settings.groups import ModelFiles
@@ -40,14 +40,14 @@ class Tokenizer:
 
     def tokenize(self, text: str) -> list[str]:
         """The word pieces of a text, without [CLS] and [SEP]."""
-        loading.check_text(text)
+        check_text(text)
         return self._tokenizer.tokenize(text)
 
     def encode(self, text: str, text_b: str | None = None) -> dict[str, Any]:
         """`tokens`, `input_ids` and `segment_ids` of a text or a pair, lists with [CLS] and [SEP],
         of which nothing is cut.
         """
-        loading.check_text(text)
+        check_text(text)
         if text_b is not None:
-            loading.check_text(text_b, "text_b")
+            check_text(text_b, "text_b")
         return encoded_text(self._tokenizer, text, text_b)

@@ -19,6 +19,10 @@ class InputError(Exception):
     """
 
 
+class InputTypeError(InputError, TypeError):
+    """An InputError about a value of the wrong type in a call from Python."""
+
+
 def refuse_if(is_wrong: object, message: str) -> None:
     """Raise InputError with this message if something is wrong."""
     if is_wrong:

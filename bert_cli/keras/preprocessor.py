@@ -10,7 +10,8 @@ import tensorflow as tf
 
 from bert_cli.api import loading
 from bert_cli.api.arguments import named_arguments
-from bert_cli.base.errors import InputError
+from bert_cli.api.texts import list_items
+from bert_cli.base.errors import InputError, InputTypeError
 from bert_cli.base.spec import INPUTS
 from bert_cli.exports.text_graph import GraphTokenizer
 from bert_cli.exports.text_packing import pack
@@ -70,13 +71,9 @@ class Preprocessor(keras.layers.Layer):
         return cls(model.vocabulary.tokens, model.do_lower_case, max_seq_length, **options)
 
     def __call__(self, inputs: Any, *arguments: Any, **options: Any) -> Any:
-        """As of any layer; texts may also be lists and arrays of Python's own."""
+        """Call the layer on a tensor, an array or a list of texts; on two in a list for pairs."""
         # A layer of Keras takes tensors alone.
-        if isinstance(inputs, list | tuple) and not all(isinstance(each, str) for each in inputs):
-            inputs = [_strings(each) for each in inputs]
-        else:
-            inputs = _strings(inputs)
-        return super().__call__(inputs, *arguments, **options)
+        return super().__call__(_tensors(inputs), *arguments, **options)
 
     def call(self, inputs: Any) -> dict[str, tf.Tensor]:
         """See the class."""
@@ -100,8 +97,34 @@ class Preprocessor(keras.layers.Layer):
         return super().get_config() | own | {"vocabulary": list(self.vocabulary)}
 
 
-def _strings(texts: Any) -> Any:
-    if isinstance(texts, keras.KerasTensor):
-        return texts
-    # NumPy's own texts are of a fixed width, which TensorFlow does not take.
-    return tf.convert_to_tensor(texts.astype(object) if isinstance(texts, np.ndarray) else texts, tf.string)
+def _tensors(texts: Any) -> Any:
+    """Return texts as one string tensor, or pairs of texts as a list of two."""
+    if _is_tensor(texts):
+        return _strings("texts", texts)
+    items = list_items("texts", texts)
+    is_text = [isinstance(item, str | bytes) for item in items]
+    if len(items) == 2 and not any(is_text):
+        return [_strings(f"texts[{number}]", item) for number, item in enumerate(items)]
+    return _strings("texts", items)
+
+
+def _is_tensor(texts: Any) -> bool:
+    is_array = isinstance(texts, np.ndarray) and texts.ndim != 1
+    return is_array or tf.is_tensor(texts) or isinstance(texts, keras.KerasTensor | str | bytes)
+
+
+def _strings(name: str, texts: Any) -> Any:
+    """Return a string tensor; raise InputTypeError for texts that are not one column."""
+    if not _is_tensor(texts):
+        texts = list_items(name, texts)
+        for number, text in enumerate(texts):
+            if not isinstance(text, str | bytes):
+                problem = f"{name}[{number}]: a text is needed, found {text!r:.80}"
+                raise InputTypeError(f"{problem}; pairs are two lists: [texts, others]")
+    if not isinstance(texts, keras.KerasTensor):
+        # TensorFlow does not take NumPy's texts of a fixed width.
+        texts = texts.astype(object) if isinstance(texts, np.ndarray) else texts
+        texts = tf.convert_to_tensor(texts, tf.string)
+    if any(size not in (1, None) for size in tuple(texts.shape)[1:]):
+        raise InputTypeError(f"{name}: texts of shape [B] are needed, found {tuple(texts.shape)}")
+    return texts

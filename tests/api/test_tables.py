@@ -1,5 +1,7 @@
 """Tables in memory from data frames, dicts, tuples and lists; what is no table."""
 
+import types
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,8 +41,13 @@ def test_pairs_and_lists_of_labels():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ("a text", "^train: a list is needed"),
+        ("a text", "^train: a list of rows is needed"),
         ([], "^train: is empty"),
+        (
+            {"text": ["a"], "label": ["x"]},
+            "^train: a list of rows is needed, found a dict with the keys 'text', 'label'",
+        ),
+        (types.SimpleNamespace(columns=["text"]), r"^train: convert the types\.SimpleNamespace to a pandas\.DataFrame"),
         ([("a", "x"), ("b",)], "^train:1: "),
         ([("a", "b", "c", "d")], "^train:0: "),
         ([("a", object())], "^train:0: a text, a number or a list of names"),
@@ -68,7 +75,6 @@ def test_lists_that_do_not_fit(texts, labels, message):
 
 def test_numbers_to_predict_are_floats():
     assert are_numbers([0.5, 1])
-    assert are_numbers(np.array([0.5]))
     assert not are_numbers([1, 2])
     assert not are_numbers(["0.5", 0.5])
     assert not are_numbers([])

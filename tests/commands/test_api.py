@@ -5,10 +5,20 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from bert_cli import FeatureExtractor, QuestionAnswerer, Tagger, extract_features, run_squad, run_tagging
-from bert_cli.base.errors import InputError
+from bert_cli import (
+    Classifier,
+    FeatureExtractor,
+    MaskFiller,
+    QuestionAnswerer,
+    Tagger,
+    extract_features,
+    run_squad,
+    run_tagging,
+)
+from bert_cli.base.errors import InputError, InputTypeError
 from bert_cli.runs.extraction.lines import plan
 from tests.commands import squad_run
 
@@ -105,7 +115,7 @@ def test_refusals(trained, tmp_path):
         FeatureExtractor.load(trained, pooling="average")
     with pytest.raises(InputError, match="there is no layer 7"):
         FeatureExtractor.load(trained, layers="7")
-    with pytest.raises(InputError, match=r"extract takes a list of texts"):
+    with pytest.raises(InputError, match=r"^texts: a list of texts is needed, found 'a cat'"):
         FeatureExtractor.load(trained).extract("a cat")
     with pytest.raises(InputError, match=r"texts\[1\]: a text, or a pair of texts, is needed"):
         FeatureExtractor.load(trained).extract(["a cat", 3])
@@ -113,6 +123,70 @@ def test_refusals(trained, tmp_path):
         QuestionAnswerer.load(trained)
     with pytest.raises(InputError, match="holds a model of bert-classify, and one of bert-tag is needed"):
         Tagger.load(trained)
+
+
+@pytest.fixture(scope="module")
+def methods(trained_once, tagger_once, answering) -> dict:
+    """Every method that takes texts; of questions, the same context for each text."""
+    classifier, tagger = Classifier.load(str(trained_once[0])), Tagger.load(str(tagger_once[0]))
+    pooled, tokens = (FeatureExtractor.load(str(trained_once[0]), pooling=name) for name in ("mean", "none"))
+    return {
+        "predict": lambda texts: classifier.predict(texts).best,
+        "records": classifier.records,
+        "extract": pooled.extract,
+        "extract tokens": tokens.extract,
+        "count_tokens": pooled.count_tokens,
+        "tag": tagger.tag,
+        "tag records": tagger.records,
+        "fill": MaskFiller.load().fill,
+        "answer": QuestionAnswerer.load(str(answering)).answer,
+    }
+
+
+METHODS = ["predict", "records", "extract", "extract tokens", "count_tokens", "tag", "tag records", "fill", "answer"]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_takes_a_generator_and_refuses_other_containers(methods, name):
+    texts = ["the [MASK] sees a dog .", "a [MASK]", "the bird [MASK]"]
+    items = [(text, "the cat sees a dog .") for text in texts] if name == "answer" else texts
+    expected = repr(methods[name](items))
+    assert repr(methods[name](item for item in items)) == expected
+    assert len(methods[name](tuple(items))) == 3
+    frame = pd.DataFrame({"text": texts, "text_b": texts})
+    for values in (frame, frame.to_dict(), set(items), None, b"a [MASK]", *([] if name == "fill" else ["a [MASK]"])):
+        with pytest.raises(InputTypeError, match=r"^(texts|questions): a list of "):
+            methods[name](values)
+    for item in (None, float("nan"), b"a [MASK]", 3):
+        with pytest.raises(InputTypeError, match=r"^(texts|questions)\[1\]: a .* is needed, found "):
+            methods[name]([items[0], item])
+
+
+def test_labels_are_a_list(trained_once):
+    folder = str(trained_once[0])
+    assert Classifier.load(folder, labels=(name for name in "01")).labels == ("0", "1")
+    assert Classifier.load(folder, labels=np.array(["no", "yes"])).labels == ("no", "yes")
+    with pytest.raises(InputTypeError, match=r"^labels: a list of names is needed, found '01'; put it into a list"):
+        Classifier.load(folder, labels="01")
+
+
+def test_an_explanation_is_of_one_text(trained_once):
+    classifier = Classifier.load(str(trained_once[0]))
+    for values in (["a dog"], pd.DataFrame({"text": ["a"]}), None):
+        with pytest.raises(InputTypeError, match=r"^text: one text is needed"):
+            classifier.explain(values)
+    with pytest.raises(InputTypeError, match=r"^text_b: one text is needed, found 3"):
+        classifier.explain("a dog", 3)
+
+
+def test_no_vector_is_left_unwritten(trained_once, monkeypatch):
+    """A chunk that is lost on the way ends in an error and not in an array of whatever was in memory."""
+    extractor = FeatureExtractor.load(str(trained_once[0]))
+    whole = list(extractor._rows([("a dog", None), ("a cat", None)]))
+    monkeypatch.setattr(extractor, "_rows", lambda pairs: iter(whole))
+    assert extractor.extract(["a dog", "a cat"]).shape == (2, extractor.width)
+    with pytest.raises(RuntimeError, match="2 of 3 texts have a vector"):
+        extractor.extract(["a dog", "a cat", "a bird"])
 
 
 def test_names_are_there_without_tensorflow():

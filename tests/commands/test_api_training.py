@@ -131,7 +131,11 @@ def test_answers(model, tmp_path):
         ((["a", "c", "b"], ["x", None, "y"]), {}, r"^texts\[1\]: the label is empty"),
         ((["a", "b"], ["x", "x"]), {}, "^texts: every row has the label 'x'"),
         (([], []), {}, "^texts: is empty"),
-        (("a text", ["x"]), {}, "^texts: a list is needed"),
+        (("a text", ["x"]), {}, "^texts: a list of texts is needed"),
+        ((["a", None], ["x", "y"]), {}, r"^texts\[1\]: a text, or a pair of texts, is needed, found None"),
+        (({"a": "x", "b": "y"}, ["x", "y"]), {}, "^texts: a list of texts is needed, found a dict"),
+        ((["a", "b"], {"x", "y"}), {}, "^labels: a list is needed, found a set"),
+        ((["a", "b"], ["x", "y"]), {"dev_texts": ["a"], "dev_labels": "x"}, "^dev_labels: a list is needed, found"),
         ((TEXTS, LABELS), {"max_seq_lenght": 3}, "^unknown argument max_seq_lenght; did you mean max_seq_length"),
         ((TEXTS, LABELS), {"do_train": True}, "^unknown argument do_train"),
         ((TEXTS, LABELS), {"train_batch_size": 0}, "^train_batch_size=0: 0 is not a positive integer"),
@@ -165,9 +169,21 @@ def test_tables_refused(data, message):
         Classifier.train(data, labels=["a,b", "c"] if message.startswith("^labels=") else None)
 
 
+def test_generators_are_read_once(monkeypatch):
+    monkeypatch.setattr(Classifier, "_trained", classmethod(lambda cls, *arguments: arguments))
+    labels = ([0.5, 1.5], (value for value in (0.5, 1.5)), np.array([0.5, 1.5]), pd.Series([0.5, 1.5]))
+    for values in labels:
+        tables, *_, options = Classifier.fit(
+            (text for text in ("a", "b")), values, dev_texts=iter("c"), dev_labels=iter([1.0])
+        )
+        assert [row.cells for row in tables["train"].rows] == [["a", "0.5"], ["b", "1.5"]]
+        assert [row.cells for row in tables["dev"].rows] == [["c", "1.0"]]
+        assert options == {"problem_type": "regression"}
+
+
 def test_floats_are_numbers_to_predict():
-    found = [are_numbers(labels) for labels in ([0.5, 1], np.arange(3) / 4, [1, 2], ["0.5"], np.array([1, 0]), [])]
-    assert found == [True, True, False, False, False, False]
+    found = [are_numbers(labels) for labels in ([0.5, 1], [0.25, 0.5], [1, 2], ["0.5"], [])]
+    assert found == [True, True, False, False, False]
 
 
 @pytest.mark.slow  # 40 steps of the built-in model

@@ -38,7 +38,7 @@ def test_pairs_nothing_and_other_labels(trained):
     assert set(found.best) <= {"animal", "person"}
     nothing = classifier.predict([])
     assert (nothing.best, nothing.probabilities.shape) == ([], (0, 2))
-    with pytest.raises(InputError, match=r"predict\(\[text\]\)"):
+    with pytest.raises(InputError, match=r"^texts: a list of texts is needed, found 'a dog'"):
         classifier.predict("a dog")
     for wrong in (3, None, ("a", "b", "c"), (None, "a")):
         with pytest.raises(InputError, match=r"texts\[1\]: a text, or a pair of texts"):

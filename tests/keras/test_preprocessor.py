@@ -2,10 +2,11 @@
 
 import keras
 import numpy as np
+import pandas as pd
 import pytest
 import tensorflow as tf
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, InputTypeError
 from bert_cli.base.spec import INPUTS
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.classification import classification_features
@@ -41,6 +42,40 @@ def test_texts_may_be_tensors_arrays_and_lists(preprocessor):
     wanted = preprocessor(TEXTS)["input_word_ids"].numpy()
     for texts in (tf.constant(TEXTS), np.array(TEXTS), np.array(TEXTS, object), tuple(TEXTS)):
         np.testing.assert_array_equal(preprocessor(texts)["input_word_ids"], wanted)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [(text for text in TEXTS), pd.Series(TEXTS), [text.encode() for text in TEXTS], tf.constant(TEXTS)[:, tf.newaxis]],
+    ids=["generator", "column", "bytes", "B x 1"],
+)
+def test_other_forms_of_one_column(preprocessor, texts):
+    expected = preprocessor(TEXTS)["input_word_ids"].numpy()
+    np.testing.assert_array_equal(preprocessor(texts)["input_word_ids"], expected)
+
+
+def test_two_columns_of_a_data_frame_are_pairs(preprocessor):
+    expected = preprocessor([TEXTS, OTHERS])["input_word_ids"].numpy()
+    found = preprocessor([pd.Series(TEXTS), (text for text in OTHERS)])
+    np.testing.assert_array_equal(found["input_word_ids"], expected)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (pd.DataFrame({"a": TEXTS, "b": OTHERS}), r'^texts: a list of texts is needed, found a DataFrame; pass one of'),
+        ({"a": TEXTS}, "^texts: a list of texts is needed, found a dict"),
+        ({"a", "b"}, "^texts: a list of texts is needed, found a set"),
+        (["a", None], r"^texts\[1\]: a text is needed, found None"),
+        ([["a", "b"], ["c", None]], r"^texts\[1\]\[1\]: a text is needed, found None"),
+        ([("a", "b")] * 3, r"^texts\[0\]: a text is needed, found \('a', 'b'\); pairs are two lists"),
+        (np.array([["a", "b"], ["c", "d"], ["e", "f"]]), r"^texts: texts of shape \[B\] are needed, found \(3, 2\)"),
+        (keras.KerasTensor((None, 2), "string"), r"^texts: texts of shape \[B\] are needed, found \(None, 2\)"),
+    ],
+)  # fmt: skip
+def test_what_is_not_one_column_of_texts_is_refused(preprocessor, texts, message):
+    with pytest.raises(InputTypeError, match=message):
+        preprocessor(texts)
 
 
 def test_a_model_of_texts_is_trained_saved_and_loaded(preprocessor, one_layer, tmp_path):

@@ -1,0 +1,115 @@
+"""Lists of texts as methods of Python take them, and what is refused by name."""
+
+import collections
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bert_cli.api.texts import check_text, list_items, single_texts, texts_or_pairs
+from bert_cli.base.errors import InputError, InputTypeError
+
+FRAME = pd.DataFrame({"id": [1, 2], "text": ["a", "b"]})
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["a", "b"],
+        ("a", "b"),
+        (text for text in "ab"),
+        map(str.lower, ["A", "B"]),
+        collections.deque(["a", "b"]),
+        {0: "a", 1: "b"}.values(),
+        {"a": 0, "b": 1}.keys(),
+        np.array(["a", "b"]),
+        FRAME["text"],
+        FRAME["text"].astype("string"),
+        FRAME.set_index("text").index,
+    ],
+    ids=lambda texts: type(texts).__name__,
+)
+def test_iterables_of_texts_become_lists(texts):
+    assert single_texts(texts) == ["a", "b"]
+
+
+def test_an_arrow_column_is_a_list_of_texts():
+    arrow = pytest.importorskip("pyarrow")
+    assert single_texts(arrow.chunked_array([["a"], ["b"]])) == ["a", "b"]
+    with pytest.raises(InputTypeError, match=r'found a Table; pass one of its columns: df\["text"\]$'):
+        single_texts(arrow.table({"text": ["a"]}))
+
+
+def test_texts_and_pairs_become_pairs():
+    assert texts_or_pairs(["a", ("b", "c"), ["d", "e"]]) == [("a", None), ("b", "c"), ("d", "e")]
+    assert texts_or_pairs(zip(["a", "b"], ["c", "d"], strict=True)) == [("a", "c"), ("b", "d")]
+    assert texts_or_pairs(np.array([["a", "c"], ["b", "d"]])) == [("a", "c"), ("b", "d")]
+    assert texts_or_pairs([]) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ("a text", "found 'a text'; put it into a list"),
+        (np.str_("a text"), "found np.str_('a text'); put it into a list"),
+        (b"a text", "found b'a text'"),
+        (np.array("a text"), "found array('a text', dtype='<U6')"),
+        (np.array(3), "found array(3)"),
+        (None, "found None"),
+        (3, "found 3"),
+        (float("nan"), "found nan"),
+        (FRAME, 'found a DataFrame; pass one of its columns: df["id"] or df["text"]'),
+        (FRAME[["text"]], 'found a DataFrame; pass one of its columns: df["text"]'),
+        (pd.DataFrame([["a"] * 4]), "found a DataFrame; pass one of its columns: df[0] or df[1] or df[2] …"),
+        ({"text": "a", "label": 1}, "found a dict with the keys 'text', 'label'"),
+        (collections.Counter("aab"), "found a Counter with the keys 'a', 'b'"),
+        ({"a", "b"}, "found a set, which has no order"),
+        (frozenset("ab"), "found a frozenset, which has no order"),
+    ],
+)
+def test_other_values_are_refused_by_name(values, message):
+    for read in (single_texts, texts_or_pairs):
+        with pytest.raises(InputTypeError) as error:
+            read(values)
+        assert str(error.value) == f"texts: a list of texts is needed, {message}"
+    assert isinstance(error.value, InputError)
+    assert isinstance(error.value, TypeError)
+
+
+def test_a_table_for_a_list_of_pairs():
+    with pytest.raises(InputTypeError) as error:
+        list_items("questions", FRAME, "a list of pairs", is_of_pairs=True)
+    assert str(error.value) == (
+        'questions: a list of pairs is needed, found a DataFrame; pass zip(df["id"], df["text"])'
+    )
+
+
+@pytest.mark.parametrize(
+    "item", [1, None, float("nan"), pd.NA, b"a", {"text": "a"}, {"a", "b"}, ("a", "b", "c"), ("a", 1)]
+)
+def test_items_are_refused_with_their_index(item):
+    for read in (single_texts, texts_or_pairs):
+        with pytest.raises(InputTypeError, match=r"^texts\[1\]: a text, or|^texts\[1\]: a text is") as error:
+            read(["a", item])
+        assert str(error.value).endswith(f"is needed, found {item!r}")
+
+
+def test_pairs_are_no_single_texts():
+    with pytest.raises(InputTypeError, match=r"^texts\[0\]: a text is needed, found \('a', 'b'\)"):
+        single_texts([("a", "b")])
+    with pytest.raises(
+        InputTypeError, match=r"^texts\[0\]: a text, or a pair of texts, is needed, found \(None, 'a'\)"
+    ):
+        texts_or_pairs([(None, "a")])
+
+
+def test_a_long_item_is_cut_in_the_error():
+    with pytest.raises(InputTypeError) as error:
+        single_texts([["a long text " * 100]])
+    assert len(str(error.value)) < 130
+
+
+def test_one_text_is_needed():
+    check_text("a")
+    with pytest.raises(InputTypeError, match=r"^text_b: one text is needed, found \['a'\]$"):
+        check_text(["a"], "text_b")
