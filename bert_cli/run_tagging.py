@@ -1,7 +1,7 @@
 """Fine-tune a BERT for named-entity recognition or another token classification, evaluate it, and predict.
 
-It trains on train.txt (one word and its tag per line, empty lines between sentences; B-/I-, IOB1, BIOES or bare types)
-or train.jsonl of data_dir, scores the entities of dev.txt as conlleval does, tags test.txt, and writes into output_dir:
+It trains on train.txt (one word and its tag per line, empty lines between sentences; any scheme of tags) or
+train.jsonl of data_dir, scores the entities of dev.txt as conlleval does, tags test.txt, and writes into output_dir:
 
     model.ckpt-N            the weights after N steps, in Google's format
     eval_results.txt        the scores of the dev file

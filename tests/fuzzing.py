@@ -26,6 +26,7 @@ from bert_cli.examples.labels.problem_type import find_problem_type
 from bert_cli.examples.squad import reading as squad
 from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.examples.text_lines import read_text_lines
+from bert_cli.examples.token_files import bio_tags
 from bert_cli.flags.saved import remembered
 from bert_cli.model.config_files import read_config, read_module_config
 from bert_cli.outputs.annotations import write_annotations
@@ -196,8 +197,8 @@ def _own(path: str) -> None:
 
 
 def _tags(path: str) -> None:
-    file, _ = tagging.with_bio_tags(tagging.read_tagging_file(path))
-    tagging.check_labels(file, ("O", "B-ORG", "I-ORG"))
+    file, _ = bio_tags.with_bio_tags(tagging.read_tagging_file(path))
+    bio_tags.check_labels(file, ("O", "B-ORG", "I-ORG"))
 
 
 def _annotations(path: str) -> None:

@@ -17,8 +17,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # What every room may use.
 GROUND = {"base", "runtime", "package"}
-DATA = {"problem_types", "flags", "settings", "text", "examples", "examples.annotations", "examples.squad", "features"}
-DATA |= {"examples.labels", "records"}
+DATA = {"problem_types", "flags", "settings", "text", "examples", "features", "records"}
+DATA |= {"examples.annotations", "examples.labels", "examples.squad", "examples.token_files"}
 NETWORK = {"model", "onnx", "engines", "weights", "heads", "training", "training.optimizers"}
 ANSWERS = {"metrics", "outputs", "outputs.vectors"}
 _TASKS = DATA | NETWORK | ANSWERS | {"corpus", "runs.output_dir", "runs.loading", "runs.engine", "runs.preparation"}
@@ -40,6 +40,7 @@ MAY_IMPORT = {
     "examples": {"settings", "text", "problem_types", "examples.labels"},
     "examples.annotations": {"settings", "text", "examples"},
     "examples.squad": {"settings", "text", "examples"},
+    "examples.token_files": {"settings", "text", "examples"},
     "features": {"settings", "text", "examples", "examples.squad", "problem_types"},
     "records": set(),
     "corpus": DATA - {"problem_types"},

@@ -15,7 +15,6 @@ from bert_cli.api.arguments import named_arguments
 from bert_cli.api.tables import is_path
 from bert_cli.api.texts import list_items, single_texts
 from bert_cli.base.errors import InputError
-from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import text_example
 from bert_cli.outputs.tagging import TagPrediction, example_entities
@@ -28,7 +27,7 @@ from bert_cli.settings.tagging import TagSettings, window_stride
 
 
 class TaggedText(NamedTuple):
-    """`words` and their `tags`, in the scheme of the training data; `entities` as
+    """`words` and their `tags`, as the training data writes them; `entities` as
     outputs.tagging.example_entities.
     """
 
@@ -116,7 +115,7 @@ class Tagger(loading.Trained):
         """
         results = []
         for example, prediction in self._tagged(texts, "tagging"):
-            tags = tuple(from_bio(prediction.tags, self._data.scheme))
+            tags = self._data.notation.encode(prediction.tags)
             entities = example_entities(example, prediction)["entities"]
             results.append(TaggedText(tuple(example.words), tags, entities))
         return results

@@ -4,6 +4,9 @@
     BIO      B-ORG  O       B-MISC  B-PER    I-PER    B-PER    also called IOB2
     IOB1     I-ORG  O       I-MISC  I-PER    I-PER    B-PER    B- only where an entity touches another of its type
     BIOES    S-ORG  O       S-MISC  B-PER    E-PER    S-PER    also called IOBES
+    BMES     S-ORG  O       S-MISC  B-PER    E-PER    S-PER    M- for the words between B- and E-
+    BMEWO    W-ORG  O       W-MISC  B-PER    E-PER    W-PER    M- as in BMES
+    BILOU    U-ORG  O       U-MISC  B-PER    L-PER    U-PER    also called BIOUL
     IO       ORG    O       MISC    PER      PER      PER      no prefixes; neighbours of one type become one entity
 
 Where all prefixed tags of a file are without types ("B", "I", "O"), the type is "".
@@ -11,14 +14,17 @@ Where all prefixed tags of a file are without types ("B", "I", "O"), the type is
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.names import OUTSIDE
 from bert_cli.settings.tagging import TAG_SCHEMES
 
-# Prefixes of each scheme; the tags of IO have none.
-PREFIXES = dict(zip(TAG_SCHEMES, ("BI", "BI", "BIES", ""), strict=True))
+# Prefixes of each scheme; the tags of IO have none. Four letters: first, inner, last and only
+# word of an entity.
+PREFIXES = dict(zip(TAG_SCHEMES, ("BI", "BI", "BIES", "BMES", "BMEW", "BILU", ""), strict=True))
+LETTERS = frozenset("".join(PREFIXES.values()))
+_FOUR_LETTERS = {scheme: letters for scheme, letters in PREFIXES.items() if len(letters) == 4}
 _PREFIXED = re.compile(r"[A-Z]-.")
 
 
@@ -54,20 +60,43 @@ def tag_problem(tag: str, scheme: str) -> str:
     return f"tag {tag!r} names no type" if tag.endswith("-") and not entity_type else ""
 
 
-def detect_scheme(sequences: Iterable[Sequence[str]]) -> str:
-    """The scheme of the tags of sentences: a key of PREFIXES.
+def has_prefixes(tags: Collection[str]) -> bool:
+    """Return whether tags, without O, have prefixes.
 
-    IO where no tag begins with a capital letter and a hyphen (nor all tags are among B, I, E, S and
-    O), BIOES where a tag has the prefix E or S. BIO and IOB1 differ in what begins an entity that
-    touches no other of its type: the one of which there is more in the sentences, BIO where there
-    is as much of either, or nothing.
+    One has a capital letter and a hyphen, or all are letters of one scheme.
+    """
+    if any(map(_PREFIXED.match, tags)) or set(tags) <= set("BIES"):
+        return True
+    return "B" in tags and any(set(tags) <= set(letters) for letters in _FOUR_LETTERS.values())
+
+
+def _four_letter_scheme(prefixes: set[str]) -> str | None:
+    """Return the scheme of four letters that has these prefixes; None for BIO and IOB1."""
+    known = prefixes & LETTERS
+    if known <= set("BI"):
+        return None
+    for scheme, letters in _FOUR_LETTERS.items():
+        # M-1 and M-2 may be types; without a first word, they are refused as tags of BIO.
+        begins = {"B", letters[3]} if scheme != "BIOES" else {"E", "S"}
+        if known <= set(letters) and known & begins:
+            return scheme
+    return "BIOES" if known & {"E", "S"} else None
+
+
+def detect_scheme(sequences: Iterable[Sequence[str]]) -> str:
+    """Return the scheme of the tags of sentences: a key of PREFIXES.
+
+    IO if no tag has a prefix (see has_prefixes), and a scheme of four letters if a tag has a
+    prefix of the last or the only word. BIO and IOB1 differ in what begins an entity that touches
+    no other of its type: the one of which there is more in the sentences, BIO if there is as much
+    of either, or nothing.
     """
     sequences = list(sequences)
     inside = set(itertools.chain.from_iterable(sequences)) - {OUTSIDE}
-    if not any(map(_PREFIXED.match, inside)) and not inside <= {"B", "I", "E", "S"}:
+    if not has_prefixes(inside):
         return "IO"
-    if any(split_tag(tag)[0] in ("E", "S") for tag in inside):
-        return "BIOES"
+    if scheme := _four_letter_scheme({split_tag(tag)[0] for tag in inside}):
+        return scheme
     # They differ only in what begins an entity; a B- or I- inside one is the same in both.
     begins = {"B": 0, "I": 0}
     for tags in sequences:
@@ -117,8 +146,9 @@ def tags_of(length: int, found: Iterable[Entity], scheme: str = "BIO") -> tuple[
         prefixes = ["B"] + ["I"] * (size - 1)
         if scheme == "IOB1" and not (before.end == entity.start and before.type == entity_type):
             prefixes[0] = "I"
-        elif scheme == "BIOES":
-            prefixes[-1] = "S" if size == 1 else "E"
+        elif scheme in _FOUR_LETTERS:
+            first, inner, last, only = list(_FOUR_LETTERS[scheme])
+            prefixes = [only] if size == 1 else [first, *[inner] * (size - 2), last]
         if scheme == "IO":
             tags[entity.start : entity.end] = [entity_type] * size
         else:
@@ -128,10 +158,12 @@ def tags_of(length: int, found: Iterable[Entity], scheme: str = "BIO") -> tuple[
 
 
 def to_bio(tags: Sequence[str], scheme: str) -> tuple[str, ...]:
-    """The same entities in BIO, in which each begins with B-; tags of another scheme are read by
-    `entities`.
-    """
-    return tags_of(len(tags), entities(tags, scheme), "BIO")
+    """Return the same entities in BIO, in which each begins with B-; see `entities`."""
+    if scheme in _FOUR_LETTERS:
+        letters = dict(zip(_FOUR_LETTERS[scheme], "BIES", strict=True))
+        parts = map(split_tag, tags)
+        tags = [join_tag(letters.get(prefix, prefix), entity_type) for prefix, entity_type in parts]
+    return tags_of(len(tags), entities(tags, "IO" if scheme == "IO" else "BIO"), "BIO")
 
 
 def from_bio(tags: Sequence[str], scheme: str) -> tuple[str, ...]:
@@ -147,6 +179,10 @@ def label_list(sequences: Iterable[Sequence[str]]) -> tuple[str, ...]:
     Every type gets both, also where a tag occurs in none of the sentences, so that the order
     depends on the types alone.
     """
-    tags = set(itertools.chain.from_iterable(sequences)) - {OUTSIDE}
-    entity_types = sorted({split_tag(tag)[1] for tag in tags})
-    return (OUTSIDE, *(join_tag(prefix, entity_type) for entity_type in entity_types for prefix in "BI"))
+    types = sorted(entity_types(itertools.chain.from_iterable(sequences)))
+    return (OUTSIDE, *(join_tag(prefix, entity_type) for entity_type in types for prefix in "BI"))
+
+
+def entity_types(tags: Iterable[str]) -> set[str]:
+    """Return the types of tags or labels in BIO."""
+    return {split_tag(tag)[1] for tag in set(tags) - {OUTSIDE}}

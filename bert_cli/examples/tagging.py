@@ -10,17 +10,15 @@ predictions.
 """
 
 import re
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypeGuard
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import UTF_8, read_text, split_lines
-from bert_cli.base.messages import listed, more, quoted
+from bert_cli.base.messages import quoted
 from bert_cli.examples.tables import Row, refuse_rows
-from bert_cli.examples.tag_schemes import detect_scheme, tag_problem, to_bio
 
 # A line between documents in the data of CoNLL-2003, which looks like a word with a tag.
 DOCUMENT_START = "-DOCSTART-"
@@ -224,47 +222,3 @@ def _is_list_of_texts(value: object) -> TypeGuard[list[str]]:
     return isinstance(value, list) and all(
         isinstance(item, str) and item and not re.search("[\ud800-\udfff]", item) for item in value
     )
-
-
-def with_bio_tags(file: TaggingFile, scheme: str | None = None) -> tuple[TaggingFile, str]:
-    """The file with its tags in BIO, and the scheme they were in (`scheme`, or found by
-    `detect_scheme`).
-
-    InputError with the line of the first tag that is none of the scheme. ValueError for a file
-    without tags.
-    """
-    sequences = file.tags
-    # Known from the training file, where there is one: a short dev file may look like another
-    # scheme.
-    scheme = scheme or detect_scheme(sequences)
-    _check_tags(file, lambda tag: tag_problem(tag, scheme), "correct it")
-    examples = [
-        replace(example, tags=to_bio(tags, scheme)) for example, tags in zip(file.examples, sequences, strict=True)
-    ]
-    return replace(file, examples=tuple(examples)), scheme
-
-
-def check_labels(file: TaggingFile, labels: Sequence[str]) -> None:
-    """InputError with the line of the first tag (in BIO) that is not among `labels`."""
-    known = set(labels)
-    problem = f"is not a label of the training file ({listed(labels)})"
-    _check_tags(
-        file,
-        lambda tag: "" if tag in known else f"tag {quoted(tag)} {problem}",
-        "correct it, or take its lines out",
-    )
-
-
-def _check_tags(file: TaggingFile, problem_of: Callable[[str], str], advice: str) -> None:
-    counts = Counter(tag for example in file.examples for tag in example.tags or ())
-    problems = {tag: problem for tag in counts if (problem := problem_of(tag))}
-    if not problems:
-        return
-    example, word, first = next(
-        (example, word, tag)
-        for example in file.examples
-        for word, tag in enumerate(example.tags or ())
-        if tag in problems
-    )
-    bad = [tag for tag in counts.elements() if tag in problems]
-    raise InputError(f"{file.place(example, word)}: {problems[first]}{more(bad)}; {advice}")

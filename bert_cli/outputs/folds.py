@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.examples.tagging import TaggingExample, TaggingFile
+from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.outputs.classification import Texts, text_columns, write_table
 from bert_cli.outputs.tagging import TagPrediction
 from bert_cli.problem_types.columns import Column
@@ -63,17 +63,17 @@ def suspected_words(
 
 
 def write_tagging_folds(
-    path: str, file: TaggingFile, folds: np.ndarray, predictions: Sequence[TagPrediction], scheme: str
+    path: str, file: TaggingFile, folds: np.ndarray, predictions: Sequence[TagPrediction], notation: TagNotation
 ) -> None:
     """write_folds for the sentences of a file: id is the name or the line of the first word; the
     tags of a sentence are in one cell.
 
-    predictions: of each sentence; the tags of the file are in BIO, and are written in `scheme`.
+    predictions: of each sentence; the tags of the file are in BIO, and are written in `notation`.
     """
     texts = [(" ".join(example.words), None) for example in file.examples]
     tags = {"given": file.tags, "predicted": [prediction.tags for prediction in predictions]}
     columns: dict[str, Column] = {
-        name: [" ".join(from_bio(each, scheme)) for each in every] for name, every in tags.items()
+        name: [" ".join(notation.encode(each)) for each in every] for name, every in tags.items()
     }
     write_folds(path, [_id(example) for example in file.examples], folds, columns, texts)
 
@@ -83,7 +83,7 @@ def _id(example: TaggingExample) -> str:
 
 
 def write_suspects_of_words(
-    path: str, file: TaggingFile, predictions: Sequence[TagPrediction], labels: Sequence[str], scheme: str
+    path: str, file: TaggingFile, predictions: Sequence[TagPrediction], labels: Sequence[str], notation: TagNotation
 ) -> int:
     """Write suspects.tsv for tags, a line for each word in doubt; returns their number. See
     `suspected_words`.
@@ -99,8 +99,8 @@ def write_suspects_of_words(
         "id": [_id(example) for example in sentences],
         "place": [str(each.word + 1) for each in words],
         "line": [str(file.line_of(example, each.word)) for example, each in zip(sentences, words, strict=True)],
-        "given": [from_bio(given[each.sentence], scheme)[each.word] for each in words],
-        "predicted": [from_bio(predictions[each.sentence].tags, scheme)[each.word] for each in words],
+        "given": [notation.encode(given[each.sentence])[each.word] for each in words],
+        "predicted": [notation.encode(predictions[each.sentence].tags)[each.word] for each in words],
         "probability": np.array([each.probability for each in words], np.float32),
         "word": [example.words[each.word] for example, each in zip(sentences, words, strict=True)],
         "text": [" ".join(example.words) for example in sentences],

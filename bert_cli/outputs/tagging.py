@@ -10,8 +10,9 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json, to_json
 from bert_cli.base.names import OUTSIDE
 from bert_cli.base.writing import atomic_write
-from bert_cli.examples.tag_schemes import entities, from_bio, join_tag, split_tag
+from bert_cli.examples.tag_schemes import entities, join_tag, split_tag
 from bert_cli.examples.tagging import DOCUMENT_START, TaggingExample, TaggingFile, split_columns
+from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.features.tagging import NOTHING, TaggingFeatures
 from bert_cli.metrics.tagging import TaggingScores, tagging_scores
 from bert_cli.settings.groups import DECODINGS
@@ -158,38 +159,42 @@ def _without_gaps(tags: Sequence[str | None]) -> tuple[str, ...]:
     return tuple(filled)
 
 
-def write_columns(path: str, file: TaggingFile, tags: Sequence[Sequence[str]], scheme: str) -> None:
+def write_columns(path: str, file: TaggingFile, tags: Sequence[Sequence[str]], notation: TagNotation) -> None:
     """Write the lines of a file of columns, each word's with its predicted tag as one more column.
 
-    tags: in BIO, a sequence for each example; they are written in `scheme`. The new column follows
-    a tab where the line has one, else a space. Lines of -DOCSTART- get O, so that all rows have
-    equally many columns; blank lines and line ends stay as they are.
+    The new column follows a tab if the line has one, else a space. Lines of -DOCSTART- get the
+    outside tag, so that all rows have equally many columns; blank lines and line ends stay as
+    they are.
+
+    Args:
+        path: file to write.
+        file: the file that was predicted.
+        tags: tags of each example in BIO.
+        notation: how the file writes tags.
     """
     added: dict[int, str] = {}
     for example, predicted in zip(file.examples, tags, strict=True):
         if len(predicted) != len(example.words):
             raise ValueError(f"line {example.line}: {len(predicted)} tags for {len(example.words)} words")
-        added.update(enumerate(from_bio(predicted, scheme), example.line))
+        added.update(enumerate(notation.encode(predicted), example.line))
     with atomic_write(path) as out:
         for number, line in enumerate(file.lines, 1):
             row = line.rstrip("\r")
             tag = added.get(number)
             if tag is None and DOCUMENT_START in split_columns(row):
-                tag = OUTSIDE
+                tag = notation.outside
             if tag is not None:
                 line = f"{row}\t{tag}" if "\t" in row else f"{row.rstrip(' ')} {tag}"
                 line += file.lines[number - 1][len(row) :]
             out.write(line + ("\n" if number < len(file.lines) else ""))
 
 
-def write_json_lines(path: str, file: TaggingFile, tags: Sequence[Sequence[str]], scheme: str) -> None:
-    """Write the records of a file of JSON lines, each with `predicted_tags`, in `scheme`; `tags`
-    are in BIO.
-    """
+def write_json_lines(path: str, file: TaggingFile, tags: Sequence[Sequence[str]], notation: TagNotation) -> None:
+    """Write the records of a file of JSON lines with `predicted_tags`; `tags` are in BIO."""
     with atomic_write(path) as out:
         for example, predicted in zip(file.examples, tags, strict=True):
             record = parse_json(file.lines[example.line - 1], file.path, example.line)
-            record["predicted_tags"] = list(from_bio(predicted, scheme))
+            record["predicted_tags"] = list(notation.encode(predicted))
             out.write(to_json(record) + "\n")
 
 

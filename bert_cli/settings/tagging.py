@@ -1,8 +1,10 @@
 """The flags of bert-tag, for the command and for the same models from Python."""
 
 import dataclasses
+import re
 from typing import ClassVar
 
+from bert_cli.base.errors import refuse_if
 from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.controls import Head, Optimization
 from bert_cli.settings.data import DataFiles
@@ -22,7 +24,9 @@ from bert_cli.settings.groups import (
 )
 from bert_cli.settings.training import FineTuning, Sweep, Training, TrainingSettings
 
-TAG_SCHEMES = ("BIO", "IOB1", "BIOES", "IO")
+TAG_SCHEMES = ("BIO", "IOB1", "BIOES", "BMES", "BMEWO", "BILOU", "IO")
+# The tag of the first word of a person; the letter may be small, and the separator any sign or none.
+TAG_FORM = re.compile(r"(?P<first>[Bb])(?P<after>[^\w\s]|_|)PER|PER(?P<before>[^\w\s]|_)(?P<last>[Bb])")
 # Formats of JSON lines of texts with spans; examples.annotations.json_lines has their keys.
 SPAN_FORMATS = DOCCANO, DOCCANO_LABELS, DOCCANO_RELATIONS, PRODIGY, SPACY = (
     "doccano", "doccano_labels", "doccano_relations", "prodigy", "spacy",
@@ -34,6 +38,13 @@ def window_stride(doc_stride: int | None, max_seq_length: int) -> int:
     return doc_stride or max(1, max_seq_length // 2)
 
 
+def read_tag_form(text: str) -> str:
+    """Return the value of --tag_form. Raise InputError for a text that is no form of a tag."""
+    needed = "the tag of the first word of a PER is needed, such as B-PER, B_PER or PER-B, or auto"
+    refuse_if(text != "auto" and not TAG_FORM.fullmatch(text), f"--tag_form={text}: {needed}")
+    return text
+
+
 class Tagging(FlagGroup, heading="Data"):
     """The data of bert-tag, and how a sentence is cut into windows."""
 
@@ -41,6 +52,16 @@ class Tagging(FlagGroup, heading="Data"):
     tag_column: int = remembered(-1, "column of the tags, from 0; -1 is the last")
     tag_scheme: str = remembered(
         "auto", "tagging scheme of the entities; auto: detected", choices=("auto", *TAG_SCHEMES)
+    )
+    outside_tag: str = remembered(
+        "auto", "tag of the words outside all entities; auto: O, or the tag of most words if no word has O"
+    )
+    tag_form: str = remembered(
+        "auto",
+        "form of the tags with a prefix: the tag of the first word of a PER, such as B-PER, B_PER or PER-B; "
+        "auto: detected",
+        read=read_tag_form,
+        usual=("auto", "B-PER", "B_PER", "PER-B", "PER_B"),
     )
     test_tags: str = option(
         "auto",

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from bert_cli import Tagger
+from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.metrics.tagging import eval_results
 from bert_cli.outputs.tagging import score_tags
 from tests.commands import tag_run
@@ -140,6 +141,27 @@ def test_other_schemes_come_back(scheme, tagger_once, tag, tmp_path, run_folder)
     before = (out / "test_predictions.txt").read_bytes()
     assert tag("--do_predict", f"--output_dir={out}", "--decoding=viterbi", "--precision=float32").code == 0
     assert (out / "test_predictions.txt").read_bytes() == before
+
+
+def test_another_outside_tag_and_form_are_remembered(tagger_once, tag, tmp_path):
+    """Tags as PER_B and 0: the predictions are written so, in later runs and with --text, too."""
+    data, out = tmp_path / "data", tmp_path / "out"
+    data.mkdir()
+    for split, sentences in SPLITS.items():
+        pairs = [(words, TagNotation("BMES", "0", "PER_B").encode(tags)) for words, tags in sentences[:8]]
+        (data / f"{split}.txt").write_text(tag_run.columns(pairs), encoding="utf-8")
+    flags = (f"--data_dir={data}", f"--output_dir={out}", "--num_train_epochs=1", "--nodo_predict")
+    outcome = tag(*tagger_once[1], *flags)
+    assert outcome.code == 0, outcome.err
+    assert "(tags of the files: BMES with tags such as PER_B, 0 outside entities)" in outcome.err
+    assert (out / "labels.txt").read_text(encoding="utf-8").split() == list(LABELS)
+    saved = (out / "flags.txt").read_text(encoding="utf-8").splitlines()
+    assert {"--tag_scheme=BMES", "--outside_tag=0", "--tag_form=PER_B"} <= set(saved)
+    assert tag("--do_predict", f"--data_dir={data}", f"--output_dir={out}").code == 0
+    types = {f"{entity_type}_{letter}" for entity_type in ("PER", "ANI") for letter in "BMES"}
+    assert set(flat(out / "test_predictions.txt")) <= {"0"} | types
+    answer = tag("--text=a", f"--output_dir={out}").out
+    assert answer.splitlines()[0].split("\t")[1] in {"0", "PER_S", "ANI_S"}
 
 
 @pytest.mark.slow

@@ -22,6 +22,9 @@ SENTENCE = {
     "BIO": "B-ORG O B-MISC B-PER I-PER B-PER",
     "IOB1": "I-ORG O I-MISC I-PER I-PER B-PER",
     "BIOES": "S-ORG O S-MISC B-PER E-PER S-PER",
+    "BMES": "S-ORG O S-MISC B-PER E-PER S-PER",
+    "BMEWO": "W-ORG O W-MISC B-PER E-PER W-PER",
+    "BILOU": "U-ORG O U-MISC B-PER L-PER U-PER",
     "IO": "ORG O MISC PER PER PER",
 }
 
@@ -31,7 +34,7 @@ def test_from_bio(scheme):
     assert " ".join(from_bio(SENTENCE["BIO"].split(), scheme)) == SENTENCE[scheme]
 
 
-@pytest.mark.parametrize("scheme", ["BIO", "IOB1", "BIOES"])
+@pytest.mark.parametrize("scheme", ["BIO", "IOB1", "BIOES", "BMES", "BMEWO", "BILOU"])
 def test_to_bio(scheme):
     assert " ".join(to_bio(SENTENCE[scheme].split(), scheme)) == SENTENCE["BIO"]
 
@@ -42,7 +45,8 @@ def test_io_joins_neighbours_of_one_type():
 
 @pytest.mark.parametrize("scheme", SENTENCE)
 def test_detected(scheme):
-    assert detect_scheme([SENTENCE[scheme].split()]) == scheme
+    long = from_bio(["B-LOC", "I-LOC", "I-LOC", "O"], scheme)
+    assert detect_scheme([SENTENCE[scheme].split(), long]) == scheme
 
 
 @pytest.mark.parametrize(
@@ -63,6 +67,12 @@ def test_detected(scheme):
         ("NOUN VERB NOUN", "IO"),
         ("B I O", "BIO"),
         ("B E O S", "BIOES"),
+        ("B M E S", "BMES"),  # words of Chinese text, without types
+        ("B-a M-a E-a", "BMES"),
+        ("U-a O", "BILOU"),
+        ("B-a I-a L-a U-a X-a", "BILOU"),  # X-a is refused afterwards
+        ("B-a E-a S-a M-a U-a", "BIOES"),
+        ("M W O M", "IO"),  # no first word: types
         ("B-creative-work O", "BIO"),
     ],
 )
@@ -136,7 +146,7 @@ sequences = st.lists(st.sampled_from(["O", "B-a", "I-a", "B-b-c", "I-b-c"]), max
 
 
 @quick
-@given(sequences, st.sampled_from(["BIO", "IOB1", "BIOES"]))
+@given(sequences, st.sampled_from(["BIO", "IOB1", "BIOES", "BMES", "BMEWO", "BILOU"]))
 def test_conversions_round_trip(tags, scheme):
     bio = to_bio(tags, "BIO")
     assert entities(bio) == entities(tags)

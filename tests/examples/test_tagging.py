@@ -12,11 +12,9 @@ from bert_cli.examples.tagging import (
     COLUMNS,
     WORDS,
     TaggingExample,
-    check_labels,
     read_columns,
     read_json_lines,
     read_tagging_file,
-    with_bio_tags,
 )
 from bert_cli.examples.text_lines import split_text, text_example
 from bert_cli.text.tokenization import BasicTokenizer
@@ -158,52 +156,6 @@ def test_bad_json(tmp_path, line, expected):
 def test_empty_json(tmp_path):
     path = write(tmp_path, "\n", "a.jsonl")
     assert error_of(read_json_lines, path).startswith(f"{path}: is empty; lines such as ")
-
-
-def test_tags_become_bio(tmp_path):
-    file, scheme = with_bio_tags(read_columns(write(tmp_path, CONLL)))
-    assert scheme == "IOB1"
-    assert [example.tags for example in file.examples] == [("B-ORG", "O"), ("B-PER",)]
-    file, scheme = with_bio_tags(read_columns(write(tmp_path, "a x\nb x\n")))
-    assert (scheme, file.examples[0].tags) == ("IO", ("B-x", "I-x"))
-
-
-def test_a_given_scheme_is_held(tmp_path):
-    path = write(tmp_path, "a O\n\nb S-x\n")
-    expected = f"{path}:3: tag 'S-x' has none of the prefixes of BIO (B-, I-) and is not O; correct it"
-    assert error_of(with_bio_tags, read_columns(path), "BIO") == expected
-
-
-def test_the_first_of_several_bad_tags_is_told_with_its_line(tmp_path):
-    path = write(tmp_path, "a B-x\nb U-x\n\nc U-x\nd L-x\n")
-    assert error_of(with_bio_tags, read_columns(path)) == (
-        f"{path}:2: tag 'U-x' has none of the prefixes of BIO (B-, I-) and is not O (and 2 more such rows); correct it"
-    )
-    path = write(tmp_path, '{"words": ["a", "b"], "tags": ["B-x", "x"]}', "a.jsonl")
-    assert error_of(with_bio_tags, read_tagging_file(path)).startswith(f"{path}:1: tag 'x' has none")
-
-
-def test_labels_that_training_does_not_know(tmp_path):
-    path = write(tmp_path, "a B-x\n\nb O\nc B-y\n")
-    file, _ = with_bio_tags(read_columns(path))
-    check_labels(file, ("O", "B-x", "I-x", "B-y", "I-y"))
-    assert error_of(check_labels, file, ("O", "B-x", "I-x")) == (
-        f"{path}:4: tag 'B-y' is not a label of the training file (O, B-x, I-x); correct it, or take its lines out"
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "count", "words"),
-    [
-        ("wnut17train.conll", 3394, 62730),
-        ("emerging.dev.conll", 1009, 15733),
-        ("emerging.test.annotated", 1287, 23394),
-    ],
-)
-def test_wnut17(shared, name, count, words):
-    file, scheme = with_bio_tags(read_tagging_file(str(shared / "data" / "wnut17" / name)))
-    assert (len(file.examples), scheme) == (count, "BIO")
-    assert sum(len(example.words) for example in file.examples) == words
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.tagging import TaggingExample, read_tagging_file, with_bio_tags
+from bert_cli.examples.tagging import TaggingExample, read_tagging_file
+from bert_cli.examples.token_files.bio_tags import with_bio_tags
 from bert_cli.features.tagging import format_features, tagging_features
 from bert_cli.text.tokenization import FullTokenizer
 

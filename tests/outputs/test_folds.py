@@ -4,6 +4,7 @@ import numpy as np
 
 from bert_cli.examples.annotations.reading import read_annotations
 from bert_cli.examples.tagging import read_columns, read_json_lines
+from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.folds import (
     SuspectedWord,
@@ -86,14 +87,14 @@ def test_words_in_doubt_stand_where_their_file_has_them(tmp_path):
     (tmp_path / "train.txt").write_text(text, encoding="utf-8")
     file = read_columns(str(tmp_path / "train.txt"))
     suspects, rows = tmp_path / "suspects.tsv", tmp_path / "out_of_fold.tsv"
-    assert write_suspects_of_words(str(suspects), file, PREDICTED, TAGS, "BIOES") == 3
+    assert write_suspects_of_words(str(suspects), file, PREDICTED, TAGS, TagNotation("BIOES")) == 3
     assert suspects.read_text(encoding="utf-8").splitlines() == [
         "id\tplace\tline\tgiven\tpredicted\tprobability\tword\ttext",
         "6\t1\t6\tB-x\tO\t0.125\tc d\tc d e",
         "6\t2\t7\tE-x\tS-x\t0.125\te\tc d e",
         "2\t1\t2\tO\tB-x\t0.25\ta\ta \u200b b",
     ]
-    write_tagging_folds(str(rows), file, np.array([1, 0]), PREDICTED, "BIO")
+    write_tagging_folds(str(rows), file, np.array([1, 0]), PREDICTED, TagNotation())
     assert rows.read_text(encoding="utf-8").splitlines() == [
         "id\tfold\tgiven\tpredicted\ttext",
         "2\t2\tO O O\tB-x I-x O\ta \u200b b",
@@ -105,7 +106,7 @@ def test_a_line_of_json_holds_a_sentence(tmp_path):
     (tmp_path / "train.jsonl").write_text('{"words": ["c", "e"], "tags": ["B-x", "I-x"]}\n', encoding="utf-8")
     file = read_json_lines(str(tmp_path / "train.jsonl"))
     path = tmp_path / "suspects.tsv"
-    assert write_suspects_of_words(str(path), file, PREDICTED[1:], TAGS, "BIO") == 2
+    assert write_suspects_of_words(str(path), file, PREDICTED[1:], TAGS, TagNotation()) == 2
     assert [line.split("\t")[:3] for line in path.read_text().splitlines()[1:]] == [["1", "1", "1"], ["1", "2", "1"]]
 
 
@@ -114,10 +115,10 @@ def test_a_document_is_named(tmp_path):
     (tmp_path / "d.ann").write_text("T1\tx 0 1;3 4\tc e\n", encoding="utf-8")
     file = read_annotations(str(tmp_path))
     suspects, rows = tmp_path / "suspects.tsv", tmp_path / "out_of_fold.tsv"
-    assert write_suspects_of_words(str(suspects), file, PREDICTED[1:], TAGS, "BIO") == 2
+    assert write_suspects_of_words(str(suspects), file, PREDICTED[1:], TAGS, TagNotation()) == 2
     assert [line.split("\t")[:3] for line in suspects.read_text().splitlines()[1:]] == [
         ["d", "1", "1"],
         ["d", "2", "2"],
     ]
-    write_tagging_folds(str(rows), file, np.array([0]), PREDICTED[1:], "BIO")
+    write_tagging_folds(str(rows), file, np.array([0]), PREDICTED[1:], TagNotation())
     assert rows.read_text(encoding="utf-8").splitlines()[1] == "d\t1\tB-x I-x\tO B-x\tc e"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from bert_cli.base.errors import InputError
 from bert_cli.examples.tagging import TaggingExample, read_columns, read_json_lines
 from bert_cli.examples.text_lines import text_example
+from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.features.tagging import tagging_features
 from bert_cli.outputs.tagging import (
     TagPrediction,
@@ -176,26 +177,29 @@ def write(folder, text, name="words.txt"):
 
 
 @pytest.mark.parametrize(
-    ("text", "tags", "scheme", "expected"),
+    ("text", "tags", "notation", "expected"),
     [
-        ("a O\nb  O\n\nc O\n", ["B-x I-x", "O"], "BIO", "a O B-x\nb  O I-x\n\nc O O\n"),
-        ("a\tO\nb\tO", ["B-x I-x"], "IOB1", "a\tO\tI-x\nb\tO\tI-x"),
-        ("a\tO\r\n\t\r\nb O \r\n", ["B-x", "B-x"], "BIOES", "a\tO\tS-x\r\n\t\r\nb O S-x\r\n"),
-        ("-DOCSTART- -X- O\n\n\na X O\n\n", ["B-x"], "IO", "-DOCSTART- -X- O O\n\n\na X O x\n\n"),
-        ("a O\n-DOCSTART-\tO\nb O\n", ["O", "I-x"], "BIO", "a O O\n-DOCSTART-\tO\tO\nb O I-x\n"),
+        ("a O\nb  O\n\nc O\n", ["B-x I-x", "O"], TagNotation(), "a O B-x\nb  O I-x\n\nc O O\n"),
+        ("a\tO\nb\tO", ["B-x I-x"], TagNotation("IOB1"), "a\tO\tI-x\nb\tO\tI-x"),
+        ("a\tO\r\n\t\r\nb O \r\n", ["B-x", "B-x"], TagNotation("BIOES"), "a\tO\tS-x\r\n\t\r\nb O S-x\r\n"),
+        ("-DOCSTART- -X- O\n\n\na X O\n\n", ["B-x"], TagNotation("IO"), "-DOCSTART- -X- O O\n\n\na X O x\n\n"),
+        ("a O\n-DOCSTART-\tO\nb O\n", ["O", "I-x"], TagNotation(), "a O O\n-DOCSTART-\tO\tO\nb O I-x\n"),
+        ("a 0\nb 0\n\n-DOCSTART- 0\n", ["B-x O"], TagNotation("IO", "0"), "a 0 x\nb 0 0\n\n-DOCSTART- 0 0\n"),
+        ("a O\nb O\nc O\n", ["B-x I-x O"], TagNotation("BMES"), "a O B-x\nb O E-x\nc O O\n"),
+        ("a _\nb _\nc _\n", ["B-x I-x I-x"], TagNotation("BILOU", "_", "PER_b"), "a _ x_b\nb _ x_i\nc _ x_l\n"),
     ],
 )
-def test_predicted_column(tmp_path, text, tags, scheme, expected):
+def test_predicted_column(tmp_path, text, tags, notation, expected):
     file = read_columns(write(tmp_path, text))
     out = tmp_path / "out.txt"
-    write_columns(str(out), file, [line.split() for line in tags], scheme)
+    write_columns(str(out), file, [line.split() for line in tags], notation)
     assert out.read_bytes().decode() == expected
 
 
 def test_as_many_tags_as_words(tmp_path):
     file = read_columns(write(tmp_path, "\na O\nb O\n"))
     with pytest.raises(ValueError, match="line 2: 1 tags for 2 words"):
-        write_columns(str(tmp_path / "out.txt"), file, [("O",)], "BIO")
+        write_columns(str(tmp_path / "out.txt"), file, [("O",)], TagNotation())
     assert not (tmp_path / "out.txt").exists()
 
 
@@ -203,7 +207,7 @@ def test_predicted_tags_in_json_lines(tmp_path):
     text = '{"id": 1, "words": ["é", "b"], "tags": ["O", "O"]}\n\n{"words": []}\n'
     file = read_json_lines(write(tmp_path, text, "a.jsonl"), with_tags=False)
     out = tmp_path / "out.jsonl"
-    write_json_lines(str(out), file, [("B-x", "I-x"), ()], "BIOES")
+    write_json_lines(str(out), file, [("B-x", "I-x"), ()], TagNotation("BIOES"))
     assert out.read_text(encoding="utf-8") == (
         '{"id": 1, "words": ["é", "b"], "tags": ["O", "O"], "predicted_tags": ["B-x", "E-x"]}\n'
         '{"words": [], "predicted_tags": []}\n'

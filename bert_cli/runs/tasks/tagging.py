@@ -17,9 +17,9 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import TAGGER, HeadSpec
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
-from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.examples.tagging import COLUMNS, WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import text_example
+from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.tagging import NOTHING, TaggingFeatures
 from bert_cli.metrics.tagging import eval_results, format_scores
@@ -78,12 +78,17 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
             "task_name": "tagging",
             "layers": data.layers,
             "labels": list(data.labels),
-            "tag_scheme": data.scheme,
+            "tag_scheme": data.notation.scheme,
             "do_lower_case": lower,
             "training_data": run_folder.digest(sequences.token_ids, sequences.offsets, features.label_ids),
             "train_examples": len(features),
         }
-        found = {"do_lower_case": lower, "tag_scheme": data.scheme, "layers": ",".join(map(str, data.layers))}
+        notation = {
+            "tag_scheme": data.notation.scheme,
+            "outside_tag": data.notation.outside,
+            "tag_form": data.notation.form,
+        }
+        found = {"do_lower_case": lower, **notation, "layers": ",".join(map(str, data.layers))}
         found |= {"span_format": data.span_format} if data.span_format else {}
         weights = controls.class_weights(self.settings.loss, SINGLE_LABEL, data.labels, labelled)
         values = {"decided": decided, "found": found, "labels": data.labels, "class_weights": weights}
@@ -141,7 +146,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
             for line in ("***** Test results *****", *lines):
                 LOG.log(RESULT, line)
         if predictor.is_chief:
-            path = _write(self.settings.phases.output_dir, split.file, predictions, data.scheme)
+            path = _write(self.settings.phases.output_dir, split.file, predictions, data.notation)
             LOG.info("wrote %s: %d sentences", path, len(predictions))
         return report
 
@@ -173,7 +178,7 @@ def tag_examples(
     return predict_tags(features, windows, data.labels, inference.decoding)
 
 
-def _write(folder: str, file: TaggingFile, predictions: list[TagPrediction], scheme: str) -> str:
+def _write(folder: str, file: TaggingFile, predictions: list[TagPrediction], notation: TagNotation) -> str:
     """Write the predictions for a file in its format; returns the path."""
     if file.has_spans:
         return write_annotations(folder, file, predictions)
@@ -181,7 +186,7 @@ def _write(folder: str, file: TaggingFile, predictions: list[TagPrediction], sch
         file.format
     ]
     path = os.path.join(folder, name)
-    write(path, file, [prediction.tags for prediction in predictions], scheme)
+    write(path, file, [prediction.tags for prediction in predictions], notation)
     return path
 
 
@@ -222,7 +227,7 @@ def tag_text(settings: TagSettings) -> dict:
         )
     elif session.is_chief:
         example, prediction = next(tagged([text]))
-        for word, tag in zip(example.words, from_bio(prediction.tags, data.scheme), strict=True):
+        for word, tag in zip(example.words, data.notation.encode(prediction.tags), strict=True):
             print(f"{word}\t{tag}")
         print(json.dumps(example_entities(example, prediction), ensure_ascii=False), flush=True)
     return data.facts()

@@ -15,8 +15,10 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import EMBEDDING
 from bert_cli.base.log import LOG
 from bert_cli.base.names import LABELS, OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
-from bert_cli.examples.tag_schemes import entities, label_list, tag_problem
-from bert_cli.examples.tagging import TaggingExample, TaggingFile, with_bio_tags
+from bert_cli.examples.tag_schemes import entities, entity_types, label_list, tag_problem
+from bert_cli.examples.tagging import TaggingExample, TaggingFile
+from bert_cli.examples.token_files.bio_tags import with_bio_tags
+from bert_cli.examples.token_files.notation import NotationFlags, TagNotation, notation_flags
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.tagging import TaggingFeatures, format_features, tagging_features
 from bert_cli.metrics.tagging import known_results
@@ -53,15 +55,18 @@ class Split(HeldSplit):
 
 @dataclasses.dataclass(frozen=True)
 class TaggingDataset(DivisibleDataset):
-    """`labels`: in BIO, in the order of output_weights; `scheme`: what the tags of the files are
-    written in.
+    """The files of a run with their labels.
 
-    `layers`: of the encoder, which the classifier reads. `splits`: train, dev and test as far as
-    they were asked for.
+    Attributes:
+        labels: labels in BIO, in the order of output_weights.
+        notation: how the files write tags.
+        layers: layers of the encoder that the classifier reads.
+        tokenizer: the model's tokenizer.
+        splits: train, dev and test, as far as the run needs them.
     """
 
     labels: tuple[str, ...]
-    scheme: str
+    notation: TagNotation
     layers: tuple[int | str, ...]
     tokenizer: FullTokenizer
     splits: dict[str, Split]
@@ -86,7 +91,7 @@ class TaggingDataset(DivisibleDataset):
         return name if name in SPAN_FORMATS else None
 
     def facts(self) -> dict[str, Any]:
-        return {"labels": list(self.labels), "tag_scheme": self.scheme}
+        return {"labels": list(self.labels), **self.notation.facts}
 
     def strata(self) -> list[str]:
         """The types of entities in each training sentence."""
@@ -100,8 +105,8 @@ class TaggingDataset(DivisibleDataset):
         file = self.splits["train"].file
         found = [iter(predictions) for predictions in details]
         predictions = [next(found[fold]) for fold in folds.tolist()]
-        write_tagging_folds(paths[0], file, folds, predictions, self.scheme)
-        return write_suspects_of_words(paths[1], file, predictions, self.labels, self.scheme)
+        write_tagging_folds(paths[0], file, folds, predictions, self.notation)
+        return write_suspects_of_words(paths[1], file, predictions, self.labels, self.notation)
 
 
 def trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
@@ -139,31 +144,35 @@ def read_data(
         for split, needed, given in wanted
         if needed
     }
-    scheme = None if task.tag_scheme == "auto" else task.tag_scheme
+    flags = notation_flags(task)
     labels = () if phases.do_train else trained_labels(model.required_checkpoint)
     splits = {}
+    notation: TagNotation | None
     span_format = PRODIGY if task.span_format == "auto" else task.span_format
     for split, path in paths.items():
         if split in tables:
-            file, scheme = with_bio_tags(tables[split], scheme)
+            file, notation = with_bio_tags(tables[split], flags, entity_types(labels))
             has_tags = True
         else:
-            file, scheme, has_tags = read_split(split, path, task, scheme, encoding, span_format)
+            file, notation, has_tags = read_split(split, path, task, flags, encoding, span_format, labels)
+        flags = NotationFlags(*notation) if notation else flags
         if file.format in SPAN_FORMATS and task.span_format == "auto":
             span_format = file.format
         if not labels:
             labels = label_list(file.tags)
             if labels == (OUTSIDE,):
-                raise InputError(f"{path}: every tag is {OUTSIDE}, so there is nothing to learn; check --tag_column")
+                raise InputError(
+                    f"{path}: every tag is {flags.outside or OUTSIDE}, so there is nothing to learn; check --tag_column"
+                )
         check_split_labels(file, labels, split)
         all_pieces = task.label_all_pieces and split == "train"
         features = windows_of(file.examples, labels, model.tokenizer, settings, all_pieces)
         for line in describe(split, file, features, has_tags):
             LOG.info(line)
         splits[split] = Split(file, has_tags, features)
-    scheme = scheme or "BIO"
-    LOG.info("labels: %s (tags of the files: %s)", ", ".join(labels), scheme)
-    return TaggingDataset(labels, scheme, find_layers(settings, model), model.tokenizer, splits)
+    of_files = TagNotation.of_flags(flags)
+    LOG.info("labels: %s (tags of the files: %s)", ", ".join(labels), of_files)
+    return TaggingDataset(labels, of_files, find_layers(settings, model), model.tokenizer, splits)
 
 
 def windows_of(
@@ -201,9 +210,8 @@ def describe(split: str, file: TaggingFile, features: TaggingFeatures, has_tags:
 def for_new_texts(settings: TagSettings, model: AnyModel) -> TaggingDataset:
     """A dataset without sentences, of a trained model, for texts that come later."""
     layers = find_layers(settings, model)
-    # No file is read that has a scheme.
-    scheme = "BIO" if settings.task.tag_scheme == "auto" else settings.task.tag_scheme
-    return TaggingDataset(trained_labels(model.required_checkpoint), scheme, layers, model.tokenizer, {})
+    notation = TagNotation.of_flags(notation_flags(settings.task))
+    return TaggingDataset(trained_labels(model.required_checkpoint), notation, layers, model.tokenizer, {})
 
 
 def find_layers(settings: TagSettings, model: AnyModel) -> tuple[int | str, ...]:

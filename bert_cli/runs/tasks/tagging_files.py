@@ -3,17 +3,19 @@
 import dataclasses
 import os
 import re
+from collections.abc import Sequence
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import listed
-from bert_cli.base.names import OUTSIDE
 from bert_cli.examples.annotations import brat
 from bert_cli.examples.annotations.reading import BRAT, read_annotations
-from bert_cli.examples.tag_schemes import split_tag
-from bert_cli.examples.tagging import WORDS, TaggingFile, check_labels, read_tagging_file, split_columns, with_bio_tags
+from bert_cli.examples.tag_schemes import entity_types
+from bert_cli.examples.tagging import WORDS, TaggingFile, read_tagging_file, split_columns
+from bert_cli.examples.token_files.bio_tags import check_labels, with_bio_tags
+from bert_cli.examples.token_files.notation import NotationFlags, TagNotation
 from bert_cli.settings.tagging import Tagging
 
 _ENDINGS = (".txt", ".jsonl")
@@ -46,9 +48,19 @@ def _has_tags(path: str, word_column: int, encoding: str) -> bool:
 
 
 def read_split(
-    split: str, path: str, task: Tagging, scheme: str | None, encoding: str, span_format: str
-) -> tuple[TaggingFile, str | None, bool]:
-    """A file with its tags in BIO, the scheme of the tags, and whether it has any."""
+    split: str,
+    path: str,
+    task: Tagging,
+    notation: NotationFlags,
+    encoding: str,
+    span_format: str,
+    labels: Sequence[str] = (),
+) -> tuple[TaggingFile, TagNotation | None, bool]:
+    """Return a file with its tags in BIO, their notation, and whether it has any.
+
+    The notation is None for spans, and for a file without tags. labels: labels of the model, if
+    they are known.
+    """
     wanted = task.test_tags if split == "test" else "yes"
     file = read_annotations(path, encoding, wanted != "no", span_format)
     if file:
@@ -59,10 +71,11 @@ def read_split(
         if left and split != "test":
             LOG.info("%s: %d of %d texts are not annotated, and are left out", split, left, len(file.examples))
             file = dataclasses.replace(file, examples=annotated)
-        return file, scheme, bool(annotated)
+        return file, None, bool(annotated)
     if wanted == "no" or (wanted == "auto" and not _has_tags(path, task.word_column, encoding)):
-        return read_tagging_file(path, task.word_column, None, encoding), scheme, False
-    return *with_bio_tags(read_tagging_file(path, task.word_column, task.tag_column, encoding), scheme), True
+        return read_tagging_file(path, task.word_column, None, encoding), None, False
+    file = read_tagging_file(path, task.word_column, task.tag_column, encoding)
+    return *with_bio_tags(file, notation, entity_types(labels)), True
 
 
 def check_split_labels(file: TaggingFile, labels: tuple[str, ...], split: str) -> None:
@@ -74,8 +87,7 @@ def check_split_labels(file: TaggingFile, labels: tuple[str, ...], split: str) -
     except InputError as error:
         hint = "; --test_tags=no for a file without tags" if split == "test" else ""
         raise InputError(f"{error}{hint}") from None
-    types = {split_tag(label)[1] for label in labels if label != OUTSIDE}
-    wrong = sorted(name for name in types if not name or re.search(r"\s", name))
+    wrong = sorted(name for name in entity_types(labels) if not name or re.search(r"\s", name))
     if split == "test" and file.format == BRAT and wrong:
         raise InputError(
             f"{file.path}: brat has no type with white space or without a name, the model has {listed(wrong)}"

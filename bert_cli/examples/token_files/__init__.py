@@ -1,0 +1,1 @@
+"""Files of words and tags -> TaggingExample records: columns, tables and JSON."""
