@@ -20,6 +20,9 @@ _PIECE = 1 << 16  # bytes that are recoded at a time
 _MARK = "\ufeff"  # a byte-order mark, decoded
 _GZIP_MARK = b"\x1f\x8b"
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+# Byte-order marks of the encodings that need one, by the encoding's name in `codecs`.
+_MARKS = {"utf-16": _UTF_16_MARKS, "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)}
+_LONGEST_MARK = 4  # bytes
 
 
 def read_encoding(text: str) -> str:
@@ -56,6 +59,8 @@ class _Recoded(io.RawIOBase):
         self._encoding = encoding
         self._name = name
         self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._marks = _MARKS.get(codecs.lookup(encoding).name, (b"",))
+        self._first_bytes = b""
         self._pending = b""
         self._line = 1
 
@@ -75,16 +80,22 @@ class _Recoded(io.RawIOBase):
         return count
 
     def _decoded(self, data: bytes) -> str:
+        """Return the text of a piece, or raise InputError with the line of the first wrong byte."""
+        self._first_bytes += data[: _LONGEST_MARK - len(self._first_bytes)]
         try:
             text = self._decoder.decode(data, final=not data)
         except UnicodeError as error:
-            line, problem = 1, str(error)  # such as UTF-16 without its mark
-            if isinstance(error, UnicodeDecodeError):
+            line, problem = self._line, ""  # before Python 3.13, some codecs do not give the position
+            if not self._first_bytes.startswith(self._marks):
+                # Not the codec's words, which depend on the version of Python.
+                line, problem = 1, " (no byte-order mark at the beginning)"
+            elif isinstance(error, UnicodeDecodeError):
                 sound = error.object[: error.start].decode(self._encoding, "ignore")
-                line = self._line + sound.count("\n")
-                problem = f"byte 0x{error.object[error.start]:02x}"
+                line += sound.count("\n")
+                byte = error.object[error.start : error.start + 1].hex()  # "" if the data end too early
+                problem = f" (byte 0x{byte})" if byte else ""
             raise InputError(
-                f"{self._name}:{line}: is not {self._encoding} ({problem}); give another --encoding, "
+                f"{self._name}:{line}: is not {self._encoding}{problem}; give another --encoding, "
                 "or save the file as UTF-8"
             ) from None
         self._line += text.count("\n")

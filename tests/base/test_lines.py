@@ -1,5 +1,6 @@
 """Bytes to text in one place: the same messages for whole files, streams and blocks of a file."""
 
+import codecs
 import gzip
 import io
 
@@ -145,15 +146,35 @@ def test_utf8_is_read_as_it_is():
     [
         (b"a\nb\x81\n", "cp1252", "f:2: is not cp1252 (byte 0x81); give another --encoding"),
         (b"a\nb\n\xff", "ascii", "f:3: is not ascii (byte 0xff); give another --encoding"),
-        (b"a\nb\n", "utf-32", "f:1: is not utf-32 ("),
-        (b"a\nb\n", "utf-16", "f:1: is not utf-16 (UTF-16 stream does not start with BOM); give another --encoding"),
+        *(
+            (data, encoding, f"f:1: is not {encoding} (no byte-order mark at the beginning); give another --encoding")
+            for data, encoding in (
+                (b"a\nb\n", "utf-16"),
+                (b"a\nb\n", "utf-32"),
+                (b"a", "UTF16"),  # half a character
+                (b"\0\xdcab", "U16"),  # half a pair of surrogates
+                ("a\n".encode("utf-16-be") * 50_000, "utf_16"),
+                (codecs.BOM_UTF16_LE + "a\n".encode("utf-16-le"), "utf-32"),
+            )
+        ),
+        (codecs.BOM_UTF16_BE + b"\0a\0\n\xdc\0", "utf-16", "f:2: is not utf-16 (byte 0xdc); give another --encoding"),
+        (codecs.BOM_UTF32_LE + b"abcd", "utf-32", "f:1: is not utf-32 (byte 0x61); give another --encoding"),
         ("a\nb".encode("utf-16-le") + b"c", "utf-16-le", "f:2: is not utf-16-le (byte 0x63); give another --encoding"),
     ],
 )
-def test_bytes_of_another_encoding(data, encoding, message):
+@pytest.mark.parametrize("piece", [1, 3, 1 << 16])
+def test_bytes_of_another_encoding(data, encoding, message, piece, monkeypatch):
+    """The message does not depend on the version of Python, nor on where the pieces of the file end."""
+    monkeypatch.setattr(lines, "_PIECE", piece)
     with pytest.raises(InputError) as caught:
         as_utf8(io.BytesIO(data), encoding, "f").read()
     assert str(caught.value).startswith(message)
+
+
+def test_the_message_about_an_encoding_is_not_in_the_words_of_codecs():
+    """The codec of punycode gives no position before Python 3.13."""
+    with pytest.raises(InputError, match=r"^f:1: is not punycode( \(byte 0x[0-9a-f]{2}\))?; give another --encoding"):
+        as_utf8(io.BytesIO(b"a-9"), "punycode", "f").read()
 
 
 def test_names_of_encodings():
