@@ -41,7 +41,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "exports/converted.py": "commands/test_convert.py",
     "exports/converted_files.py": "commands/test_convert.py",
     "exports/onnx_files.py": "commands/test_export_onnx.py",
-    "exports/hub_writing.py": "commands/test_convert_hub.py",
     "examples/task_checks.py": "examples/test_classification.py",
     "exports/loaded.py": "commands/test_convert.py",
     "exports/preprocessor.py": "commands/test_export.py",

@@ -234,6 +234,26 @@ def _private_names(tree):
 OWN_PRIVATE = set().union(*(_private_names(parsed(read(module))) for module in MODULES))
 
 
+def traced_with_autograph(module, source):
+    """Return each tf.function without autograph=False.
+
+    No graph of the package branches on tensors in Python. AutoGraph costs time, and on Python 3.13 it fails in
+    programs that turn warnings into errors.
+    """
+    tree = parsed(source)
+    without = {
+        node.func
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and any(word.arg == "autograph" and ast.unparse(word.value) == "False" for word in node.keywords)
+    }
+    return [
+        f"line {node.lineno}: tf.function without autograph=False"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "tf.function" and node not in without
+    ]
+
+
 def too_long(module, source):
     longest = MAX_COMMAND_LINES if layer_of(module) == "commands" else MAX_FILE_LINES
     lines = len(source.splitlines())
@@ -282,7 +302,7 @@ def test_no_files_import_each_other():
 
 @pytest.mark.parametrize(
     "check",
-    [wrong_layer, wrong_tensorflow, private_api, too_long, long_functions, swallowed_exceptions],
+    [wrong_layer, wrong_tensorflow, private_api, traced_with_autograph, too_long, long_functions, swallowed_exceptions],
     ids=lambda check: check.__name__,
 )
 def test_every_module_keeps(check):
@@ -372,6 +392,10 @@ def test_recorder_tells_the_guilty_module(tmp_path):
         (private_api, "bert_cli.model.a", "tf.raw_ops.ResourceApplyAdam(var=handle)"),
         (private_api, "bert_cli.model.a", "NAME = '_MklLayerNorm'"),
         (private_api, "bert_cli.model.a", "tf.__internal__.tracking.f()"),
+        (traced_with_autograph, "bert_cli.model.a", "@tf.function\ndef f():\n    pass"),
+        (traced_with_autograph, "bert_cli.model.a", "@tf.function(reduce_retracing=True)\ndef f():\n    pass"),
+        (traced_with_autograph, "bert_cli.model.a", "f = tf.function(g, autograph=True)"),
+        (traced_with_autograph, "bert_cli.model.a", "trace = functools.partial(tf.function)"),
         (too_long, "bert_cli.text.a", "print()\n" * 301),
         (too_long, "bert_cli.run_squad", "print()\n" * 151),
         (long_functions, "bert_cli.text.a", "def f():\n" + "    print()\n" * 61),
@@ -402,6 +426,8 @@ def test_rules_catch(check, module, source):
         (private_api, "bert_cli.tf_internals.a", "from tensorflow.python.eager import context\nlayer.built = True"),
         (private_api, "bert_cli.model.a", "class A:\n    def _f(self):\n        return other._f()\n\nos._exit(1)"),
         (private_api, "bert_cli.model.a", "tf.raw_ops.SaveV2(prefix=prefix)\nif layer.built:\n    pass"),
+        (traced_with_autograph, "bert_cli.model.a", "@tf.function(autograph=False)\ndef f():\n    pass"),
+        (traced_with_autograph, "bert_cli.model.a", "f = tf.function(g, [SPEC], autograph=False)"),
         (too_long, "bert_cli.text.a", "print()\n" * 300),
         (too_long, "bert_cli.run_squad", "print()\n" * 150),
         (long_functions, "bert_cli.text.a", 'def f():\n    """A\n\n    B."""\n' + "    print()\n" * 60),

@@ -3,7 +3,8 @@
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 
 import tensorflow as tf
 
@@ -28,6 +29,15 @@ def reported_writing(path: str) -> Iterator[None]:
     # Python writes our files, TensorFlow its own; each has its own exceptions.
     except (OSError, tf.errors.OpError) as error:
         raise InputError(f"{path}: cannot be written: {why_not_written(error, path)}") from None
+
+
+def write_saved_model(path: str, module: tf.train.Checkpoint, signatures: Callable | dict[str, Callable]) -> None:
+    """Write a module and its signatures as a SavedModel into the folder `path`."""
+    # TensorFlow traces functions that it writes itself, with AutoGraph. Since Python 3.13 its syntax trees get a
+    # DeprecationWarning. In a program that turns warnings into errors, AutoGraph gives up, with five log lines a function.
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r".*'___pyct_anno'", DeprecationWarning)
+        tf.saved_model.save(module, path, signatures)
 
 
 def save_encoder(path: str, model: BertEncoder, config: BertConfig, vocab: bytes | None, do_lower_case: bool) -> None:
@@ -78,7 +88,7 @@ def save_encoder(path: str, model: BertEncoder, config: BertConfig, vocab: bytes
             with open(vocab_file, "wb") as file:
                 file.write(vocab)
             module.vocab_file = tf.saved_model.Asset(vocab_file)
-        tf.saved_model.save(module, path, serve.get_concrete_function(**tensor_specs(spec.ENCODER)))
+        write_saved_model(path, module, serve.get_concrete_function(**tensor_specs(spec.ENCODER)))
     # After saving, which makes the folder; SavedModel leaves assets.extra alone.
     write_extras(path, do_lower_case)
     write_config(os.path.join(path, _EXTRAS, CONFIG), config)

@@ -3,6 +3,7 @@
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from bert_cli.exports.hub_writing import write_saved_model
 from bert_cli.exports.text_graph import TEXTS, GraphTokenizer
 from bert_cli.text.vocabulary import CLS, MASK, PAD_ID, SEP, Vocabulary
 
@@ -30,7 +31,7 @@ def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabula
     module.tokenize = tf.train.Checkpoint()
     module.tokenize.__call__ = tf.function(tokenizer.pieces, input_signature=[TEXTS], autograph=False)
     module.tokenize.get_special_tokens_dict = tf.function(
-        lambda: {name: tf.constant(number) for name, number in special.items()}, input_signature=[]
+        lambda: {name: tf.constant(number) for name, number in special.items()}, input_signature=[], autograph=False
     )
 
     @tf.function(autograph=False)
@@ -66,4 +67,4 @@ def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabula
         preprocess, input_signature=[tf.TensorSpec([None], tf.string, name="inputs")], autograph=False
     )
     module.variables, module.trainable_variables, module.regularization_losses = [], [], []
-    tf.saved_model.save(module, path, module.__call__.get_concrete_function())
+    write_saved_model(path, module, module.__call__.get_concrete_function())

@@ -16,7 +16,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import CALIBRATION
 from bert_cli.base.writing import atomic_write
 from bert_cli.exports.exported import Exported, exporting
-from bert_cli.exports.hub_writing import reported_writing, save_encoder, write_extras
+from bert_cli.exports.hub_writing import reported_writing, save_encoder, write_extras, write_saved_model
 from bert_cli.exports.loaded import load_head_model
 from bert_cli.exports.preprocessor import save_preprocessor
 from bert_cli.exports.text_graph import TEXTS, GraphTokenizer, vocabulary_lines
@@ -77,7 +77,7 @@ def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer,
         "serving_default": module.classify_texts.get_concrete_function(),
         TOKENS_SIGNATURE: by_tokens.get_concrete_function(**tensor_specs(spec.ENCODER)),
     }
-    tf.saved_model.save(module, path, signatures)
+    write_saved_model(path, module, signatures)
 
 
 def _load_classifier(reader: Reader, exported: Exported) -> BertClassifier:

@@ -15,8 +15,8 @@ LENGTHS = [9, 4, 9, 1]
 
 
 def outputs(encoder, inputs, **options):
-    """As predictions are made: in a graph that is traced now."""
-    return tf.function(lambda batch: encoder(batch, **options))(inputs)
+    """Return the encoder's outputs from a graph that is traced now, as for predictions."""
+    return tf.function(lambda batch: encoder(batch, **options), autograph=False)(inputs)
 
 
 def encoders_of(tiny_config, **changes):
@@ -107,11 +107,11 @@ def test_other_precisions_stay_as_they_are(tiny_config, batch_of):
 
 
 def test_a_graph_of_predictions_goes_with_its_model(tiny_config, batch_of):
-    """Else each run of a sweep would leave its weights in the memory."""
+    """Otherwise each run of a sweep would leave its weights in memory."""
 
     def traced():
         encoder = encoders_of(tiny_config)[0]
-        function = tf.function(lambda batch: encoder(batch, packed=True))
+        function = tf.function(lambda batch: encoder(batch, packed=True), autograph=False)
         return weakref.ref(function.get_concrete_function(batch_of(LENGTHS, 9)).graph)
 
     graph = traced()

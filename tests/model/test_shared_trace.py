@@ -12,12 +12,12 @@ from bert_cli.model.encoder import BertEncoder
 
 @pytest.mark.parametrize("trainable", [True, False])
 def test_encoders_of_one_config_share_traces_but_no_weights(trainable, tiny_config, batch_of):
-    """Each computes with its own weights, also where a layer is not trainable; traces keep no layer of a model that is gone."""
+    """Each computes with its own weights, even if a layer is not trainable. Traces keep no layer of a deleted model."""
     config, batch = tiny_config(), {name: tf.constant(values) for name, values in batch_of([3, 5], 5).items()}
 
     def outputs(encoder):
         encoder.trainable = trainable
-        run = tf.function(lambda inputs: encoder(inputs, packed=True)["pooled_output"])
+        run = tf.function(lambda inputs: encoder(inputs, packed=True)["pooled_output"], autograph=False)
         return run(batch).numpy(), encoder(batch, packed=True)["pooled_output"].numpy()
 
     first = BertEncoder(config, seed=1)
