@@ -47,18 +47,20 @@ setup(
         "tensorflow>=2.21,<2.22",  # Keras 3; the versions below belong to this one
         "tensorflow-text>=2.21.1,<2.22",  # 2.21.0 cannot be imported
         "tensorflow-hub>=0.16.1,<0.17",
-        "setuptools<81",  # tensorflow-hub 0.16 imports pkg_resources, gone in 82
+        "setuptools>=68,<81",  # tensorflow-hub 0.16 imports pkg_resources, gone in 82; from 68 on as in pyproject.toml
         "absl-py>=2.1",
-        "pandas>=2.2",
+        "pandas>=2.2.1",  # 2.2.0 warns, when it is imported, that it lacks pyarrow
         "numpy>=1.26",
         "scikit-learn>=1.5",  # metrics
         "scipy>=1.13",  # the truncated normal of new embedding rows
         "safetensors>=0.5",  # Hugging Face weights, without pickles
         "h5py>=3.11",  # Keras weights
         "ml_dtypes>=0.5",  # bfloat16 for NumPy
-        "google-crc32c>=1.5",  # checksums of TFRecord files, by the processor's own instruction
+        "google-crc32c>=1.6",  # checksums of TFRecord files, by the processor's own instruction; 1.5 imports pkg_resources
         "rich>=13.7",  # progress and tables
-        "matplotlib>=3.9",  # the plots of report.html, which each training run writes: SVG, so no script in the page
+        # The plots of report.html, which each training run writes: SVG, so no script in the page. Earlier versions use
+        # names that pyparsing 3.3 deprecates.
+        "matplotlib>=3.10.7",
         "jinja2>=3.1",  # its tables and texts, escaped
         "onnx>=1.17",  # graphs for onnxruntime, and files of bert-export
         "onnxruntime>=1.20",  # answers new texts in a second, in which TensorFlow is not yet imported; 110 MB
@@ -85,7 +87,7 @@ setup(
         ],
         "dev": [
             "pytest>=8",
-            "pytest-xdist>=3.7",
+            "pytest-xdist>=3.8",  # --no-loadscope-reorder, in the Makefile
             "pytest-timeout>=2.3",  # a test that waits for ever is named and ends, not the whole of CI
             "hypothesis>=6.100",
             "ruff>=0.9",

@@ -122,11 +122,17 @@ def hard_table(request, tmp_path):
     return path, SEPARATORS[request.param], ids, [text.translate(SPACES) for text in HARD_TEXTS], probabilities
 
 
+def as_read_by_pandas(texts):
+    """Return the texts as the C parser of the installed pandas reads them: before 3.1 it cuts a text at a NUL."""
+    keeps_nul = tuple(int(number) for number in pandas.__version__.split(".")[:2]) >= (3, 1)
+    return texts if keeps_nul else [text.partition("\0")[0] for text in texts]
+
+
 @pytest.mark.parametrize("engine", ["c", "python"])
 def test_predictions_come_back_through_pandas(hard_table, engine):
     path, separator, ids, texts, probabilities = hard_table
     table = pandas.read_csv(path, sep=separator, keep_default_na=False, engine=engine)
-    assert table["text"].tolist() == texts
+    assert table["text"].tolist() == (as_read_by_pandas(texts) if engine == "c" else texts)
     assert table["id"].tolist() == ids
     assert table["label"].tolist() == probabilities.argmax(axis=1).tolist()
     assert (table[["prob_0", "prob_1"]].to_numpy(np.float32) == probabilities).all()
@@ -145,11 +151,11 @@ def test_a_row_is_a_line(hard_table):
 
 
 def test_pandas_without_options_loses_no_row(hard_table):
-    """What stands for a missing value there, an empty text too, is one; all others come back."""
+    """pandas reads an empty text, NA and null as missing values. All other texts are unchanged."""
     path, separator, _, texts, _ = hard_table
     found = pandas.read_csv(path, sep=separator)["text"]
-    wanted = [None if text in ("", "NA", "null") else text for text in texts]
-    assert [None if pandas.isna(text) else text for text in found] == wanted
+    expected = [None if text in ("", "NA", "null") else text for text in as_read_by_pandas(texts)]
+    assert [None if pandas.isna(text) else text for text in found] == expected
 
 
 def test_only_what_must_be_is_quoted(tmp_path):
