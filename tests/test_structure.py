@@ -63,7 +63,7 @@ MAY_IMPORT = {
     "runs": _TASKS | {"report", "runs.tasks", "runs.sweep", "runs.callbacks"},
     "exports": DATA | NETWORK | {"outputs", "runs.output_dir", "runs.loading"},
     "api": _TASKS | {"runs", "runs.tasks", "runs.tasks.classification", "runs.extraction", "exports"},
-    "serving": {"settings", "weights", "runs.loading", "api"},
+    "serving": {"settings", "features", "weights", "runs.loading", "api"},
     "keras": DATA | NETWORK | {"runs.loading", "exports", "api", "tf_internals"},
     "builtin": set(),
 }

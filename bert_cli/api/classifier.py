@@ -26,7 +26,7 @@ from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
-from bert_cli.runs.tasks.classification.explanation import BUDGET, explain, text_record
+from bert_cli.runs.tasks.classification.explanation import BUDGET, explain, explained_tokens, text_record
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import read_threshold
@@ -49,7 +49,7 @@ class Predictions(NamedTuple):
     values: np.ndarray | None = None
 
 
-class Classifier(loading.Trained):
+class Classifier(loading.Trained, loading.Cutting):
     """A model that bert-classify trained, or one of any format that bert-convert writes.
 
     `labels`: its L label names, in the order of the columns of probabilities, () of a regression.
@@ -224,9 +224,13 @@ class Classifier(loading.Trained):
         check_text(text)
         if text_b is not None:
             check_text(text_b, "text_b")
-        return text_record(text, text_b) | explain(self._session, self._data, (text, text_b), BATCH_SIZE, budget)
+        tokens = explained_tokens(self._session, self._data, text, text_b)
+        self.on_cut(tokens.cuts, self.max_seq_length)
+        return text_record(text, text_b) | explain(self._session, self._data, tokens, BATCH_SIZE, budget)
 
     def _infer(self, pairs: list[tuple[str, str | None]], batch_size: int, title: str | None) -> dict[str, np.ndarray]:
         """Return the model's outputs for pairs of texts."""
         examples = [ClassificationExample(str(number), *pair, None) for number, pair in enumerate(pairs)]
-        return self._data.answers.infer(self._session, self._data.features(examples), batch_size, title)
+        features = self._data.features(examples)
+        self.on_cut(features.cuts, self.max_seq_length)
+        return self._data.answers.infer(self._session, features, batch_size, title)

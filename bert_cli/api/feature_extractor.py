@@ -17,6 +17,7 @@ from bert_cli.api.arguments import named_arguments
 from bert_cli.api.texts import single_texts, texts_or_pairs
 from bert_cli.base.errors import InputError
 from bert_cli.examples.text_lines import TextLine
+from bert_cli.features.cuts import NOT_CUT
 from bert_cli.features.extraction import extraction_chunks
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
@@ -39,7 +40,7 @@ class TokenFeatures(NamedTuple):
     vectors: np.ndarray
 
 
-class FeatureExtractor:
+class FeatureExtractor(loading.Cutting):
     """The encoder of any checkpoint. `width`: W, the numbers of a vector. Made by `load`."""
 
     def __init__(self, session: Extractor, settings: ExtractSettings, model: AnyModel):
@@ -137,10 +138,13 @@ class FeatureExtractor:
             for number, (text, text_b) in enumerate(pairs)
         )
         chunks = extraction_chunks(lines, tokenizer, choice.max_seq_length, extraction.long_text, **limits)
+        cuts = NOT_CUT
         for features in chunks:
+            cuts += features.cuts
             vectors, _ = self._session.extract(features)
             # Layers side by side: one vector a text is what callers of Python work with.
             yield feature_rows(vectors, features, extraction.pooling, "concat", extraction.normalize, convert)
+        self.on_cut(cuts, choice.max_seq_length)
 
 
 def _tokens(rows: FeatureRows) -> Iterator[TokenFeatures]:

@@ -11,6 +11,7 @@ from bert_cli.api.arguments import parse_arguments
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import parameters_line
 from bert_cli.base.log import shown
+from bert_cli.features.cuts import Cuts, warn_cuts
 from bert_cli.flags.option import build
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import ready_checkpoint
@@ -37,6 +38,16 @@ def flags_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
     class and the path.
     """
     return {name: value for name, value in arguments.items() if name not in ("cls", "path")}
+
+
+class Cutting:
+    """A model that cuts long texts. Each call of it reports what it cut to `on_cut`, once.
+
+    Attributes:
+        on_cut: function of the counts and the maximal length in tokens; logs a warning by default.
+    """
+
+    on_cut: Callable[[Cuts, int], None] = staticmethod(warn_cuts)
 
 
 Kind = TypeVar("Kind", bound="Trained")

@@ -7,6 +7,7 @@
 is a part of the context, "" for no answer; `train` makes a new model.
 """
 
+import functools
 import os
 from collections.abc import Iterable
 from typing import Any
@@ -16,6 +17,7 @@ from bert_cli.api.arguments import named_arguments
 from bert_cli.api.texts import list_items
 from bert_cli.base.errors import InputTypeError
 from bert_cli.examples.squad.records import SquadExample, split_context
+from bert_cli.features.cuts import warn_cuts
 from bert_cli.features.squad import check_lengths
 from bert_cli.outputs.squad import check_search
 from bert_cli.runs.engine.predictor import Predictor
@@ -28,12 +30,14 @@ from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
 
-class QuestionAnswerer(loading.Trained):
+class QuestionAnswerer(loading.Trained, loading.Cutting):
     """A model that bert-squad trained, or a Hugging Face model of its kind. Made by `load` or
     `train`.
 
     `report` and `output_dir`: of its training by `train`.
     """
+
+    on_cut = functools.partial(warn_cuts, noun="questions")
 
     def __init__(self, session: Predictor, task: SquadTask, tokenizer: FullTokenizer):
         self._session = session
@@ -103,7 +107,8 @@ class QuestionAnswerer(loading.Trained):
         examples = [_example(number, pair) for number, pair in enumerate(pairs)]
         if not examples:
             return []
-        predictions = answer(self._session, self._task, examples, self._tokenizer)
+        predictions, cuts = answer(self._session, self._task, examples, self._tokenizer)
+        self.on_cut(cuts, self._task.settings.task.max_query_length)
         return [answer_record(example, found) for example, found in zip(examples, predictions, strict=True)]
 
 

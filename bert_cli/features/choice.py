@@ -9,6 +9,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.examples.choice import ChoiceExample
 from bert_cli.features.classification import sequence_lines
+from bert_cli.features.cuts import NOT_CUT, Cuts
 from bert_cli.features.packing import check_max_seq_length, pack
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
@@ -23,13 +24,13 @@ class ChoiceFeatures:
     sequences      the token sequences [CLS] context [SEP] ending [SEP], the sequences of an example one after the other: n·K
     label_ids      int32 [n], index of the correct ending; 0 for examples without label
     guids          n strings
-    num_truncated  sequences that lost tokens to max_seq_length
+    cuts           tokens that sequences lost to max_seq_length
     """
 
     sequences: RaggedFeatures
     label_ids: np.ndarray
     guids: tuple[str, ...]
-    num_truncated: int
+    cuts: Cuts = NOT_CUT
 
     def __len__(self) -> int:
         return len(self.guids)
@@ -63,22 +64,25 @@ def choice_features(examples: Sequence[ChoiceExample], tokenizer: FullTokenizer,
     cls_id, sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
     # Machine numbers, see classification_features.
     token_ids, segment_ids, ends = array("i"), array("b"), array("q", [0])
-    num_truncated = 0
+    num_truncated = num_tokens = num_cut = 0
     for example in examples:
         _check(example, len(examples[0].endings))
         # Once for all endings: the context is the longest part of most sequences.
         context = tokenizer.encode(example.context)
         for ending in example.endings:
-            packed = pack(context, tokenizer.encode(ending), max_seq_length, cls_id, sep_id)
+            ending_ids = tokenizer.encode(ending)
+            packed = pack(context, ending_ids, max_seq_length, cls_id, sep_id)
             token_ids.extend(packed.token_ids)
             segment_ids.extend(packed.segment_ids)
             ends.append(len(token_ids))
             num_truncated += packed.num_cut > 0
+            num_tokens += len(context) + len(ending_ids)
+            num_cut += packed.num_cut
     return ChoiceFeatures(
         sequences=RaggedFeatures.of(token_ids, segment_ids, ends),
         label_ids=MULTIPLE_CHOICE.label_array([example.label for example in examples], ()),
         guids=tuple(example.guid for example in examples),
-        num_truncated=num_truncated,
+        cuts=Cuts(len(ends) - 1, num_truncated, num_tokens, num_cut),
     )
 
 

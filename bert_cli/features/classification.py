@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bert_cli.examples.classification import ClassificationExample
+from bert_cli.features.cuts import NOT_CUT, Cuts, describe_cuts
 from bert_cli.features.packing import check_max_seq_length, long_sequences
 from bert_cli.features.ragged import RaggedFeatures, take_ranges
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
@@ -24,9 +25,8 @@ class ClassificationFeatures:
     sequences      the token sequences
     label_ids      see ProblemType.label_array
     guids          n strings
-    num_truncated  examples that lost tokens to max_seq_length
+    cuts           tokens that examples lost to max_seq_length
     text_tokens    int32 [n], tokens of each example before it was cut, without [CLS] and [SEP]
-    num_cut        tokens that were cut off, of all examples
     row_starts     int64 [n + 1]: example i has the sequences row_starts[i]:row_starts[i + 1], which are its windows; None
                    where each has one
     """
@@ -34,17 +34,17 @@ class ClassificationFeatures:
     sequences: RaggedFeatures
     label_ids: np.ndarray
     guids: tuple[str, ...]
-    num_truncated: int
+    cuts: Cuts = NOT_CUT
     text_tokens: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
-    num_cut: int = 0
     row_starts: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.guids)
 
     def take(self, rows: np.ndarray) -> "ClassificationFeatures":
-        """The examples of the given row numbers, in this order; int64 [n]. num_truncated and
-        num_cut stay unchanged.
+        """Return the examples of the given row numbers, int64 [n], in this order.
+
+        `cuts` stays unchanged.
         """
         starts = self.row_starts
         sequences = rows
@@ -99,9 +99,8 @@ def joined(one: ClassificationFeatures, other: ClassificationFeatures) -> Classi
         sequences,
         np.concatenate([one.label_ids, other.label_ids]),
         one.guids + other.guids,
-        one.num_truncated + other.num_truncated,
+        one.cuts + other.cuts,
         np.concatenate([one.text_tokens, other.text_tokens]),
-        one.num_cut + other.num_cut,
         offsets(one.row_starts, other.row_starts) if has_windows else None,  # type: ignore[arg-type]
     )
 
@@ -151,30 +150,26 @@ def classification_features(
         sequences=RaggedFeatures.of(token_ids, segment_ids, ends),
         label_ids=problem_type.label_array([example.label for example in examples], labels),
         guids=tuple(example.guid for example in examples),
-        num_truncated=num_truncated,
+        cuts=Cuts(len(examples), num_truncated, sum(text_tokens), num_cut),
         text_tokens=np.array(text_tokens, np.int32),
-        num_cut=num_cut,
         row_starts=np.array(row_starts, np.int64) if long_text == WINDOWS else None,
     )
 
 
 def format_cuts(features: ClassificationFeatures, max_seq_length: int) -> list[str]:
-    """What the log says of examples that are longer than a sequence: nothing where there is none."""
+    """Return lines for the log about examples that are longer than a sequence."""
     lines = []
     count = len(features)
-    total = int(features.text_tokens.sum())
-    # Both may be said: windows over the longer text of a pair, and a cut of the shorter one.
+    # Both lines may be needed: windows over the longer text of a pair, and a cut of the shorter
+    # one.
     if features.row_starts is not None and len(features.sequences) > count:
         several = int((np.diff(features.row_starts) > 1).sum())
         lines.append(
             f"{several} of {count} examples are longer than {max_seq_length} tokens: "
             f"{len(features.sequences)} windows in all"
         )
-    if features.num_truncated:
-        lines.append(
-            f"{features.num_truncated} of {count} examples were cut to {max_seq_length} tokens: "
-            f"{features.num_cut} of {total} tokens ({features.num_cut / total:.1%}) were left out"
-        )
+    if features.cuts.num_cut_texts:
+        lines.append(describe_cuts(features.cuts, max_seq_length, "examples"))
     return lines
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bert_cli.examples.text_lines import LineWord, TextLine, line_words
+from bert_cli.features.cuts import Cuts
 from bert_cli.features.packing import DocSpan, doc_spans, pack
 from bert_cli.features.ragged import RaggedFeatures, padded_values
 from bert_cli.text.tokenization import FullTokenizer
@@ -42,7 +43,7 @@ class ExtractionFeatures:
     offsets       int64 [n + 1]; the tokens of line i are offsets[i] to offsets[i + 1] of T
     token_ids     int32 [T]
     words         WordSpan records of each line; None where they were not asked for
-    num_truncated lines that lost tokens to the maximal length
+    cuts          tokens that lines lost to the maximal length
     """
 
     first_line: int
@@ -52,7 +53,7 @@ class ExtractionFeatures:
     offsets: np.ndarray
     token_ids: np.ndarray
     words: list[list[WordSpan]] | None
-    num_truncated: int
+    cuts: Cuts
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -112,13 +113,13 @@ class _Chunk:
         self.positions = array("i")
         self.window_lines, self.offsets, self.token_ids = array("q"), array("q", [0]), array("i")
         self.words: list | None = [] if words else None
-        self.num_truncated = 0
+        self.num_truncated = self.num_tokens = self.num_cut = 0
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def add(self, line: TextLine) -> int:
-        """Take in a line; returns the number of its tokens."""
+        """Take in a line, and return the number of its tokens."""
         words_a: list[LineWord] = []
         words_b: list[LineWord] = []
         if self.words is None:
@@ -128,6 +129,7 @@ class _Chunk:
             words_a = line_words(line.text_a, line.start_a, self.tokenizer)
             words_b = line_words(line.text_b or "", line.start_b, self.tokenizer)
             ids_a, ids_b = ([piece for word in words for piece in word.pieces] for words in (words_a, words_b))
+        self.num_tokens += len(ids_a) + len(ids_b or ())
         packed = pack(ids_a, ids_b, self.max_seq_length, self.cls_id, self.sep_id)
         if packed.num_cut and self.long_text:
             tokens = self._add_windows(ids_a, ids_b or [])
@@ -135,6 +137,7 @@ class _Chunk:
             self._add_window(packed.token_ids, packed.segment_ids, range(len(packed.token_ids)))
             # As the original cuts; with long_text no token is lost.
             self.num_truncated += packed.num_cut > 0
+            self.num_cut += packed.num_cut
             tokens = packed.token_ids
         if self.words is not None:
             # Without the [SEP] at its end, which is of segment 1, too.
@@ -189,7 +192,7 @@ class _Chunk:
             np.array(self.offsets, np.int64),
             np.array(self.token_ids, np.int32),
             self.words,
-            self.num_truncated,
+            Cuts(len(self), self.num_truncated, self.num_tokens, self.num_cut),
         )
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bert_cli.features.cuts import Cuts
 from bert_cli.features.packing import pack
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.text.tokenization import FullTokenizer, chunks
@@ -31,6 +32,7 @@ class WordTokens(NamedTuple):
     token_ids    list of T ids; segment_ids
     word_of      int [T], the word of each token, -1 for [CLS] and [SEP]
     seen         the words with a piece among the tokens, ascending: the others were cut, or have none
+    cuts         tokens that the text lost to max_seq_length
     """
 
     words: tuple[str, ...]
@@ -39,10 +41,11 @@ class WordTokens(NamedTuple):
     segment_ids: np.ndarray
     word_of: np.ndarray
     seen: np.ndarray
+    cuts: Cuts
 
 
 def word_tokens(text_a: str, text_b: str | None, tokenizer: FullTokenizer, max_seq_length: int) -> WordTokens:
-    """Cut to max_seq_length as features.classification does."""
+    """Return the tokens of a text or a pair, cut as features.classification does."""
     first = chunks(text_a)
     second = chunks(text_b) if text_b else []
     words = (*first, *second)
@@ -64,6 +67,7 @@ def word_tokens(text_a: str, text_b: str | None, tokenizer: FullTokenizer, max_s
         segment_ids=np.array(packed.segment_ids, np.int8),
         word_of=word_of,
         seen=np.unique(word_of[word_of >= 0]),
+        cuts=Cuts(1, int(packed.num_cut > 0), sum(map(len, pieces)), packed.num_cut),
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.squad.records import Paragraph, SquadExample
+from bert_cli.features.cuts import Cuts, cuts_of
 from bert_cli.features.packing import check_doc_stride, doc_spans
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.text.tokenization import FullTokenizer
@@ -40,7 +41,7 @@ class SquadFeatures:
     word_offsets       int64 [n], index of the window's first context token in `word_indices`
     is_training        whether positions were looked for
     num_examples       those without window included
-    num_cut_questions  questions that lost word pieces to max_query_length
+    cuts               word pieces that questions lost to max_query_length; contexts lose none
     """
 
     sequences: RaggedFeatures
@@ -55,7 +56,7 @@ class SquadFeatures:
     word_offsets: np.ndarray
     is_training: bool
     num_examples: int
-    num_cut_questions: int
+    cuts: Cuts
 
     def __len__(self) -> int:
         return len(self.sequences)
@@ -163,13 +164,13 @@ def squad_features(
     numbers, word_offsets = array("i"), array("q")
     # A context of SQuAD has about five questions, and is tokenized once.
     known: dict[int, _Pieces] = {}  # by identity of the paragraph, which the examples keep alive
-    num_cut = 0
+    question_lengths = array("i")
     for index, example in enumerate(examples):
         pieces = known.get(id(example.paragraph))
         if pieces is None:
             pieces = known[id(example.paragraph)] = _context_pieces(example.paragraph, tokenizer, word_indices)
         query = tokenizer.encode(example.question)
-        num_cut += len(query) > max_query_length
+        question_lengths.append(len(query))
         query = query[:max_query_length]
         head = array("i", [cls_id, *query, sep_id])
         answer = None
@@ -204,7 +205,7 @@ def squad_features(
         word_offsets=np.array(word_offsets, np.int64),
         is_training=is_training,
         num_examples=len(examples),
-        num_cut_questions=num_cut,
+        cuts=cuts_of(question_lengths, max_query_length),
     )
 
 

@@ -45,6 +45,8 @@ class Metrics:
         )
         waiting = Gauge("bert_waiting_texts", "Texts that wait for a batch.", registry=self.registry)
         waiting.set_function(lambda: service.batcher.waiting)
+        cut = Counter("bert_cut_texts", "Texts that were cut to the length of a model.", registry=self.registry)
+        service.on_cut_texts = cut.inc
         self._known: dict[tuple[str, int], Any] = {}
 
     def count(self, path: str, status: int, seconds: float) -> None:

@@ -41,7 +41,12 @@ _ROUTES: dict[str, tuple[str, str, Any, Any]] = {
         None,
         {"status": "ready"},
     ),
-    "metrics": ("Metrics in Prometheus' format", "Requests, seconds, texts that wait.", None, None),
+    "metrics": (
+        "Metrics in Prometheus' format",
+        "Requests, seconds, texts that wait, texts that were cut.",
+        None,
+        None,
+    ),
 }
 _ERRORS = {
     400: "not JSON, or a wrong type",

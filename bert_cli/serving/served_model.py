@@ -9,12 +9,15 @@ import numpy as np
 
 from bert_cli.api.classifier import Classifier
 from bert_cli.api.feature_extractor import FeatureExtractor
+from bert_cli.api.loading import Cutting
 from bert_cli.api.mask_filler import MaskFiller
 from bert_cli.api.question_answerer import QuestionAnswerer
 from bert_cli.api.tagger import Tagger
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import MASKED_LM, head_of
+from bert_cli.base.log import warn_once
 from bert_cli.base.names import PAIR_MARK
+from bert_cli.features.cuts import Cuts
 from bert_cli.runs.loading.trained import command_of
 from bert_cli.serving.errors import RequestError
 from bert_cli.weights.checkpoint import open_checkpoint
@@ -48,7 +51,13 @@ class Options:
 
 
 class ServedModel(abc.ABC):
-    """One model. name: in requests; checkpoint: the checkpoint that was loaded."""
+    """One model.
+
+    Attributes:
+        name: in requests.
+        checkpoint: the checkpoint that was loaded.
+        num_cut_texts: texts that were cut so far.
+    """
 
     kind: str  # classifier, multi_label, regression, tagger, question_answerer, masked_lm or encoder
     loaded_by: Any = None  # the class of bert_cli.api; None: vectors alone
@@ -61,6 +70,9 @@ class ServedModel(abc.ABC):
         self._options = dataclasses.asdict(options)
         self._model: Any = self.loaded_by.load(checkpoint.argument, **self._options) if self.loaded_by else None
         self._vectors: FeatureExtractor | str = "not loaded"  # or why there are none
+        self.num_cut_texts = 0
+        if isinstance(self._model, Cutting):
+            self._model.on_cut = self._count_cuts
 
     @property
     def labels(self) -> list[str]:
@@ -85,10 +97,18 @@ class ServedModel(abc.ABC):
         """Which words mattered; RequestError for a model without."""
         raise RequestError(400, f"the model {self.name} is a {self.kind}; classifiers are explained")
 
+    def _count_cuts(self, cuts: Cuts, max_tokens: int) -> None:
+        if cuts.num_cut_texts:
+            # One line per process: a line per request would fill the log.
+            counted = "GET /metrics counts them (bert_cut_texts_total)"
+            warn_once(f"warning: {self.name}: texts are cut to {max_tokens} tokens; {counted}")
+        self.num_cut_texts += cuts.num_cut_texts
+
     def open_vectors(self) -> None:
         """Load what `embed` needs, as no request reads a file."""
         try:
             self._vectors = FeatureExtractor.load(self.checkpoint.argument, normalize=True, **self._options)
+            self._vectors.on_cut = self._count_cuts
         except InputError as error:
             if self.kind == _Encoder.kind:
                 raise

@@ -1,6 +1,7 @@
 """What the server does for a request, without HTTP: models by name, one queue, the answers."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from bert_cli.serving import payloads
@@ -14,21 +15,30 @@ PREDICT, EXPLAIN, EMBED = "predict", "explain", "embed"  # what a batch computes
 
 
 class Service:
-    """models: by name, the first one is the default; an entry may be replaced while it serves, and
-    each batch is computed by one model.
+    """Answers to requests, by one or more models.
+
+    Attributes:
+        models: by name, the first one is the default. An entry may be replaced while it serves;
+            each batch is computed by one model.
+        on_cut_texts: function of the number of texts that a batch cut to the model's length.
     """
 
     def __init__(self, models: dict[str, ServedModel], limits: Limits):
         self.models = models
         self.limits = limits
+        self.on_cut_texts: Callable[[int], None] = lambda count: None
         self.batcher = Batcher(self._compute, limits.max_queue)
 
     def _compute(self, key: tuple[str, str], items: list[Item]) -> list[Any]:
         operation, name = key
         model = self.models[name]
+        count = model.num_cut_texts
         if operation == PREDICT:
-            return model.answer(items)
-        return model.embed(items) if operation == EMBED else [model.explain(item) for item in items]
+            results: list[Any] = model.answer(items)
+        else:
+            results = model.embed(items) if operation == EMBED else [model.explain(item) for item in items]
+        self.on_cut_texts(model.num_cut_texts - count)
+        return results
 
     async def _submit(self, operation: str, model: ServedModel, items: list[Item]) -> list[Any]:
         try:

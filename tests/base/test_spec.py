@@ -6,6 +6,7 @@ import pytest
 from bert_cli.base import spec
 from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures
+from bert_cli.features.cuts import NOT_CUT
 from bert_cli.features.pretraining_batch import model_batch, training_batch
 from bert_cli.features.ragged import RaggedFeatures, row_lengths, with_token_ids
 from bert_cli.features.squad import SquadFeatures
@@ -18,16 +19,16 @@ LABELS = np.array([-1, 2, 0, -1, -1, -1, 1, 1, -1], np.int32)
 
 
 SIX = RaggedFeatures(np.arange(13, dtype=np.int32), np.ones(13, np.int8), np.array([0, 4, 6, 8, 9, 10, 13]))
-CHOICES = ChoiceFeatures(SIX, NUMBERS, ("a", "b", "c"), 0)
+CHOICES = ChoiceFeatures(SIX, NUMBERS, ("a", "b", "c"))
 
 
 def classification(label_ids: np.ndarray) -> ClassificationFeatures:
-    return ClassificationFeatures(SEQUENCES, label_ids, ("a", "b", "c"), 0)
+    return ClassificationFeatures(SEQUENCES, label_ids, ("a", "b", "c"))
 
 
 def squad_features() -> SquadFeatures:
     unused = [None] * 6
-    return SquadFeatures(SEQUENCES, *unused[:4], NUMBERS, NUMBERS + 1, *unused[:3], False, 3, 0)
+    return SquadFeatures(SEQUENCES, *unused[:4], NUMBERS, NUMBERS + 1, *unused[:3], False, 3, NOT_CUT)
 
 
 def pretraining_features(max_seq_length=6, predictions=3) -> dict:

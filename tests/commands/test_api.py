@@ -73,8 +73,23 @@ def test_memory_is_bounded(trained, monkeypatch, pooling):
         np.testing.assert_allclose(one, other, atol=1e-6)
 
 
+def cut_lines(caplog):
+    return [record.getMessage() for record in caplog.records if "were cut" in record.getMessage()]
+
+
+def test_each_call_reports_once_what_it_cut(trained, caplog, monkeypatch):
+    monkeypatch.setattr(plan, "MAX_LINES", 2)
+    extractor = FeatureExtractor.load(trained, max_seq_length=8)
+    extractor.extract(["a dog", "dog " * 9, "a cat", "cat " * 8])
+    counts = "2 of 4 texts were cut to 8 tokens: 5 of 21 tokens (23.8%) were left out"
+    assert cut_lines(caplog) == [f"warning: {counts}"]
+    extractor.extract(["a dog"])
+    FeatureExtractor.load(trained, max_seq_length=8, long_text=True).extract(["dog " * 9])
+    assert len(cut_lines(caplog)) == 1
+
+
 @pytest.mark.slow
-def test_answers(answering, tmp_path, capfd):
+def test_answers(answering, tmp_path, capfd, caplog):
     folder = answering
     pairs = [(question, squad_run.story(number)[0]) for number in range(3) for question in squad_run.story(number)[1]]
     lines = [{"id": str(n), "question": q, "context": c} for n, (q, c) in enumerate([*pairs, ("who ?", "")])]
@@ -85,6 +100,10 @@ def test_answers(answering, tmp_path, capfd):
     found = answerer.answer([*pairs, ("who ?", "")])
     assert found == [json.loads(line) for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
     assert answerer.answer([]) == []
+    caplog.clear()
+    answerer.answer([("cat dog " * 20, "a dog"), ("the dog", "a dog " * 200)])
+    (line,) = cut_lines(caplog)
+    assert line.startswith("warning: 1 of 2 questions were cut to 8 tokens: 32 of 42 tokens")
     with pytest.raises(InputError, match=r"questions\[0\]: a pair \(question, context\) is needed"):
         answerer.answer(["who ?"])
 

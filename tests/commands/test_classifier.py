@@ -45,6 +45,20 @@ def test_pairs_nothing_and_other_labels(trained):
             classifier.predict(["a", wrong])
 
 
+def test_each_call_reports_once_what_it_cut(trained, caplog):
+    classifier = Classifier.load(trained, max_seq_length=8)
+    counts = "1 of 2 texts were cut to 8 tokens: 3 of 11 tokens (27.3%) were left out"
+    for answer in (classifier.predict, classifier.records):
+        caplog.clear()
+        answer(["a dog", "dog " * 9])
+        assert [record.getMessage() for record in caplog.records if "cut" in record.getMessage()] == [
+            f"warning: {counts}"
+        ]
+    caplog.clear()
+    classifier.explain("dog " * 9, budget=8)
+    assert "1 of 1 texts were cut to 8 tokens: 3 of 9 tokens" in caplog.records[-1].getMessage()
+
+
 def test_refusals(trained, tmp_path):
     with pytest.raises(InputError, match="check path"):
         Classifier.load(str(tmp_path / "none"))

@@ -176,3 +176,38 @@ def test_a_lost_list_of_labels(trained, classify):
     (trained / "labels.txt").unlink()
     said = f"{trained / 'labels.txt'}: is not the list of labels that the model was trained with"
     classify(f"--output_dir={trained}", "--text=a dog").assert_refused(said)
+
+
+@pytest.mark.parametrize(
+    ("flags", "counts"),
+    [
+        (["--text", "dog " * 20], "1 of 1 texts were cut to 8 tokens: 14 of 20 tokens (70.0%) were left out"),
+        (
+            ["--text", "dog " * 9, "--text_b=a"],
+            "1 of 1 texts were cut to 8 tokens: 5 of 10 tokens (50.0%) were left out",
+        ),
+        (["--explain", "dog " * 8], "1 of 1 texts were cut to 8 tokens: 2 of 8 tokens (25.0%) were left out"),
+        (["--text=a dog"], None),
+        (["--text", "dog " * 20, "--long_text=windows"], None),
+    ],
+)
+def test_a_text_that_is_cut_is_reported_once(flags, counts, trained, classify):
+    outcome = classify(f"--output_dir={trained}", "--max_seq_length=8", *flags, *FLAGS)
+    assert outcome.code == 0, outcome.err
+    lines = [line for line in outcome.err.splitlines() if "were cut" in line]
+    flag = flags[0].partition("=")[0]
+    assert lines == ([f"{flag}: warning: {counts}"] if counts else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("in.txt", "a\n{long}\n\n{long}\n"), ("in.csv", "text\na\n{long}\n,\n{long}\n")]
+)
+def test_cuts_of_all_lines_of_a_file_are_reported_once(name, text, trained, classify, tmp_path, monkeypatch):
+    monkeypatch.setattr(interactive, "CHUNK", 1)
+    path = tmp_path / name
+    path.write_text(text.format(long="dog " * 9).replace("\n,\n", '\n""\n'), encoding="utf-8")
+    outcome = classify(f"--output_dir={trained}", "--max_seq_length=8", f"--input_file={path}", *FLAGS)
+    assert outcome.code == 0, outcome.err
+    lines = [line for line in outcome.err.splitlines() if "were cut" in line]
+    counts = "2 of 4 texts were cut to 8 tokens: 6 of 19 tokens (31.6%) were left out"
+    assert lines == [f"{path}: warning: {counts}"]

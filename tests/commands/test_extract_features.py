@@ -139,9 +139,16 @@ def test_words_are_found_in_their_lines(extract):
     np.testing.assert_allclose(words[4]["words"][0]["layers"][0]["values"], np.mean(pieces, axis=0), atol=2e-6)
 
 
+def test_shown_attention_of_a_text_that_is_cut(extract):
+    code, _, _, err = extract(show_attention="a bird " * 9, layer=0, head=1, top_k=1, max_seq_length=16)
+    assert code == 0
+    assert "--show_attention: warning: 1 of 1 texts were cut to 16 tokens: " in err
+
+
 def test_long_text_cuts_nothing(extract):
     cut, err = read_lines(extract()[1]), extract()[3]
-    assert "1 of 6 lines were cut to 16 tokens" in err
+    counts = "1 of 6 lines were cut to 16 tokens: 22 of 55 tokens (40.0%) were left out"
+    assert f"warning: {counts}; --long_text cuts none" in err
     code, path, _, err = extract("--long_text")
     whole = read_lines(path)
     assert code == 0

@@ -163,6 +163,23 @@ def test_curl(served):
     assert json.loads(done.stdout)["text"] == "a dog"
 
 
+def cut_texts(served):
+    return float(re.search(r"\nbert_cut_texts_total (.*)", served.ask("GET", "/metrics")[1])[1])
+
+
+def test_texts_that_are_cut_are_counted(served):
+    """By every route, and in one line of the log per model."""
+    count = cut_texts(served)
+    long = "dog " * 200
+    assert served.post("/predict", {"texts": [long, "a dog", long]})[0] == 200
+    assert served.post("/v1/models/default:predict", {"instances": [long]})[0] == 200
+    assert served.post("/explain", {"text": long})[0] == 200
+    assert served.post("/v1/embeddings", {"input": [long, "a dog"]})[0] == 200
+    question = {"question": long, "context": "a dog", "model": "answers"}
+    assert served.post("/predict", question)[0] == 200
+    assert cut_texts(served) == count + 2 + 1 + 1 + 1 + 1
+
+
 def test_state_metrics_and_pages(served):
     assert served.ask("GET", "/health")[:2] == (200, {"status": "ok"})
     assert served.ask("GET", "/ready")[:2] == (200, {"status": "ready"})

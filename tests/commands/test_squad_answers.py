@@ -112,6 +112,19 @@ def test_json_lines(ask, trained, tmp_path, monkeypatch):
     assert ask(input_file="-", **flags).out == answers
 
 
+def test_questions_that_are_cut_are_reported_once(ask, trained, tmp_path):
+    flags = {"init_checkpoint": trained}
+    counts = "1 of 1 questions were cut to 8 tokens: 4 of 12 tokens (33.3%) were left out"
+    assert f"--question: warning: {counts}" in ask(question="cat dog " * 6, context="a dog", **flags).err
+    path = tmp_path / "questions.jsonl"
+    lines = [{"question": question, "context": "a dog " * 99} for question in ("the dog", "cat dog " * 6)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    outcome = ask(input_file=path, **flags)
+    counts = "1 of 2 questions were cut to 8 tokens: 4 of 14 tokens (28.6%) were left out"
+    advice = "a larger --max_query_length keeps them"
+    assert [line for line in outcome.err.splitlines() if "were cut" in line] == [f"{path}: warning: {counts}; {advice}"]
+
+
 def test_scores_of_a_strong_model(ask, shared, tmp_path):
     files = {"predict_file": "dev-v1.1.json", "predictions_file": "predictions-of-a-strong-model.json"}
     flags = {name: shared / "data" / "squad" / file for name, file in files.items()}

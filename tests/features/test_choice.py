@@ -7,6 +7,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.choice import choice_features, format_choices
+from bert_cli.features.cuts import Cuts
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 
@@ -40,7 +41,8 @@ def test_ids_by_hand(tokenizer):
     assert sequences.token_ids[13:].tolist() == [2, 9, 7, 3, 8, 5, 3, 2, 9, 7, 3, 8, 3]
     assert sequences.segment_ids[:13].tolist() == [0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 1, 1]
     assert (features.label_ids.dtype, features.label_ids.tolist()) == (np.int32, [1, 0])
-    assert (features.guids, features.num_truncated) == (("dev-0", "dev-1"), 1)
+    assert features.guids == ("dev-0", "dev-1")
+    assert features.cuts == Cuts(4, 1, 15, 1)
     assert (len(features), features.num_endings) == (2, 2)
 
 

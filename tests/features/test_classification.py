@@ -9,6 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample, read_examples
 from bert_cli.examples.glue import TASKS
 from bert_cli.features.classification import classification_features, format_features
+from bert_cli.features.cuts import Cuts
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
@@ -37,7 +38,7 @@ def test_ids_by_hand(tokenizer):
     assert not features.sequences.segment_ids.any()
     assert features.label_ids.tolist() == [1, 0, 0]
     assert features.guids == ("dev-0", "dev-1", "dev-2")
-    assert features.num_truncated == 1
+    assert features.cuts == Cuts(3, 1, 7, 2)
     assert len(features) == 3
 
 

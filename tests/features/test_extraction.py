@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_cli.examples.text_lines import split_line
+from bert_cli.features.cuts import Cuts
 from bert_cli.features.extraction import extraction_chunks
 from bert_cli.features.packing import pack
 from bert_cli.text.tokenization import FullTokenizer
@@ -25,7 +26,7 @@ def test_lines_are_cut_as_the_original_cuts():
     assert features.offsets.tolist() == [0, 4, 6, 12, 18]
     assert features.token_ids.tolist() == [2, A, B, 3, 2, 3, 2, A, A, 3, B, 3, 2, A, A, A, A, 3]
     assert features.sequences.segment_ids.tolist() == [0] * 10 + [1, 1] + [0] * 6
-    assert features.num_truncated == 2
+    assert features.cuts == Cuts(4, 2, 13, 4)
     assert features.positions.tolist() == [0, 1, 2, 3, 0, 1, *range(6), *range(6)]
 
 
@@ -43,7 +44,7 @@ def test_windows_by_hand():
     assert features.window_lines.tolist() == [0, 0]
     assert features.positions.tolist() == [0, 1, 2, 3, -1, -1, -1, -1, 4, 5, 6, 7]
     assert features.token_ids.tolist() == [2, A, B, C, A, B, C, 3]
-    assert features.num_truncated == 0
+    assert features.cuts == Cuts(1, 0, 6, 0)
 
 
 WORDS = st.lists(st.sampled_from("abcde"), max_size=40)

@@ -5,6 +5,7 @@ import pytest
 
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.classification import classification_features, format_cuts
+from bert_cli.features.cuts import Cuts
 from bert_cli.features.packing import head_and_tail, long_sequences
 from bert_cli.features.ragged import row_lengths
 from bert_cli.text.tokenization import FullTokenizer
@@ -74,9 +75,9 @@ def test_what_is_cut_is_counted(features):
     texts = [("a b c d e", None), ("a", None), ("a b c", "d e")]
     for kind in ("truncate", "head_tail"):
         found = features(kind, *texts)
-        assert (found.num_truncated, found.num_cut, found.row_starts) == (2, 2 + 3, None)
+        assert (found.cuts, found.row_starts) == (Cuts(3, 2, 11, 2 + 3), None)
         assert format_cuts(found, 5) == ["2 of 3 examples were cut to 5 tokens: 5 of 11 tokens (45.5%) were left out"]
     found = features("windows", *texts)  # of the pair "d e" is cut to "d", and each window has one more token
-    assert (found.num_truncated, found.num_cut) == (1, 1)
+    assert found.cuts == Cuts(3, 1, 11, 1)
     assert len(found.sequences) == 3 + 1 + 3
     assert format_cuts(found, 5)[1] == "1 of 3 examples were cut to 5 tokens: 1 of 11 tokens (9.1%) were left out"

@@ -13,6 +13,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.squad.reading import read_examples
 from bert_cli.examples.squad.records import SquadExample, split_context
 from bert_cli.examples.squad.training import read_training_examples
+from bert_cli.features.cuts import Cuts
 from bert_cli.features.packing import doc_spans
 from bert_cli.features.squad import format_features, squad_features, window
 from bert_cli.text.tokenization import FullTokenizer
@@ -139,7 +140,7 @@ def test_context_without_tokens_has_no_window(context):
 def test_questions_without_tokens_and_with_too_many(question, tokens):
     features = features_of(example(question=question))
     assert window(features, [example()], TOKENIZER, 20, 0)["tokens"][: len(tokens) + 2] == ["[CLS]", *tokens, "[SEP]"]
-    assert features.num_cut_questions == (len(tokens) == 5)
+    assert features.cuts == (Cuts(1, 1, 6, 1) if tokens else Cuts(1, 0, 0, 0))
 
 
 def test_answer_whose_words_have_no_pieces_does_not_break():

@@ -13,4 +13,4 @@ def features() -> ClassificationFeatures:
     rng = np.random.default_rng(1)
     offsets = np.concatenate([[0], np.cumsum(rng.integers(1, 9, 10))])
     sequences = RaggedFeatures(rng.integers(1, 20, offsets[-1], np.int32), np.zeros(offsets[-1], np.int8), offsets)
-    return ClassificationFeatures(sequences, rng.integers(0, 3, 10, np.int32), tuple("abcdefghij"), 0)
+    return ClassificationFeatures(sequences, rng.integers(0, 3, 10, np.int32), tuple("abcdefghij"))

@@ -44,7 +44,10 @@ def _identifier(value: object, place: str, advice: str) -> str | None:
 
 
 def _entries(path: str) -> Iterator[tuple[str, Paragraph, dict]]:
-    """Yield place, paragraph and members of each question of a SQuAD file. Raise InputError for another layout."""
+    """Yield place, paragraph and members of each question of a SQuAD file.
+
+    Raise InputError for another layout.
+    """
     for i, article in enumerate(member(read_json(path), "data", list, path, _LAYOUT)):
         article_place = f"{path}: data[{i}]"
         for j, entry in enumerate(member(article, "paragraphs", list, article_place, _LAYOUT)):
@@ -55,9 +58,10 @@ def _entries(path: str) -> Iterator[tuple[str, Paragraph, dict]]:
 
 
 def read_questions(path: str) -> list[Question]:
-    """Return the questions of a SQuAD file, in order. Raise InputError for another layout, or if there is none.
+    """Return the questions of a SQuAD file, in order.
 
-    A question without id, or with null, gets `question-N`; N is its number in the file. The log has their count.
+    A question without id, or with null, gets `question-N`; N is its number in the file. The log has
+    their count. Raises InputError for another layout, or if there is no question.
     """
     questions = []
     for place, paragraph, fields in _entries(path):
@@ -100,12 +104,18 @@ def _unanswered(question: Question) -> SquadExample:
 
 
 def read_examples(path: str) -> list[SquadExample]:
-    """Return the questions to predict, in file order. Answers are not read. Raise InputError for a repeated id."""
+    """Return the questions to predict, in file order.
+
+    Answers are not read. Raise InputError for a repeated id.
+    """
     return [_unanswered(question) for question in _new_questions(path)]
 
 
 def parse_question(line: str, path: str, number: int) -> SquadExample:
-    """Return the question of one line, {"id", "question", "context"}. A missing id is the line number."""
+    """Return the question of one line, {"id", "question", "context"}.
+
+    A missing id is the line number.
+    """
     place = f"{path}:{number}"
     fields = parse_json(line, path, number)
     question = member(fields, "question", str, place, _LINE_LAYOUT)
@@ -128,7 +138,10 @@ def parse_questions(lines: Iterable[str], path: str) -> Iterator[SquadExample]:
 
 
 def read_answers(question: Question) -> list[Answer]:
-    """Return the answers as written. Raise InputError if the member is missing or has another layout."""
+    """Return the answers as written.
+
+    Raise InputError if the member is missing or has another layout.
+    """
     answers = []
     for index, entry in enumerate(member(question.fields, "answers", list, question.place, _ANSWERS_LAYOUT)):
         place = f"{question.place}.answers[{index}]"
@@ -138,23 +151,27 @@ def read_answers(question: Question) -> list[Answer]:
 
 
 def read_mark(question: Question) -> bool | None:
-    """Return whether a question is marked as impossible, None if is_impossible is missing or null."""
+    """Return whether a question is marked as impossible, None without a mark."""
     value = question.fields.get("is_impossible")
     place = f"{question.place}.is_impossible"
     return None if value is None else expect(_MARKS.get(str(value).lower(), value), bool, place, "correct it")
 
 
 def _gold_texts(question: Question) -> tuple[str, ...]:
-    """Return the right answers, () if there is none. The official scorer needs "answers" and does not read is_impossible."""
+    """Return the right answers, () if there is none.
+
+    The official scorer needs "answers" and does not read is_impossible.
+    """
     if question.fields.get("answers") is None and read_mark(question):
         return ()
     return tuple(answer.text for answer in read_answers(question))
 
 
 def read_gold_answers(path: str) -> dict[str, tuple[str, ...]]:
-    """Return the right answers to each question, to score predictions with; () for an impossible question.
+    """Return the right answers to each question, () for an impossible question.
 
-    Raises InputError for a repeated id, and for a question without "answers" that is not marked as impossible.
+    Raises InputError for a repeated id, and for a question without "answers" that is not marked as
+    impossible.
     """
     return {question.qas_id: _gold_texts(question) for question in _new_questions(path)}
 

@@ -10,7 +10,10 @@ from bert_cli.settings.squad import MULTIPLE_ANSWERS
 
 
 def _is_impossible(question: Question, version_2_with_negative: bool) -> bool:
-    """Return whether a training question is impossible. Raise InputError if it is and the flag is not given."""
+    """Return whether a training question is impossible.
+
+    Raise InputError if it is and the flag is not given.
+    """
     mark = read_mark(question)
     # Without the flag, training would learn questions without an answer as if each had one.
     refuse_if(
@@ -23,7 +26,10 @@ def _is_impossible(question: Question, version_2_with_negative: bool) -> bool:
 
 
 def _chosen_answers(question: Question, multiple_answers: str | None) -> list[Answer]:
-    """Return the answers to learn from. Raise InputError if there is none, or several and no rule for them."""
+    """Return the answers to learn from.
+
+    Raise InputError if there is none, or several and no rule for them.
+    """
     answers = read_answers(question)
     if not answers:
         raise InputError(
@@ -64,16 +70,19 @@ def read_training_examples(
 ) -> list[SquadExample]:
     """Return the training examples of a SQuAD file, in file order.
 
-    An answer that is not at its `answer_start` (in characters of the context) is skipped. The log has the counts
-    of such answers, of repeated ids, and of questions without `is_impossible`.
+    An answer that is not at its `answer_start` (in characters of the context) is skipped. The log
+    has the counts of such answers, of repeated ids, and of questions without `is_impossible`.
 
     Args:
         path: the file.
-        version_2_with_negative: whether questions may be impossible; without a mark, those with "answers": [] are.
-        multiple_answers: rule for several answers: "first", "all" (an example per different answer), None for an error.
+        version_2_with_negative: whether questions may be impossible; of questions without a mark,
+            those with "answers": [] are.
+        multiple_answers: rule for several answers: "first", "all" (an example per different
+            answer), None for an error.
 
     Raises:
-        InputError: a question lacks an answer, or is impossible without `version_2_with_negative`; no answer is found.
+        InputError: a question lacks an answer, or is impossible without `version_2_with_negative`;
+            or no answer is at its position.
     """
     if multiple_answers not in (None, *MULTIPLE_ANSWERS):
         raise ValueError(f"no such rule for several answers: {multiple_answers!r}")

@@ -8,6 +8,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.engines.engine import INT8
+from bert_cli.features.cuts import NOT_CUT, warn_cuts
 from bert_cli.features.extraction import extraction_chunks
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.vectors.arrays import open_archive, write_attention
@@ -43,7 +44,7 @@ def write_features(
     done: int = 0,
     facts: dict[str, str] | None = None,
 ) -> int:
-    """Write the file `target` of the lines of `source`; returns how many lines there were.
+    """Write the vectors of the lines of `source` to `target`, and return the number of lines.
 
     form: of plan.form_of. done, facts: see outputs.vectors.files.open_writer.
     """
@@ -54,8 +55,7 @@ def write_features(
     tokenizer = model.tokenizer
     combine = plan.combination(extraction)
     convert = tokenizer.convert_ids_to_tokens
-    lines = 0
-    cut = 0
+    cuts = NOT_CUT
     with contextlib.ExitStack() as stack:
         texts, total = stack.enter_context(plan.open_texts(source, target, done, settings.text_files.encoding))
         if done:
@@ -77,11 +77,11 @@ def write_features(
                 # Attention has its own file, whose numbers follow the same flag as the vectors.
                 dtype = "<f2" if extraction.float16 else "<f4"
                 write_attention(archive, features.first_line, tokens, attention, dtype)
-            lines, cut = lines + len(features), cut + features.num_truncated
+            cuts += features.cuts
             progress(features.first_line + len(features))
-        rate = lines / (time.monotonic() - began)
+        rate = cuts.num_texts / (time.monotonic() - began)
     written = " and ".join(path for path in (target, attentions) if path and path != STANDARD)
-    LOG.info("%s%d lines, %.1f a second", f"wrote {written}: " if written else "", lines, rate)
-    if cut:
-        LOG.warning("warning: %d of %d lines were cut to %d tokens; --long_text cuts none", cut, lines, length)
-    return lines
+    prefix = f"wrote {written}: " if written else ""
+    LOG.info("%s%d lines, %.1f a second", prefix, cuts.num_texts, rate)
+    warn_cuts(cuts, length, "lines", advice="--long_text cuts none")
+    return cuts.num_texts

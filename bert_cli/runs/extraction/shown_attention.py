@@ -8,6 +8,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.examples.text_lines import split_line
+from bert_cli.features.cuts import warn_cuts
 from bert_cli.features.extraction import extraction_chunks
 from bert_cli.outputs.vectors.attention import attention_of_words, find_word, strongest_links, units_of, word_table
 from bert_cli.runs.extraction.extractor import Extractor
@@ -31,6 +32,7 @@ def show_attention(session: Extractor, asked: Attention, tokenizer: FullTokenize
     """Print and write what `asked` says of the text asked.show_attention. model: its name."""
     text = split_line(asked.show_attention)
     features = next(extraction_chunks([text], tokenizer, session.choice.max_seq_length, words=True))
+    warn_cuts(features.cuts, session.choice.max_seq_length, place="--show_attention")
     tokens = tokenizer.convert_ids_to_tokens(features.token_ids.tolist())
     units = units_of(tokens, features.words[0] if features.words else [])
     # Before the model computes: a word that the text lacks costs no time.

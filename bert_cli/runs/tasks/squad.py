@@ -17,6 +17,7 @@ from bert_cli.base.writing import move_file
 from bert_cli.examples.squad.reading import read_examples, read_gold_answers, read_scored_examples
 from bert_cli.examples.squad.records import SquadExample, describe_examples
 from bert_cli.examples.squad.training import read_training_examples
+from bert_cli.features.cuts import describe_cuts
 from bert_cli.features.squad import SquadFeatures, check_lengths, squad_features
 from bert_cli.flags.option import build
 from bert_cli.metrics.squad import read_null_odds, read_predictions, score
@@ -114,11 +115,11 @@ class SquadTask(Task[AnyModel, SquadDataset]):
         return SquadDataset(settings, model.tokenizer, splits, gold)
 
     def _split(self, name: str, examples: list[SquadExample], tokenizer: FullTokenizer) -> Split:
-        """The examples with their windows; the log says what was cut off."""
+        """Return the examples with their windows, and log what was cut off."""
         features = self.windows(examples, tokenizer, is_training=name == "train")
         LOG.info("%s: %s in %d windows", name, describe_examples(examples), len(features))
-        if cut := features.num_cut_questions:
-            LOG.info("%s: %d questions were cut to %d tokens", name, cut, self.settings.task.max_query_length)
+        if cut := describe_cuts(features.cuts, self.settings.task.max_query_length, "questions"):
+            LOG.info("%s: %s", name, cut)
         return Split(examples, features)
 
     def windows(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from bert_cli.base import files
 from bert_cli.base.lines import input_name, open_lines, read_text
-from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.examples.squad.reading import parse_questions
 from bert_cli.examples.squad.records import SquadExample, split_context
+from bert_cli.features.cuts import NOT_CUT, Cuts, warn_cuts
 from bert_cli.outputs.answer_text import sentence_span
 from bert_cli.outputs.squad import Prediction
 from bert_cli.runs.loading.trained import check_command
@@ -30,12 +30,15 @@ _LEAST_SHOWN = 0.001  # the terminal shows no answer of less probability
 
 def answer(
     session: "Predictor", task: SquadTask, examples: list[SquadExample], tokenizer: FullTokenizer
-) -> list[Prediction]:
-    """The answers to some questions in their order."""
+) -> tuple[list[Prediction], Cuts]:
+    """Return the answers to some questions, and what the questions lost to --max_query_length."""
     features = task.windows(examples, tokenizer)
-    if features.num_cut_questions:
-        LOG.warning("warning: %d question(s) were cut (--max_query_length)", features.num_cut_questions)
-    return task.answers(session, Split(examples, features), tokenizer, None)[0]
+    return task.answers(session, Split(examples, features), tokenizer, None)[0], features.cuts
+
+
+def warn_cut_questions(cuts: Cuts, max_query_length: int, place: str = "") -> None:
+    """Log a warning if questions were cut. place: the file that they are from."""
+    warn_cuts(cuts, max_query_length, "questions", place, "a larger --max_query_length keeps them")
 
 
 def answer_record(example: SquadExample, prediction: Prediction) -> dict:
@@ -82,8 +85,9 @@ def format_record(record: dict) -> list[str]:
 
 
 def run(settings: SquadSettings) -> dict:
-    """Answer what --question or --input_file ask; returns the record of a --question, else the
-    number of answers.
+    """Answer --question or the questions of --input_file.
+
+    Return the record of a --question, else the number of answers.
     """
     asked = settings.questions
     source = settings.files.input_file
@@ -103,15 +107,22 @@ def run(settings: SquadSettings) -> dict:
     files.check_output_files([target], [source, asked.context_file])
     session = opening.open_for_answers(task, model, SquadDataset(settings, model.tokenizer), settings)
     if asked.question:
-        record = answer_record(example, answer(session, task, [example], model.tokenizer)[0])
+        predictions, cuts = answer(session, task, [example], model.tokenizer)
+        warn_cut_questions(cuts, settings.task.max_query_length, "--question")
+        record = answer_record(example, predictions[0])
         print("\n".join(format_record(record)), flush=True)
         return record
 
+    chunk_cuts: list[Cuts] = []
+
     def records(chunk: list[SquadExample]) -> Iterator[dict]:
-        return map(answer_record, chunk, answer(session, task, chunk, model.tokenizer))
+        predictions, cuts = answer(session, task, chunk, model.tokenizer)
+        chunk_cuts.append(cuts)
+        return map(answer_record, chunk, predictions)
 
     name = input_name(source)
     empty = f'{name}: holds no question; each line is {{"id": "…", "question": "…", "context": "…"}}'
     with open_lines(source) as lines:
         count = write_answers(parse_questions(lines, name), target or STANDARD, records, _CHUNK, empty)
+    warn_cut_questions(sum(chunk_cuts, NOT_CUT), settings.task.max_query_length, name)
     return {"answers": count}

@@ -48,12 +48,12 @@ def features_of(kind: str) -> ClassificationFeatures | ChoiceFeatures:
         texts = sequences(rng, COUNT * ENDINGS)
         labels = rng.integers(0, ENDINGS, COUNT, np.int32)
         texts.token_ids[texts.offsets[np.arange(COUNT) * ENDINGS + labels] + 1] = 25  # the right one begins with it
-        return ChoiceFeatures(texts, labels, guids, 0)
+        return ChoiceFeatures(texts, labels, guids)
     texts = sequences(rng, COUNT)
     if kind == "regression":
-        return ClassificationFeatures(texts, has_word(texts, [5, 6, 7]).astype(np.float32) * 2 - 0.5, guids, 0)
+        return ClassificationFeatures(texts, has_word(texts, [5, 6, 7]).astype(np.float32) * 2 - 0.5, guids)
     labels = np.stack([has_word(texts, [5, 6, 7]), has_word(texts, [8, 9, 10, 11])], axis=1)
-    return ClassificationFeatures(texts, labels.astype(np.float32), guids, 0)
+    return ClassificationFeatures(texts, labels.astype(np.float32), guids)
 
 
 def make_session(kind: str) -> Session:

@@ -22,6 +22,7 @@ from bert_cli.features.classification import (
     format_features,
     joined,
 )
+from bert_cli.features.cuts import describe_cuts
 from bert_cli.metrics.classification import known_metrics
 from bert_cli.outputs.classification import text_columns, write_glue_submission, write_table, write_test_results
 from bert_cli.outputs.dry_run import SplitStatistics
@@ -113,15 +114,14 @@ def make_split(
 ) -> Split:
     """Tokenize the rows, and log how many there are and what was cut.
 
-    InputError where --max_seq_length is too short for them.
+    Raises InputError if --max_seq_length is too short for them.
     """
     features: ClassificationFeatures | ChoiceFeatures
     length = encoding.max_seq_length
     if choices := [each for each in examples if isinstance(each, ChoiceExample)]:
         features = choice_features(choices, tokenizer, length)
         described = describe_choices(choices)
-        cut = features.num_truncated
-        lines = [f"{cut} of {len(features.sequences)} sequences were cut to {length} tokens"] * bool(cut)
+        lines = [describe_cuts(features.cuts, length, "sequences")] * bool(features.cuts.num_cut_texts)
     else:
         texts = [each for each in examples if isinstance(each, ClassificationExample)]
         features = classification_features(texts, labels, tokenizer, length, problem_type, encoding.long_text)
@@ -228,7 +228,7 @@ class ClassificationDataset(DivisibleDataset):
         return format_features(split.features, self.labels, self.tokenizer, has_label, has_ids)
 
     def facts(self) -> dict[str, Any]:
-        cut = {name: split.features.num_truncated for name, split in self.splits.items()}
+        cut = {name: split.features.cuts.num_cut_texts for name, split in self.splits.items()}
         return {"labels": list(self.labels), "problem_type": self.problem_type.name, "cut_examples": cut}
 
     def strata(self) -> Sequence[str | float]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.features.classification import ClassificationFeatures
-from bert_cli.features.occlusion import masked_rows, uncovering_orders, word_shares, word_tokens
+from bert_cli.features.occlusion import WordTokens, masked_rows, uncovering_orders, word_shares, word_tokens
 from bert_cli.outputs.eval_examples import EvalExamples, classification_examples
 from bert_cli.problem_types.columns import significant
 from bert_cli.problem_types.problem_type import Found
@@ -28,15 +28,19 @@ def text_record(text_a: str, text_b: str | None) -> dict[str, str]:
     return {"text": text_a} | ({} if text_b is None else {"text_b": text_b})
 
 
+def explained_tokens(session: "Predictor", data: ClassificationDataset, text_a: str, text_b: str | None) -> WordTokens:
+    """Return the tokens of a text or pair, as one sequence also if the model reads windows."""
+    return word_tokens(text_a, text_b, data.tokenizer, session.max_seq_length)
+
+
 def explain(
     session: "Predictor",
     data: ClassificationDataset,
-    texts: tuple[str, str | None],
+    tokens: WordTokens,
     batch_size: int,
     budget: int = BUDGET,
 ) -> dict[str, Any]:
-    """The most probable label of a text, or the number, and the share of each word in its score,
-    ready for JSON.
+    """Return the label of a text, or the number, and the share of each word in its score.
 
     {"label", "probability"}, for multi-label classification {"labels", "explained_label",
     "probability"}, or {"value"}; "score" of the text, "masked_score" of the text with all words
@@ -47,7 +51,6 @@ def explain(
     problem_type = data.problem_type
     labels = data.answers.labels
     tokenizer = data.tokenizer
-    tokens = word_tokens(*texts, tokenizer, session.max_seq_length)
     # With a fixed seed, so that the same text has the same shares in every call.
     orders = uncovering_orders(len(tokens.seen), budget, seed=0)
     sequences = masked_rows(tokens, orders, tokenizer)
@@ -56,7 +59,7 @@ def explain(
     label_ids = problem_type.label_array([None] * len(ids), labels.names)
     # A text is explained in one sequence, also to a model that reads several.
     starts = np.arange(len(ids) + 1) if session.has_windows else None
-    features = ClassificationFeatures(sequences, label_ids, ids, 0, row_starts=starts)
+    features = ClassificationFeatures(sequences, label_ids, ids, row_starts=starts)
     found = data.answers.infer(session, features, batch_size, None)
     said, values = problem_type.explained_score(found, labels)
     shares = word_shares(tokens, orders, values)
@@ -95,8 +98,8 @@ def explained_examples(
     short.sort(key=lambda row: -problem_type.row_surprise(row))
     half = DEV_ROWS // 2
     for row in short[:half] + short[half:][-half:]:
-        pair = row["text"], row.get("text_b")
-        row["explanation"] = explain(session, data, pair, batch_size, DEV_BUDGET)
+        tokens = explained_tokens(session, data, row["text"], row.get("text_b"))
+        row["explanation"] = explain(session, data, tokens, batch_size, DEV_BUDGET)
     return examples
 
 

@@ -16,6 +16,7 @@ from bert_cli.examples.glue import find_task
 from bert_cli.examples.own_rows import is_table
 from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.classification import ClassificationFeatures
+from bert_cli.features.cuts import NOT_CUT, Cuts, warn_cuts
 from bert_cli.flags.option import changed
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import AnyModel
@@ -24,7 +25,7 @@ from bert_cli.runs.loading.trained import trained_columns, trained_labels, train
 from bert_cli.runs.tasks import interactive, opening
 from bert_cli.runs.tasks.classification.data import DataReader
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
-from bert_cli.runs.tasks.classification.explanation import METHOD, coloured, explain, text_record
+from bert_cli.runs.tasks.classification.explanation import METHOD, coloured, explain, explained_tokens, text_record
 from bert_cli.runs.tasks.classification.prediction import OF_TABLES, OF_TEXTS, alone, shard_plan
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
@@ -69,7 +70,9 @@ def answer_texts(settings: ClassifySettings) -> dict:
         answering.explain(lines[0])
     elif session.is_chief:
         # What is typed is not checked for unknown words, see interactive.unknown_check.
-        record = next(answering.answer(lines, lambda lines, features: None))
+        chunk_cuts: list[Cuts] = []
+        record = next(answering.answer(lines, lambda _, features: chunk_cuts.append(features.cuts)))
+        answering.warn_cuts(chunk_cuts[0], "--text")
         print(json.dumps({"index": 0} | record, ensure_ascii=False), flush=True)
     return data.facts()
 
@@ -143,22 +146,31 @@ class _Answering:
         if is_table(source):
             self.answer_table(_read_table(self.settings, self.model, self.data, source), source, target)
             return
-        check = self._check(source)
+        chunk_cuts: list[Cuts] = []
+        check = self._check(source, chunk_cuts)
         encoding = self.settings.text_files.encoding
 
         def answer(chunk: Sequence[str]) -> Iterator[dict[str, Any]]:
             return self.answer([split_line(line) for line in chunk], check)
 
         interactive.answer_lines(source, target, answer, encoding, may_be_empty)
+        self.warn_cuts(sum(chunk_cuts, NOT_CUT), input_name(source))
 
     def answer_table(self, lines: Sequence[TextLine], source: str, target: str) -> None:
         """Write the answers to the rows of a table."""
-        check = self._check(source)
+        chunk_cuts: list[Cuts] = []
+        check = self._check(source, chunk_cuts)
         interactive.answer_items(iter(lines), target, lambda chunk: self.answer(chunk, check))
+        self.warn_cuts(sum(chunk_cuts, NOT_CUT), source)
 
-    def _check(self, source: str) -> _Check:
-        """Warns once of unknown words, and once of a single text where the model was trained on
-        pairs.
+    def warn_cuts(self, cuts: Cuts, place: str) -> None:
+        """Log a warning if texts were cut. place: the flag or the file that they are from."""
+        warn_cuts(cuts, self.settings.encoding.max_seq_length, place=place)
+
+    def _check(self, source: str, chunk_cuts: list[Cuts]) -> _Check:
+        """Return a check that collects `chunk_cuts`, and warns once of unknown words.
+
+        If the model was trained on pairs, it also warns once of a single text.
         """
         check_unknown = interactive.unknown_check(source, self.model.vocabulary, self.settings.model)
         numbers = itertools.count(1)
@@ -166,6 +178,7 @@ class _Answering:
 
         def check(lines: Sequence[TextLine], features: ClassificationFeatures) -> None:
             check_unknown(features.sequences)
+            chunk_cuts.append(features.cuts)
             for line, number in zip(lines, numbers, strict=False):
                 if self.is_for_pairs and line.text_b is None and line.text_a and not single:
                     single.append(number)
@@ -178,10 +191,10 @@ class _Answering:
         return check
 
     def explain(self, line: TextLine) -> None:
-        """Print which words mattered: in colours where somebody looks, else as JSON."""
-        record = explain(
-            self.session, self.data, (line.text_a, line.text_b), self.settings.inference.predict_batch_size
-        )
+        """Print which words mattered: in color at a terminal, else as JSON."""
+        tokens = explained_tokens(self.session, self.data, line.text_a, line.text_b)
+        self.warn_cuts(tokens.cuts, "--explain")
+        record = explain(self.session, self.data, tokens, self.settings.inference.predict_batch_size)
         if not self.session.is_chief:
             return
         record = text_record(line.text_a, line.text_b) | record

@@ -1,0 +1,40 @@
+"""What the log has about texts that were cut."""
+
+import logging
+
+import pytest
+
+from bert_cli.features.cuts import NOT_CUT, Cuts, cuts_of, describe_cuts, warn_cuts
+
+
+@pytest.mark.parametrize(
+    ("cuts", "noun", "expected"),
+    [
+        (Cuts(1, 1, 300, 286), "texts", "1 of 1 texts were cut to 14 tokens: 286 of 300 tokens (95.3%) were left out"),
+        (Cuts(9, 2, 40, 10), "lines", "2 of 9 lines were cut to 14 tokens: 10 of 40 tokens (25.0%) were left out"),
+        (Cuts(9, 0, 40, 0), "texts", ""),
+        (NOT_CUT, "texts", ""),
+    ],
+)
+def test_cuts_in_words(cuts, noun, expected):
+    assert describe_cuts(cuts, 14, noun) == expected
+
+
+def test_cuts_of_lengths():
+    assert cuts_of([3, 0, 9, 5], 4) == Cuts(4, 2, 17, 6)
+    assert cuts_of([], 4) == NOT_CUT
+
+
+def test_the_cuts_of_chunks_add_up():
+    assert sum([Cuts(2, 1, 10, 3), Cuts(4, 2, 30, 8)], NOT_CUT) == Cuts(6, 3, 40, 11)
+
+
+def test_a_warning_names_its_place_and_what_to_do(caplog):
+    with caplog.at_level(logging.WARNING, "bert_cli"):
+        warn_cuts(Cuts(3, 0, 9, 0), 5)
+        warn_cuts(Cuts(3, 1, 9, 2), 5, "lines", "a.txt", "--long_text cuts none")
+        warn_cuts(Cuts(3, 1, 9, 2), 5)
+    assert [record.getMessage() for record in caplog.records] == [
+        "a.txt: warning: 1 of 3 lines were cut to 5 tokens: 2 of 9 tokens (22.2%) were left out; --long_text cuts none",
+        "warning: 1 of 3 texts were cut to 5 tokens: 2 of 9 tokens (22.2%) were left out",
+    ]
