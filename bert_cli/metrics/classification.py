@@ -142,7 +142,7 @@ def choice_metrics(
 
 
 def classification_report(label_ids: np.ndarray, probabilities: np.ndarray, label_names: Sequence[str]) -> dict:
-    """Scores of each class and the confusion matrix, ready for JSON.
+    """Return the scores of each class and the confusion matrix, ready for JSON.
 
     {"classes": {name: {"precision", "recall", "f1", "support"}}, "confusion_matrix": [[int]]}: rows
     of the matrix are labels, columns are predictions, in the order of `label_names`. An undefined
@@ -153,17 +153,17 @@ def classification_report(label_ids: np.ndarray, probabilities: np.ndarray, labe
     # All labels, also those that no example has: the matrix has a row for each.
     indices = list(range(len(label_names)))
     predicted = np.asarray(probabilities).argmax(axis=1)
-    columns = precision_recall_fscore_support(label_ids, predicted, labels=indices, zero_division=0)
+    *ratios, _ = precision_recall_fscore_support(label_ids, predicted, labels=indices, zero_division=0)
+    matrix = confusion_matrix(label_ids, predicted, labels=indices)
+    # Not scikit-learn's support, which is a float if no prediction is right.
+    columns = [*ratios, matrix.sum(axis=1)]
     rows = zip(*(column.tolist() for column in columns), strict=True)
     scores = [dict(zip(("precision", "recall", "f1", "support"), row, strict=True)) for row in rows]
-    return {
-        "classes": dict(zip(label_names, scores, strict=True)),
-        "confusion_matrix": confusion_matrix(label_ids, predicted, labels=indices).tolist(),
-    }
+    return {"classes": dict(zip(label_names, scores, strict=True)), "confusion_matrix": matrix.tolist()}
 
 
 def format_report(report: dict) -> list[str]:
-    """The result of classification_report as lines of a table for the log."""
+    """Return the result of classification_report as lines of a table for the log."""
     names = list(report["classes"])
     width = max(len(name) for name in [*names, "label"])
     lines = [f"{'label':<{width}}  precision  recall      f1  support"]

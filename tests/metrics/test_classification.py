@@ -138,6 +138,27 @@ def test_report_as_lines():
     ]
 
 
+@pytest.mark.parametrize(
+    ("labels", "predicted", "supports"),
+    [
+        ([0, 1, 2], [1, 2, 0], [1, 1, 1]),
+        ([0, 0, 0], [1, 1, 1], [3, 0, 0]),
+        ([2], [0], [0, 0, 1]),
+        ([1, 2, 1], [0, 0, 0], [0, 2, 1]),
+    ],
+)
+def test_a_report_without_a_right_prediction_has_whole_supports(labels, predicted, supports):
+    names = ["a", "b", "c"]
+    report = classification_report(labels, one_hot(predicted, 3), names)
+    scores = [report["classes"][name] for name in names]
+    assert [score["support"] for score in scores] == supports
+    assert {type(score["support"]) for score in scores} == {int}
+    assert {score[ratio] for score in scores for ratio in ("precision", "recall", "f1")} == {0.0}
+    assert format_report(report)[1] == f"a         0.0000  0.0000  0.0000  {supports[0]:7d}"
+    metrics = classification_metrics(labels, np.ones(len(labels)), one_hot(predicted, 3), names, 8)
+    assert (metrics["eval_accuracy"], metrics["eval_f1"]) == (0, 0)
+
+
 def test_main_metrics_of_tasks():
     metrics = classification_metrics(LABELS, np.ones(10, np.float32), one_hot(PREDICTED, 2), ["0", "1"], 8)
     assert main_metrics("accuracy", metrics) == {"eval_accuracy": np.float32(0.7)}
