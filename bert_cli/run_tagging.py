@@ -7,7 +7,7 @@ train.jsonl of data_dir, scores the entities of dev.txt as conlleval does, tags 
     eval_results.txt        the scores of the dev file
     test_predictions.txt    the test file with one more column
     test_predictions.jsonl  with JSON lines, the same with tags or spans
-    test_predictions.json   with tasks of Label Studio, the same
+    test_predictions.json   with Label Studio or pairs of spaCy, the same
     test_predictions        with documents of brat, a directory of them
     run_report.json         all figures of the last run
     report.html             a page to look at; bert-report makes it again
@@ -16,9 +16,9 @@ train.jsonl of data_dir, scores the entities of dev.txt as conlleval does, tags 
     eval_examples.jsonl     rows of the evaluation, for that page
     labels.txt, vocab.txt, bert_config.json, flags.txt, run.json, checkpoint
 
---train_file, --dev_file and --test_file also take texts with spans: exports of doccano, Label Studio, Prodigy and
-spaCy, and documents of brat. Later runs need only the directory. --text prints each word of a new text with its tag, and
-the entities with their character offsets as JSON; --input_file does so line by line.
+--train_file, --dev_file and --test_file also take texts with spans: exports of doccano, Label Studio, Prodigy,
+spaCy and Dataturks, and documents of brat. Later runs need only the directory. --text prints each word of a new text
+with its tag, and the entities with their character offsets as JSON; --input_file does so line by line.
 
 Examples:
 

@@ -32,7 +32,11 @@ def annotated_texts(draw) -> tuple[str, list[tuple[int, int, str]]]:
     return text, spans
 
 
-FORMATS = ("doccano", "doccano_labels", "doccano_relations", "prodigy", "spacy", "label_studio", "brat")
+DOCUMENTS = ("label_studio", "label_studio_min", "spacy_pairs")
+FORMATS = (
+    "doccano", "doccano_labels", "doccano_relations", "doccano_annotations", "prodigy", "spacy", "spacy_doc",
+    "dataturks", *DOCUMENTS, "brat",
+)  # fmt: skip
 
 
 def write(folder: pathlib.Path, name: str, texts) -> str:
@@ -46,7 +50,7 @@ def write(folder: pathlib.Path, name: str, texts) -> str:
             document.write_bytes(text.encode("utf-8"))
             if spans is not None:
                 document.with_suffix(".ann").write_bytes(_standoff(text, spans).encode("utf-8"))
-    elif name == "label_studio":
+    elif name in DOCUMENTS:
         path = folder / "train.json"
         path.write_text(json.dumps(records), encoding="utf-8")
     else:
@@ -80,6 +84,10 @@ def _task(text, spans):
     return {"id": 7, "data": {"content": text, "number": 3}, "annotations": found, "meta": {"from": "x"}}
 
 
+def _points(text, start, end, kind):
+    return {"label": [kind], "points": [{"start": start, "end": end - 1, "text": text[start:end]}]}
+
+
 def _objects(spans, names):
     return [dict(zip(names, each, strict=True)) for each in spans]
 
@@ -95,6 +103,24 @@ _RECORDS = {
         "text": text, "_input_hash": 1, "_task_hash": 2, "meta": {"source": "x"},
         **({} if spans is None else {"spans": _objects(spans, ("start", "end", "label")), "answer": "accept"}),
     },
+    "doccano_annotations": lambda text, spans: {
+        "id": 7, "text": text, "meta": {},
+        "annotations": spans and _objects(spans, ("start_offset", "end_offset", "label")),
+    },
     "spacy": lambda text, spans: {"text": text, "entities": spans},
+    "spacy_doc": lambda text, spans: {
+        "text": text, "tokens": [{"id": 0, "start": 0, "end": 1}],
+        **({} if spans is None else {"ents": _objects(spans, ("start", "end", "label"))}),
+    },
+    "spacy_pairs": lambda text, spans: [text, {} if spans is None else {"entities": spans}],
+    "dataturks": lambda text, spans: {
+        "content": text, "extras": None, "annotation": spans and [_points(text, *span) for span in spans],
+    },
     "label_studio": _task,
+    "label_studio_min": lambda text, spans: {
+        "content": text, "number": 3,
+        **({} if spans is None else {
+            "ner": [_region(text, *span)["value"] for span in spans], "annotation_id": 9, "lead_time": 1.5,
+        }),
+    },
 }  # fmt: skip

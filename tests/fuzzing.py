@@ -114,7 +114,13 @@ DOCCANO = (
 PRODIGY = (
     b'{"text": "EU", "tokens": [{"start": 0, "end": 2, "id": 0}], "spans": [{"start": 0, "end": 2, "label": "B"}]}\n'
 )
+LABEL_IDS = (
+    b'{"text": "EU", "annotations": [{"label": 1, "start_offset": 0, "end_offset": 2, "user": 1}]}\n{"text": "a"}\n'
+)
+DATATURKS = b'{"content": "EU", "annotation": [{"label": ["B"], "points": [{"start": 0, "end": 1, "text": "EU"}]}]}\n'
+PAIRS = b'{"classes": ["B"],\n"annotations": [null, ["EU", {"entities": [[0, 2, "B"]]}]]}'
 REGION = {"from_name": "a", "to_name": "b", "type": "labels", "value": {"start": 0, "end": 2, "labels": ["ORG"]}}
+SMALL_TASKS = [{"id": 1, "text": "EU rejects", "ner": [REGION["value"]], "annotation_id": 3, "lead_time": 1.5}]
 TASKS = [{"id": 1, "data": {"text": "EU rejects"}, "annotations": [{"result": [REGION], "ground_truth": True}]}]
 STANDOFF = b"T1\tORG 0 2\tEU\nR1\tin Arg1:T1 Arg2:T1\nT2\tX 3 5;6 10\tre ects\n"
 CONTEXT = "The dog sees a cat in Rome."
@@ -344,8 +350,8 @@ def fuzzed(folder: pathlib.Path) -> dict[str, Fuzzed]:
         "own csv.gz": Fuzzed("own.csv.gz", [gzip.compress(OWN_CSV)], _own),
         "conll": Fuzzed("train.txt", [COLUMNS, COLUMNS.replace(b" ", b"\t")], _tags),
         "tagging jsonl": Fuzzed("train.jsonl", [TAGGED], _tags),
-        "annotations": Fuzzed("train.jsonl", [DOCCANO, PRODIGY], _annotations),
-        "annotations of Label Studio": Fuzzed("train.json", [_json(TASKS)], _annotations),
+        "annotations": Fuzzed("train.jsonl", [DOCCANO, PRODIGY, LABEL_IDS, DATATURKS], _annotations),
+        "annotations of Label Studio": Fuzzed("train.json", [_json(TASKS), _json(SMALL_TASKS), PAIRS], _annotations),
         "annotations of brat": Fuzzed("d.ann", [STANDOFF], _annotations, {"d.txt": b"EU re\nects it"}),
         "squad": Fuzzed("train.json", [_json(QUESTIONS)], _squad),
         "squad lines": Fuzzed("lines.jsonl", [LINES], _squad_lines),

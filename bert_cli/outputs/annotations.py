@@ -10,51 +10,66 @@ from typing import Any
 import numpy as np
 
 from bert_cli.base import files
-from bert_cli.base.json_files import parse_json, to_json
-from bert_cli.base.names import TEST_PREDICTIONS_DOCUMENTS, TEST_PREDICTIONS_JSON, TEST_PREDICTIONS_TASKS
+from bert_cli.base.json_files import to_json
+from bert_cli.base.names import (
+    TEST_PREDICTIONS_DOCUMENTS,
+    TEST_PREDICTIONS_JSON,
+    TEST_PREDICTIONS_JSON_DOCUMENT,
+)
 from bert_cli.base.writing import atomic_paths, atomic_write
-from bert_cli.examples.annotations import label_studio
-from bert_cli.examples.annotations.json_lines import FORMATS
-from bert_cli.examples.annotations.reading import BRAT, LABEL_STUDIO
+from bert_cli.examples.annotations import dataturks, label_studio, training_pairs
+from bert_cli.examples.annotations.dataturks import DATATURKS
+from bert_cli.examples.annotations.label_studio import LABEL_STUDIO
+from bert_cli.examples.annotations.label_studio_min import LABEL_STUDIO_MIN
+from bert_cli.examples.annotations.reading import BRAT, records_of
+from bert_cli.examples.annotations.record_formats import RecordFile
+from bert_cli.examples.annotations.span_lists import FORMATS
 from bert_cli.examples.annotations.spans import utf16_length
+from bert_cli.examples.annotations.training_pairs import SPACY_PAIRS
 from bert_cli.examples.tagging import TaggingFile
 from bert_cli.examples.text_lines import split_text
 from bert_cli.outputs.tagging import TagPrediction, example_entities
-from bert_cli.settings.tagging import DOCCANO_RELATIONS, PRODIGY
+from bert_cli.settings.tagging import DOCCANO_ANNOTATIONS, DOCCANO_RELATIONS, PRODIGY
 
 # What ends a line for brat, which reads with str.splitlines.
 _ENDS = "\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
 _LINE_ENDS = re.compile(f"[{_ENDS}]+")
 _LINES_AND_ENDS = re.compile(f"[^{_ENDS}]+|[{_ENDS}]+")
+_LABEL_ID = re.compile("0|[1-9][0-9]{0,17}")
 _MODEL = "bert-tag"  # which Label Studio shows next to a prediction
+# Their predictions are one JSON document; other formats get JSON lines.
+_DOCUMENTS = (LABEL_STUDIO, LABEL_STUDIO_MIN, SPACY_PAIRS)
 
 
 def annotation_files(file: TaggingFile) -> tuple[str, ...]:
-    """Names of the files that write_annotations makes of a file, below the directory of the run."""
+    """Return the names of the files, below the directory of the run, that write_annotations makes."""
     if file.format == BRAT:
         names = [f"{TEST_PREDICTIONS_DOCUMENTS}/{example.name}" for example in file.examples]
         return tuple(f"{name}{ending}" for name in names for ending in (".txt", ".ann"))
-    return (TEST_PREDICTIONS_TASKS if file.format == LABEL_STUDIO else TEST_PREDICTIONS_JSON,)
+    return (TEST_PREDICTIONS_JSON_DOCUMENT if file.format in _DOCUMENTS else TEST_PREDICTIONS_JSON,)
 
 
 def write_annotations(folder: str, file: TaggingFile, predictions: Sequence[TagPrediction]) -> str:
-    """Write the texts with the predicted spans in place of their own; returns the path.
+    """Write the texts with the predicted spans in place of the annotated ones, and return the path.
 
-    Offsets count what the offsets of the file count: characters, or UTF-16 code units. Other
-    members of a record are kept, without members that describe an annotator's spans.
+    Offsets count the unit of the file: characters, or UTF-16 code units. Other members of a record
+    are kept, without members that describe an annotator's spans.
     """
-    found = [
+    entities = [
         _entities(example_entities(example, prediction), file.is_utf16)
         for example, prediction in zip(file.examples, predictions, strict=True)
     ]
     if file.format == BRAT:
-        return _write_documents(folder, file, found)
+        return _write_documents(folder, file, entities)
     path = os.path.join(folder, annotation_files(file)[0])
+    content = records_of(file)
     with atomic_write(path) as out:
-        if file.format == LABEL_STUDIO:
-            out.write(to_json(_tasks(file, found, predictions), indent=2) + "\n")
+        if file.format == SPACY_PAIRS:
+            out.write(to_json(_pairs(content, entities), indent=2) + "\n")
+        elif file.format in _DOCUMENTS:
+            out.write(to_json(_tasks(content, entities, predictions), indent=2) + "\n")
         else:
-            out.writelines(to_json(record) + "\n" for record in _records(file, found))
+            out.writelines(to_json(record) + "\n" for record in _records(content, entities, file.format))
     return path
 
 
@@ -68,25 +83,55 @@ def _entities(answer: dict[str, Any], is_utf16: bool) -> list[dict[str, Any]]:
     return found
 
 
-def _records(file: TaggingFile, found: Sequence[list[dict]]) -> Iterator[dict[str, Any]]:
-    key, names, _ = FORMATS[file.format]
+def _records(content: RecordFile, entities: Sequence[list[dict]], name: str) -> Iterator[dict[str, Any]]:
+    if name == DATATURKS:
+        for (_, record), predicted in zip(content.records, entities, strict=True):
+            yield dataturks.with_entities(record, predicted)
+        return
+    key, names, _ = FORMATS[name]
     number = 0
-    for example, entities in zip(file.examples, found, strict=True):
-        record = parse_json(file.lines[example.line - 1], file.path, example.line)
-        triples = [(entity["start"], entity["end"], entity["type"]) for entity in entities]
-        spans: list[Any] = [dict(zip(names, each, strict=True)) for each in triples] if names else triples
+    for (_, record), predicted in zip(content.records, entities, strict=True):
+        triples = [_triple(entity) for entity in predicted]
+        spans: list[Any] = triples
+        if names:
+            spans = [dict(zip(names, triple, strict=True)) for triple in triples]
         if "relations" in record:  # between spans of the annotator
             record["relations"] = []
-        if file.format == PRODIGY:
+        if name == PRODIGY:
             _number_tokens(spans, record.get("tokens"))
             # Prodigy leaves out a task whose hash it knows, and takes an answer for a person's.
             for about_spans in ("_task_hash", "answer"):
                 record.pop(about_spans, None)
-        elif file.format == DOCCANO_RELATIONS:
+        elif name == DOCCANO_RELATIONS:
             spans = [{"id": number + place, **span} for place, span in enumerate(spans, 1)]
             number += len(spans)
+        elif name == DOCCANO_ANNOTATIONS:
+            spans = [span | {"label": _label_id(span["label"])} for span in spans]
         record[key] = spans
         yield record
+
+
+def _triple(entity: dict[str, Any]) -> tuple[int, int, str]:
+    return entity["start"], entity["end"], entity["type"]
+
+
+def _label_id(label: str) -> str | int:
+    """Return the id that a type was made of, or the type if it is no number."""
+    return int(label) if _LABEL_ID.fullmatch(label) else label
+
+
+def _pairs(content: RecordFile, entities: Sequence[list[dict]]) -> Any:
+    """Return pairs of spaCy in the object around them; its classes get the predicted types."""
+    triples = [[list(_triple(entity)) for entity in predicted] for predicted in entities]
+    pairs = training_pairs.with_entities([record.value for record in content.records], triples)
+    if content.wrapper is None:
+        return pairs
+    classes = content.wrapper.get("classes")
+    updated = {content.member: pairs}
+    if isinstance(classes, list) and all(isinstance(name, str) for name in classes):
+        types = [entity["type"] for predicted in entities for entity in predicted]
+        updated["classes"] = list(dict.fromkeys([*classes, *types]))
+    return content.wrapper | updated
 
 
 def _number_tokens(spans: Sequence[dict], tokens: Any) -> None:
@@ -101,13 +146,13 @@ def _number_tokens(spans: Sequence[dict], tokens: Any) -> None:
             span |= {"token_start": first[span["start"]], "token_end": last[span["end"]]}
 
 
-def _tasks(file: TaggingFile, found: Sequence[list[dict]], predictions: Sequence[TagPrediction]) -> list[dict]:
-    """The tasks with `predictions`, which Label Studio shows to annotators; annotations stay."""
-    tasks = parse_json("\n".join(file.lines), file.path)
+def _tasks(content: RecordFile, entities_of: Sequence[list[dict]], predictions: Sequence[TagPrediction]) -> list[dict]:
+    """Return the tasks with `predictions`, which Label Studio shows; annotations stay."""
+    tasks = [record.value for record in content.records]
     region = next((region for task in tasks for region in label_studio.regions(task)), {})
     # As in Label Studio's own template for named entities, where nothing is annotated.
     names = {key: region.get(key, name) for key, name in (("from_name", "label"), ("to_name", "text"))}
-    for task, entities, prediction in zip(tasks, found, predictions, strict=True):
+    for task, entities, prediction in zip(tasks, entities_of, predictions, strict=True):
         result = [
             {
                 "id": f"{place}",

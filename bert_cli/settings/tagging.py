@@ -27,9 +27,12 @@ from bert_cli.settings.training import FineTuning, Sweep, Training, TrainingSett
 TAG_SCHEMES = ("BIO", "IOB1", "BIOES", "BMES", "BMEWO", "BILOU", "IO")
 # The tag of the first word of a person; the letter may be small, and the separator any sign or none.
 TAG_FORM = re.compile(r"(?P<first>[Bb])(?P<after>[^\w\s]|_|)PER|PER(?P<before>[^\w\s]|_)(?P<last>[Bb])")
-# Formats of JSON lines of texts with spans; examples.annotations.json_lines has their keys.
-SPAN_FORMATS = DOCCANO, DOCCANO_LABELS, DOCCANO_RELATIONS, PRODIGY, SPACY = (
-    "doccano", "doccano_labels", "doccano_relations", "prodigy", "spacy",
+# Formats of records with a list of spans; examples.annotations.span_lists has their keys.
+SPAN_FORMATS = (
+    DOCCANO, DOCCANO_LABELS, DOCCANO_RELATIONS, DOCCANO_ANNOTATIONS, PRODIGY, SPACY, SPACY_DOC,
+) = (
+    "doccano", "doccano_labels", "doccano_relations", "doccano_annotations", "prodigy", "spacy",
+    "spacy_doc",
 )  # fmt: skip
 
 
@@ -109,7 +112,7 @@ class TagSettings(TrainingSettings):
         {
             "data_dir": "directory with train, dev and test, each .txt (columns) or .jsonl",
             "train_file": "training file, instead of data_dir's; or an export of doccano, Label "
-            "Studio, Prodigy or spaCy, or a directory of brat",
+            "Studio, Prodigy, spaCy or Dataturks, or a directory of brat",
         },
         only=("data_dir", "train_file", "dev_file", "test_file"),
         data_dir="data/tagging",

@@ -98,6 +98,24 @@ def test_tags_of_the_test_file(tagger, tag, files, tmp_path):
     tag(*flags, *new, "--test_tags=yes").assert_refused("new.jsonl: no text of it is annotated")
 
 
+def test_annotations_of_an_unknown_form_are_refused_and_left_alone_on_request(tagger, tag, tmp_path):
+    (tmp_path / "new.jsonl").write_text('{"text": "a dog", "ner": [[2, 5, "DOG"]]}\n', encoding="utf-8")
+    out = tmp_path / "out"
+    flags = (
+        "--do_predict",
+        f"--init_checkpoint={tagger}",
+        f"--test_file={tmp_path / 'new.jsonl'}",
+        f"--output_dir={out}",
+    )
+    tag(*flags).assert_refused(
+        "new.jsonl:1: of the members text, ner, annotations in an unknown form are in ner; known are"
+    )
+    assert not out.exists()
+    outcome = tag(*flags, "--test_tags=no")
+    assert outcome.code == 0, outcome.err
+    assert list(json.loads((out / "test_predictions.jsonl").read_text(encoding="utf-8"))) == ["text", "ner", "spans"]
+
+
 def test_a_blank_text_alone(tagger, tag, tmp_path):
     (tmp_path / "new.jsonl").write_text('{"text": " ", "entities": []}\n', encoding="utf-8")
     out = tmp_path / "out"
@@ -130,5 +148,13 @@ def test_what_is_refused(two_layer_flags, tag, tmp_path):
     other = write(tmp_path / "b", "brat", [("a dog", []), ("a\ncat", [(2, 5, "CAT")])])
     tag(*flags, train_file, "--do_eval", f"--dev_file={other}").assert_refused(
         "d001.txt:2: tag 'B-CAT' is not a label of the training file (O, B-big animal, I-big animal); correct it"
+    )
+    (tmp_path / "new.jsonl").write_text('{"text": "a dog", "kind": "x"}\n', encoding="utf-8")
+    tag(*flags, f"--train_file={tmp_path / 'new.jsonl'}").assert_refused(
+        "new.jsonl: no text of it is annotated (members: text, kind); annotate some, or check --train_file"
+    )
+    (tmp_path / "new.jsonl").write_text('{"text": "a dog", "label": []}\n', encoding="utf-8")
+    tag(*flags, f"--train_file={tmp_path / 'new.jsonl'}").assert_refused(
+        "new.jsonl: no annotated text has a span, so there is nothing to learn; check the export"
     )
     assert not (tmp_path / "out").exists()

@@ -39,7 +39,7 @@ def check_no_loss(name, texts):
     with tempfile.TemporaryDirectory(dir="/dev/shm" if pathlib.Path("/dev/shm").is_dir() else None) as folder:
         file = read_annotations(write(pathlib.Path(folder), name, texts))
         path = predict_the_tags(pathlib.Path(folder), file)
-        if name == "label_studio":
+        if name in ("label_studio", "label_studio_min"):
             tasks = json.loads(path.read_text(encoding="utf-8"))
             found = [[region["value"] for region in task["predictions"][0]["result"]] for task in tasks]
             spans = [[(each["start"], each["end"], each["labels"][0]) for each in values] for values in found]
@@ -104,6 +104,75 @@ def test_spacy_without_spans(tmp_path):
     assert json.loads(path.read_text(encoding="utf-8")) == {"text": TEXT, "entities": [list(each) for each in SPANS]}
 
 
+ROW = [list(span) for span in SPANS]
+
+
+@pytest.mark.parametrize(
+    "text", ['[["TEXT", {}],\n ["TEXT", {"entities": []}]]', '["TEXT", {}]\n["TEXT", {"entities": []}]']
+)
+def test_pairs_of_spacy(text, tmp_path):
+    (tmp_path / "a.json").write_text(text.replace('"TEXT"', json.dumps(TEXT)), encoding="utf-8")
+    path = predict_the_tags_of(tmp_path, "a.json")
+    assert path == tmp_path / "test_predictions.json"
+    assert json.loads(path.read_text(encoding="utf-8")) == [[TEXT, {"entities": ROW}]] * 2
+
+
+def test_the_document_of_the_ner_annotator(tmp_path):
+    """Classes are complete, and texts that were skipped stay at their index."""
+    pairs = [None, [TEXT, {"entities": []}], None]
+    (tmp_path / "a.json").write_text(json.dumps({"classes": ["ORG", "PER"], "annotations": pairs}), encoding="utf-8")
+    found = json.loads(predict_the_tags_of(tmp_path, "a.json").read_text(encoding="utf-8"))
+    assert found == {"classes": ["ORG", "PER", "LOC"], "annotations": [None, [TEXT, {"entities": ROW}], None]}
+
+
+def test_label_ids_of_doccano(tmp_path):
+    record = {"text": "a b c", "annotations": [{"label": 12, "start_offset": 0, "end_offset": 1, "user": 3}]}
+    (tmp_path / "a.jsonl").write_text(json.dumps(record), encoding="utf-8")
+    file = read_annotations(str(tmp_path / "a.jsonl"))
+    path = pathlib.Path(write_annotations(str(tmp_path), file, [predicted(("B-12", "B-X", "B-012"))]))
+    labels = [span["label"] for span in json.loads(path.read_text(encoding="utf-8"))["annotations"]]
+    assert labels == [12, "X", "012"]
+
+
+def test_dataturks(tmp_path):
+    path = written(tmp_path, "dataturks", [(TEXT, None)])
+    assert json.loads(path.read_text(encoding="utf-8")) == {
+        "content": TEXT,
+        "extras": None,
+        "annotation": [
+            {"label": ["PER"], "points": [{"start": 0, "end": 3, "text": "Anna"}]},
+            {"label": ["LOC"], "points": [{"start": 14, "end": 21, "text": "New\nYork"}]},
+        ],
+    }
+
+
+def test_records_of_an_array_become_json_lines(tmp_path):
+    records = [{"text": TEXT, "label": []}, {"label": [[0, 4, "PER"]], "text": TEXT}]
+    (tmp_path / "a.json").write_text(json.dumps({"data": records}, indent=1), encoding="utf-8")
+    path = predict_the_tags_of(tmp_path, "a.json", 2)
+    assert path == tmp_path / "test_predictions.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert rows == [{"text": TEXT, "label": ROW}] * 2
+
+
+@pytest.mark.parametrize("layout", ["lines", "single"])
+def test_tasks_of_label_studio_in_other_layouts(layout, tmp_path):
+    task = {"data": {"mail": TEXT}, "completions": []}
+    text = json.dumps(task, indent=1) if layout == "single" else f"{json.dumps(task)}\n\n{json.dumps(task)}"
+    (tmp_path / "a.json").write_text(text, encoding="utf-8")
+    path = predict_the_tags_of(tmp_path, "a.json", 1 if layout == "single" else 2)
+    tasks = json.loads(path.read_text(encoding="utf-8"))
+    assert [len(task["predictions"][0]["result"]) for task in tasks] == ([2] if layout == "single" else [2, 2])
+
+
+def test_the_smaller_export_of_label_studio_becomes_tasks(tmp_path):
+    record = {"id": 3, "mail": TEXT, "ner": [{"start": 0, "end": 4, "labels": ["PER"]}], "lead_time": 1.5}
+    (tmp_path / "a.json").write_text(json.dumps([record, record]), encoding="utf-8")
+    (task,) = json.loads(predict_the_tags_of(tmp_path, "a.json").read_text(encoding="utf-8"))
+    assert (task["id"], task["data"], len(task["annotations"])) == (3, {"mail": TEXT}, 1)
+    assert [region["from_name"] for region in task["predictions"][0]["result"]] == ["ner", "ner"]
+
+
 def test_prodigy(tmp_path):
     """A task that a person is to review: its answer and the hash of its old spans are gone."""
     tokens = [{"text": "Anna", "start": 0, "end": 4, "id": 0}, {"text": "New", "start": 14, "end": 17, "id": 5}]
@@ -130,9 +199,11 @@ def test_prodigy_with_tokens_of_another_form(tokens, tmp_path):
     assert found["spans"][0] == {"start": 0, "end": 4, "label": "PER"}
 
 
-def predict_the_tags_of(folder, name):
+def predict_the_tags_of(folder, name, count=None):
+    """Return the path of what write_annotations makes of a file of `count` times TEXT."""
     file = read_annotations(str(folder / name))
-    return pathlib.Path(write_annotations(str(folder), file, [predicted(("B-PER", "O", "O", "O", "B-LOC", "I-LOC"))]))
+    tags = predicted(("B-PER", "O", "O", "O", "B-LOC", "I-LOC"))
+    return pathlib.Path(write_annotations(str(folder), file, [tags] * (count or len(file.examples))))
 
 
 def test_label_studio(tmp_path):

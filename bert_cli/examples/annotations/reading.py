@@ -1,40 +1,86 @@
-"""A file of an annotation tool -> TaggingFile; the format is recognised by the content."""
+"""A file of an annotation tool -> TaggingFile; the format is recognized by the content."""
 
 import re
 from collections.abc import Sequence
 
 from bert_cli.base import files
-from bert_cli.base.errors import refuse_if
-from bert_cli.base.lines import UTF_8, read_text, split_lines
+from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.lines import UTF_8, read_text
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import listed
-from bert_cli.examples.annotations import brat, json_lines, label_studio
-from bert_cli.examples.annotations.json_lines import FORMATS
-from bert_cli.examples.annotations.spans import AnnotatedText, tagging_examples
-from bert_cli.examples.tagging import TaggingFile
+from bert_cli.examples.annotations import (
+    brat,
+    dataturks,
+    label_studio,
+    label_studio_min,
+    span_lists,
+    training_pairs,
+)
+from bert_cli.examples.annotations.json_values import JsonRecord, is_json_name, looks_like_json
+from bert_cli.examples.annotations.record_formats import (
+    DATATURKS,
+    LABEL_STUDIO,
+    LABEL_STUDIO_MIN,
+    SPACY_PAIRS,
+    TITLES,
+    RecordFile,
+    find_format,
+    read_records,
+)
+from bert_cli.examples.annotations.spans import (
+    AnnotatedText,
+    log_label_ids,
+    tagging_examples,
+    warn_of_unlabeled,
+)
+from bert_cli.examples.tagging import WORDS, TaggingFile
 from bert_cli.settings.tagging import PRODIGY
 
-LABEL_STUDIO, BRAT = "label_studio", "brat"
-_TITLES = {LABEL_STUDIO: "Label Studio", BRAT: "brat"} | {name: known.title for name, known in FORMATS.items()}
-_ARRAY = re.compile(r"\s*\[\s*(\{|\])")
-# The first member of an object on one line: a word in columns has no such form.
-_RECORD = re.compile(r'\s*\{[ \t]*"[^"\n]*"[ \t]*:')
+BRAT = "brat"
+_TITLES = TITLES | {BRAT: "brat"}
+_PYTHON_TUPLES = re.compile(r"""\s*(?:\w+\s*=\s*)?\[\s*\(["']""")
 
 
 def read_annotations(
     path: str, encoding: str = UTF_8, with_tags: bool = True, texts_alone: str = PRODIGY
 ) -> TaggingFile | None:
-    """The texts with spans of a file or directory, which the log names; None for words in columns
-    or JSON lines.
+    """Return the texts with spans of a file or directory; None for words in columns or JSON lines.
 
-    with_tags False: the spans are left alone. texts_alone: the format, of FORMATS, that JSON lines
-    of texts without spans count as. InputError as by the readers and tagging_examples.
+    InputError for JSON with members of no known format, and as by the readers and tagging_examples.
+
+    Args:
+        with_tags: whether to read the spans.
+        texts_alone: format, of FORMATS, for the predictions of texts without spans.
     """
-    file = _read_brat(path, encoding, with_tags) or _read_json(path, encoding, with_tags, texts_alone)
-    if file:
-        unit = ", offsets in UTF-16 code units as JavaScript counts them" if file.is_utf16 else ""
-        LOG.info("%s: texts with spans in the format of %s%s", path, _TITLES[file.format], unit)
-    return file
+    documents = _read_brat(path, encoding, with_tags)
+    return documents or _read_json(path, encoding, with_tags, texts_alone)
+
+
+def records_of(file: TaggingFile) -> RecordFile:
+    """Return the records of a file again; records of JSON-MIN become tasks."""
+    content = read_records(file.path, "\n".join(file.lines))
+    if file.format != LABEL_STUDIO_MIN:
+        return content
+    return content._replace(records=label_studio_min.to_tasks(content.records))
+
+
+def why_unannotated(file: TaggingFile) -> str:
+    """Return what a file has instead of annotations, for a message, or an empty text."""
+    if file.format == BRAT:
+        return ""
+    records = records_of(file).records
+    if file.format in (LABEL_STUDIO, LABEL_STUDIO_MIN):
+        skipped, predicted = label_studio.count_unannotated([record.value for record in records])
+        counts = {f"{skipped} skipped": skipped, f"{predicted} with predictions alone": predicted}
+        reasons = [reason for reason, count in counts.items() if count]
+        return f" (tasks: {', '.join(reasons)})" if reasons else ""
+    return _listed_members(records)
+
+
+def _listed_members(records: Sequence[JsonRecord]) -> str:
+    objects = [record.value for record in records if isinstance(record.value, dict)]
+    members = dict.fromkeys(name for value in objects for name in value)
+    return f" (members: {listed(list(members))})" if members else ""
 
 
 def _read_brat(path: str, encoding: str, with_tags: bool) -> TaggingFile | None:
@@ -47,24 +93,57 @@ def _read_brat(path: str, encoding: str, with_tags: bool) -> TaggingFile | None:
         LOG.warning("%s: left out: %s; only %s", path, listed(others), form)
     texts = [brat.read_document(f"{document}.txt", encoding) for document in documents]
     numbered = enumerate(zip(documents, texts, strict=True), 1)
-    found = [brat.annotated_document(document, number, text, encoding) for number, (document, text) in numbered]
-    return _file(path, texts, found, BRAT, with_tags)
+    annotated = [brat.annotated_document(document, number, text, encoding) for number, (document, text) in numbered]
+    return _file(path, texts, annotated, BRAT, with_tags)
 
 
 def _read_json(path: str, encoding: str, with_tags: bool, texts_alone: str) -> TaggingFile | None:
     text = read_text(path, encoding)
-    if _ARRAY.match(text):
-        return _file(path, [text], label_studio.read_tasks(path, text), LABEL_STUDIO, with_tags)
-    if not _RECORD.match(text):
+    if _PYTHON_TUPLES.match(text):
+        raise InputError(f"{path}: holds Python tuples, not JSON; write the file with json.dump")
+    if not looks_like_json(path, text):
+        if is_json_name(path) and text.strip():
+            problem = "begins with no JSON object or array"
+            raise InputError(f"{path}: {problem}; a file of words in columns is named .txt")
         return None
-    lines = split_lines(text, path)
-    records = json_lines.read_records(path, lines)
-    if json_lines.text_of(records[0][1]) is None or "words" in records[0][1]:
+    content = read_records(path, text)
+    name = find_format(path, content.records, with_tags)
+    if name == WORDS:
+        form = 'one {"words": […], "tags": […]} per line'
+        refuse_if(content.is_document, f"{path}: is one JSON document, JSON lines are needed: {form}")
         return None
-    name = json_lines.find_format([record for _, record in records]) or texts_alone
-    return _file(path, lines, json_lines.annotated_texts(path, records, name), name, with_tags)
+    lines = text.split("\n")
+    if name is None:
+        examples, _ = tagging_examples(span_lists.plain_texts(path, content.records))
+        LOG.info("%s: texts without spans%s", path, _listed_members(content.records))
+        return TaggingFile(path, tuple(lines), examples, texts_alone)
+    return _file(path, lines, _annotated_texts(path, content.records, name), name, with_tags)
+
+
+def _annotated_texts(path: str, records: Sequence[JsonRecord], name: str) -> list[AnnotatedText]:
+    if name == LABEL_STUDIO:
+        return label_studio.read_tasks(path, records)
+    if name == LABEL_STUDIO_MIN:
+        tasks = label_studio_min.to_tasks(records)
+        if len(tasks) < len(records):
+            count = f"{len(records) - len(tasks)} of {len(records)}"
+            LOG.info("%s: left out %s records, which annotate the same tasks again", path, count)
+        return label_studio.read_tasks(path, tasks)
+    if name == SPACY_PAIRS:
+        if skipped := sum(record.value is None for record in records):
+            LOG.info("%s: left out %d of %d texts, which were skipped", path, skipped, len(records))
+        return training_pairs.annotated_texts(path, records)
+    if name == DATATURKS:
+        return dataturks.annotated_texts(path, records)
+    return span_lists.annotated_texts(path, records, name)
 
 
 def _file(path: str, lines: Sequence[str], texts: Sequence[AnnotatedText], name: str, with_tags: bool) -> TaggingFile:
+    """Return the file, and log what was recognized in it."""
     examples, is_utf16 = tagging_examples(texts, with_tags)
+    unit = ", offsets in UTF-16 code units as JavaScript counts them" if is_utf16 else ""
+    LOG.info("%s: texts with spans in the format of %s%s", path, _TITLES[name], unit)
+    if with_tags:
+        warn_of_unlabeled(path, texts)
+        log_label_ids(path, texts)
     return TaggingFile(path, tuple(lines), examples, name, is_utf16)

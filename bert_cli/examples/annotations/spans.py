@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import EXAMPLES, LOG
-from bert_cli.base.messages import quoted
+from bert_cli.base.messages import listed, quoted, some_of
 from bert_cli.examples.tag_schemes import Entity, tags_of
 from bert_cli.examples.tagging import TaggingExample
 from bert_cli.examples.text_lines import split_text
@@ -26,10 +26,12 @@ _SPACE = re.compile(r"\\n|[\s\x1c-\x1f\x85]")
 
 
 class Span(NamedTuple):
-    """Characters `start` up to, not including, `end` of a text are an entity of a type.
+    """Characters `start` up to, not including, `end` of a text that are an entity of a type.
 
-    text: that the tool has stored for it, None where it stores none. place: file and line of the
-    annotation, for messages.
+    Attributes:
+        place: file and line of the annotation, for messages.
+        text: text that the tool has stored with the span, or None.
+        has_label_id: whether the type is the number of a label, not its name.
     """
 
     type: str
@@ -37,13 +39,18 @@ class Span(NamedTuple):
     end: int
     place: str
     text: str | None = None
+    has_label_id: bool = False
 
 
 class AnnotatedText(NamedTuple):
-    """A text, and its spans, None where nobody has annotated it.
+    """A text with its spans, which are None if nobody has annotated it.
 
-    line: 1-based, of the record. place: file and line of it, for messages. name, path: see
-    TaggingExample.
+    Attributes:
+        line: 1-based line of the record.
+        place: file and line of the record, for messages.
+        name: see TaggingExample.
+        path: see TaggingExample.
+        unlabeled: descriptions of annotations without a label, which are not among the spans.
     """
 
     text: str
@@ -52,6 +59,7 @@ class AnnotatedText(NamedTuple):
     place: str
     name: str = ""
     path: str = ""
+    unlabeled: tuple[str, ...] = ()
 
 
 class Warnings:
@@ -73,14 +81,43 @@ class Warnings:
 
 
 def checked_span(entity_type: object, start: object, end: object, place: str, text: object = None) -> Span:
-    """A span as a file has it. InputError where type or offsets are none."""
+    """Return a span as a file has it. InputError unless type and offsets are usable.
+
+    The number of a label becomes the name of a type.
+    """
+    has_label_id = type(entity_type) is int
+    entity_type = str(entity_type) if has_label_id else entity_type
     if not isinstance(entity_type, str) or not entity_type.strip() or re.search("[\n\r\ud800-\udfff]", entity_type):
         raise InputError(f"{place}: the type of a span is a text on one line, found {entity_type!r:.80}; correct it")
     if type(start) is not int or type(end) is not int:
         raise InputError(
             f"{place}: the offsets of a span are whole numbers, found {start!r:.40} and {end!r:.40}; correct it"
         )
-    return Span(entity_type, start, end, place, text if isinstance(text, str) else None)
+    return Span(entity_type, start, end, place, text if isinstance(text, str) else None, has_label_id)
+
+
+def describe_unlabeled(place: str, start: object, end: object, text: str) -> str:
+    """Return a description of an annotation without a label, for AnnotatedText.unlabeled."""
+    if type(start) is not int or type(end) is not int:
+        return place
+    return f"{place} {start} to {end} {quoted(text[max(start, 0) : max(end, 0)])}"
+
+
+def warn_of_unlabeled(path: str, texts: Sequence[AnnotatedText]) -> None:
+    """Log how many annotations of a file have no label, and the first of them."""
+    unlabeled = [description for text in texts for description in text.unlabeled]
+    if unlabeled:
+        count = f"{len(unlabeled)} annotation{'s' if len(unlabeled) > 1 else ''} without a label"
+        LOG.warning("%s: left out %s: %s", path, count, some_of(unlabeled, EXAMPLES))
+
+
+def log_label_ids(path: str, texts: Sequence[AnnotatedText]) -> None:
+    """Log the types that are numbers of labels, as their names are in another export."""
+    ids = {int(span.type) for text in texts for span in text.spans or () if span.has_label_id}
+    if ids:
+        names = listed([str(label_id) for label_id in sorted(ids)])
+        advice = "an export with label names, such as doccano's JSONL (text label), has the names"
+        LOG.info("%s: the spans have label ids, which are taken as types (%s); %s", path, names, advice)
 
 
 def tagging_examples(texts: Sequence[AnnotatedText], with_tags: bool = True) -> tuple[tuple[TaggingExample, ...], bool]:
@@ -201,6 +238,18 @@ def _in_characters(spans: Sequence[Span], text: str) -> list[Span]:
         return bisect.bisect_left(places, offset) if 0 <= offset <= places[-1] else offset
 
     return [span._replace(start=converted(span.start), end=converted(span.end)) for span in spans]
+
+
+def have_fitting_spans(texts: Sequence[AnnotatedText]) -> bool:
+    """Return whether all spans are within their texts, as stored, in one unit of offsets."""
+    return any(
+        all(
+            0 <= span.start < span.end <= len(text.text) and _has_its_text(span, text.text)
+            for text in texts
+            for span in converted(text.spans or [], text.text)
+        )
+        for converted in (lambda spans, _: spans, _in_characters)
+    )
 
 
 def utf16_length(text: str) -> int:

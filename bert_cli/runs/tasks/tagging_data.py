@@ -161,9 +161,12 @@ def read_data(
         if not labels:
             labels = label_list(file.tags)
             if labels == (OUTSIDE,):
-                raise InputError(
-                    f"{path}: every tag is {flags.outside or OUTSIDE}, so there is nothing to learn; check --tag_column"
+                problem = (
+                    "no annotated text has a span, so there is nothing to learn; check the export"
+                    if file.has_spans
+                    else f"every tag is {flags.outside or OUTSIDE}, so there is nothing to learn; check --tag_column"
                 )
+                raise InputError(f"{path}: {problem}")
         check_split_labels(file, labels, split)
         all_pieces = task.label_all_pieces and split == "train"
         features = windows_of(file.examples, labels, model.tokenizer, settings, all_pieces)

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import listed
 from bert_cli.examples.annotations import brat
-from bert_cli.examples.annotations.reading import BRAT, read_annotations
+from bert_cli.examples.annotations.reading import BRAT, read_annotations, why_unannotated
 from bert_cli.examples.tag_schemes import entity_types
 from bert_cli.examples.tagging import WORDS, TaggingFile, read_tagging_file, split_columns
 from bert_cli.examples.token_files.bio_tags import check_labels, with_bio_tags
@@ -65,8 +65,9 @@ def read_split(
     file = read_annotations(path, encoding, wanted != "no", span_format)
     if file:
         annotated = tuple(example for example in file.examples if example.tags is not None)
-        is_needed = wanted == "yes" and not annotated
-        refuse_if(is_needed, f"{path}: no text of it is annotated; annotate some, or check --{split}_file")
+        if wanted == "yes" and not annotated:
+            problem = f"no text of it is annotated{why_unannotated(file)}"
+            raise InputError(f"{path}: {problem}; annotate some, or check --{split}_file")
         left = len(file.examples) - len(annotated)
         if left and split != "test":
             LOG.info("%s: %d of %d texts are not annotated, and are left out", split, left, len(file.examples))

@@ -1,17 +1,20 @@
 """Tasks of Label Studio."""
 
 import json
+import logging
+import re
 
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.annotations.label_studio import read_tasks
+from bert_cli.examples.annotations.label_studio import count_unannotated, read_tasks
+from bert_cli.examples.annotations.record_formats import read_records
 
 REGION = {"type": "labels", "value": {"start": 0, "end": 4, "text": "Anna", "labels": ["PER"]}}
 
 
 def read(*tasks, indent=None):
-    return read_tasks("a.json", json.dumps(tasks, indent=indent))
+    return read_tasks("a.json", read_records("a.json", json.dumps(tasks, indent=indent)).records)
 
 
 def task(*annotations, **others):
@@ -38,21 +41,28 @@ def test_which_annotation_counts():
 @pytest.mark.parametrize(
     ("tasks", "expected"),
     [
-        ([task(), [1]], 'a.json:1: tasks {"data": {"text": …}, "annotations": […]} as Label Studio exports as JSON'),
-        ([{"text": "Anna", "label": []}], "a.json:1: tasks {"),
-        ([task() | {"annotations": 5}], "a.json:1: tasks {"),
+        (
+            [task() | {"annotations": 5}],
+            'a.json:1: tasks {"data": {"text": …}, "annotations": […]} as Label Studio exports as JSON are needed, found',
+        ),
         ([task(5)], "a.json:1: tasks {"),
         ([task({"result": 5})], "a.json:1: tasks {"),
         (
             [task({"result": [{"type": "hypertextlabels", "value": {"hypertextlabels": ["A"]}}]}, id=5)],
             "a.json:1 (task 5): a region of type hypertextlabels; only labels of plain texts can be read",
         ),
-        ([], "a.json: holds no tasks; tasks {"),
         (
             [{"data": {"a": "x", "b": "y"}}],
-            'a.json: the "data" of the tasks holds several texts (a, b); name the one to tag',
+            'a.json: the "data" of the tasks holds several texts (a, b), and no regions show which to tag; name it "text"',
         ),
-        ([{"data": {"a": 1}}], 'a.json: the "data" of the tasks holds no text; name the one to tag "text"'),
+        (
+            [{"data": {"a": 1, "b": "x"}}, {"data": {"b": None}}],
+            'a.json: the "data" of the tasks (a, b) holds no text in every task; name it "text"',
+        ),
+        (
+            [task({"result": [{"type": "rectanglelabels", "value": {"x": 1, "rectanglelabels": ["A"]}}]}, id=5)],
+            "a.json:1 (task 5): a region of type rectanglelabels; only labels of plain texts can be read",
+        ),
         (
             [task({"result": [{"value": {"start": 0, "end": 4, "labels": ["A", "B"]}}]}, id=5)],
             "a.json:1 (task 5): a region needs one label, found \"['A', 'B']\"; correct it",
@@ -69,6 +79,97 @@ def test_bad_tasks(tasks, expected):
     assert str(caught.value).startswith(expected)
 
 
-def test_not_json():
-    with pytest.raises(InputError, match=r"a\.json:2: is not JSON"):
-        read_tasks("a.json", '[{"data": {"text": "a"}},\n oops]')
+@pytest.mark.parametrize("indent", [None, 1])
+def test_tasks_before_version_1(indent):
+    """Their annotations are called completions."""
+    old = {"data": {"text": "Anna left"}, "completions": [{"result": [REGION], "was_cancelled": False}]}
+    skipped = {"completions": [{"result": [REGION], "skipped": True}], "data": {"text": "a"}}
+    texts = read(old, skipped, {"data": {"text": "b"}, "completions": []}, indent=indent)
+    assert [None if text.spans is None else len(text.spans) for text in texts] == [1, None, None]
+
+
+@pytest.mark.parametrize("labels", [{}, {"labels": []}, {"labels": None}])
+def test_regions_without_a_label_are_described(labels):
+    value = {"start": 5, "end": 9, "text": "left", **labels}
+    (text,) = read(task({"result": [REGION, {"type": "labels", "value": value}]}, id=3))
+    assert len(text.spans) == 1
+    assert text.unlabeled == ("a.json:1 (task 3) 5 to 9 'left'",)
+
+
+def test_regions_of_other_controls_are_no_labels():
+    others = [
+        {"type": "textarea", "value": {"start": 5, "end": 9, "text": ["a note"]}},
+        {"type": "choices", "value": {"start": 5, "end": 9, "choices": ["good"]}},
+        {"type": "rectanglelabels", "value": {"rectanglelabels": ["A"]}},
+    ]
+    (text,) = read(task({"result": [REGION, *others]}))
+    assert (len(text.spans), text.unlabeled) == (1, ())
+
+
+def region(to_name, start, end, text=None):
+    value = {"start": start, "end": end, "labels": ["PER"], **({} if text is None else {"text": text})}
+    return {"type": "labels", "to_name": to_name, "value": value}
+
+
+MAIL = {"subject": "to Anna", "mail": "Anna left", "sender": "x"}
+
+
+@pytest.mark.parametrize(
+    ("data", "regions", "expected"),
+    [
+        # The name of the tag is the name of the member.
+        (MAIL, [region("mail", 0, 4)], "mail"),
+        (MAIL, [region("subject", 3, 7)], "subject"),
+        ({"text": "to Anna", **MAIL}, [region("mail", 0, 4)], "mail"),
+        # It is another name: the spans fit one text alone.
+        (MAIL, [region("t1", 0, 4, "Anna")], "mail"),
+        (MAIL, [region("t1", 3, 7, "Anna")], "subject"),
+        (MAIL, [region("t1", 5, 9)], "mail"),
+        # It is the name of another member, which does not fit.
+        (MAIL, [region("subject", 0, 4, "Anna")], "mail"),
+    ],
+)
+def test_the_text_that_regions_belong_to(data, regions, expected, caplog):
+    caplog.set_level(logging.INFO, "bert_cli")
+    (text,) = read({"data": data, "annotations": [{"result": regions}]})
+    assert text.text == data[expected]
+    names = ", ".join(data)
+    assert caplog.messages == [f'a.json: of "data" ({names}), the regions belong to "{expected}"']
+
+
+def test_predictions_tell_the_text_too():
+    (text,) = read({"data": MAIL, "annotations": [], "predictions": [{"result": [region("subject", 3, 7)]}]})
+    assert (text.text, text.spans) == ("to Anna", None)
+
+
+def test_a_text_called_text_is_taken_without_a_line(caplog):
+    caplog.set_level(logging.INFO, "bert_cli")
+    (text,) = read({"data": {"note": "Anna left", "text": "Anna left"}, "annotations": [{"result": [REGION]}]})
+    assert (text.text, caplog.messages) == ("Anna left", [])
+
+
+@pytest.mark.parametrize(
+    ("regions", "expected"),
+    [
+        (
+            [region("mail", 0, 4), region("subject", 3, 7)],
+            'the regions belong to several texts of "data" (subject, mail)',
+        ),
+        ([region("t1", 0, 4)], "holds several texts (subject, mail, sender), and no regions show which to tag"),
+    ],
+)
+def test_regions_of_several_texts(regions, expected):
+    with pytest.raises(InputError, match=re.escape(expected)):
+        read({"data": MAIL, "annotations": [{"result": regions}]})
+
+
+def test_offsets_of_javascript_tell_the_text():
+    data = {"a": "😀 Anna left", "b": "😀 no Anna"}
+    (text,) = read({"data": data, "annotations": [{"result": [region("t1", 3, 7, "Anna")]}]})
+    assert text.text == data["a"]
+
+
+def test_tasks_that_nobody_has_annotated_are_counted():
+    skipped = task({"result": [REGION], "was_cancelled": True}, predictions=[{"result": []}])
+    tasks = [task({"result": []}), skipped, task(), task(predictions=[{"result": [REGION]}])]
+    assert count_unannotated(tasks) == (1, 1)

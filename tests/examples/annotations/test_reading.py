@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.annotations.reading import read_annotations
+from bert_cli.examples.annotations.reading import read_annotations, why_unannotated
 from tests.annotated_texts import FORMATS, write
 
 TEXTS = [("Anna, 😀\r\nleft\tNew\nYork", [(0, 4, "PER"), (14, 22, "LOC")]), ("no one", []), ("not yet", None)]
@@ -25,7 +25,11 @@ def test_each_format(name, tmp_path, caplog):
     assert (file.format, file.path, file.is_utf16, file.has_spans) == (name, path, False, True)
     assert [(example.words, example.tags) for example in file.examples] == WANTED
     assert [example.text for example in file.examples] == [text for text, _ in TEXTS]
-    titles = {"label_studio": "Label Studio", "prodigy": "Prodigy", "spacy": "spaCy", "brat": "brat"}
+    titles = {
+        "label_studio": "Label Studio", "label_studio_min": "Label Studio (JSON-MIN)", "prodigy": "Prodigy",
+        "spacy": "spaCy", "spacy_doc": "spaCy's Doc.to_json", "spacy_pairs": "spaCy's training data",
+        "dataturks": "Dataturks", "brat": "brat",
+    }  # fmt: skip
     assert caplog.messages[0].startswith(f"{path}: texts with spans in the format of {titles.get(name, 'doccano')}")
 
 
@@ -46,7 +50,10 @@ def test_the_content_decides_not_the_name(name, tmp_path):
         ("[ O\n", "a.txt"),
         ('{"words": ["Anna"], "tags": ["O"]}\n', "a.jsonl"),
         ('{"text": "Anna", "words": ["Anna"], "tags": ["O"]}\n', "a.jsonl"),
-        ('{"sentence": "Anna"}\n', "a.jsonl"),
+        ('{"tokens": ["Anna"], "ner_tags": [1]}\n', "a.jsonl"),
+        ("[\n]\nAnna\n", "a.txt"),
+        ('{"id": "0", "tokens": ["Anna"], "ner_tags": ["O"]}\n', "a.json"),
+        ('[ O\n" O\n', "a.txt"),
         ("", "a.txt"),
     ],
 )
@@ -55,12 +62,103 @@ def test_words_are_not_annotations(text, name, tmp_path):
     assert read_annotations(str(tmp_path / name)) is None
 
 
-def test_texts_alone_are_in_the_format_that_is_asked_for(tmp_path):
+def test_texts_alone_are_in_the_format_that_is_asked_for(tmp_path, caplog):
+    caplog.set_level(logging.INFO, "bert_cli")
     path = tmp_path / "a.jsonl"
-    path.write_text('{"text": "Anna"}\n', encoding="utf-8")
+    path.write_text('{"id": 1, "text": "Anna"}\n', encoding="utf-8")
     assert read_annotations(str(path)).format == "prodigy"
     file = read_annotations(str(path), texts_alone="doccano")
     assert (file.format, file.examples[0].tags) == ("doccano", None)
+    assert caplog.messages == [f"{path}: texts without spans (members: id, text)"] * 2
+
+
+def test_unknown_members_are_no_texts_alone(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "Anna", "ner": [[0, 4, "PER"]]}\n', encoding="utf-8")
+    with pytest.raises(
+        InputError, match=r"a\.jsonl:1: of the members text, ner, annotations in an unknown form are in ner"
+    ):
+        read_annotations(str(path))
+    assert read_annotations(str(path), with_tags=False).examples[0].tags is None
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        ("Anna\tB-PER\n", "a.json", "begins with no JSON object or array; a file of words in columns is named .txt"),
+        (
+            '[("Anna", {"entities": [(0, 4, "PER")]})]',
+            "a.txt",
+            "holds Python tuples, not JSON; write the file with json.dump",
+        ),
+        ('TRAIN_DATA = [\n  ("Anna", {', "a.py", "holds Python tuples, not JSON; write the file with json.dump"),
+        (
+            '[\n{"words": ["Anna"],\n"tags": ["O"]}]',
+            "a.json",
+            'is one JSON document, JSON lines are needed: one {"words": […]',
+        ),
+        ("[]", "a.json", "holds an empty array; records are needed; known are doccano"),
+    ],
+)
+def test_files_that_are_no_export(text, name, expected, tmp_path):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read_annotations(str(path))
+    assert str(caught.value).startswith(f"{path}: {expected}")
+
+
+def messages_of(path, records, caplog):
+    """Return the lines of the log for a file of records, without the first."""
+    caplog.set_level(logging.INFO, "bert_cli")
+    path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    read_annotations(str(path))
+    return [message.removeprefix(f"{path}: ") for message in caplog.messages if "texts with spans" not in message]
+
+
+def test_label_ids_are_logged(tmp_path, caplog):
+    spans = [{"label": number, "start_offset": 0, "end_offset": 4} for number in (12, 9)]
+    records = [{"text": "Anna", "annotations": [span]} for span in spans]
+    assert messages_of(tmp_path / "a.jsonl", records, caplog) == [
+        "the spans have label ids, which are taken as types (9, 12); an export with label names, such as doccano's "
+        "JSONL (text label), has the names"
+    ]
+
+
+def test_annotations_without_a_label_are_counted(tmp_path, caplog):
+    point = {"start": 0, "end": 3}
+    records = [{"content": "Anna left", "annotation": [{"label": [], "points": [point]}]}] * 7
+    places = ", ".join(f"{tmp_path / 'a.jsonl'}:{line} 0 to 4 'Anna'" for line in range(1, 6))
+    assert messages_of(tmp_path / "a.jsonl", records, caplog) == [
+        f"left out 7 annotations without a label: {places} and 2 more"
+    ]
+    assert caplog.records[-1].levelname == "WARNING"
+
+
+def test_texts_that_were_left_out_are_counted(tmp_path, caplog):
+    pair = ["Anna", {"entities": []}]
+    records = [[None, pair, None]]
+    assert messages_of(tmp_path / "a.json", records, caplog) == ["left out 2 of 3 texts, which were skipped"]
+    caplog.clear()
+    record = {"id": 1, "text": "Anna", "ner": [{"start": 0, "end": 4, "labels": ["PER"]}]}
+    expected = ["left out 1 of 2 records, which annotate the same tasks again"]
+    assert messages_of(tmp_path / "b.json", [[record, record]], caplog) == expected
+
+
+def test_why_a_file_is_not_annotated(tmp_path):
+    reasons = {
+        "brat": "",
+        "label_studio": "",
+        "prodigy": " (members: text, _input_hash, _task_hash, meta)",
+    }
+    for name, reason in reasons.items():
+        (tmp_path / name).mkdir()
+        assert why_unannotated(read_annotations(write(tmp_path / name, name, [("a", None)]))) == reason
+    tasks = [{"data": {"text": "a"}, "predictions": [{"result": []}]}]
+    tasks += [{"data": {"text": "a"}, "annotations": [{"was_cancelled": True}]}] * 2
+    (tmp_path / "a.json").write_text(json.dumps(tasks), encoding="utf-8")
+    file = read_annotations(str(tmp_path / "a.json"))
+    assert why_unannotated(file) == " (tasks: 2 skipped, 1 with predictions alone)"
 
 
 def test_the_first_span_decides(tmp_path):
@@ -81,14 +179,18 @@ def test_a_directory_without_documents(tmp_path):
         read_annotations(str(tmp_path))
 
 
+# The line of the second text, in formats that are one document on one line.
+PLACES = {"label_studio": ":1 (task 7)", "label_studio_min": ":1 (task 2)", "spacy_pairs": ":1"}
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_overlapping_spans_are_named_with_their_line(name, tmp_path):
     path = write(tmp_path, name, [("a", []), ("Anna left", [(0, 4, "PER"), (0, 9, "LOC")])])
-    places = {"label_studio": f"{path}:1 (task 7)", "brat": f"{path}/d001.ann:2"}
+    places = PLACES | {"brat": "/d001.ann:2"}
     with pytest.raises(InputError) as caught:
         read_annotations(path)
     assert str(caught.value).startswith(
-        f"{places.get(name, f'{path}:2')}: the span 0 to 9 (LOC, 'Anna left') overlaps 0 to 4 (PER); "
+        f"{path}{places.get(name, ':2')}: the span 0 to 9 (LOC, 'Anna left') overlaps 0 to 4 (PER); "
     )
     assert read_annotations(path, with_tags=False).examples[1].tags is None
 
@@ -96,6 +198,6 @@ def test_overlapping_spans_are_named_with_their_line(name, tmp_path):
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_cut_word_is_named_with_its_line(name, tmp_path, caplog):
     path = write(tmp_path, name, [("a", []), ("Annas left", [(0, 4, "PER")])])
-    places = {"label_studio": f"{path}:1 (task 7)", "brat": f"{path}/d001.ann:1"}
+    places = PLACES | {"brat": "/d001.ann:1"}
     assert read_annotations(path).examples[1].tags == ("B-PER", "O")
-    assert f"{places.get(name, f'{path}:2')}: the span 0 to 4 (PER, 'Anna') cuts the word 'Annas'; it " in caplog.text
+    assert f"{path}{places.get(name, ':2')}: the span 0 to 4 (PER, 'Anna') cuts the word 'Annas'; it " in caplog.text

@@ -1,0 +1,56 @@
+"""Records of Dataturks, in which a span ends with its last character."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.annotations.dataturks import annotated_texts, is_record, with_entities
+from bert_cli.examples.annotations.json_values import JsonRecord
+
+POINT = {"start": 0, "end": 3, "text": "Anna"}
+
+
+def read(annotation):
+    (text,) = annotated_texts("a.json", [JsonRecord(3, {"content": "Anna left", "annotation": annotation})])
+    return text
+
+
+def test_what_is_a_record():
+    assert is_record({"annotation": None, "content": "a"})
+    assert not any(
+        map(is_record, [{"content": "a"}, {"content": 1, "annotation": []}, {"text": "a", "annotation": []}])
+    )
+
+
+@pytest.mark.parametrize("label", ["PER", ["PER"]])
+def test_the_end_is_the_last_character(label):
+    (span,) = read([{"label": label, "points": [POINT]}]).spans
+    assert span[:5] == ("PER", 0, 4, "a.json:3", "Anna")
+    assert with_entities({"id": 1}, [{"type": "PER", "start": 0, "end": 4, "text": "Anna", "score": 0.5}]) == {
+        "id": 1,
+        "annotation": [{"label": ["PER"], "points": [POINT]}],
+    }
+
+
+def test_nobody_has_annotated_null():
+    assert read(None).spans is None
+    assert read([]).spans == []
+
+
+@pytest.mark.parametrize("label", [[], None, ""])
+def test_annotations_without_a_label_are_described(label):
+    text = read([{"label": label, "points": [POINT]}, {"label": ["X"], "points": [POINT]}])
+    assert text.unlabeled == ("a.json:3 0 to 4 'Anna'",)
+    assert len(text.spans) == 1
+
+
+@pytest.mark.parametrize(
+    "annotation", [5, [5], [{"label": ["X"]}], [{"label": ["X", "Y"], "points": [POINT]}], [{"points": [{"start": 0}]}]]
+)
+def test_bad_annotations(annotation):
+    with pytest.raises(InputError, match=r"^a\.json:3: .*expected \{\"label\": \[type\], \"points\": .*, found"):
+        read(annotation)
+
+
+def test_an_offset_that_is_no_number():
+    with pytest.raises(InputError, match=r"a\.json:3: the offsets of a span are whole numbers, found 0 and '3'"):
+        read([{"label": ["X"], "points": [{"start": 0, "end": "3"}]}])

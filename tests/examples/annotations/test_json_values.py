@@ -1,0 +1,71 @@
+"""Values of a file of JSON come with their lines."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.annotations.json_values import array_items, looks_like_json, member_items, read_values
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a": 1}\n\n{"b": 2}\n', [(1, {"a": 1}), (3, {"b": 2})]),
+        ('\n{"a": 1}', [(2, {"a": 1})]),
+        ('{\n "a": 1\n}\n\n{"b":\n2}', [(1, {"a": 1}), (5, {"b": 2})]),
+        ('[\n {"a": 1}\n]', [(1, [{"a": 1}])]),
+        ('["a", {}]\n["b", {}]\r\n', [(1, ["a", {}]), (2, ["b", {}])]),
+        ("", []),
+    ],
+)
+def test_values_and_their_lines(text, expected):
+    assert read_values("a.json", text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a": 1}\n{"b": ]}\n', "a.json:2: is not JSON: Expecting value (column 7)"),
+        ('{"a": [1}\n{"b": 2}\n', "a.json:1: is not JSON: Expecting ',' delimiter (column 9)"),
+        ('{\n "a": [1,]\n}', "a.json:2: is not JSON: "),
+        ('{"a":\n1}\n  {"b": 2,\n "c"}', "a.json:4: is not JSON: Expecting ':' delimiter (column 5)"),
+        ('{"a":\n1}  {"b" 2}', "a.json:2: is not JSON: Expecting ':' delimiter (column 10)"),
+        ('{"a": 1},\n{"a": 2}', "a.json:1: is not JSON: "),
+        ('[{"a": 1},\n {"b": 2}', "a.json:2: is not JSON: Expecting ',' delimiter (column 10)"),
+        ("[" * 100_000, "a.json:1: cannot be read as JSON: "),
+    ],
+)
+def test_mistakes_are_named_with_line_and_column(text, expected):
+    with pytest.raises(InputError) as caught:
+        read_values("a.json", text)
+    assert str(caught.value).startswith(expected)
+
+
+def test_items_of_arrays_have_lines():
+    text = '{\n"names": ["[", "}"],\n"rows":\n[\n{"a": 1},\n\n{"b": 2}, null]}'
+    assert list(member_items(text, "rows")) == [(5, {"a": 1}), (7, {"b": 2}), (7, None)]
+    assert list(member_items(text, "names")) == [(2, "["), (2, "}")]
+    assert list(array_items("[\n\n1, 2]", 0, line=4)) == [(6, 1), (6, 2)]
+    # Of two members with the same name, the last counts, as for Python's json.
+    assert list(member_items('{"a": [1], "a": [2]}', "a")) == [(1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_json"),
+    [
+        ("a.txt", '{"text": "a"}', True),
+        ("a.txt", '\n{\n  "text": "a"}', True),
+        ("a.txt", '[\n  {"data": {', True),
+        ("a.txt", '[["a \\" b", {', True),
+        ("a.txt", '["a", {"entities"', True),
+        ("a.txt", "[{'text': 'a'}]", True),
+        ("a.txt", "[ ]\n", True),
+        ("a.txt", "[ O\n] O\n", False),
+        ("a.txt", "{ O\n", False),
+        ("a.txt", '[\n"\n', False),
+        ("a.txt", "Anna\tB-PER\n", False),
+        ("a.JSONL", "{ O\n", True),
+        ("a.json", "Anna\tB-PER\n", False),
+    ],
+)
+def test_words_in_columns_may_begin_with_a_bracket(name, text, is_json):
+    assert looks_like_json(name, text) == is_json

@@ -1,0 +1,51 @@
+"""Pairs of spaCy's training data."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.annotations.json_values import JsonRecord
+from bert_cli.examples.annotations.training_pairs import annotated_texts, is_pair, with_entities
+
+
+def read(*pairs):
+    return annotated_texts("a.json", [JsonRecord(line, pair) for line, pair in enumerate(pairs, 1)])
+
+
+def test_what_is_a_pair():
+    assert is_pair(["a", {"entities": []}])
+    assert not any(map(is_pair, [["a", "b"], ["a", {}, {}], [1, {}], {"text": "a"}, None]))
+
+
+def test_skipped_texts_are_left_out():
+    texts = read(["Anna left", {"entities": [[0, 4, "PER"]], "links": {}}], None, ["a", {}], ["b", {"entities": []}])
+    spans = [text.spans and [span[:3] for span in text.spans] for text in texts]
+    assert [(text.text, text.place) for text in texts] == [
+        ("Anna left", "a.json:1"),
+        ("a", "a.json:3"),
+        ("b", "a.json:4"),
+    ]
+    assert spans == [[("PER", 0, 4)], None, []]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "expected"),
+    [
+        ({"cats": {"GOOD": 1}}, 'a pair of spaCy needs {"entities": […]}, found cats; correct it'),
+        ({"entities": {"PER": [0, 4]}}, '"entities" is an object, a list of spans is needed; correct it'),
+        ({"entities": [[0, 4]]}, "expected \"entities\": a list of [start, end, type], found '[0, 4]'; correct it"),
+        ({"entities": [[0.5, 4, "X"]]}, "the offsets of a span are whole numbers, found 0.5 and 4; correct it"),
+    ],
+)
+def test_bad_pairs(annotations, expected):
+    with pytest.raises(InputError) as caught:
+        read(["Anna left", annotations])
+    assert str(caught.value) == f"a.json:1: {expected}"
+
+
+def test_other_entities_replace_those_of_a_pair():
+    pairs = [["a", {"entities": [], "links": {}}], None, ["b", {}]]
+    assert with_entities(pairs, [[[0, 1, "X"]], []]) == [
+        ["a", {"entities": [[0, 1, "X"]], "links": {}}],
+        None,
+        ["b", {"entities": []}],
+    ]
