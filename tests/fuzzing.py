@@ -21,8 +21,7 @@ from bert_cli.corpus.text import read_blocks, tokenize_block
 from bert_cli.examples import own_data, own_rows, tables, tagging
 from bert_cli.examples.annotations.reading import read_annotations
 from bert_cli.examples.classification import find_labels, read_examples
-from bert_cli.examples.labels.label_names import find_label_names
-from bert_cli.examples.labels.problem_type import find_problem_type
+from bert_cli.examples.labels.reading import FileRole, read_labels
 from bert_cli.examples.squad import reading as squad
 from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.examples.text_lines import read_text_lines
@@ -197,9 +196,8 @@ def _table(path: str) -> None:
 def _own(path: str) -> None:
     _each(own_rows.read_rows(path, "train_file"))
     file = own_data.read_own_file(path, "train", Columns(), "auto", "train_file", needs_label=True)
-    cells = file.label_cells(None)
-    problem_type = find_problem_type(cells)
-    own_data.own_examples(file, problem_type.parse(cells, find_label_names(cells, problem_type)))
+    role = FileRole(decides_names=True, keeps_rows=False, skips_unlabeled=False)
+    own_data.own_examples(file, read_labels(file.label_cells(None), None, None, role).rows)
 
 
 def _tags(path: str) -> None:

@@ -115,8 +115,15 @@ class SingleLabel(Exclusive):
             raise InputError(
                 f"{cells.path}:{empty[0]}: the label is empty{more(empty)}; every row needs one; {SKIP_ADVICE}"
             )
-        # A JSON list with one name is read as that name, as JSON lines often have lists.
+        # A list with one name is read as that name, as JSON lines often have lists.
         named = [self.cell_labels(cells, row) for row in range(len(cells.rows))]
+        several = [row for row, names in enumerate(named) if len(names) > 1]
+        if several:
+            raise InputError(
+                f"{cells.path}:{cells.lines[several[0]]}: the list has "
+                f"{len(named[several[0]])} labels{more(several)}, and --problem_type={self.name} "
+                "takes one; give --problem_type=multi_label"
+            )
         cells.check_known(named, labels)
         return [names[0] for names in named]
 

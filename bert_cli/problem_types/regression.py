@@ -46,7 +46,9 @@ class Regression(ProblemType):
 
     def parse(self, cells: LabelCells, labels: Sequence[str]) -> list[str]:
         cells.check_one_column(self.name)
-        given = [str(row[0]) for row in cells.rows]
+        # A list with one number is read as that number, as JSON lines often have lists.
+        named = [self.cell_labels(cells, row) for row in range(len(cells.rows))]
+        given = [names[0] if len(names) == 1 else str(names) for names in named]
         for line, cell in zip(cells.lines, given, strict=True):
             # nan and inf are numbers as text, too; one of them makes every later loss NaN.
             if not math.isfinite(number_in(cell)):

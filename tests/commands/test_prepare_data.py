@@ -58,6 +58,21 @@ def test_rows_without_a_label_are_left_out_with_the_flag(prepare, tmp_path):
     assert "left out     20    no label" in done.err
 
 
+def test_lists_of_labels(prepare, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("text,label\n" + "one text,['x']\nanother text,y\nno label,[]\n" * 10, encoding="utf-8")
+    done = prepare(path, tmp_path / "data")
+    assert done.code == 0, done.err
+    assert {row[1] for row in rows(tmp_path / "data" / "train.tsv")} == {"x", "y"}
+    assert "left out     10    no label" in done.err
+    lines = tmp_path / "a.jsonl"
+    lines.write_text('{"text": "a", "label": ["x"]}\n{"text": "b", "label": ["x", "y"]}\n', encoding="utf-8")
+    prepare(lines, tmp_path / "data").assert_refused(
+        f"{lines}:2: the label is a list of 2, and the four-column format has one label per text; give the file to "
+        "bert-classify as it is"
+    )
+
+
 def test_an_encoding(prepare, tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(("text,label\n" + "ein größerer Text,x\nein Café,y\n" * 10).encode("utf-16"))

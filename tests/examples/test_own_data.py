@@ -5,7 +5,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.labels.label_names import find_label_names
-from bert_cli.examples.labels.problem_type import find_problem_type
+from bert_cli.examples.labels.reading import FileRole, read_labels
 from bert_cli.examples.own_data import own_examples, read_own_file
 from bert_cli.problem_types.registry import MULTI_LABEL, PROBLEM_TYPES, REGRESSION, SINGLE_LABEL
 from bert_cli.settings.data import Columns
@@ -25,11 +25,10 @@ def file(tmp_path):
 
 def examples(file, label_separator=None, problem_type=None):
     """(name of the problem type, labels, examples as tuples) of a file to train on."""
-    cells = file.label_cells(label_separator)
-    chosen = PROBLEM_TYPES[problem_type] if problem_type else find_problem_type(cells)
-    labels = find_label_names(cells, chosen)
-    made = own_examples(file, chosen.parse(cells, labels))
-    return chosen.name, labels, [(each.guid, each.text_a, each.text_b, each.label) for each in made]
+    chosen = PROBLEM_TYPES[problem_type] if problem_type else None
+    labels = read_labels(file.label_cells(label_separator), chosen, None, FileRole(True, False, False))
+    made = own_examples(file, labels.rows)
+    return labels.problem_type.name, labels.names, [(each.guid, each.text_a, each.text_b, each.label) for each in made]
 
 
 def parse(file, problem_type, labels):
@@ -94,7 +93,7 @@ def test_lists_of_labels(file):
 
 def test_decimals_ask(file):
     found = file("text|score", "a|1", "b|2.5")
-    message = refused(find_problem_type, found.label_cells(None))
+    message = refused(examples, found)
     assert message.endswith(
         "train.tsv:3: the label is the decimal 2.5: give --problem_type=regression if it is a number to predict, "
         "--problem_type=single_label if it is the name of a class"

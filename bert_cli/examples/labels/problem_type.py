@@ -1,26 +1,76 @@
 """Problem type of a training file, inferred from its label cells."""
 
+from typing import NamedTuple
+
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number
+from bert_cli.base.messages import quoted
+from bert_cli.examples.labels.lists import ListCells
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
-from bert_cli.problem_types.missing_labels import may_be_missing
+from bert_cli.problem_types.missing_labels import SKIP_ADVICE, may_be_missing
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 
+_AS_SINGLE = "--problem_type=single_label if a text has exactly one"
+_AS_MULTI = "--problem_type=multi_label if a text may have none or several"
 
-def find_problem_type(cells: LabelCells) -> ProblemType:
+
+class InferredType(NamedTuple):
+    """A problem type that label cells have.
+
+    Attributes:
+        problem_type: single-label or multi-label classification.
+        reason: what decided it, for the log.
+    """
+
+    problem_type: ProblemType
+    reason: str
+
+    def describe(self, names: int) -> str:
+        """Return for the log: `3 labels, single-label classification (one label per row)`."""
+        title = self.problem_type.name.replace("_", "-")
+        return f"{names} label{'s' if names != 1 else ''}, {title} classification ({self.reason})"
+
+
+def infer_problem_type(lists: ListCells) -> InferredType:
     """Return the problem type that the label cells of a training file have.
 
     Raises:
         InputError: the labels are decimals, which may be numbers to predict or names of classes.
     """
-    has_lists = any(isinstance(cell, tuple) for row in cells.rows for cell in row)
-    # Columns of flags and lists leave no doubt; a cell such as "a,b" without them is one label.
-    if has_lists or cells.separator or len(cells.columns) > 1:
-        return MULTI_LABEL
-    texts = [str(row[0]) for row in cells.rows]
-    numbers = [(line, text) for line, text in zip(cells.lines, texts, strict=True) if is_number(text)]
+    cells = lists.cells
+    if len(cells.columns) > 1:
+        return InferredType(MULTI_LABEL, "a column per label")
+    if lists.flag_count:
+        reason = f"lists of {lists.flag_count} numbers 0 and 1"
+        if lists.index_names:
+            reason += ", named by their positions unless --labels names them"
+        if all(len(cell) == 1 for (cell,) in cells.rows):
+            reason += f"; {_AS_SINGLE}"
+        return InferredType(MULTI_LABEL, reason)
+    if cells.separator:
+        return InferredType(MULTI_LABEL, f"cells divided at {quoted(cells.separator)}")
+    tuples = [cell for (cell,) in cells.rows if isinstance(cell, tuple)]
+    if any(len(cell) > 1 for cell in tuples):
+        return InferredType(MULTI_LABEL, "lists of labels")
+    if tuples and not all(tuples):
+        empty = [line for line, (cell,) in zip(cells.lines, cells.rows, strict=True) if not cell]
+        return InferredType(
+            MULTI_LABEL,
+            f"lists of at most one label; {len(empty)} are empty, the first in line {empty[0]}; "
+            f"{SKIP_ADVICE}, and it is single-label",
+        )
+    _refuse_decimals(cells)
+    if tuples:
+        return InferredType(SINGLE_LABEL, f"lists of one label each; {_AS_MULTI}")
+    return InferredType(SINGLE_LABEL, "one label per row")
+
+
+def _refuse_decimals(cells: LabelCells) -> None:
+    """Raise InputError if the labels are decimals: numbers to predict, or names."""
+    texts = ["".join(cell) for (cell,) in cells.rows]
+    numbers = [item for item in zip(cells.lines, texts, strict=True) if is_number(item[1])]
     decimals = [(line, text) for line, text in numbers if "." in text]
     # Whole numbers are taken for names of classes; only a decimal point leaves it open.
     if decimals and all(is_number(text) or may_be_missing(text) for text in texts):
@@ -30,4 +80,3 @@ def find_problem_type(cells: LabelCells) -> ProblemType:
             "--problem_type=regression if it is a number to predict, --problem_type=single_label "
             "if it is the name of a class"
         )
-    return SINGLE_LABEL

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
 from bert_cli.examples.labels.label_names import find_label_names
-from bert_cli.examples.labels.problem_type import find_problem_type
+from bert_cli.examples.labels.lists import read_lists
+from bert_cli.examples.labels.problem_type import infer_problem_type
 from bert_cli.examples.labels.unlabeled import find_labeled_rows, leave_out_unlabeled
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.problem_type import ProblemType
@@ -56,22 +58,31 @@ def read_labels(
     Raises:
         InputError: a label does not fit, or problem type or names are in doubt.
     """
+    lists = read_lists(cells, problem_type, names)
     rows: Sequence[int] = range(len(cells.rows))
-    labeled = cells
     if role.skips_unlabeled:
         is_numeric = problem_type is not None and problem_type.is_numeric
         choose = find_labeled_rows if role.keeps_rows else leave_out_unlabeled
-        rows = choose(cells, None if is_numeric else names, is_numeric)
-        labeled = cells.taken(rows)
-    problem_type = problem_type or find_problem_type(labeled)
+        rows = choose(lists.cells, None if is_numeric else names, is_numeric)
+        lists = lists._replace(cells=lists.cells.taken(rows))
+    inferred = None
+    if problem_type is None:
+        inferred = infer_problem_type(lists)
+        problem_type = inferred.problem_type
     if names is None and role.decides_names:
-        names = find_label_names(labeled, problem_type, role.skips_unlabeled)
+        names = lists.index_names
+        if names is None:
+            names = find_label_names(lists.cells, problem_type, role.skips_unlabeled)
     elif names is None and not role.keeps_rows:
         # A third-party model: labels that are counted in the rows do not have the order of its
         # outputs.
-        names = problem_type.stated_labels(labeled)
+        names = problem_type.stated_labels(lists.cells)
         if names is None:
             raise InputError(f"{cells.path}: the model has no labels.txt; give --labels in the order of its outputs")
-    parsed = dict(zip(rows, problem_type.parse(labeled, names or ()), strict=True))
-    labels = [parsed.get(row) for row in range(len(cells.rows))]
+    if inferred:
+        LOG.info("%s: %s", cells.path, inferred.describe(len(names or ())))
+    parsed = problem_type.parse(lists.cells, names or ())
+    labels: list[Any] = [None] * len(cells.rows)
+    for row, label in zip(rows, parsed, strict=True):
+        labels[row] = label
     return FileLabels(problem_type, names or (), labels)

@@ -22,9 +22,11 @@ from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import read_text
 from bert_cli.base.writing import atomic_paths, write_json
 from bert_cli.examples.labels.label_names import natural_key
+from bert_cli.examples.labels.lists import names_in
 from bert_cli.examples.labels.unlabeled import missing_names, warn_of_markers
 from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, find_columns
 from bert_cli.examples.own_rows import read_rows
+from bert_cli.problem_types.columns import Cell
 from bert_cli.settings.data import PLAIN, Columns, HeldOut, TextForm
 from bert_cli.settings.preparation import RowSelection
 
@@ -67,8 +69,13 @@ class Source:
         return Source(path, indices, form)
 
     def rows(self, warns: bool = False) -> Iterator[tuple[str, str, str, str]]:
-        """(why it is left out or "", id, label, text) of each row, the text on one line. warns: of
-        the file, once.
+        """Yield (why it is left out or "", id, label, text) of each row, the text on one line.
+
+        Args:
+            warns: whether to log warnings about the file, which is read twice.
+
+        Raises:
+            InputError: a row has several labels.
         """
         indices = self.indices
         rows = read_rows(self.path, "help", self.form, warns)
@@ -78,8 +85,19 @@ class Source:
                 continue
             cells = [_on_one_line(cell if isinstance(cell, str) else ",".join(cell)) for cell in row.cells]
             identifier = "" if indices.identifier is None else cells[indices.identifier]
-            label, text = cells[indices.labels[0]], cells[indices.text_a]
+            label = _on_one_line(self._label(row.line, row.cells[indices.labels[0]]))
+            text = cells[indices.text_a]
             yield "no text" if not text else NO_LABEL if not label else "", identifier or str(number), label, text
+
+    def _label(self, line: int, cell: Cell) -> str:
+        """Return the label in a cell, also of a list with one label."""
+        names = (cell if isinstance(cell, tuple) else names_in(cell.strip())) or ("",)
+        refuse_if(
+            len(names) > 1,
+            f"{self.path}:{line}: the label is a list of {len(names)}, and the four-column format "
+            "has one label per text; give the file to bert-classify as it is",
+        )
+        return names[0]
 
 
 def _on_one_line(cell: str) -> str:

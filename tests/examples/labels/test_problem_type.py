@@ -1,9 +1,10 @@
-"""The problem type that is inferred from the label cells of a training file."""
+"""The problem type that is inferred from the label cells of a training file, and why."""
 
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.labels.problem_type import find_problem_type
+from bert_cli.examples.labels.lists import ListCells, read_lists
+from bert_cli.examples.labels.problem_type import infer_problem_type
 from bert_cli.problem_types.columns import LabelCells
 
 
@@ -11,6 +12,54 @@ def column(*labels, separator=None):
     return LabelCells("t.csv", range(2, 2 + len(labels)), [(label,) for label in labels], ("label",), True, separator)
 
 
-def test_decimals_are_asked_about_also_between_missing_labels():
+def inferred(*labels, separator=None):
+    made = infer_problem_type(read_lists(column(*labels, separator=separator), None, None))
+    return made.problem_type.name, made.reason
+
+
+def test_one_label_per_row():
+    assert inferred("good", "bad") == ("single_label", "one label per row")
+    assert inferred("5 stars", "4 stars", "90%") == ("single_label", "one label per row")
+
+
+@pytest.mark.parametrize("labels", [(("pos",), ("neg",)), ("['pos']", "['neg']"), ("[1]", "[27]"), ("{'a'}", "{'b'}")])
+def test_lists_of_one_label_are_single_label(labels):
+    assert inferred(*labels) == (
+        "single_label",
+        "lists of one label each; --problem_type=multi_label if a text may have none or several",
+    )
+
+
+def test_an_empty_list_makes_it_multi_label():
+    reason = (
+        "lists of at most one label; 2 are empty, the first in line 3; --skip_unlabeled leaves such rows out, and it is "
+        "single-label"
+    )
+    assert inferred(("pos",), (), ("neg",), ()) == ("multi_label", reason)
+    assert inferred("['pos']", "[]", "['neg']", "[]") == ("multi_label", reason)
+
+
+def test_several_labels():
+    assert inferred("['a', 'b']", "['b']") == ("multi_label", "lists of labels")
+    assert inferred("a,b", "b", separator=",") == ("multi_label", "cells divided at ','")
+    cells = LabelCells("t.csv", (2,), [("1", "0")], ("rude", "loud"), True)
+    assert infer_problem_type(ListCells(cells)).reason == "a column per label"
+
+
+def test_numbers_0_and_1():
+    assert inferred("[0, 1, 1]", "[1, 0, 0]") == (
+        "multi_label",
+        "lists of 3 numbers 0 and 1, named by their positions unless --labels names them",
+    )
+    assert inferred("[0, 1, 0]", "[1, 0, 0]")[1].endswith("; --problem_type=single_label if a text has exactly one")
+
+
+@pytest.mark.parametrize("labels", [("1", "nan", "3.5", ""), (("1",), ("2",), ("3.5",)), ("2", "1", "3.5")])
+def test_decimals_are_asked_about(labels):
     with pytest.raises(InputError, match=r"^t.csv:4: the label is the decimal 3.5: give --problem_type=regression"):
-        find_problem_type(column("1", "nan", "3.5", ""))
+        inferred(*labels)
+
+
+def test_the_line_of_the_log():
+    made = infer_problem_type(ListCells(column("a", "b")))
+    assert made.describe(3) == "3 labels, single-label classification (one label per row)"

@@ -114,3 +114,49 @@ def test_unlabeled_rows_of_the_four_columns_of_a_task(read, tmp_path):
     data = read({"unused.csv": ""}, *flags, "--skip_unlabeled", trains=False)
     assert data.labels == ("no", "yes")
     assert [example.guid for example in data.splits["train"]] == [f"train-{row}" for row in (0, 2, 4, 5, 6, 7)]
+
+
+def test_lists_written_as_text_train_and_evaluate_alike(read, caplog):
+    caplog.set_level("INFO")
+    table = csv('a,"[0, 1, 0]"', 'b,"[1, 0, 1]"', 'c,"[0, 1, 0]"')
+    data = read({"t.csv": table})
+    assert (data.problem_type.name, data.labels) == ("multi_label", ("0", "1", "2"))
+    assert labels_of(data) == [(0, 1, 0), (1, 0, 1), (0, 1, 0)]
+    assert caplog.messages[-1] == (
+        "t.csv: 3 labels, multi-label classification (lists of 3 numbers 0 and 1, named by their positions unless "
+        "--labels names them)"
+    )
+    options = {"labels": data.labels, "problem_type": "multi_label", "trains": False}
+    later = read({"d.csv": table}, "--dev_file=d.csv", "--do_eval", **options)
+    assert labels_of(later, "dev") == labels_of(data)
+
+
+def test_names_for_numbers_0_and_1(read):
+    data = read({"t.csv": csv('a,"[0, 1]"', 'b,"[1, 0]"', 'c,"[1, 1]"')}, "--labels=rude,loud")
+    assert labels_of(data) == [(0, 1), (1, 0), (1, 1)]
+
+
+def test_lists_of_one_label_train_and_evaluate_as_single_labels(read, caplog):
+    caplog.set_level("INFO")
+    rows = {"t.jsonl": '{"text": "a", "label": ["pos"]}\n{"text": "b", "label": ["neg"]}\n' * 2}
+    data = read(rows)
+    assert (data.problem_type.name, data.labels, data.found["problem_type"]) == (
+        "single_label", ("neg", "pos"), "single_label",
+    )  # fmt: skip
+    assert caplog.messages[-1] == (
+        "t.jsonl: 2 labels, single-label classification (lists of one label each; --problem_type=multi_label if a text may "
+        "have none or several)"
+    )
+    dev = {"d.jsonl": '{"text": "a", "label": ["pos"]}\n{"text": "b", "label": ["pos", "neg"]}\n'}
+    with pytest.raises(
+        InputError, match=r"^d.jsonl:2: the list has 2 labels, and --problem_type=single_label takes one"
+    ):
+        read(dev, "--dev_file=d.jsonl", "--do_eval", labels=("neg", "pos"), problem_type="single_label", trains=False)
+    assert labels_of(read(rows, "--problem_type=multi_label")) == [(0, 1), (1, 0)] * 2
+
+
+def test_empty_lists_are_left_out_with_the_flag(read):
+    rows = {"t.jsonl": '{"text": "a", "label": ["pos"]}\n{"text": "b", "label": []}\n{"text": "c", "label": ["neg"]}\n'}
+    assert read(rows).problem_type.name == "multi_label"
+    data = read(rows, "--skip_unlabeled")
+    assert (data.problem_type.name, labels_of(data)) == ("single_label", ["pos", "neg"])

@@ -1,0 +1,82 @@
+"""Lists that were written as text: by Python, NumPy, JSON or Label Studio."""
+
+import ast
+import json
+import re
+from typing import NamedTuple
+
+_STRING = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+_NUMBER = r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|[Tt]rue|[Ff]alse"
+_ITEM = re.compile(f"{_STRING}|{_NUMBER}")
+# NumPy writes no commas, and ast.literal_eval would join 'a' 'b' into one text.
+_ITEMS = re.compile(rf"\s*(?:(?:{_STRING}|{_NUMBER})(?:\s*,\s*|\s+|\s*$))*")
+_BRACKETS = {"[": "]", "(": ")", "{": "}"}
+_ARRAY = re.compile(r"(?:np\.|numpy\.)?array\((.*?)(?:,\s*dtype=[\w.<>']+)?\)", re.DOTALL)
+_CHOICES = "choices"  # Label Studio's key of several labels in a cell of its CSV
+# Half-open intervals, as pandas.cut writes them: bins of numbers, never lists.
+_HALF_OPEN = re.compile(rf"\[\s*({_NUMBER})\s*,\s*({_NUMBER})\s*\)|\(\s*({_NUMBER})\s*,\s*({_NUMBER})\s*\]")
+
+
+class WrittenList(NamedTuple):
+    """A list that a text holds.
+
+    Attributes:
+        items: texts of the items, without quotes.
+        is_certain: whether no name of a class looks like it, as its items have quotes.
+    """
+
+    items: tuple[str, ...]
+    is_certain: bool
+
+
+def starts_like_list(text: str) -> bool:
+    """Return whether a text starts as a list does."""
+    return text[:1] in _BRACKETS or _ARRAY.match(text) is not None
+
+
+def is_half_open_interval(text: str) -> bool:
+    """Return whether a text is an interval such as (0, 10]."""
+    return _HALF_OPEN.fullmatch(text) is not None
+
+
+def parse_list(text: str) -> WrittenList | None:
+    """Return the list that a text holds, None if it is not a list.
+
+    `[Other]` and `(none)` are not lists: the items of a list are numbers or have quotes.
+    """
+    if array := _ARRAY.fullmatch(text):
+        text = array[1].strip()
+    if text[:1] not in _BRACKETS or text[-1:] != _BRACKETS[text[0]]:
+        return None
+    inside = text[1:-1].strip()
+    if text[0] == "{" and inside.lstrip("\"'").startswith(_CHOICES):
+        return _parse_choices(text)
+    if _ITEMS.fullmatch(inside) is None:
+        return None
+    items = _ITEM.findall(inside)
+    has_quotes = any(item[0] in "'\"" for item in items)
+    # (3) is a number in parentheses, and (3,) is a tuple.
+    if text[0] == "(" and len(items) == 1 and not has_quotes and "," not in inside:
+        return None
+    return WrittenList(tuple(map(_unquoted, items)), has_quotes)
+
+
+def _parse_choices(text: str) -> WrittenList | None:
+    try:
+        values = json.loads(text)
+    except ValueError:
+        return None
+    choices = values.get(_CHOICES)
+    if not isinstance(choices, list) or not all(isinstance(choice, str) for choice in choices):
+        return None
+    return WrittenList(tuple(choice.strip() for choice in choices), is_certain=True)
+
+
+def _unquoted(item: str) -> str:
+    if item[0] not in "'\"":
+        return item
+    try:
+        text = json.loads(item) if item[0] == '"' else ast.literal_eval(item)
+    except (ValueError, SyntaxError):
+        text = item[1:-1]
+    return str(text).strip()

@@ -1,0 +1,164 @@
+"""Label cells that hold lists: names, numbers 0 and 1, and texts that are names in spite of their brackets."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.labels.lists import names_in, read_lists
+from bert_cli.problem_types.columns import LabelCells
+from bert_cli.problem_types.registry import MULTI_LABEL, REGRESSION, SINGLE_LABEL
+
+
+def column(*labels):
+    return LabelCells("t.csv", range(2, 2 + len(labels)), [(label,) for label in labels], ("label",), True)
+
+
+def read(*labels, problem_type=None, names=None):
+    lists = read_lists(column(*labels), problem_type, names)
+    return [row[0] for row in lists.cells.rows], lists.flag_count, lists.index_names
+
+
+def refused(*labels, problem_type=None, names=None):
+    with pytest.raises(InputError) as caught:
+        read(*labels, problem_type=problem_type, names=names)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("[0, 1, 0]", "[1, 0, 0]"),
+        ("[0 1 0]", "[1 0 0]"),
+        ("[0. 1. 0.]", "[1. 0. 0.]"),
+        ("(0, 1, 0)", "(1, 0, 0)"),
+        ("[False, True, False]", "[True, False, False]"),
+        (("0", "1", "0"), ("1", "0", "0")),
+    ],
+)
+def test_numbers_0_and_1_are_labels_by_their_position(first, second):
+    assert read(first, second, first) == ([("1",), ("0",), ("1",)], 3, ("0", "1", "2"))
+    assert read(first, second, names=("x", "y", "z")) == ([("y",), ("x",)], 3, None)
+
+
+def test_numbers_0_and_1_of_two_labels():
+    assert read("[0, 1]", "[1, 0]", "[1, 1]", "[0, 0]") == ([("1",), ("0",), ("0", "1"), ()], 2, ("0", "1"))
+    assert read("[0, 1]", "[0, 1]", problem_type=MULTI_LABEL, names=("0", "1"))[0] == [("1",), ("1",)]
+
+
+def test_names_0_and_1():
+    assert read("[0]", "[1]", "[0, 1]") == ([("0",), ("1",), ("0", "1")], 0, None)
+    assert read("[0, 1]", "[1, 0]", problem_type=MULTI_LABEL, names=("0", "1", "2"))[1] == 0
+
+
+def test_numbers_0_and_1_of_different_lengths():
+    assert refused("[0, 1, 0]", "[1, 0, 0]", "[0, 1]") == (
+        "t.csv:4: a list of 3 numbers 0 and 1 is needed, one per label, as in other rows"
+    )
+    assert refused("[0, 1, 0]", "[1, 1, 1]", names=("a", "b")) == (
+        "t.csv:2: a list of 2 numbers 0 and 1 is needed, one per label (a, b)"
+    )
+    assert refused(("0", "1", "0"), "a").startswith("t.csv:3: a list of 3 numbers")
+
+
+def test_missing_labels_between_lists():
+    assert read("[0, 1, 0]", "", "[1, 0, 0]", "nan")[0] == [("1",), "", ("0",), "nan"]
+    assert read("['a']", "-", "['b', 'a']")[0] == [("a",), "-", ("b", "a")]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("['a', 'b']", "['b']", "[]"),
+        ('["a","b"]', '["b"]', "[]"),
+        ("('a', 'b')", "('b',)", "()"),
+        ("{'a', 'b'}", "{'b'}", "{}"),
+        ("['a' 'b']", "['b']", "[]"),
+    ],
+)
+def test_lists_of_names(texts):
+    assert read(*texts)[0] == [("a", "b"), ("b",), ()]
+
+
+def test_lists_of_class_numbers():
+    assert read("[27]", "[3, 10]", "[ 3 10 12]")[0] == [("27",), ("3", "10"), ("3", "10", "12")]
+
+
+def test_label_studio_writes_a_list_for_several_labels_alone():
+    assert read("news", '{"choices": ["art", "news"]}', "art")[0] == ["news", ("art", "news"), "art"]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ("[Other]", "(none)", "good"),
+        ("[Other]", "[Art]"),
+        ("(0, 10]", "(10, 20]"),
+        ("[0, 10)", "[10, 20)", "[20, 30]"),
+        ("(1)", "(2)"),
+        ("good", "bad"),
+    ],
+)
+def test_names_in_brackets_stay_names(labels):
+    assert read(*labels) == (list(labels), 0, None)
+
+
+def test_pairs_of_numbers_are_asked_about():
+    assert refused("[0, 10]", "[10, 20]") == (
+        "t.csv:2: the label is '[0, 10]': give --problem_type=multi_label if it is a list of two labels, "
+        "--problem_type=single_label if it is the name of a class"
+    )
+    assert read("[0, 10]", "[10, 20]", problem_type=SINGLE_LABEL)[0] == ["[0, 10]", "[10, 20]"]
+    assert read("[0, 10]", "[10, 20]", problem_type=MULTI_LABEL)[0] == [("0", "10"), ("10", "20")]
+
+
+def test_lists_between_names_are_asked_about():
+    assert refused("[0, 1, 0]", "good") == (
+        "t.csv:3: the label is 'good', and line 2 has the list '[0, 1, 0]'; write all labels as lists, or give "
+        "--problem_type=single_label if it is the name of a class"
+    )
+    assert refused("['a', 'b']", "['a'").startswith("t.csv:3: the label is \"['a'\", and line 2 has the list ")
+    assert refused("['a', 'b']", '["a", null]').startswith("t.csv:3: the label is '[\"a\", null]', and line 2")
+
+
+def test_lists_without_quotes_are_asked_about():
+    assert refused("[sport]", "[sport, news]") == (
+        't.csv:3: the label is \'[sport, news]\', which cannot be read as a list; write a list such as ["a", "b"], or give '
+        "--problem_type=single_label if it is the name of a class"
+    )
+    assert read("[sport]", "[sport, news]", problem_type=SINGLE_LABEL)[0] == ["[sport]", "[sport, news]"]
+
+
+def test_a_name_of_the_model_is_never_a_list():
+    assert read("[0, 10]", "[1]", problem_type=SINGLE_LABEL, names=("[0, 10]", "[1]"))[0] == ["[0, 10]", "[1]"]
+
+
+def test_a_single_label_model_reads_lists_of_one():
+    assert read("['a']", "['b']", problem_type=SINGLE_LABEL, names=("a", "b"))[0] == [("a",), ("b",)]
+    assert read("[0, 1, 0]", "[1, 0, 0]", problem_type=SINGLE_LABEL)[0] == [("1",), ("0",)]
+    assert read("[3.5]", "[2]", problem_type=REGRESSION)[0] == [("3.5",), ("2",)]
+
+
+def test_numbers_of_a_given_problem_type_are_logged(caplog):
+    caplog.set_level("INFO")
+    read("[0, 1, 0]", "[1, 0, 0]", problem_type=MULTI_LABEL)
+    assert caplog.messages == ["t.csv: its lists of 3 numbers 0 and 1 have a number per label"]
+
+
+def test_columns_of_0_and_1_are_left_alone():
+    cells = LabelCells("t.csv", (2,), [("1", "0")], ("rude", "loud"), True)
+    assert read_lists(cells, None, None).cells is cells
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("good", ("good",)),
+        ("[Other]", ("[Other]",)),
+        ("['a']", ("a",)),
+        ("['a', 'b']", ("a", "b")),
+        ("[0, 1]", ("0", "1")),
+        ("[0, 10]", ("[0, 10]",)),
+        ("[]", ()),
+    ],
+)
+def test_names_in_a_single_cell(text, names):
+    assert names_in(text) == names
