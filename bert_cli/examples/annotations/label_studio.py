@@ -52,7 +52,9 @@ def read_tasks(path: str, records: Sequence[JsonRecord]) -> list[AnnotatedText]:
         problem = f'the "data" of the tasks ({names}) holds no text in every task'
         raise InputError(f'{path}: {problem}; name it "text"')
     texts = {key: _annotated_texts(path, records, key) for key in keys}
-    return texts[_text_key(path, tasks, texts)]
+    key = _text_key(path, tasks, texts)
+    _check_named_text(path, records, key)
+    return texts[key]
 
 
 def regions(task: Task) -> Iterator[dict[str, Any]]:
@@ -136,6 +138,19 @@ def _text_key(path: str, tasks: Sequence[Task], texts: dict[str, list[AnnotatedT
     if key != "text":
         LOG.info('%s: of "data" (%s), the regions belong to "%s"', path, listed(keys), key)
     return key
+
+
+def _check_named_text(path: str, records: Sequence[JsonRecord], key: str) -> None:
+    """Raise InputError for regions that name another member, which is a text in some tasks alone."""
+    names = {str(region.get("to_name")) for _, task in records for region in regions(task)}
+    name = next(iter(names), "")
+    texts = [isinstance(task["data"].get(name), str) for _, task in records]
+    if len(names) != 1 or name == key or not any(texts) or all(texts):
+        return
+    number = texts.index(False)
+    line, task = records[number]
+    problem = f'"{name}" of "data" is no text, but the regions belong to it'
+    raise InputError(f"{_place(path, line, task, number + 1)}: {problem}; take the task out")
 
 
 def _predictions(task: Task) -> list:

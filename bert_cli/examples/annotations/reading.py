@@ -1,5 +1,6 @@
 """A file of an annotation tool -> TaggingFile; the format is recognized by the content."""
 
+import collections
 import re
 from collections.abc import Sequence
 
@@ -74,6 +75,10 @@ def why_unannotated(file: TaggingFile) -> str:
         counts = {f"{skipped} skipped": skipped, f"{predicted} with predictions alone": predicted}
         reasons = [reason for reason, count in counts.items() if count]
         return f" (tasks: {', '.join(reasons)})" if reasons else ""
+    answers = [record.value.get("answer") for record in records if file.format == PRODIGY]
+    if any(answers):
+        counts = collections.Counter(str(answer) for answer in answers if answer)
+        return f" (answers: {', '.join(f'{count} {name}' for name, count in counts.items())})"
     return _listed_members(records)
 
 

@@ -137,6 +137,17 @@ def test_the_text_that_regions_belong_to(data, regions, expected, caplog):
     assert caplog.messages == [f'a.json: of "data" ({names}), the regions belong to "{expected}"']
 
 
+def test_a_task_without_the_text_that_regions_belong_to():
+    """The other text is not taken for it."""
+    tasks = [{"id": 8, "data": MAIL, "annotations": [{"result": [region("mail", 0, 4)]}]}]
+    tasks.append({"id": 9, "data": MAIL | {"mail": None}})
+    with pytest.raises(InputError) as caught:
+        read(*tasks, indent=1)
+    assert str(caught.value) == (
+        'a.json:27 (task 9): "mail" of "data" is no text, but the regions belong to it; take the task out'
+    )
+
+
 def test_predictions_tell_the_text_too():
     (text,) = read({"data": MAIL, "annotations": [], "predictions": [{"result": [region("subject", 3, 7)]}]})
     assert (text.text, text.spans) == ("to Anna", None)

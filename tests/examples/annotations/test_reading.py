@@ -154,6 +154,9 @@ def test_why_a_file_is_not_annotated(tmp_path):
     for name, reason in reasons.items():
         (tmp_path / name).mkdir()
         assert why_unannotated(read_annotations(write(tmp_path / name, name, [("a", None)]))) == reason
+    answers = [{"text": "a", "spans": [], "answer": answer} for answer in ("reject", "ignore", "reject")]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, answers)), encoding="utf-8")
+    assert why_unannotated(read_annotations(str(tmp_path / "a.jsonl"))) == " (answers: 2 reject, 1 ignore)"
     tasks = [{"data": {"text": "a"}, "predictions": [{"result": []}]}]
     tasks += [{"data": {"text": "a"}, "annotations": [{"was_cancelled": True}]}] * 2
     (tmp_path / "a.json").write_text(json.dumps(tasks), encoding="utf-8")
