@@ -121,7 +121,7 @@ def read_examples(
     if layout.label is not None and task.problem_type.is_numeric:
         check_numbers(path, data, layout.label)
     elif layout.label is not None:
-        check_labels(path, data, layout, layout.label, None if is_open else known)
+        check_labels(path, data, layout, layout.label, None if is_open else known, skip_unlabeled)
     # Each row goes when its example is there: both of all rows would take half as much memory
     # again.
     del rows

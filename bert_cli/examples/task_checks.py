@@ -2,6 +2,7 @@
 `file:line`.
 """
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 from bert_cli.base.errors import InputError
@@ -10,6 +11,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.messages import listed, more, quoted
 from bert_cli.examples import tables
 from bert_cli.examples.glue import FileLayout
+from bert_cli.examples.labels.label_names import check_names, natural_key
 from bert_cli.examples.tables import Row
 from bert_cli.problem_types.missing_labels import SKIP_ADVICE, skip_advice
 
@@ -72,9 +74,23 @@ def check_text_column(path: str, rows: list[Row], layout: FileLayout, known: tup
         )
 
 
-def check_labels(path: str, rows: list[Row], layout: FileLayout, column: int, known: tuple[str, ...] | None) -> None:
-    """InputError for rows whose label is empty or not among `known`; None: any label without blanks
-    at its ends.
+def check_labels(
+    path: str,
+    rows: list[Row],
+    layout: FileLayout,
+    column: int,
+    known: tuple[str, ...] | None,
+    skips: bool = False,
+) -> None:
+    """Raise InputError for rows with an empty label, or one that is not allowed.
+
+    Args:
+        path: file, for messages.
+        rows: rows of data.
+        layout: layout of the file.
+        column: 0-based column of the labels.
+        known: allowed labels; None: any label without spaces around it that can be a name.
+        skips: whether --skip_unlabeled is given.
     """
     labelled = [(row.line, row.cells[column]) for row in rows]
     empty = [(line, label) for line, label in labelled if not label.strip()]
@@ -97,6 +113,9 @@ def check_labels(path: str, rows: list[Row], layout: FileLayout, column: int, kn
             f"rows ({quoted(label)}); check the order of the columns ({layout.columns}), or name "
             "all labels with --labels"
         )
+    counts = Counter(label for _, label in labelled)
+    ordered = {label: counts[label] for label in sorted(counts, key=natural_key)}
+    check_names(path, ordered, {label: line for line, label in reversed(labelled)}, skips)
 
 
 def check_numbers(path: str, rows: list[Row], column: int) -> None:

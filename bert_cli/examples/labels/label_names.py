@@ -3,11 +3,13 @@
 import difflib
 import re
 from collections import Counter
+from collections.abc import Mapping
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
+from bert_cli.examples.labels.look_alikes import find_look_alikes, warn_of_look_alikes
 from bert_cli.examples.labels.unlabeled import check_markers
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.problem_type import ProblemType
@@ -36,8 +38,8 @@ def find_label_names(
 ) -> tuple[str, ...]:
     """Return the labels of a training file in natural order, or in the order of its label columns.
 
-    A label with one row is logged, with the most similar other name. So is one that may mark
-    a missing label.
+    Labels with one row are logged, with the most similar other name. So are labels that look
+    the same, and those that may mark a missing label.
 
     Args:
         cells: label cells of the rows to train on.
@@ -45,8 +47,8 @@ def find_label_names(
         skips: whether --skip_unlabeled is given.
 
     Raises:
-        InputError: there is one label alone, nearly every row has a different one, or a label is
-            a sign for no label.
+        InputError: there is one label alone, nearly every row has a different one, or a label
+            cannot be one; see `check_names`.
     """
     stated = problem_type.stated_labels(cells)
     if stated is not None:
@@ -69,16 +71,46 @@ def find_label_names(
         )
     # Reversed, so that the first line of each name is stored last.
     first_lines = dict(reversed(names_and_lines))
-    labels = sorted(row_counts, key=natural_key)
-    check_markers(cells.path, {name: row_counts[name] for name in labels}, first_lines, skips)
-    for name, count in row_counts.items():
-        if count == 1:
-            # A label with one row is mostly a typing error.
-            others = [label for label in row_counts if label != name]
-            similar = difflib.get_close_matches(name, others, n=1)
-            hint = f"; the nearest other name is {quoted(similar[0])}" if similar else ""
-            LOG.warning(
-                "%s:%d: warning: label %s occurs only once%s",
-                cells.path, first_lines[name], quoted(name), hint,
-            )  # fmt: skip
-    return tuple(labels)
+    labels = tuple(sorted(row_counts, key=natural_key))
+    check_names(cells.path, {name: row_counts[name] for name in labels}, first_lines, skips)
+    for name in _single_names(row_counts):
+        similar = difflib.get_close_matches(name, [label for label in labels if label != name], n=1)
+        hint = f"; the nearest other name is {quoted(similar[0])}" if similar else ""
+        LOG.warning(
+            "%s:%d: warning: label %s occurs only once%s",
+            cells.path, first_lines[name], quoted(name), hint,
+        )  # fmt: skip
+    return labels
+
+
+def check_names(
+    path: str,
+    counts: Mapping[str, int],
+    first_lines: Mapping[str, int],
+    skips: bool,
+) -> None:
+    """Check the names that will be the labels of a model.
+
+    Args:
+        path: training file, for messages.
+        counts: rows per label, in the order of the labels.
+        first_lines: first line of each label.
+        skips: whether --skip_unlabeled is given.
+
+    Raises:
+        InputError: a name has a line end, or is a sign for no label.
+    """
+    # labels.txt has a label per line, so a later run could not read such a name.
+    broken = next((name for name in counts if "\n" in name or "\r" in name), None)
+    if broken is not None:
+        raise InputError(
+            f"{path}:{first_lines[broken]}: the label {quoted(broken)} has a line end; replace it by a space"
+        )
+    check_markers(path, counts, first_lines, skips)
+    warn_of_look_alikes(path, counts)
+
+
+def _single_names(counts: Mapping[str, int]) -> list[str]:
+    """Return the labels with one row, mostly typing errors, but for those that look like others."""
+    look_alikes = {name for group in find_look_alikes(counts) for name in group}
+    return [name for name, count in counts.items() if count == 1 and name not in look_alikes]

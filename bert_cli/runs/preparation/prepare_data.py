@@ -23,6 +23,7 @@ from bert_cli.base.lines import read_text
 from bert_cli.base.writing import atomic_paths, write_json
 from bert_cli.examples.labels.label_names import natural_key
 from bert_cli.examples.labels.lists import names_in
+from bert_cli.examples.labels.look_alikes import warn_of_look_alikes
 from bert_cli.examples.labels.unlabeled import missing_names, warn_of_markers
 from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, find_columns
 from bert_cli.examples.own_rows import read_rows
@@ -125,8 +126,10 @@ def count_labels(source: Source, skip_unlabeled: bool = False) -> tuple[dict[str
             dropped[NO_LABEL] += counts.pop(name)
     if not counts:
         raise InputError(f"{source.path}: holds no row with a text and a label; check --text_column and --label_column")
-    warn_of_markers(source.path, counts, skip_unlabeled)
-    return {label: counts[label] for label in sorted(counts, key=natural_key)}, dropped
+    ordered = {label: counts[label] for label in sorted(counts, key=natural_key)}
+    warn_of_markers(source.path, ordered, skip_unlabeled)
+    warn_of_look_alikes(source.path, ordered)
+    return ordered, dropped
 
 
 def plan(counts: dict[str, int], selection: RowSelection) -> dict[str, dict[str, int]]:

@@ -34,3 +34,19 @@ def test_a_sign_for_no_label_does_not_become_a_class():
 def test_words_for_a_missing_label_are_warned_of(caplog):
     find_label_names(column("nan", "x", "nan", "x"), SINGLE_LABEL)
     assert "t.csv: warning: 2 row(s) have the label 'nan', which other programs write" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["pos\nitive", "a\r\nb", "a\rb"])
+def test_a_line_end_in_a_label_is_refused(name):
+    with pytest.raises(
+        InputError, match=r"^t.csv:3: the label 'a?(pos)?\\[rn].* has a line end; replace it by a space$"
+    ):
+        find_label_names(column("neg", name, "neg", name), SINGLE_LABEL)
+
+
+def test_labels_that_look_the_same_get_one_warning(caplog):
+    find_label_names(column("Good", "good", "bad", "bad", "good"), SINGLE_LABEL)
+    assert len(caplog.messages) == 1
+    assert caplog.messages[0].startswith(
+        "t.csv: warning: these labels look the same, and are different classes: 'Good' (1 "
+    )

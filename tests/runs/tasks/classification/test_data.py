@@ -116,7 +116,7 @@ def test_unlabeled_rows_of_the_four_columns_of_a_task(read, tmp_path):
     assert [example.guid for example in data.splits["train"]] == [f"train-{row}" for row in (0, 2, 4, 5, 6, 7)]
 
 
-def test_lists_written_as_text_train_and_evaluate_alike(read, caplog):
+def test_lists_written_as_text_train_and_evaluate_in_the_same_way(read, caplog):
     caplog.set_level("INFO")
     table = csv('a,"[0, 1, 0]"', 'b,"[1, 0, 1]"', 'c,"[0, 1, 0]"')
     data = read({"t.csv": table})
@@ -160,3 +160,18 @@ def test_empty_lists_are_left_out_with_the_flag(read):
     assert read(rows).problem_type.name == "multi_label"
     data = read(rows, "--skip_unlabeled")
     assert (data.problem_type.name, labels_of(data)) == ("single_label", ["pos", "neg"])
+
+
+def test_the_labels_of_the_four_columns_of_a_task_are_checked(read, tmp_path, caplog):
+    (tmp_path / "data").mkdir()
+    flags = ("--task_name=cola", "--data_dir=data", "--do_train")
+
+    def read_task(*labels):
+        table = "".join(f"s{n}\t{label}\t\tthe text of {n} .\n" for n, label in enumerate(labels * 3))
+        (tmp_path / "data/train.tsv").write_text(table, encoding="utf-8", newline="\n")
+        return read({"unused.csv": ""}, *flags, trains=False)
+
+    with pytest.raises(InputError, match=r"train.tsv:3: 3 row\(s\) have the label '-', which means no label"):
+        read_task("yes", "no", "-")
+    assert read_task("Yes", "yes").labels == ("Yes", "yes")
+    assert "these labels look the same" in caplog.text
