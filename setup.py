@@ -68,6 +68,7 @@ setup(
     extras_require={
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],  # NVIDIA's libraries, 3 GB, for Linux
         "parquet": ["pyarrow>=17"],
+        "excel": ["python-calamine>=0.4"],  # workbooks of Excel and LibreOffice, through pandas
         "beam": ["apache-beam>=2.77,<3"],  # bert-create-pretraining-data --runner; takes protobuf below 7
         # Engines that may hold a model in their workers, see docs/devices.md.
         "spark": ["pyspark>=4,<5", "pyarrow>=17"],  # needs Java 17

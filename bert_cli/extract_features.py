@@ -25,7 +25,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
-from bert_cli.examples.own_rows import refuse_table
+from bert_cli.examples.table_files.formats import is_table
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
@@ -36,7 +36,7 @@ from bert_cli.runs.extraction.lines import open_extractor, plan, write_features
 from bert_cli.runs.extraction.shown_attention import check_map, show_attention
 from bert_cli.runs.loading.checkpoints import builtin_message, encoder_checkpoint
 from bert_cli.runs.loading.loader import load_model
-from bert_cli.settings.checks import check_hub, check_shards
+from bert_cli.settings.checks import check_hub, check_shards, check_table_flags
 from bert_cli.settings.devices import check_engine
 from bert_cli.settings.texts import ExtractSettings
 
@@ -53,7 +53,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     for name in ("input_file", "output_file"):
         if not values[name]:
             raise InputError(f"--{name} is needed; - is for the standard {name.removesuffix('_file')}")
-    refuse_table(values["input_file"])
+    check_table_flags(given, is_table(values["input_file"]))
     check_shards(values, given, {"input_file": "output_file"})
     output_format = values["output_format"]
     output_file = values["output_file"]

@@ -55,7 +55,7 @@ def run(settings: PrepareSettings) -> dict:
     if not files.exists(path):
         raise InputError(f"{path}: no such file")
     files.check_can_write(folder, "help")
-    form = TextForm(settings.text_files.encoding, settings.data.quoting)
+    form = TextForm(settings.text_files.encoding, settings.data.quoting, settings.data.sheet)
     source = Source.open(path, settings.columns, settings.data.header, form)
     ours = check_folder(folder, path)
     counts, dropped = count_labels(source, settings.missing_labels.skip_unlabeled)

@@ -36,7 +36,7 @@ Examples:
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.examples.glue import TASKS, find_task
-from bert_cli.examples.own_rows import is_table
+from bert_cli.examples.table_files.formats import is_table
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.trained import complete_values
 from bert_cli.runs.output_dir.resuming import resume_advice

@@ -27,7 +27,7 @@ Examples:
     bert-tag --output_dir=bert_output/tag --text "Anna left Lund on Monday."
 """
 
-from bert_cli.examples.own_rows import refuse_table
+from bert_cli.examples.table_files.formats import refuse_table
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.trained import complete_values
 from bert_cli.runs.output_dir.resuming import resume_advice

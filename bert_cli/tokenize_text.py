@@ -16,7 +16,7 @@ from typing import Any
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import STANDARD
-from bert_cli.examples.own_rows import refuse_table
+from bert_cli.examples.table_files.formats import refuse_table
 from bert_cli.examples.text_lines import given_texts
 from bert_cli.features.encoded_text import divided, encoded_text, unknown_words
 from bert_cli.flags.command import Command

@@ -18,12 +18,13 @@ from checkpoint_files import write_checkpoint
 from bert_cli.base.lines import open_lines
 from bert_cli.corpus.record_source import RecordSource
 from bert_cli.corpus.text import read_blocks, tokenize_block
-from bert_cli.examples import own_data, own_rows, tables, tagging
+from bert_cli.examples import own_data, tables, tagging
 from bert_cli.examples.annotations.reading import read_annotations
 from bert_cli.examples.classification import find_labels, read_examples
 from bert_cli.examples.labels.reading import FileRole, read_labels
 from bert_cli.examples.squad import reading as squad
 from bert_cli.examples.squad.training import read_training_examples
+from bert_cli.examples.table_files.probe import open_table
 from bert_cli.examples.text_lines import read_text_lines
 from bert_cli.examples.token_files import bio_tags
 from bert_cli.flags.saved import remembered
@@ -194,8 +195,8 @@ def _table(path: str) -> None:
 
 
 def _own(path: str) -> None:
-    _each(own_rows.read_rows(path, "train_file"))
-    file = own_data.read_own_file(path, "train", Columns(), "auto", "train_file", needs_label=True)
+    _each(open_table(path, "train_file").rows())
+    file = own_data.read_own_file(open_table(path, "train_file"), "train", Columns(), "auto", needs_label=True)
     role = FileRole(decides_names=True, keeps_rows=False, skips_unlabeled=False)
     own_data.own_examples(file, read_labels(file.label_cells(None), None, None, role).rows)
 

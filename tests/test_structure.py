@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 # What every room may use.
 GROUND = {"base", "runtime", "package"}
 DATA = {"problem_types", "flags", "settings", "text", "examples", "features", "records"}
-DATA |= {"examples.annotations", "examples.labels", "examples.squad", "examples.token_files"}
+DATA |= {"examples.annotations", "examples.labels", "examples.squad", "examples.table_files", "examples.token_files"}
 NETWORK = {"model", "onnx", "engines", "weights", "heads", "training", "training.optimizers"}
 ANSWERS = {"metrics", "outputs", "outputs.vectors"}
 _TASKS = DATA | NETWORK | ANSWERS | {"corpus", "runs.output_dir", "runs.loading", "runs.engine", "runs.preparation"}
@@ -37,10 +37,11 @@ MAY_IMPORT = {
     "settings": {"flags", "problem_types", "engines"},
     "text": {"settings"},
     "examples.labels": {"problem_types"},
-    "examples": {"settings", "text", "problem_types", "examples.labels"},
-    "examples.annotations": {"settings", "text", "examples"},
+    "examples.table_files": {"settings"},
+    "examples": {"settings", "text", "problem_types", "examples.labels", "examples.table_files"},
+    "examples.annotations": {"settings", "text", "examples", "examples.table_files"},
     "examples.squad": {"settings", "text", "examples"},
-    "examples.token_files": {"settings", "text", "examples"},
+    "examples.token_files": {"settings", "text", "examples", "examples.table_files"},
     "features": {"settings", "text", "examples", "examples.squad", "problem_types"},
     "records": set(),
     "corpus": DATA - {"problem_types"},

@@ -19,7 +19,7 @@ from bert_cli.api.tables import Data, are_numbers, is_path, pair_up, read_table
 from bert_cli.api.texts import check_text, list_items, texts_or_pairs
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.examples.tables import Table
+from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.problem_types.regression import REGRESSION
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import run_folders
@@ -119,7 +119,7 @@ class Classifier(loading.Trained, loading.Cutting):
     @classmethod
     def _trained(
         cls,
-        tables: dict[str, Table],
+        tables: dict[str, TableFile],
         paths: dict[str, str],
         has_dev: bool,
         output_dir: str | os.PathLike | None,

@@ -1,5 +1,6 @@
 """Data frames and lists -> tables in memory, which are read as files are (examples/own_data.py)."""
 
+import itertools
 import math
 import os
 from collections.abc import Iterable, Sequence
@@ -9,7 +10,9 @@ import numpy as np
 
 from bert_cli.api.texts import list_items
 from bert_cli.base.errors import InputError, InputTypeError
-from bert_cli.examples.tables import Row, Table
+from bert_cli.examples.table_files.frames import Frame, scalar_cell
+from bert_cli.examples.table_files.probe import TableFile
+from bert_cli.examples.table_files.rows import Row
 
 # A path; a pandas.DataFrame; dicts; or tuples (text, label), (text, text_b, label).
 Data = Any
@@ -20,10 +23,10 @@ def is_path(data: Data) -> bool:
     return isinstance(data, str | os.PathLike)
 
 
-def read_table(name: str, data: Data) -> Table:
-    """A pandas.DataFrame, or a list of dicts, or of tuples (text, label) or (text, text_b, label),
-    as a table.
+def read_table(name: str, data: Data) -> TableFile:
+    """Return a table of a pandas.DataFrame, or of a list of dicts or tuples.
 
+    Columns of dicts come from all of them. Tuples are (text, label) or (text, text_b, label). Raise
     InputError, naming name[row], for anything else.
     """
     # Known by its methods, so that pandas need not be installed.
@@ -36,8 +39,8 @@ def read_table(name: str, data: Data) -> Table:
         raise InputTypeError(f"{name}: convert the {table} to a pandas.DataFrame")
     rows = list_items(name, data, "a list of rows")
     if all(isinstance(row, dict) for row in rows) and rows:
-        names = tuple(map(str, rows[0]))
-        return _table(name, names, [tuple(row.get(key) for key in rows[0]) for row in rows])
+        keys = dict.fromkeys(itertools.chain.from_iterable(rows))
+        return _table(name, tuple(map(str, keys)), [tuple(row.get(key) for key in keys) for row in rows])
     width = len(rows[0]) if rows and isinstance(rows[0], tuple | list) else 0
     for number, row in enumerate(rows):
         if not isinstance(row, tuple | list) or len(row) != width or width not in _NAMES:
@@ -48,8 +51,8 @@ def read_table(name: str, data: Data) -> Table:
     return _table(name, _NAMES.get(width, ()), rows)
 
 
-def pair_up(name: str, texts: Iterable, labels: Iterable) -> Table:
-    """Two lists of n texts, or pairs of texts, and their labels as a table.
+def pair_up(name: str, texts: Iterable, labels: Iterable) -> TableFile:
+    """Return a table of two lists: n texts, or pairs of texts, and their labels.
 
     A label is a text or a whole number, a list of these where a text may have several, or a float
     of a regression.
@@ -80,29 +83,23 @@ def are_numbers(labels: Sequence) -> bool:
     return bool(kinds) and float in kinds and kinds <= {float, int}
 
 
-def _table(name: str, names: tuple[str, ...], rows: Sequence[Sequence]) -> Table:
+def _table(name: str, names: tuple[str, ...], rows: Sequence[Sequence]) -> TableFile:
     if not rows:
         raise InputError(f"{name}: is empty; texts and labels are needed")
-    return Table(
-        name, names, [Row(number, [_cell(name, number, cell) for cell in row]) for number, row in enumerate(rows)]
-    )
+    cells = [Row(number, [_cell(name, number, cell) for cell in row]) for number, row in enumerate(rows)]
+    return TableFile(name, Frame(names, cells))
 
 
 def _cell(name: str, row: int, value: Any) -> Any:
-    """The text of a cell, "" for a missing one, or a tuple of names for a list of them."""
-    if isinstance(value, str):
-        return value
-    # repr of NumPy's numbers names their type, and bool is no int there.
+    """Return the text of a cell, "" for a missing one, or a tuple of names for a list of them."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
-    if (
-        value is None
-        or (isinstance(value, float) and math.isnan(value))
-        or type(value).__name__ in ("NAType", "NaTType")
-    ):
-        return ""
-    if isinstance(value, int | float):
+    # Python writes a number as the caller knows it, 3.0 with its decimal point.
+    if isinstance(value, int | float) and not (isinstance(value, float) and math.isnan(value)):
         return str(value)
+    cell = scalar_cell(value)
+    if cell is not None:
+        return cell
     # In a fixed order: the order of a set changes from process to process.
     if isinstance(value, set | frozenset):
         value = sorted(value, key=str)

@@ -5,20 +5,25 @@ UTF-8; texts that users give in other encodings are recoded before, see `as_utf8
 import codecs
 import contextlib
 import io
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import open_binary, read_bytes
+from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 
 LONGEST_LINE = 10_000_000  # bytes; a longer line is no text that people or programs wrote as lines
 UTF_8 = "utf-8"
 TEXT = "text"  # of `decode`
+_CARRIAGE_RETURNS = "%s: its lines end in carriage returns (CR); they are read as lines"
 _PIECE = 1 << 16  # bytes that are recoded at a time
 _MARK = "\ufeff"  # a byte-order mark, decoded
 _GZIP_MARK = b"\x1f\x8b"
+_CONTROLS = re.compile("[\x80-\x84\x86-\x9f]")  # C1 without U+0085, which is a line end in old texts
+_ONLY_IN_CP1252 = re.compile(rb"[\x80-\x9f]")  # printable there, controls in latin-1
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # Byte-order marks of the encodings that need one, by the encoding's name in `codecs`.
 _MARKS = {"utf-16": _UTF_16_MARKS, "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)}
@@ -124,7 +129,8 @@ def decode(data: bytes, name: str, first_line: int = 1, what: str = "file") -> s
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = first_line + data.count(b"\n", 0, error.start)
-        flag = "give its encoding, as in --encoding=latin-1, or " if what == TEXT else ""
+        encoding = "cp1252" if _ONLY_IN_CP1252.search(data) else "latin-1"
+        flag = f"give its encoding, as in --encoding={encoding}, or " if what == TEXT else ""
         saved = "file" if what == TEXT else what
         raise InputError(
             f"{name}:{line}: is not UTF-8 (byte 0x{data[error.start]:02x}); {flag}save the {saved} as UTF-8"
@@ -202,6 +208,9 @@ def read_text(path: str, encoding: str | None = None) -> str:
     what = TEXT if encoding else "file"
     if encoding:
         data = as_utf8(io.BytesIO(data), encoding, path).read()
+    if what == TEXT and _has_only_carriage_returns(data):
+        LOG.info(_CARRIAGE_RETURNS, path)
+        data = data.replace(b"\r", b"\n")
     text = decode(data, path, what=what)
     if "\0" in text:
         raise _nul(path, text.count("\n", 0, text.index("\0")) + 1, what)
@@ -209,12 +218,83 @@ def read_text(path: str, encoding: str | None = None) -> str:
 
 
 @contextlib.contextmanager
-def open_lines(path: str, encoding: str | None = None) -> Iterator[Iterator[str]]:
-    """The lines of a file, or of standard input for "-", as they come. encoding: see read_text.
-    InputError for bytes that are not of this encoding.
+def open_lines(path: str, encoding: str | None = None, logs: bool = True) -> Iterator[Iterator[str]]:
+    """Open a file, or standard input for "-", as its lines, which are read as they come.
+
+    Lines that all end in carriage returns are lines too, see `with_line_feeds`. Raise InputError
+    for bytes that are not of this encoding.
+
+    Args:
+        path: the file.
+        encoding: of a text, see `read_text`.
+        logs: whether to log what is unusual; False if the file is read again.
     """
     name = input_name(path)
     what = TEXT if encoding else "file"
     with contextlib.ExitStack() as stack:
-        file = sys.stdin.buffer if path == STANDARD else stack.enter_context(open_binary(path))
-        yield decode_lines(as_utf8(file, encoding, name) if encoding else file, name, what=what)
+        if path == STANDARD:
+            file: BinaryIO = sys.stdin.buffer
+            recoded = as_utf8(file, encoding, name) if encoding else file
+        else:
+            file = stack.enter_context(open_binary(path))
+            recoded = with_line_feeds(as_utf8(file, encoding, name) if encoding else file, name, logs)
+        yield decode_lines(recoded, name, what=what)
+
+
+def with_line_feeds(file: BinaryIO, name: str, logs: bool = True) -> BinaryIO:
+    """Return the file, with line feeds for its carriage returns if all its lines end in these.
+
+    Excel's "CSV (Macintosh)" and other programs of that age write such files.
+
+    Args:
+        file: the bytes of a text in UTF-8, at its beginning.
+        name: the file's name, for the log.
+        logs: whether to log it.
+    """
+    if not isinstance(file, io.BufferedReader) or not _has_only_carriage_returns(file.peek()):
+        return file
+    # A long first line: a cell of a line with line feeds may hold carriage returns.
+    file = io.BufferedReader(file, _PIECE)
+    if not _has_only_carriage_returns(file.peek()):
+        return file
+    if logs:
+        LOG.info(_CARRIAGE_RETURNS, name)
+    return io.BufferedReader(_LineFeeds(file), _PIECE)
+
+
+def _has_only_carriage_returns(head: bytes) -> bool:
+    return b"\r" in head.rstrip(b"\r\n") and b"\n" not in head
+
+
+class _LineFeeds(io.RawIOBase):
+    """The bytes of a file with a line feed for each carriage return."""
+
+    def __init__(self, file: BinaryIO):
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self._file.read(len(buffer)).replace(b"\r", b"\n")
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def warn_of_controls(lines: Iterable[str], name: str) -> Iterator[str]:
+    """Yield the lines of a text, and log the first one with a C1 control character.
+
+    Text in cp1252 that is read as latin-1 holds such characters for quotes and dashes.
+    """
+    lines = iter(lines)
+    for number, line in enumerate(lines, start=1):
+        yield line
+        if not line.isascii() and (control := _CONTROLS.search(line)):
+            LOG.warning(
+                "%s:%d: warning: holds the control character U+%04X; text in cp1252 that is read as latin-1 does; "
+                "if it is, give --encoding=cp1252",
+                name, number, ord(control[0]),
+            )  # fmt: skip
+            break
+    # One warning per file is enough, and the other lines need no look.
+    yield from lines

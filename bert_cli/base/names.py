@@ -2,6 +2,41 @@
 and flags.
 """
 
+import csv
+from collections.abc import Sequence
+
+
+def split_names(text: str) -> tuple[str, ...]:
+    """Return the names in a list with commas between; a name in CSV quotes may hold commas."""
+    try:
+        names = next(csv.reader([text], skipinitialspace=True, strict=True), [])
+    # A quote that belongs to a name.
+    except csv.Error:
+        names = text.split(",")
+    return tuple(name.strip() for name in names)
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Return names as a list with commas between, from which `split_names` returns them."""
+    return ",".join(quote_name(name) if "," in name else write_name(name) for name in names)
+
+
+def quote_name(name: str) -> str:
+    """Return a name in CSV quotes."""
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def read_name(text: str) -> str:
+    """Return a single name, which may be in CSV quotes, as "" for an empty one."""
+    names = split_names(text)
+    return names[0] if len(names) == 1 else text
+
+
+def write_name(name: str) -> str:
+    """Return a name as `read_name` reads it: in CSV quotes if it is empty or begins with one."""
+    return quote_name(name) if not name or name.startswith('"') else name
+
 
 def shard_name(name: str, number: int, count: int) -> str:
     """The name of one of several files that belong together, from 0, as TensorFlow's tools spell

@@ -11,8 +11,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.messages import quoted
 from bert_cli.examples.glue import FileLayout
 from bert_cli.examples.own_data import OwnFile, OwnRow, read_own_file
-from bert_cli.examples.own_rows import read_rows
-from bert_cli.examples.tables import refuse_rows
+from bert_cli.examples.table_files.probe import open_table
+from bert_cli.examples.table_files.rows import refuse_rows
 from bert_cli.settings.data import PLAIN, TextForm
 
 AUTO = "auto"
@@ -135,9 +135,10 @@ def read_choice_file(
     columns.
     """
     assert layout.named is not None, "the layouts of a choice have names"
-    # The file is opened twice: the message about a missing column names all columns of the task,
+    # The file is read twice: the message about a missing column names all columns of the task,
     # which read_own_file does not know.
-    first = next(iter(read_rows(path, flag, form)), None)
+    table = open_table(path, flag, form)
+    first = next(table.filled_rows(warns=False), None)
     there = {str(cell).strip() for cell in first.cells} if first else set()
     named = replace(layout.named, id_column=id_column)
     wanted = [named.text_column, named.text_b_column, *layout.endings, named.label_column]
@@ -148,7 +149,7 @@ def read_choice_file(
             f"{layout.columns}; other columns are named with --choice_columns, --text_column and "
             "--label_column, without --task_name"
         )
-    return read_own_file(path, split, named, "yes", flag, named.label_column is not None, layout.endings, form)
+    return read_own_file(table, split, named, "yes", named.label_column is not None, layout.endings)
 
 
 def describe_choices(examples: Sequence[ChoiceExample]) -> str:

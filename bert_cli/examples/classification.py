@@ -21,7 +21,7 @@ from bert_cli.base.messages import listed, quoted
 from bert_cli.examples import tables
 from bert_cli.examples.glue import FileLayout, find_task
 from bert_cli.examples.labels.unlabeled import leave_out_unlabeled
-from bert_cli.examples.tables import Row
+from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.task_checks import (
     check_first_row,
     check_labels,

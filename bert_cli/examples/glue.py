@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number
-from bert_cli.examples.tables import KeyColumns, Row
+from bert_cli.examples.table_files.rows import Row
+from bert_cli.examples.tables import KeyColumns
 from bert_cli.examples.unnamed_columns import is_wordy
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType

@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import more
+from bert_cli.base.names import join_names
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.labels.unlabeled import leave_out_unlabeled
-from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, find_columns
-from bert_cli.examples.own_rows import check_width, read_rows
-from bert_cli.examples.tables import Row, Table
+from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, find_columns, warn_of_headers
+from bert_cli.examples.table_files.probe import TableFile
+from bert_cli.examples.table_files.rows import Row
 from bert_cli.problem_types.columns import LabelCells
-from bert_cli.settings.data import NOT_TRAINED, PLAIN, Columns, TextForm, TrainedColumns
+from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
 
 
 class OwnRow(NamedTuple):
@@ -50,21 +51,23 @@ class OwnFile:
         return bool(self.columns.labels)
 
     def written(self, columns: Sequence[int]) -> tuple[str, ...]:
-        """How flags name the columns."""
-        names = [self.columns.called(column) for column in columns]
-        # By number where the name cannot be given as a flag: flags split lists at commas and strip
-        # spaces.
-        is_plain = not any("," in name or name != name.strip() or names.count(name) > 1 for name in names)
-        return tuple(names if is_plain else map(str, columns))
+        """Return the names with which flags name the columns, or their numbers.
+
+        Columns have numbers without a header, and if a name occurs several times in it.
+        """
+        names = self.columns.names
+        if names is None or any(names.count(names[column]) > 1 for column in columns):
+            return tuple(map(str, columns))
+        return tuple(names[column] for column in columns)
 
     def column_flags(self) -> dict[str, str]:
-        """Values of flags with which another file is read as this one was."""
+        """Return values of flags with which another file is read as this one was."""
         text_b = self.columns.text_b
-        found = {
+        flags = {
             "text_column": self.written([self.columns.text_a])[0],
-            "label_column": ",".join(self.written(self.columns.labels)),
+            "label_column": join_names(self.written(self.columns.labels)),
         }
-        return found | ({} if text_b is None else {"text_b_column": self.written([text_b])[0]})
+        return flags | ({} if text_b is None else {"text_b_column": self.written([text_b])[0]})
 
     def label_cells(self, separator: str | None) -> LabelCells:
         """What a problem type parses. separator: of several labels in one cell."""
@@ -79,44 +82,49 @@ class OwnFile:
 
 
 def read_own_file(
-    source: str | Table,
+    table: TableFile,
     split: str,
     columns: Columns,
     header: str,
-    flag: str,
     needs_label: bool,
     choices: Sequence[str] = (),
-    form: TextForm = PLAIN,
     trained: TrainedColumns = NOT_TRAINED,
 ) -> OwnFile:
-    """The rows of one file, or of a table in memory.
+    """Return the rows of a table.
 
-    split: the beginning of the ids of a file without ids: `<split>-<row, from 0>`. flag: named
-    where the file is missing. needs_label, choices, trained: see find_columns. form: see
-    own_rows.read_rows. An empty text is logged, with its line, and kept: it is answered as an empty
-    text. InputError for a file without rows, a row that is not as wide as the first one, and what
-    own_rows and own_columns refuse.
+    An empty text is logged, with its line, and kept, as an empty text has a prediction, too. Rows
+    that repeat the header are left out and counted in the log.
+
+    Args:
+        table: the file, or a table in memory.
+        split: the first part of the ids of a file without ids: `<split>-<row, from 0>`.
+        columns, header, needs_label, choices, trained: see `find_columns`.
+
+    Raises:
+        InputError: for a file without rows, for a row that is not as wide as the first one, and if
+            a column is missing or in doubt.
     """
-    if isinstance(source, str):
-        path = source
-        stream = read_rows(source, flag, form)
-    else:
-        path = source.name
-        stream = source.with_names()
+    path = table.path
+    stream = table.filled_rows()
     # The first rows decide about the columns and the header; they are examples as well.
     sample = list(itertools.islice(stream, SAMPLE))
     if not sample:
-        wanted = "rows of a text and a label" if needs_label else "rows of texts"
-        raise InputError(f"{path}: is empty; {wanted} are needed")
-    indices = find_columns(path, sample, columns, header, needs_label, choices, trained)
+        expected = "rows of a text and a label" if needs_label else "rows of texts"
+        raise InputError(f"{path}: is empty; {expected} are needed")
+    indices = find_columns(table, sample, columns, header, needs_label, choices, trained)
     rows: list[OwnRow] = []
     empty: list[int] = []
+    headers: list[int] = []
     for row in itertools.chain(sample if indices.names is None else sample[1:], stream):
-        check_width(path, row, indices.width, form.encoding)
+        table.check_width(row, indices.width)
+        if indices.is_repeated_header(row):
+            headers.append(row.line)
+            continue
         rows.append(_own_row(row, indices, f"{split}-{len(rows)}"))
         # Kept: predictions have a row for each row of the file.
         if not rows[-1].text_a.strip():
             empty.append(row.line)
+    warn_of_headers(path, headers)
     if not rows:
         raise InputError(f"{path}: holds no row below its header; check the file")
     if empty:

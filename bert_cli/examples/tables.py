@@ -5,49 +5,18 @@ In them `"` is an ordinary character unless --quoting=csv is given.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number
 from bert_cli.base.lines import UTF_8, open_lines, without_nul
-from bert_cli.base.log import LOG
-from bert_cli.base.messages import more, quoted
-from bert_cli.examples.quoting import ADVICE, TAB, LiteralRows, quoted_rows, would_mend
-from bert_cli.settings.data import CSV_QUOTES, PLAIN, TextForm
-
-# Names that people give to a label column. Only used where the labels of a file are not known
-# beforehand.
-LABEL_COLUMN_NAMES = frozenset(
-    ("label", "labels", "gold", "gold_label", "class", "category", "target", "sentiment", "score", "rating", "polarity")
-    + ("acceptability", "judgment", "judgement", "quality", "tag", "intent", "topic", "y")
-)
-# Names that leave no doubt about a column, as `plain` writes them.
-TEXT_NAMES = frozenset((
-    "text", "sentence", "review", "comment_text", "comment", "content", "body", "message", "tweet", "utterance", "post",
-    "review_text", "review_body", "document",
-))  # fmt: skip
-PAIRS = (
-    ("text_a", "text_b"), ("text", "text_b"), ("text1", "text2"), ("text_1", "text_2"), ("sentence1", "sentence2"),
-    ("sentence_1", "sentence_2"), ("sentence_a", "sentence_b"), ("premise", "hypothesis"), ("question1", "question2"),
-    ("question", "sentence"),
-)  # fmt: skip
-LABEL_NAMES = LABEL_COLUMN_NAMES | {"stars", "class_index", "class_name", "label_name", "is_duplicate"}
-ID_NAMES = frozenset(("id", "idx", "index", "guid", "uid", "text_id", "review_id", "comment_id", "tweet_id"))
-USUAL_NAMES = TEXT_NAMES | {name for pair in PAIRS for name in pair} | LABEL_NAMES | ID_NAMES
-
-
-class Row(NamedTuple):
-    """One line of a table: its 1-based line number in the file and its cells."""
-
-    line: int
-    cells: Sequence[str]
-
-    def cell(self, column: int | None) -> str:
-        """The cell of a 0-based column (-1: the last); "" where the row has no such cell."""
-        if column is None or not -len(self.cells) <= column < len(self.cells):
-            return ""
-        return self.cells[column]
+from bert_cli.base.messages import quoted
+from bert_cli.examples.table_files.column_names import LABEL_COLUMN_NAMES
+from bert_cli.examples.table_files.delimited import separator_in, tab_rows
+from bert_cli.examples.table_files.quoting import ADVICE, would_mend
+from bert_cli.examples.table_files.rows import Row, refuse_rows, without_blank_lines
+from bert_cli.settings.data import PLAIN, TextForm
 
 
 def find_column(name: str, names: Sequence[str], width: int) -> int | None:
@@ -58,34 +27,6 @@ def find_column(name: str, names: Sequence[str], width: int) -> int | None:
     if names.count(name) == 1:
         return names.index(name)
     return int(name) if name.isdecimal() and int(name) < width else None
-
-
-class Table(NamedTuple):
-    """A table in memory: `names` of its columns, and its rows, whose numbers from 0 are their
-    lines.
-
-    name: what messages call it, as they call a file by its path.
-    """
-
-    name: str
-    names: tuple[str, ...]
-    rows: list[Row]
-
-    def with_names(self) -> Iterator[Row]:
-        """The rows, after a header."""
-        yield Row(0, list(self.names))
-        yield from self.rows
-
-
-def refuse_rows(path: str, wrong: Sequence[tuple[int, Any]], problem: Callable[[Any], str], advice: str) -> None:
-    """InputError about the first of the wrong rows, where there is one, and how many others there
-    are.
-
-    wrong: (line, what is wrong in it), which `problem` says in words.
-    """
-    if wrong:
-        line, value = wrong[0]
-        raise InputError(f"{path}:{line}: {problem(value)}{more(wrong)}; {advice}")
 
 
 def read_rows(path: str, form: TextForm = PLAIN) -> list[Row]:
@@ -101,71 +42,6 @@ def read_rows(path: str, form: TextForm = PLAIN) -> list[Row]:
     if not rows:
         raise InputError(f"{path}: is empty; a file of tab-separated rows is needed")
     return rows
-
-
-def without_blank_lines(path: str, rows: Iterable[Row | int], warns: bool = True) -> Iterator[Row]:
-    """The rows without the numbers of blank lines between them, which are counted in the log."""
-    blank: list[int] = []
-    skipped = 0
-    for row in rows:
-        if isinstance(row, Row):
-            # Blank lines after the last row are no mistake: many editors end a file with one.
-            skipped = len(blank)
-            yield row
-        else:
-            blank.append(row)
-    if skipped and warns:
-        LOG.warning("%s: skipped %d blank line(s), the first is line %d", path, skipped, blank[0])
-
-
-def tab_rows(
-    path: str, lines: Iterable[str], quoting: str, warns: bool = True, all_glued: bool = True
-) -> Iterator[Row | int]:
-    """The rows of a tab-separated file, and of each blank line its number.
-
-    quoting: CSV_QUOTES, or LITERAL, where rows with cells in CSV quotes are counted in the log.
-    all_glued: the error about a carriage return inside a line comes at the end, and counts all such
-    lines.
-    """
-    # Cells as a tuple, which takes half the memory of a list.
-    if quoting == CSV_QUOTES:
-        for number, cells in quoted_rows(path, lines, TAB):
-            yield Row(number, tuple(cells)) if cells else number
-        return
-    glued: list[tuple[int, None]] = []
-    literal = LiteralRows()
-    count = 0
-    for number, line in enumerate(lines, start=1):
-        line = line.rstrip("\r\n")
-        if "\t" not in line and not line.strip():
-            yield number
-            continue
-        if "\r" in line:
-            glued.append((number, None))
-            if not all_glued:
-                _refuse_glued(path, glued)
-        row = Row(number, tuple(line.split("\t")))
-        count += 1
-        if '"' in line or literal.needs_next:
-            literal.add(number, line, row.cells)
-        yield row
-    if warns:
-        literal.warn(path, count)
-    _refuse_glued(path, glued)
-
-
-def _refuse_glued(path: str, glued: Sequence[tuple[int, None]]) -> None:
-    # Counted over the whole file: one such line is a slip, and all lines mean another line end.
-    advice = "remove it, or save the file with \\n line ends"
-    refuse_rows(path, glued, lambda _: "a carriage return inside the line", advice)
-
-
-def separator_in(rows: Sequence[Row]) -> str | None:
-    """The name of what seems to separate the columns of rows that were read as one cell; None where
-    nothing does.
-    """
-    separators = {"comma": ",", "semicolon": ";", "tab": "\t"}
-    return next((name for name, sign in separators.items() if all(sign in row.cells[0] for row in rows)), None)
 
 
 def check_columns(path: str, rows: Sequence[Row], minimum: int, columns: str, encoding: str = UTF_8) -> None:
@@ -189,17 +65,6 @@ def _would_mend(path: str, line: int, minimum: int, encoding: str) -> bool:
     """Whether the rows of a file up to `line`, read with CSV quotes, have `minimum` cells each."""
     with open_lines(path, encoding) as lines:
         return would_mend(lines, line, lambda width: width >= minimum)
-
-
-def plain(name: str) -> str:
-    return re.sub(r"[\W_]+", "_", name.strip().lower()).strip("_")
-
-
-def has_usual_names(cells: Sequence[str]) -> bool:
-    """Whether the first row holds two usual names or more, and no number and nothing twice."""
-    # A header never repeats a name; two equal cells are data.
-    is_plausible = len(set(cells)) == len(cells) and not any(map(is_number, cells))
-    return is_plausible and sum(plain(cell) in USUAL_NAMES for cell in cells) >= 2
 
 
 def is_numbering(cells: Sequence[str]) -> bool:

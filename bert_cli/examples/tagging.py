@@ -18,7 +18,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import UTF_8, read_text, split_lines
 from bert_cli.base.messages import quoted
-from bert_cli.examples.tables import Row, refuse_rows
+from bert_cli.examples.table_files.rows import Row, refuse_rows
 
 # A line between documents in the data of CoNLL-2003, which looks like a word with a tag.
 DOCUMENT_START = "-DOCSTART-"

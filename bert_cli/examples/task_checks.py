@@ -12,7 +12,7 @@ from bert_cli.base.messages import listed, more, quoted
 from bert_cli.examples import tables
 from bert_cli.examples.glue import FileLayout
 from bert_cli.examples.labels.label_names import check_names, natural_key
-from bert_cli.examples.tables import Row
+from bert_cli.examples.table_files.rows import Row, refuse_rows
 from bert_cli.problem_types.missing_labels import SKIP_ADVICE, skip_advice
 
 _MANY = 10  # rows that have a label
@@ -95,16 +95,14 @@ def check_labels(
     labelled = [(row.line, row.cells[column]) for row in rows]
     empty = [(line, label) for line, label in labelled if not label.strip()]
     where = "the last column" if column < 0 else f"column {column + 1}"
-    tables.refuse_rows(path, empty, lambda _: f"the label in {where} is empty", f"every row needs one; {SKIP_ADVICE}")
+    refuse_rows(path, empty, lambda _: f"the label in {where} is empty", f"every row needs one; {SKIP_ADVICE}")
     if known is not None:
         unknown = [(line, label) for line, label in labelled if layout.aliases.get(label, label) not in known]
         advice = f"correct it, or name all labels with --labels{skip_advice(unknown[0][1]) if unknown else ''}"
-        tables.refuse_rows(path, unknown, lambda label: f"label {quoted(label)} is not among {listed(known)}", advice)
+        refuse_rows(path, unknown, lambda label: f"label {quoted(label)} is not among {listed(known)}", advice)
         return
     padded = [(line, label) for line, label in labelled if label != label.strip()]
-    tables.refuse_rows(
-        path, padded, lambda label: f"label {quoted(label)} has a space at its end or start", "remove it"
-    )
+    refuse_rows(path, padded, lambda label: f"label {quoted(label)} has a space at its end or start", "remove it")
     distinct = len({label for _, label in labelled})
     if distinct > 20 and distinct > len(rows) / 2:
         line, label = labelled[0]

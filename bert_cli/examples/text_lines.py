@@ -68,8 +68,15 @@ def text_example(text: str, line: int = 1) -> TaggingExample:
 
 
 class TextLine(NamedTuple):
-    """Line `number` (from 0) with its texts; `start_a` and `start_b` are their places in the line,
-    in characters.
+    """The texts of a line of a file, or of a row of a table.
+
+    Attributes:
+        number: 0-based number of the line.
+        text_a: its text.
+        text_b: the second text of a pair, or None.
+        start_a: index of the first character of `text_a` in the line.
+        start_b: index of the first character of `text_b` in the line.
+        identifier: id of a row of a table, or None.
     """
 
     number: int
@@ -77,6 +84,7 @@ class TextLine(NamedTuple):
     text_b: str | None = None
     start_a: int = 0
     start_b: int = 0
+    identifier: str | None = None
 
 
 class LineWord(NamedTuple):

@@ -11,15 +11,9 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
-from bert_cli.examples.tables import (
-    USUAL_NAMES,
-    KeyColumns,
-    Row,
-    header_reason,
-    is_numbering,
-    is_sentence_like,
-    plain,
-)
+from bert_cli.examples.table_files.column_names import USUAL_NAMES, plain
+from bert_cli.examples.table_files.rows import Row
+from bert_cli.examples.tables import KeyColumns, header_reason, is_numbering, is_sentence_like
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
 
 _MOST_LABELS = 20

@@ -11,6 +11,7 @@ from bert_cli.base.names import STANDARD
 from bert_cli.flags.option import lists_of, values_of
 from bert_cli.settings.classification import Distillation
 from bert_cli.settings.controls import ADAM, Optimization, changed_flags
+from bert_cli.settings.data import TABLE_FORM, TEXT_COLUMNS
 from bert_cli.settings.devices import check_engine
 from bert_cli.settings.training import EarlyStoppingFlags, TrainingSettings
 
@@ -31,6 +32,15 @@ def complete(values: dict[str, Any]) -> dict[str, Any]:
         # An encoder of a module that is not trained is a frozen one: one rule below, not two.
         values["freeze_encoder"] = values["freeze_encoder"] or not values.get("hub_trainable", True)
     return values
+
+
+def check_table_flags(given: frozenset[str], is_table: bool) -> None:
+    """Raise InputError for a given flag about tables if --input_file is not one by its suffix."""
+    for name in (*TEXT_COLUMNS, *TABLE_FORM):
+        refuse_if(
+            name in given and not is_table,
+            f"--{name} is for a table as --input_file, such as texts.csv or texts.xlsx; leave it out",
+        )
 
 
 def check_hub(values: dict[str, Any]) -> None:

@@ -140,5 +140,5 @@ class ClassifySettings(TrainingSettings):
 
     @property
     def text_form(self) -> TextForm:
-        """How the files of examples are written."""
-        return TextForm(self.text_files.encoding, self.data.quoting)
+        """The form of the files of examples."""
+        return TextForm(self.text_files.encoding, self.data.quoting, self.data.sheet)

@@ -1,17 +1,22 @@
 """The flags of data files that bert-classify, bert-squad, bert-tag and bert-prepare share."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.formats import number_in
 from bert_cli.base.lines import UTF_8
+from bert_cli.base.names import read_name, split_names, write_name
 from bert_cli.flags.option import FlagGroup, option, passing, remembered
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.settings.groups import names_of
 
 LITERAL, CSV_QUOTES = "none", "csv"  # of --quoting
+QUOTING_HELP = (
+    f"quotes in .tsv and .txt files; {LITERAL}: ordinary characters, as in Google's files; {CSV_QUOTES}: a cell in "
+    "quotes may hold tabs, line ends and doubled quotes, as pandas writes it"
+)
 
 
 class DataFiles(FlagGroup, heading="Data"):
@@ -34,48 +39,63 @@ class DataFiles(FlagGroup, heading="Data"):
     )
     quoting: str = remembered(
         LITERAL,
-        f"quotes in .tsv and .txt files; {LITERAL}: ordinary characters, as in Google's files; "
-        f"{CSV_QUOTES}: a cell in quotes may hold tabs, line ends and doubled quotes, as pandas "
-        "writes it",
+        QUOTING_HELP,
         choices=(LITERAL, CSV_QUOTES),
+    )
+    sheet: str | None = option(
+        None, "sheet of a workbook (.xlsx, .xls, .ods), by name or by number from 0; default: the only one with rows"
     )
 
 
 class TextForm(NamedTuple):
-    """The form of a text file: the values of --encoding and --quoting."""
+    """The form of a table file: the values of --encoding, --quoting and --sheet."""
 
     encoding: str = UTF_8
     quoting: str = LITERAL
+    sheet: str | None = None
 
 
 PLAIN = TextForm()
 
 
+# A column may have no name, which is "" in quotes on the command line.
+_NAME: dict[str, Callable[[str], str]] = {"read": read_name, "write": write_name}
+
+
 class Columns(FlagGroup, heading="Your own files"):
     """The columns of the parts of an example: the name of a column in the header, or its number
-    from 0. None: the column is detected by its name, or without a header by its values.
+    from 0.
+
+    None: the column is detected by its name, or without a header by its values.
     """
 
     text_column: str | None = remembered(
         None,
         "column of the text, by name or by number from 0; default: detected by its name (text, "
         "sentence, review, comment_text, …), or without a header by its values",
+        **_NAME,
     )
-    text_b_column: str | None = remembered(None, "column of the second text of a pair")
+    text_b_column: str | None = remembered(None, "column of the second text of a pair", **_NAME)
     label_column: str | None = remembered(
         None,
-        "column of the label; several columns of 0 and 1, separated by commas, are multi-label; "
+        "column of the label; several columns of 0 and 1, separated by commas, are multi-label "
+        "(a name with a comma in double quotes); "
         "default: detected by its name (label, class, stars, category, …), or without a header by "
         "its values",
     )
     id_column: str | None = remembered(
-        None, "column of the id, which is copied to the predictions; default: id, or none"
+        None, "column of the id, which is copied to the predictions; default: id, or none", **_NAME
     )
 
     @property
     def label_columns(self) -> tuple[str, ...]:
-        """The names or numbers in label_column; () where it is not given."""
-        return tuple(part.strip() for part in self.label_column.split(",")) if self.label_column else ()
+        """The names or numbers in label_column; () if it is not given."""
+        return split_names(self.label_column) if self.label_column else ()
+
+
+# Of a table of texts that needs no labels.
+TEXT_COLUMNS = ("text_column", "text_b_column", "id_column")
+TABLE_FORM = ("header", "quoting", "sheet")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,7 +117,8 @@ class TrainedColumns:
         for fields in (("text_column", "text_b_column"), ("label_column",)):
             wanted = {field: getattr(guessed, field) for field in fields if getattr(guessed, field) is not None}
             are_free = all(getattr(columns, field) is None for field in wanted)
-            if are_free and all((names or ()).count(name) == 1 for name in wanted.values()):
+            listed = guessed.label_columns if fields == ("label_column",) else wanted.values()
+            if are_free and all((names or ()).count(name) == 1 for name in listed):
                 found |= wanted
         return dataclasses.replace(columns, **found)
 
@@ -108,6 +129,18 @@ class TrainedColumns:
 
 
 NOT_TRAINED = TrainedColumns()
+_LISTS = ("label_column",)  # a list of names, which is in quotes already
+
+
+def written_columns(columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the text of values of the flags of columns, as flags.txt has them."""
+    return {name: value if name in _LISTS else write_name(value) for name, value in columns.items()}
+
+
+def read_columns(written: Mapping[str, str]) -> Columns:
+    """Return the columns of texts that `written_columns` gave; other flags are left out."""
+    names = [field.name for field in dataclasses.fields(Columns) if field.name in written]
+    return Columns(**{name: written[name] if name in _LISTS else read_name(written[name]) for name in names})
 
 
 class Endings(FlagGroup, heading="Your own files"):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import number_in
 from bert_cli.base.lines import UTF_8, read_encoding
-from bert_cli.base.names import RANDOM
+from bert_cli.base.names import RANDOM, join_names, split_names
 from bert_cli.flags.option import FlagGroup, deciding, option, passing, remembered
 
 # Tokens that predictions compute at once: with fewer, matrix products are slower by a third
@@ -26,18 +26,19 @@ DECODINGS = ("argmax", "viterbi")
 
 
 def names_of(flag: str, least: int) -> dict[str, Callable]:
-    """For an option that takes names with commas between; InputError unless there are `least` or
-    more, all different.
+    """Return facts of an option that takes names with commas between, see `split_names`.
+
+    Its reader raises InputError unless there are `least` names or more, all different.
     """
 
     def read(text: str) -> tuple[str, ...]:
-        names = tuple(name.strip() for name in text.split(","))
+        names = split_names(text)
         wanted = f"--{flag}={text}: two or more different names" if least > 1 else f"--{flag}={text}: different names"
         are_wrong = len(names) < least or "" in names or len(set(names)) < len(names)
         refuse_if(are_wrong, f"{wanted} with commas between are needed")
         return names
 
-    return {"read": read, "write": ",".join}
+    return {"read": read, "write": join_names}
 
 
 def check_share(flag: str, value: float) -> None:

@@ -5,7 +5,7 @@ import functools
 from typing import Any
 
 from bert_cli.flags.option import FlagGroup, group, option
-from bert_cli.settings.data import Columns, DataFiles, HeldOut, MissingLabels, read_held_out
+from bert_cli.settings.data import TABLE_FORM, Columns, DataFiles, HeldOut, MissingLabels, read_held_out
 from bert_cli.settings.groups import Files, Log, Processes, TextFiles
 from bert_cli.settings.pretraining import CASING
 from bert_cli.settings.training import Seed
@@ -44,9 +44,7 @@ class PrepareSettings:
 
     paths: Paths = group(Paths)
     columns: Columns = group(Columns)
-    data: DataFiles = group(
-        DataFiles, {"header": "whether the first row is a header; auto: detected"}, only=("header", "quoting")
-    )
+    data: DataFiles = group(DataFiles, {"header": "whether the first row is a header; auto: detected"}, only=TABLE_FORM)
     text_files: TextFiles = group(TextFiles)
     missing_labels: MissingLabels = group(
         MissingLabels,

@@ -6,6 +6,7 @@ import dataclasses
 from typing import ClassVar
 
 from bert_cli.flags.option import FlagGroup, group, option
+from bert_cli.settings.data import TABLE_FORM, TEXT_COLUMNS, Columns, DataFiles, TextForm
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LAST_LAYER, LAST_LAYERS, LAYERS, Encoding, Files, Hub, Log, ModelFiles, TextFiles
 from bert_cli.settings.tools import NEXT_TO_CHECKPOINT
@@ -78,11 +79,16 @@ class ExtractSettings:
     files: Files = group(
         Files,
         {
-            "input_file": "file with one text per line, or a pair separated by ' ||| '; - for standard input; a "
+            "input_file": "file with one text per line, or a pair separated by ' ||| '; - for standard input; or a "
+            "table (.csv, .tsv, .jsonl, .xlsx, .parquet, …); a "
             "pattern such as 'part-*.txt', or names separated by commas, for several files",
             "output_file": "file to write; - for standard output (JSON lines); for several input "
             "files the prefix of the names, as in NAME-00000-of-00003",
         },
+    )
+    columns: Columns = group(Columns, only=TEXT_COLUMNS)
+    data: DataFiles = group(
+        DataFiles, {"header": "whether the first row of a table is a header; auto: detected"}, only=TABLE_FORM
     )
     extraction: Extraction = group(Extraction)
     encoding: Encoding = group(
@@ -99,6 +105,11 @@ class ExtractSettings:
     model: ModelFiles = group(ModelFiles, NEXT_TO_CHECKPOINT)
     hub: Hub = group(Hub, without=("hub_trainable",), after="init_checkpoint")
     log: Log = group(Log)
+
+    @property
+    def text_form(self) -> TextForm:
+        """The form of the file of texts."""
+        return TextForm(self.text_files.encoding, self.data.quoting, self.data.sheet)
 
 
 class Candidates(FlagGroup, heading="Texts"):

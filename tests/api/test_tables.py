@@ -11,7 +11,7 @@ from bert_cli.base.errors import InputError
 
 
 def cells(table) -> list[list]:
-    return [row.cells for row in table.rows]
+    return [row.cells for row in table.layout.rows]
 
 
 @pytest.mark.parametrize(
@@ -26,8 +26,8 @@ def cells(table) -> list[list]:
 )
 def test_forms_of_one_table(data):
     table = read_table("train", data)
-    assert (table.name, table.names) == ("train", ("text", "label"))
-    assert [row.line for row in table.rows] == [0, 1]
+    assert (table.path, table.layout.names) == ("train", ("text", "label"))
+    assert [row.line for row in table.layout.rows] == [0, 1]
     assert cells(table) == [["a", "1"], ["b", ""]]
 
 

@@ -10,7 +10,8 @@ from bert_cli.base import lines
 from bert_cli.base.errors import InputError
 from bert_cli.base.lines import as_utf8, decode, decode_lines, open_lines, read_encoding, read_text
 from bert_cli.corpus import text
-from bert_cli.examples import own_rows, tables
+from bert_cli.examples import tables
+from bert_cli.examples.table_files.probe import open_table
 from bert_cli.examples.tagging import read_tagging_file
 from bert_cli.examples.text_lines import read_text_lines
 from bert_cli.settings.data import TextForm
@@ -84,7 +85,7 @@ def readers(tmp_path):
         "decode_lines": lambda data: list(decode_lines(io.BytesIO(data), str(path))),
         "open_lines": of_file(opened),
         "texts": lambda data: list(read_text_lines(io.BytesIO(data), str(path))),
-        "own rows": of_file(lambda name: list(own_rows.read_rows(name, "train_file"))),
+        "own rows": of_file(lambda name: list(open_table(name, "train_file").rows())),
         "tables": of_file(tables.read_rows),
         "tagging": of_file(read_tagging_file),
         "corpus": of_file(lambda name: list(text.read_blocks([name]))),
@@ -188,7 +189,7 @@ def test_every_reader_of_texts_takes_an_encoding(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_bytes("größer\tO\n".encode("utf-16"))
     form = TextForm("utf-16")
-    assert [row.cells for row in own_rows.read_rows(str(path), "train_file", form)] == [("größer", "O")]
+    assert [row.cells for row in open_table(str(path), "train_file", form).rows()] == [("größer", "O")]
     assert [row.cells for row in tables.read_rows(str(path), form)] == [("größer", "O")]
     assert read_tagging_file(str(path), encoding="utf-16").examples[0].words == ("größer",)
     assert b"".join(block.data for block in text.read_blocks([str(path)], encoding="utf-16")) == "größer\tO\n".encode()
@@ -196,5 +197,5 @@ def test_every_reader_of_texts_takes_an_encoding(tmp_path):
     with open_lines(str(path), "utf-16") as opened:
         assert list(opened) == ["größer\tO\n"]
     (tmp_path / "a.tsv.gz").write_bytes(gzip.compress(path.read_bytes()))
-    assert len(list(own_rows.read_rows(f"{path}.gz", "train_file", form))) == 1
+    assert len(list(open_table(f"{path}.gz", "train_file", form).rows())) == 1
     assert b"".join(block.data for block in text.read_blocks([f"{path}.gz"], 4, "utf-16")).endswith(b"O\n")

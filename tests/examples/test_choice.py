@@ -13,6 +13,7 @@ from bert_cli.examples.choice import (
 from bert_cli.examples.glue import find_task
 from bert_cli.examples.own_data import read_own_file
 from bert_cli.examples.splitting import split_dev
+from bert_cli.examples.table_files.probe import open_table
 from bert_cli.problem_types.registry import MULTIPLE_CHOICE
 from bert_cli.settings.data import Columns, HeldOut
 
@@ -27,7 +28,7 @@ def file(tmp_path):
         text = "".join(line.replace("|", "\t") + "\n" for line in lines)
         (tmp_path / name).write_text(text, encoding="utf-8", newline="\n")
         path, kept = str(tmp_path / name), Columns(**columns)
-        return read_own_file(path, "train", kept, header, "train_file", needs_label, choices)
+        return read_own_file(open_table(path, "train_file"), "train", kept, header, needs_label, choices)
 
     return read
 
@@ -171,7 +172,7 @@ def test_real_files(shared):
     for split in ("train", "dev", "test"):
         columns = Columns(text_column="1", label_column="6")
         path = str(shared / "data" / "codah" / f"{split}.tsv")
-        found = read_own_file(path, split, columns, "auto", "f", True, ("2", "3", "4", "5"))
+        found = read_own_file(open_table(path, "f"), split, columns, "auto", True, ("2", "3", "4", "5"))
         assert find_choice_labels(found) == "0"
         counts[split] = len(choice_examples(found, "0"))
     assert counts == {"train": 1665, "dev": 556, "test": 555}

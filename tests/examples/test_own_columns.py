@@ -6,13 +6,17 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.own_columns import ColumnIndices, find_columns
-from bert_cli.examples.tables import Row
+from bert_cli.examples.table_files.delimited import Delimited
+from bert_cli.examples.table_files.json_records import JsonRecords
+from bert_cli.examples.table_files.probe import TableFile
+from bert_cli.examples.table_files.rows import Row
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
 
 
 def place(*lines: str, name="a.csv", header="auto", needs_label=True, trained=NOT_TRAINED, **columns) -> ColumnIndices:
     rows = [Row(number, line.split("|")) for number, line in enumerate(lines, start=1)]
-    return find_columns(name, rows, Columns(**columns), header, needs_label, trained=trained)
+    layout = JsonRecords(tuple(rows[0].cells)) if name.endswith("jsonl") else Delimited(",")
+    return find_columns(TableFile(name, layout), rows, Columns(**columns), header, needs_label, trained=trained)
 
 
 def refused(*arguments, **options) -> str:
@@ -129,7 +133,7 @@ def test_a_list_of_texts_has_no_labels():
         ("a.tsv", "x,1", "if commas separate them, let its name end in .csv; else put a tab between them"),
         ("a.tsv", "x;1", "if semicolons separate them, let its name end in .csv; else put a tab between them"),
         ("a.csv", "x", "put a comma between them"),
-        ("a.csv", "x\t1", "tabs separate them: let its name end in .tsv"),
+        ("a.csv", "x\t1", "tabs separate them, but not as many in every row"),
     ):
         assert refused(line, line, name=name) == f"{name}: has one column, and one of labels is needed too; {advice}"
     named = place("Remark", "x", needs_label=False, text_column="Remark")

@@ -7,6 +7,7 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.labels.label_names import find_label_names
 from bert_cli.examples.labels.reading import FileRole, read_labels
 from bert_cli.examples.own_data import own_examples, read_own_file
+from bert_cli.examples.table_files.probe import open_table
 from bert_cli.problem_types.registry import MULTI_LABEL, PROBLEM_TYPES, REGRESSION, SINGLE_LABEL
 from bert_cli.settings.data import Columns
 
@@ -18,7 +19,9 @@ def file(tmp_path):
     def read(*lines: str, name="train.tsv", split="train", needs_label=True, **columns):
         text = "".join(line.replace("|", "\t") + "\n" for line in lines)
         (tmp_path / name).write_text(text, encoding="utf-8", newline="\n")
-        return read_own_file(str(tmp_path / name), split, Columns(**columns), "auto", "train_file", needs_label)
+        return read_own_file(
+            open_table(str(tmp_path / name), "train_file"), split, Columns(**columns), "auto", needs_label
+        )
 
     return read
 
@@ -179,11 +182,14 @@ def test_real_files(shared):
         "train_sample.csv",
         "val_sample.csv",
     ):  # with the text before and after the labels, lines inside quotes
-        found = read_own_file(str(shared / "data/jigsaw" / name), "x", Columns(label_column=toxic), "auto", "f", True)
+        table = open_table(str(shared / "data/jigsaw" / name), "f")
+        found = read_own_file(table, "x", Columns(label_column=toxic), "auto", True)
         labels = find_label_names(found.label_cells(None), MULTI_LABEL)
         read.append([sum(label[0] for label in parse(found, MULTI_LABEL, labels)), len(found.rows)])
     assert read == [[92, 1000], [77, 1000]]
     columns = Columns(text_column="1", label_column="0")
-    spam = read_own_file(str(shared / "data/sms_spam/SMSSpamCollection.tsv"), "x", columns, "auto", "f", True)
+    spam = read_own_file(
+        open_table(str(shared / "data/sms_spam/SMSSpamCollection.tsv"), "f"), "x", columns, "auto", True
+    )
     assert len(spam.rows) == 5574
     assert find_label_names(spam.label_cells(None), SINGLE_LABEL) == ("ham", "spam")

@@ -6,7 +6,8 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.messages import quoted
-from bert_cli.examples.tables import Row, check_columns, is_numbering, is_sentence_like, read_rows
+from bert_cli.examples.table_files.rows import Row
+from bert_cli.examples.tables import check_columns, is_numbering, is_sentence_like, read_rows
 
 
 def write(folder, data: bytes | str) -> str:

@@ -6,9 +6,12 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.own_columns import ColumnIndices, find_columns
-from bert_cli.examples.tables import Row
+from bert_cli.examples.table_files.delimited import Delimited
+from bert_cli.examples.table_files.probe import TableFile
+from bert_cli.examples.table_files.rows import Row
 from bert_cli.settings.data import Columns, TrainedColumns
 
+TABLE = TableFile("a.csv", Delimited(","))
 REVIEWS = [
     "a good film, really", "bad film", "a nice one", "the plot is dull", "great fun", "not my kind of film",
 ]  # fmt: skip
@@ -17,7 +20,7 @@ REVIEWS = [
 def found(columns, header="auto", needs_label=True, **given) -> ColumnIndices:
     """What is found in a table that is given by its columns."""
     rows = [Row(line, list(map(str, cells))) for line, cells in enumerate(zip(*columns, strict=True), start=1)]
-    return find_columns("a.csv", rows, Columns(**given), header, needs_label)
+    return find_columns(TABLE, rows, Columns(**given), header, needs_label)
 
 
 def refused(columns, **options) -> str:
@@ -131,5 +134,10 @@ def test_the_text_column_of_the_training_run_may_have_a_header():
     trained = TrainedColumns(guessed=Columns(text_column="1", label_column="0"))
     rows = [Row(1, ["note", "body"]), Row(2, ["7", "good"]), Row(3, ["9", "bad"]), Row(4, ["8", "ugly"])]
     with pytest.raises(InputError, match="the first row looks like a header"):
-        find_columns("a.csv", rows, Columns(), "auto", needs_label=False, trained=trained)
-    assert find_columns("a.csv", rows[1:], Columns(), "auto", needs_label=False, trained=trained).text_a == 1
+        find_columns(TABLE, rows, Columns(), "auto", needs_label=False, trained=trained)
+    assert (
+        find_columns(
+            TableFile("a.csv", Delimited(",")), rows[1:], Columns(), "auto", needs_label=False, trained=trained
+        ).text_a
+        == 1
+    )

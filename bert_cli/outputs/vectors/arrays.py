@@ -57,8 +57,8 @@ class NpzWriter:
     Of one vector a line: `vectors` [n, width]. Of tokens or words: `vectors` [r, width], or [r, L,
     H] where layers were not combined, `offsets` int64 [n + 1] (the rows of line i are offsets[i] to
     offsets[i + 1]), and `token_ids` int32 [r], or `starts` and `ends` int64 [r], the places of
-    words in their lines, in characters. `layers` names the layers, as text. Members grow in
-    nameless files in `folder` until they are put together; they are not compressed.
+    words in their lines, in characters. `layers` names the layers, as text; `ids`, of a table with
+    ids, names the lines. Members grow in nameless files in `folder` until they are put together; they are not compressed.
     """
 
     def __init__(self, file: IO[bytes], form: VectorFormat, folder: str | None):
@@ -68,6 +68,7 @@ class NpzWriter:
         self._folder = folder
         self._members: dict[str, tuple[IO[bytes], NpyFile]] = {}
         self._rows = 0
+        self._ids: list[str] = []
 
     def _append(self, name: str, rows: np.ndarray, dtype: str) -> None:
         if name not in self._members:
@@ -87,6 +88,7 @@ class NpzWriter:
             first = 0 if rows.first_line == 0 else 1
             self._append("offsets", self._rows + rows.offsets[first:], "<i8")
         self._rows += len(rows.values)
+        self._ids.extend(rows.identifiers)
 
     def finish(self) -> None:
         if not self._members:
@@ -100,6 +102,8 @@ class NpzWriter:
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     shutil.copyfileobj(file, member)
             write_member(archive, "layers", np.array([str(layer) for layer in self._form.layers]))
+            if self._form.has_ids:
+                write_member(archive, "ids", np.array(self._ids))
 
     def close(self) -> None:
         for file, _ in self._members.values():

@@ -35,7 +35,8 @@ class TfRecordWriter(Writer):
         self._names = form.names
 
     def write(self, rows: FeatureRows) -> None:
-        columns = {name: values[:, None] for name, values in rows.table().items() if name not in ("token", "word")}
+        texts = ("id", "token", "word")
+        columns = {name: values[:, None] for name, values in rows.table().items() if name not in texts}
         columns |= {name: rows.values[:, layer] for layer, name in enumerate(self._names)}
         # Encoding takes a few copies of its records, so a chunk is encoded in blocks; 64 bytes for
         # all but the vectors.
@@ -59,7 +60,9 @@ class ParquetWriter(Writer):
         texts = {"line": [], "token": [("token_id", "int32"), ("token", "string")]}
         fields = texts.get(form.unit, [("start", "int64"), ("end", "int64"), ("word", "string")])
         vector = pyarrow.list_(pyarrow.from_numpy_dtype(np.dtype(form.dtype)), form.width)
-        self._schema = pyarrow.schema([("linex_index", "int64"), *fields, *((name, vector) for name in form.names)])
+        ids = [("id", "string")] if form.has_ids else []
+        vectors = [(name, vector) for name in form.names]
+        self._schema = pyarrow.schema([("linex_index", "int64"), *ids, *fields, *vectors])
         self._writer = pyarrow.parquet.ParquetWriter(file, self._schema)
 
     def write(self, rows: FeatureRows) -> None:

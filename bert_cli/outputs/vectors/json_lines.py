@@ -75,6 +75,7 @@ class JsonLinesWriter(Writer):
         self._indices = None if form.combined else form.layers
 
     def write(self, rows: FeatureRows) -> None:
+        ids = rows.identifiers
         key = "words" if "word" in rows.columns else "features"
         heads = [f'"token": {json.dumps(token)}' for token in rows.columns.get("token", ())]
         if "word" in rows.columns:
@@ -88,7 +89,8 @@ class JsonLinesWriter(Writer):
             else:
                 entries = (f"{{{head}, {numbers}}}" for head, numbers in zip(heads[start:end], vectors, strict=True))
                 content = f'"{key}": [{", ".join(entries)}]'
-            self._file.write(f'{{"linex_index": {line}, {content}}}\n')
+            identifier = f'"id": {json.dumps(ids[line - rows.first_line])}, ' if ids else ""
+            self._file.write(f'{{"linex_index": {line}, {identifier}{content}}}\n')
         self._file.flush()  # after a kill, whole lines are what --resume goes on from
 
     def _vectors(self, values: np.ndarray) -> Iterator[str]:

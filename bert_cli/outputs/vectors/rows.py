@@ -13,32 +13,45 @@ from bert_cli.features.extraction import ExtractionFeatures
 
 @dataclass(frozen=True)
 class FeatureRows:
-    """n lines with r vectors each of L layers; line i has rows offsets[i] to offsets[i + 1].
+    """Vectors of n lines, r rows of L layers; line i has the rows offsets[i] to offsets[i + 1].
 
-    values float32 [r, L, width]; offsets int64 [n + 1]. columns, each [r]: of tokens `token` and
-    `token_id`, of words `word`, `start` and `end`; none of lines, where r = n. Texts are lists.
+    Attributes:
+        first_line: 0-based number of the first line.
+        offsets: int64 [n + 1].
+        values: float32 [r, L, width].
+        columns: lists or arrays [r]; `token` and `token_id` of tokens; `word`, `start` and `end` of
+            words; empty for one vector per line, when r = n.
+        identifiers: ids of the n lines of a table that has ids, else empty.
     """
 
     first_line: int
     offsets: np.ndarray
     values: np.ndarray
     columns: dict[str, Any] = field(default_factory=dict)
+    identifiers: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def table(self) -> dict[str, Any]:
-        """The columns, and linex_index: the line of each row."""
+        """Return the columns, with the line of each row as linex_index, and its id if there are ids."""
         lines = np.arange(self.first_line, self.first_line + len(self))
-        return {"linex_index": np.repeat(lines, np.diff(self.offsets)), **self.columns}
+        counts = np.diff(self.offsets)
+        ids = {"id": np.repeat(np.array(self.identifiers, object), counts)} if self.identifiers else {}
+        return {"linex_index": np.repeat(lines, counts), **ids, **self.columns}
 
 
 @dataclass(frozen=True)
 class VectorFormat:
-    """What is written: vectors of each "line", "token" or "word" (`unit`), of `width` numbers.
+    """The vectors of a file.
 
-    layers: those that were asked for, as they were asked for; `combined`: there is one vector for
-    all of them.
+    Attributes:
+        unit: "line", "token" or "word": one vector for each.
+        layers: layers, as the flag names them.
+        combined: whether one vector holds all layers.
+        width: numbers in a vector.
+        dtype: of the numbers, in formats that store it.
+        has_ids: whether the lines have ids.
     """
 
     unit: str
@@ -46,6 +59,7 @@ class VectorFormat:
     combined: bool
     width: int
     dtype: str = "<f4"
+    has_ids: bool = False
 
     @property
     def row_shape(self) -> tuple[int, ...]:

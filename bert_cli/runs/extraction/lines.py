@@ -1,6 +1,7 @@
 """Vectors of lines, computed and written chunk by chunk. Imports no TensorFlow."""
 
 import contextlib
+import dataclasses
 import itertools
 import time
 
@@ -57,7 +58,8 @@ def write_features(
     convert = tokenizer.convert_ids_to_tokens
     cuts = NOT_CUT
     with contextlib.ExitStack() as stack:
-        texts, total = stack.enter_context(plan.open_texts(source, target, done, settings.text_files.encoding))
+        texts, total, identifiers = stack.enter_context(plan.open_texts(settings, source, target, done))
+        form = dataclasses.replace(form, has_ids=bool(identifiers))
         if done:
             LOG.info("resuming after line %d of %s.partial", done, target)
         chunks = extraction_chunks(texts, tokenizer, length, extraction.long_text, extraction.words, **limits)
@@ -70,7 +72,9 @@ def write_features(
         progress = plan.reporter(total, done, stack)
         for features in chunks:
             vectors, attention = session.extract(features)
-            writer.write(feature_rows(vectors, features, extraction.pooling, combine, extraction.normalize, convert))
+            rows = feature_rows(vectors, features, extraction.pooling, combine, extraction.normalize, convert)
+            ids = identifiers[features.first_line : features.first_line + len(features)]
+            writer.write(dataclasses.replace(rows, identifiers=ids))
             if archive:
                 ends = features.offsets.tolist()
                 tokens = [convert(features.token_ids[start:end].tolist()) for start, end in itertools.pairwise(ends)]

@@ -5,17 +5,20 @@ Imports no TensorFlow: what is wrong with the files or does not suit the model i
 """
 
 import contextlib
+import dataclasses
 import itertools
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import as_utf8, input_name
+from bert_cli.base.lines import as_utf8, input_name, with_line_feeds
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
+from bert_cli.examples.table_files.formats import is_table
+from bert_cli.examples.table_texts import read_table_texts
 from bert_cli.examples.text_lines import TextLine, read_text_lines
 from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.features.layer_choice import Layer
@@ -125,6 +128,9 @@ def resume_facts(settings: ExtractSettings, model: AnyModel, precision: str) -> 
         "precision": precision,
     }
     input_file = settings.files.input_file
+    if is_table(input_file):
+        values |= {name: value for name, value in dataclasses.asdict(settings.columns).items() if value is not None}
+        values |= {"header": settings.data.header, "sheet": settings.data.sheet}
     values["input_file"] = input_file if input_file == STANDARD else files.absolute(input_file)
     values |= model.fingerprint
     return {name: shown(value) for name, value in values.items() if value is not None}
@@ -142,31 +148,54 @@ def plan_shards(settings: ExtractSettings, model: AnyModel) -> ShardPlan:
     return ShardPlan(values_of(settings), flags, names, facts, model.required_checkpoint.file)
 
 
-@contextlib.contextmanager
-def open_texts(
-    input_file: str, output_file: str, done: int, encoding: str
-) -> Iterator[tuple[Iterator[TextLine], int | None]]:
-    """The texts from line `done` on, and the number of all lines where it can be known.
+class Texts(NamedTuple):
+    """The texts to compute.
 
-    InputError, naming the partial output, where it has more lines than there are.
+    Attributes:
+        lines: the texts that are left, in order.
+        total: number of all lines, or None for standard input.
+        identifiers: ids of all lines of a table that has ids, else empty.
     """
+
+    lines: Iterator[TextLine]
+    total: int | None
+    identifiers: Sequence[str] = ()
+
+
+@contextlib.contextmanager
+def open_texts(settings: ExtractSettings, input_file: str, output_file: str, done: int) -> Iterator[Texts]:
+    """Open the texts of a file of lines or of a table, from line `done` on.
+
+    Raise InputError, naming the partial output, if it has more lines than there are.
+    """
+    form = settings.text_form
     if input_file == STANDARD:
         name = input_name(input_file)
-        yield read_text_lines(as_utf8(sys.stdin.buffer, encoding, name), name, done), None
+        yield Texts(read_text_lines(as_utf8(sys.stdin.buffer, form.encoding, name), name, done), None)
+        return
+    if is_table(input_file):
+        texts = read_table_texts(input_file, settings.columns, settings.data.header, form)
+        _check_done(output_file, done, len(texts))
+        yield Texts(iter(texts[done:]), len(texts), [text.identifier for text in texts if text.identifier is not None])
         return
     total = 0
     last = b"\n"
     with files.open_binary(input_file) as file:
-        recoded = as_utf8(file, encoding, input_file)
+        recoded = with_line_feeds(as_utf8(file, form.encoding, input_file), input_file)
         while block := recoded.read(1 << 20):
             total = total + block.count(b"\n")
             last = block[-1:]
     # A last line without its end is a line.
     total += last != b"\n"
+    _check_done(output_file, done, total)
+    with files.open_binary(input_file) as file:
+        recoded = with_line_feeds(as_utf8(file, form.encoding, input_file), input_file, logs=False)
+        yield Texts(read_text_lines(recoded, input_file, done), total)
+
+
+def _check_done(output_file: str, done: int, total: int) -> None:
     if done > total:
         raise InputError(f"{partial_name(output_file)}: has more lines than --input_file; leave --resume out")
-    with files.open_binary(input_file) as file:
-        yield read_text_lines(as_utf8(file, encoding, input_file), input_file, done), total
 
 
 def checked_first(

@@ -19,7 +19,7 @@ from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir.manifest import COMMAND, check_labels, read_manifest
 from bert_cli.settings.checks import complete
-from bert_cli.settings.data import Columns, TrainedColumns
+from bert_cli.settings.data import Columns, TrainedColumns, read_columns
 from bert_cli.weights.path import CheckpointPath
 
 # Of each command: its head type, the class that loads its models from Python, and a flag that its
@@ -123,11 +123,11 @@ def trained_on_pairs(saved: Mapping[str, str]) -> bool:
 
 
 def trained_columns(model: AnyModel, columns: Columns) -> TrainedColumns:
-    """What the training run of a model left of its columns; columns: as this run's flags give them."""
+    """Return the columns of the training run of a model; columns: as the flags of this run name them."""
+    saved = read_columns(model.saved_flags)
     names = [field.name for field in dataclasses.fields(columns)]
-    values = {name: getattr(columns, name) for name in names}
-    kept = frozenset(name for name in names if values[name] and values[name] == model.saved_flags.get(name))
-    return TrainedColumns(kept, Columns(**{name: model.guesses[name] for name in names if name in model.guesses}))
+    kept = [name for name in names if getattr(columns, name) == getattr(saved, name) is not None]
+    return TrainedColumns(frozenset(kept), read_columns(model.guesses))
 
 
 def trained_labels(given: tuple[str, ...], checkpoint: CheckpointPath) -> tuple[str, ...]:

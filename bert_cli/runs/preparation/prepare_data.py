@@ -25,8 +25,8 @@ from bert_cli.examples.labels.label_names import natural_key
 from bert_cli.examples.labels.lists import names_in
 from bert_cli.examples.labels.look_alikes import warn_of_look_alikes
 from bert_cli.examples.labels.unlabeled import missing_names, warn_of_markers
-from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, find_columns
-from bert_cli.examples.own_rows import read_rows
+from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, find_columns, warn_of_headers
+from bert_cli.examples.table_files.probe import TableFile, open_table
 from bert_cli.problem_types.columns import Cell
 from bert_cli.settings.data import PLAIN, Columns, HeldOut, TextForm
 from bert_cli.settings.preparation import RowSelection
@@ -41,23 +41,32 @@ _MOST_LABELS = 1000
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """A file to read, and where the parts of an example are in it."""
+    """A file to read, and the columns of the parts of an example."""
 
-    path: str
+    table: TableFile
     indices: ColumnIndices
-    form: TextForm
+
+    @property
+    def path(self) -> str:
+        """The file's name."""
+        return self.table.path
 
     @staticmethod
     def open(path: str, columns: Columns, header: str, form: TextForm = PLAIN) -> "Source":
-        """The source for a file. form: see own_rows.read_rows.
+        """Open the source of a file.
 
-        InputError for a file that the four columns cannot hold: of pairs, or of several labels a
-        row.
+        Raise InputError for a file that the four columns cannot hold: of pairs, or of several
+        labels per row.
+
+        Args:
+            path: the file.
+            columns, header: see `find_columns`.
+            form: encoding, quoting and sheet, as the flags have them.
         """
-        stream = read_rows(path, "help", form, warns=False)
-        sample = list(itertools.islice(stream, SAMPLE))
+        table = open_table(path, "help", form)
+        sample = list(itertools.islice(table.filled_rows(warns=False), SAMPLE))
         refuse_if(not sample, f"{path}: is empty; rows of a text and a label are needed")
-        indices = find_columns(path, sample, columns, header, needs_label=True)
+        indices = find_columns(table, sample, columns, header, needs_label=True)
         refuse_if(
             indices.text_b is not None,
             f"{path}: holds pairs of texts, and the four-column format has one; give the file to "
@@ -67,20 +76,26 @@ class Source:
             len(indices.labels) > 1,
             "--label_column: the four-column format has one label; give the file to bert-classify as it is",
         )
-        return Source(path, indices, form)
+        return Source(table, indices)
 
     def rows(self, warns: bool = False) -> Iterator[tuple[str, str, str, str]]:
-        """Yield (why it is left out or "", id, label, text) of each row, the text on one line.
+        """Yield (reason to leave it out or "", id, label, text) of each row, the text on one line.
 
         Args:
-            warns: whether to log warnings about the file, which is read twice.
+            warns: whether to log what is unusual in the file; False if it is read again.
 
         Raises:
             InputError: a row has several labels.
         """
         indices = self.indices
-        rows = read_rows(self.path, "help", self.form, warns)
-        for number, row in enumerate(itertools.islice(rows, int(indices.names is not None), None)):
+        rows = self.table.filled_rows(warns)
+        headers: list[int] = []
+        number = -1
+        for row in itertools.islice(rows, int(indices.names is not None), None):
+            if indices.is_repeated_header(row):
+                headers.append(row.line)
+                continue
+            number += 1
             if len(row.cells) != indices.width:
                 yield "another number of columns", "", "", ""
                 continue
@@ -89,6 +104,8 @@ class Source:
             label = _on_one_line(self._label(row.line, row.cells[indices.labels[0]]))
             text = cells[indices.text_a]
             yield "no text" if not text else NO_LABEL if not label else "", identifier or str(number), label, text
+        if warns:
+            warn_of_headers(self.path, headers)
 
     def _label(self, line: int, cell: Cell) -> str:
         """Return the label in a cell, also of a list with one label."""

@@ -20,18 +20,18 @@ from bert_cli.examples.choice import (
     read_choice_file,
 )
 from bert_cli.examples.classification import ClassificationExample, find_labels, read_examples
-from bert_cli.examples.glue import TASKS, GlueTask, find_task
+from bert_cli.examples.glue import GlueTask, find_task
 from bert_cli.examples.labels.reading import FileRole, read_labels
 from bert_cli.examples.own_columns import SAMPLE
 from bert_cli.examples.own_data import OwnFile, own_examples, read_own_file, without_unlabeled
-from bert_cli.examples.own_rows import CSV, JSONL, format_of, is_tab_separated, read_rows
 from bert_cli.examples.splitting import split_dev
-from bert_cli.examples.tables import Table, has_usual_names
+from bert_cli.examples.table_files.column_names import has_usual_names
+from bert_cli.examples.table_files.formats import is_tab_separated, is_text_format
+from bert_cli.examples.table_files.probe import TableFile, open_table
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.problem_types.registry import problem_type
 from bert_cli.settings.classification import ClassifySettings
-from bert_cli.settings.data import NOT_TRAINED, TrainedColumns
+from bert_cli.settings.data import NOT_TRAINED, TrainedColumns, written_columns
 
 Examples = Sequence[ClassificationExample | ChoiceExample]
 
@@ -52,60 +52,6 @@ class ClassificationData:
     guesses: dict[str, str]
 
 
-def known_problem_type(settings: ClassifySettings) -> ProblemType | None:
-    """The problem type of the task, else of the flags, which later runs remember; None where the
-    data decides it.
-
-    InputError where two of them say something, and not the same.
-    """
-    given = settings.label_kind.problem_type
-    name = settings.task.task_name
-    known = find_task(name).problem_type if name else problem_type(given) if given else None
-    if given and known and given != known.name:
-        raise InputError(f"--problem_type={given}: --task_name={name} is {known.name}; leave --problem_type out")
-    choices = settings.endings.choice_columns
-    if choices and known and not known.has_endings:
-        said = f"--task_name={name}" if name else "--problem_type, as given or as the model was trained,"
-        raise InputError(
-            f"--choice_columns: {said} is {known.name}, not {MULTIPLE_CHOICE.name}; leave --choice_columns out"
-        )
-    if choices or (known and known.has_endings):
-        _check_choice(settings)
-        return MULTIPLE_CHOICE
-    if settings.endings.choice_labels != AUTO:
-        raise InputError("--choice_labels needs --choice_columns")
-    return known
-
-
-def _check_choice(settings: ClassifySettings) -> None:
-    """InputError for flags that say nothing of texts with endings."""
-    if settings.sweep.cross_validation:
-        raise InputError("--cross_validation is not available for multiple choice")
-    task = settings.task.task_name
-    columns = settings.columns
-    for flag, is_given in (
-        ("text_b_column", columns.text_b_column),
-        ("label_separator", settings.label_kind.label_separator),
-        ("label_column with several columns", len(columns.label_columns) > 1),
-        ("labels", settings.encoding.labels),
-        ("header=no", task and settings.data.header == "no"),
-    ):
-        if is_given:
-            what = f"--task_name={task}" if task else "--choice_columns"
-            said = "has its columns by name" if flag == "header=no" else "has endings of a text, of which one is right"
-            raise InputError(f"{what} {said}; --{flag} does not go with it")
-
-
-def check_submission(settings: ClassifySettings) -> None:
-    """InputError for --glue_submission where the leaderboard takes none of the predictions."""
-    if not settings.inference.glue_submission:
-        return
-    name = settings.task.task_name
-    if settings.data.predict_file or not (name and find_task(name).submission):
-        taken = ", ".join(each for each, task in TASKS.items() if task.submission)
-        raise InputError(f"--glue_submission: is about the test file of a task of GLUE: {taken}")
-
-
 def has_own_test(task: GlueTask | None, predict_file: str, test_file: str | None) -> bool:
     """Whether the file to predict is a user's own table even with a task: with tabs, or endings."""
     return bool(predict_file) or (
@@ -121,7 +67,7 @@ class DataReader:
         settings: ClassifySettings,
         labels: tuple[str, ...] | None,
         problem_type: ProblemType | None,
-        tables: Mapping[str, Table] = MappingProxyType({}),
+        tables: Mapping[str, TableFile] = MappingProxyType({}),
         trained: TrainedColumns = NOT_TRAINED,
     ):
         """labels: of the flag or of the model that is evaluated, None where neither has any.
@@ -140,6 +86,7 @@ class DataReader:
         self.splits: dict[str, Examples] = {}
         self.found: dict[str, Any] = {}
         self.guesses: dict[str, str] = {}
+        self.splits_with_ids: set[str] = set()
         self.choice_labels = settings.endings.choice_labels
         # Splits whose file is a user's own even with a task, and whose labels are not read.
         self.plain = {"unlabeled"}
@@ -216,10 +163,12 @@ class DataReader:
         return examples
 
     def _task_split(self, path: str | None) -> str | None:
-        """The split of the task whose layout a file to predict has; None for a user's own table."""
-        if not (self.task and path) or self.settings.columns.text_column or format_of(path) in (CSV, JSONL):
+        """Return the split of the task whose layout a file to predict has; None for a user's table."""
+        has_columns = self.settings.columns.text_column is not None
+        if not (self.task and path) or has_columns or not is_tab_separated(path):
             return None
-        sample = list(itertools.islice(read_rows(path, "predict_file", self.settings.text_form, warns=False), SAMPLE))
+        table = open_table(path, "predict_file", self.settings.text_form)
+        sample = list(itertools.islice(table.filled_rows(warns=False), SAMPLE))
         # Names that leave no doubt say more than the form of the rows.
         if not sample or has_usual_names(sample[0].cells):
             return None
@@ -230,18 +179,15 @@ class DataReader:
         settings, header = self.settings, self.settings.data.header
         needs_label = split not in ("test", "unlabeled")
         if split in self.tables:
-            return read_own_file(
-                self.tables[split], split, settings.columns, "yes", flag, needs_label, trained=self.trained
-            )
+            return read_own_file(self.tables[split], split, settings.columns, "yes", needs_label, trained=self.trained)
         if not path:
             raise InputError(f"--{flag} is needed{_OTHERS[split]}, or --task_name for the files of a task")
         # A file to predict comes from elsewhere than the training files, and may have a header
         # where they have none.
         if split in self.plain:
             header = settings.data.predict_header or header
-        return read_own_file(
-            path, split, settings.columns, header, flag, needs_label, choices, settings.text_form, self.trained
-        )
+        table = open_table(path, flag, settings.text_form)
+        return read_own_file(table, split, settings.columns, header, needs_label, choices, self.trained)
 
     def _read_choices(self, split: str, path: str | None) -> Examples:
         """As `_read`, for multiple choice; to predict, columns come from the flags, else the task."""
@@ -268,6 +214,10 @@ class DataReader:
 
     def _read_own(self, split: str, path: str | None) -> list[ClassificationExample]:
         file = self._own_file(split, path)
+        # Answers to a text file have had no ids unless a flag names their column.
+        has_ids = self.settings.columns.id_column is not None or not is_text_format(file.path)
+        if has_ids and file.columns.identifier is not None:
+            self.splits_with_ids.add(split)
         if not file.has_labels or split in self.plain:
             return own_examples(file)
         decides_names = split == "train" and self.settings.phases.do_train
@@ -284,9 +234,10 @@ class DataReader:
 
     def _keep_columns(self, file: OwnFile, problem_type: ProblemType) -> None:
         """Note the columns of the training file for flags.txt, both given and guessed ones."""
-        found = file.column_flags()
-        self.guesses = {name: found.pop(name) for name in list(found) if getattr(self.settings.columns, name) is None}
-        self.found = {**found, "problem_type": problem_type.name}
+        columns = file.column_flags()
+        guessed = [name for name in columns if getattr(self.settings.columns, name) is None]
+        self.guesses = written_columns({name: columns.pop(name) for name in guessed})
+        self.found = {**columns, "problem_type": problem_type.name}
         if file.columns.choices:
             self.found["choice_columns"] = file.written(file.columns.choices)
 

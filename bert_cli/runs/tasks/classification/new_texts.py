@@ -13,7 +13,7 @@ from bert_cli.base.lines import input_name
 from bert_cli.base.log import LOG
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import find_task
-from bert_cli.examples.own_rows import is_table
+from bert_cli.examples.table_files.formats import is_table
 from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.cuts import NOT_CUT, Cuts, warn_cuts
@@ -98,12 +98,16 @@ def _dataset(settings: ClassifySettings, task: ClassificationTask, model: AnyMod
 
 
 def _read_table(settings: ClassifySettings, model: AnyModel, data: ClassificationDataset, path: str) -> list[TextLine]:
-    """The texts of a table, in the columns that a --predict_file has."""
+    """Return the texts of a table, in the columns that a --predict_file has, with their ids if it has any."""
     table = changed(settings, {"do_predict": True, "predict_file": path})
     columns = trained_columns(model, settings.columns)
-    splits = DataReader(table, data.labels or None, data.problem_type, trained=columns).read_all().splits
-    texts = [each for each in splits["test"] if isinstance(each, ClassificationExample)]
-    return [TextLine(number, each.text_a, each.text_b) for number, each in enumerate(texts)]
+    reader = DataReader(table, data.labels or None, data.problem_type, trained=columns)
+    examples = [example for example in reader.read_all().splits["test"] if isinstance(example, ClassificationExample)]
+    has_ids = "test" in reader.splits_with_ids
+    return [
+        TextLine(number, example.text_a, example.text_b, identifier=example.guid if has_ids else None)
+        for number, example in enumerate(examples)
+    ]
 
 
 def _given_text(settings: ClassifySettings, model: AnyModel, is_for_pairs: bool) -> TextLine:
@@ -137,7 +141,8 @@ class _Answering:
         problem_type = self.data.problem_type
         labels = self.data.answers.labels
         for row, line in enumerate(lines):
-            yield text_record(line.text_a, line.text_b) | problem_type.record(numbers, row, labels)
+            identifier = {} if line.identifier is None else {"id": line.identifier}
+            yield identifier | text_record(line.text_a, line.text_b) | problem_type.record(numbers, row, labels)
 
     def answer_file(self, source: str, target: str, may_be_empty: bool = False) -> None:
         """Write the answers to the lines of a file, or to the rows of a table; see

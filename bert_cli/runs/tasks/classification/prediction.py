@@ -15,8 +15,8 @@ from bert_cli.runs.loading.checks import check_unknown
 from bert_cli.runs.loading.trained import trained_labels
 from bert_cli.runs.output_dir import shards
 from bert_cli.runs.tasks import opening
-from bert_cli.runs.tasks.classification.data import check_submission
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
+from bert_cli.runs.tasks.classification.flag_checks import check_submission
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
 

@@ -13,7 +13,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, HeadSpec
 from bert_cli.base.log import LOG
-from bert_cli.examples.tables import Table
+from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.metrics.classification import main_metrics, preload
@@ -28,9 +28,10 @@ from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.classification.answers import Answers, make_answers
 from bert_cli.runs.tasks.classification.baselines import baselines
 from bert_cli.runs.tasks.classification.calibration import check_calibration, drop_calibration
-from bert_cli.runs.tasks.classification.data import DataReader, check_submission, known_problem_type
+from bert_cli.runs.tasks.classification.data import DataReader
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, Split, make_split
 from bert_cli.runs.tasks.classification.explanation import explained_examples
+from bert_cli.runs.tasks.classification.flag_checks import check_submission, known_problem_type
 from bert_cli.runs.tasks.classification.teacher import load_teacher
 from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Task
 from bert_cli.settings.classification import ClassifySettings
@@ -48,7 +49,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
     command = "bert-classify"
     settings: ClassifySettings
 
-    def __init__(self, settings: ClassifySettings, tables: Mapping[str, Table] = MappingProxyType({})):
+    def __init__(self, settings: ClassifySettings, tables: Mapping[str, TableFile] = MappingProxyType({})):
         """tables: see data.DataReader."""
         super().__init__(settings)
         self.tables = tables

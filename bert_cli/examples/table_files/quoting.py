@@ -17,40 +17,59 @@ _LONGEST_CELL = 1 << 27  # characters; csv's own limit of 131,072 is below what 
 _NUMBER = re.compile(r"[-+.\deE]*")  # also an empty cell
 
 
-def quoted_rows(path: str, lines: Iterable[str], separator: str) -> Iterator[tuple[int, list[str]]]:
-    """(line, cells) of each row; a blank line is a row without cells.
+def quoted_rows(
+    path: str, lines: Iterable[str], delimiter: str, first_line: int = 1
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line number and the cells of each row; a blank line is a row without cells.
 
-    A cell in quotes may hold separators, line ends and doubled quotes. line: the number of the line
-    in which the row begins. path: for messages. InputError, with the line, for a quote that is not
-    closed or not doubled.
+    A cell in quotes may hold delimiters, line ends and doubled quotes. Raise InputError, with the
+    line and the assumed delimiter, for a quote that is not closed or not doubled.
+
+    Args:
+        path: the file, for messages.
+        lines: its lines, with their ends.
+        delimiter: the character between cells.
+        first_line: the number of the first of `lines`; a row has the number of the line in
+            which it begins.
     """
     csv.field_size_limit(_LONGEST_CELL)
-    literally = "; --quoting=none reads the file literally" if separator == TAB else ""
+    sign = repr(delimiter)
+    advice = f"columns are divided by {sign}"
+    if delimiter == TAB:
+        advice += "; --quoting=none reads the file literally"
     # strict: without it, a quote that is never closed swallows the rest of the file as one cell.
-    reader = csv.reader(lines, delimiter=separator, strict=True)
-    start = 1
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    start = first_line
     try:
         for cells in reader:
             # A line of blanks alone is blank if it is read literally, too.
-            is_blank = separator == TAB and len(cells) == 1 and cells[0].isspace()
+            is_blank = delimiter == TAB and len(cells) == 1 and cells[0].isspace()
             yield start, [] if is_blank else cells
-            start = reader.line_num + 1
+            start = reader.line_num + first_line
     except csv.Error as error:
         if "end of data" in str(error) or "field larger" in str(error):
             raise InputError(
-                f"{path}:{start}: a quote that opens in this row is not closed; double it, or close it{literally}"
+                f"{path}:{start}: a quote that opens in this row is not closed; double it, or close it; {advice}"
             ) from None
+        place = f"{path}:{reader.line_num + first_line - 1}"
+        if "new-line character" in str(error):
+            raise InputError(
+                f"{place}: a carriage return inside the line; remove it, or save the file with \\n line ends"
+            ) from None
+        # Python names the delimiter, a tab as it is.
         problem = str(error).replace(TAB, "\\t")
         raise InputError(
-            f"{path}:{reader.line_num}: {problem} (the row begins in line {start}); a quote inside "
-            f"a quoted cell is doubled{literally}"
+            f"{place}: {problem} (the row begins in line {start}); a quote inside a quoted cell is doubled; {advice}"
         ) from None
 
 
 def would_mend(lines: Iterable[str], line: int, fits: Callable[[int], bool]) -> bool:
-    """Whether each row of a tab-separated file, read with CSV quotes, fits by its number of cells.
+    """Return whether every row of a tab-separated file fits by its width, if read with CSV quotes.
 
-    line: the number of the last line to read.
+    Args:
+        lines: lines of the file.
+        line: the number of the last line to read.
+        fits: function of a number of cells.
     """
     try:
         for start, cells in quoted_rows("", lines, TAB):

@@ -1,0 +1,17 @@
+"""Usual names of columns, in the spellings that people use."""
+
+import pytest
+
+from bert_cli.examples.table_files.column_names import has_usual_names, plain
+
+
+@pytest.mark.parametrize("name", ["Comment Text", "comment-text", " COMMENT_TEXT ", "comment.text"])
+def test_names_are_compared_without_case_and_signs(name):
+    assert plain(name) == "comment_text"
+
+
+def test_two_usual_names_make_a_header():
+    assert has_usual_names(("id", "Text"))
+    assert not has_usual_names(("text", "remark"))
+    assert not has_usual_names(("text", "label", "1"))
+    assert not has_usual_names(("text", "label", "text"))

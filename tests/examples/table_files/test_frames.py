@@ -1,0 +1,149 @@
+"""Workbooks, Parquet and Feather files: cells as a person sees them, sheets, and what is refused."""
+
+import datetime
+import sys
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.table_files import frames
+from bert_cli.examples.table_files.probe import open_table
+from bert_cli.settings.data import TextForm
+
+FRAME = pd.DataFrame({
+    "id": [101, 102, 103], "text": ["ein schöner Film", "dull", None], "stars": [5.0, 2.5, 0.1 + 0.2],
+    "seen": [datetime.datetime(2024, 3, 1), datetime.datetime(2024, 3, 1, 14, 30), None], "good": [True, False, True],
+})  # fmt: skip
+
+
+@pytest.fixture
+def rows(tmp_path):
+    def read(name: str, sheet: str | None = None) -> list:
+        return list(open_table(str(tmp_path / name), "train_file", TextForm(sheet=sheet)).filled_rows())
+
+    return read
+
+
+@pytest.fixture
+def refused(rows):
+    def message(*arguments) -> str:
+        with pytest.raises(InputError) as caught:
+            rows(*arguments)
+        assert "\n" not in str(caught.value)
+        return str(caught.value)
+
+    return message
+
+
+@pytest.mark.parametrize("name", ["t.xlsx", "t.ods"])
+def test_cells_of_a_sheet_look_as_they_do_there(rows, tmp_path, name):
+    FRAME.to_excel(tmp_path / name, index=False)
+    assert rows(name) == [
+        (1, ["id", "text", "stars", "seen", "good"]),
+        (2, ["101", "ein schöner Film", "5", "2024-03-01", "TRUE"]),
+        (3, ["102", "dull", "2.5", "2024-03-01 14:30:00", "FALSE"]),
+        (4, ["103", "", "0.3", "", "TRUE"]),
+    ]
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.pq", "t.feather"])
+def test_columns_have_names_and_rows_have_numbers(rows, tmp_path, name):
+    frame = FRAME.assign(tags=[["a", "b"], [], ["c"]], image=[b"\x89", b"\x89", b"\x89"], when=datetime.time(8, 5))
+    (frame.to_feather if name.endswith("feather") else frame.to_parquet)(tmp_path / name)
+    assert rows(name) == [
+        (0, ["id", "text", "stars", "seen", "good", "tags", "when"]),
+        (1, ["101", "ein schöner Film", "5", "2024-03-01", "True", ("a", "b"), "08:05:00"]),
+        (2, ["102", "dull", "2.5", "2024-03-01 14:30:00", "False", (), "08:05:00"]),
+        (3, ["103", "", "0.3", "", "True", ("c",), "08:05:00"]),
+    ]
+
+
+def test_a_named_index_of_parquet_is_a_column(rows, tmp_path):
+    pd.DataFrame({"text": ["a"]}, index=pd.Index(["r7"], name="id")).to_parquet(tmp_path / "t.parquet")
+    assert rows("t.parquet") == [(0, ["id", "text"]), (1, ["r7", "a"])]
+
+
+def workbook(path, **sheets) -> openpyxl.Workbook:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, cells in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in cells:
+            sheet.append(row)
+    book.save(path)
+    return book
+
+
+def test_lines_are_the_rows_of_the_sheet_and_empty_columns_are_left_out(rows, tmp_path, caplog):
+    table = [[None, None], [None, "text", None, "label"], [], [None, "a", None, "x"], [None, "b", " ", "y"]]
+    workbook(tmp_path / "t.xlsx", Answers=table)
+    assert rows("t.xlsx") == [(2, ["text", "label"]), (4, ["a", "x"]), (5, ["b", "y"])]
+
+
+def test_the_sheet_is_the_only_one_with_rows_or_the_named_one(rows, refused, tmp_path, caplog):
+    caplog.set_level("INFO")
+    workbook(tmp_path / "one.xlsx", Notes=[], Data=[["text"], ["a"]])
+    assert rows("one.xlsx") == [(1, ["text"]), (2, ["a"])]
+    assert "took the sheet 'Data'" in caplog.text
+    workbook(tmp_path / "two.xlsx", Train=[["text"], ["a"]], Test=[["text"], ["b"]])
+    assert refused("two.xlsx").endswith("holds 2 sheets with rows, 'Train', 'Test'; give one, as in --sheet=Test")
+    assert rows("two.xlsx", "Train")[1] == (2, ["a"])
+    assert rows("two.xlsx", "1")[1] == (2, ["b"])
+    assert refused("two.xlsx", "Dev").startswith("--sheet=Dev: ")
+    book = workbook(tmp_path / "hidden.xlsx", Train=[["text"], ["a"]], Lists=[["x"], ["y"]])
+    book["Lists"].sheet_state = "hidden"
+    book.save(tmp_path / "hidden.xlsx")
+    assert rows("hidden.xlsx") == [(1, ["text"]), (2, ["a"])]
+
+
+def test_an_empty_workbook_has_no_rows(rows, tmp_path):
+    workbook(tmp_path / "t.xlsx", Sheet=[])
+    assert rows("t.xlsx") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.xls", b"text\tlabel\na\tx\n", "is not a workbook by its content; if it is a table in text, let its name end"),
+        ("t.xls", b"<html><table><tr><td>text", "it looks like HTML or XML; open it in a spreadsheet program"),
+        ("t.xlsx", b"PK\x03\x04 and no more", "cannot be read as a workbook: "),
+        ("t.ods", b"", "is empty; a workbook is needed"),
+        ("t.parquet", b"text,label\n", "cannot be read as Parquet: "),
+        ("t.feather", b"PAR1", "cannot be read as Feather: "),
+        ("t.csv", b"PK\x03\x04\x14\0", "is a ZIP file, perhaps a workbook; unpack it, or let the name of a workbook end in"),
+        ("t.tsv", b"\xd0\xcf\x11\xe0\xa1", "is an old workbook; let its name end in .xls"),
+        ("t.jsonl", b"PAR1\x15\x04", "is a Parquet file; let its name end in .parquet"),
+    ],
+)  # fmt: skip
+def test_content_of_another_format_is_named(refused, tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    assert refused(name).startswith(f"{tmp_path / name}: ")
+    assert message in refused(name)
+
+
+def test_a_sheet_belongs_to_workbooks_alone(refused, tmp_path):
+    (tmp_path / "t.csv").write_text("text,label\na,x\n")
+    assert refused("t.csv", "Data").startswith("--sheet=Data: ")
+
+
+@pytest.mark.parametrize(("name", "package"), [("t.xlsx", "python_calamine"), ("t.parquet", "pyarrow")])
+def test_a_missing_package_is_named_with_its_extra(refused, tmp_path, monkeypatch, name, package):
+    (FRAME.to_excel if name == "t.xlsx" else FRAME.to_parquet)(tmp_path / name)
+    monkeypatch.setitem(sys.modules, package, None)
+    extra = {"t.xlsx": "excel", "t.parquet": "parquet"}[name]
+    assert refused(name).endswith(f'needs the package {package}; pip install "bert_cli[{extra}]"')
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        ("a", "a"), (3.0, "3"), (1e20, "1e+20"), (np.float32(0.5), "0.5"), (np.int64(7), "7"), (np.bool_(True), "True"),
+        (float("nan"), ""), (None, ""), (pd.NA, ""), (pd.NaT, ""), (pd.Timestamp("2024-01-02 03:04"), "2024-01-02 03:04:00"),
+        (datetime.date(2024, 1, 2), "2024-01-02"), (datetime.timedelta(hours=1), "1:00:00"), ({"a": 1}, None), ([1], None),
+    ],
+)  # fmt: skip
+def test_texts_of_single_values(value, cell):
+    assert frames.scalar_cell(value) == cell

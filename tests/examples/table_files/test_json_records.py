@@ -1,0 +1,100 @@
+"""JSON tables in their layouts, and what is refused."""
+
+import contextlib
+import json
+import re
+
+import pandas as pd
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.table_files.json_records import find_json
+
+RECORDS = [{"text": "a fine film", "label": "good"}, {"text": "dull", "label": "bad"}]
+ROWS = [["text", "label"], ["a fine film", "good"], ["dull", "bad"]]
+
+
+def rows(text: str) -> list:
+    lines = text.splitlines(keepends=True)
+    table = find_json("t.json", lambda: contextlib.nullcontext(iter(lines)))
+    return list(table.rows("t.json", iter(lines)))
+
+
+def cells(text: str) -> list:
+    return [row.cells for row in rows(text)]
+
+
+FRAME = pd.DataFrame(RECORDS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(FRAME.to_json(orient=orient) for orient in ("records", "columns", "index", "split", "table")),
+        FRAME.to_json(orient="records", lines=True),
+        FRAME.to_json(orient="records", indent=2),
+        json.dumps(FRAME.to_dict("list")),
+        json.dumps({"version": "1.0", "data": RECORDS}, indent=1),
+        "\n".join(json.dumps(record, indent=4) for record in RECORDS),
+        FRAME.set_index(pd.Index(["r1", "r2"])).to_json(),
+    ],
+)
+def test_layouts_of_one_table(text):
+    names, *found = cells(text)
+    kept = [names.index("text"), names.index("label")]
+    assert [[row[column] for column in kept] for row in [names, *found]] == ROWS
+
+
+def test_columns_come_from_all_records():
+    lines = '{"text": "a"}\n\n{"label": 1, "text": "b"}\n{"text": "c", "extra": null}\n'
+    assert rows(lines) == [
+        (0, ["text", "label", "extra"]),
+        (1, ["a", "", ""]),
+        2,
+        (3, ["b", "1", ""]),
+        (4, ["c", "", ""]),
+    ]
+    assert cells(json.dumps([{"text": "a"}, {"text": "b", "label": ["x", "y"]}])) == [
+        ["text", "label"],
+        ["a", ""],
+        ["b", ("x", "y")],
+    ]
+
+
+def test_lines_of_an_array_are_its_own_or_numbers():
+    assert [row.line for row in rows(json.dumps(RECORDS, indent=1))] == [0, 2, 6]
+    assert [row.line for row in rows(json.dumps(RECORDS))] == [0, 1, 2]
+
+
+def test_arrays_of_texts_and_of_cells_have_no_names():
+    assert rows('["one text", "another"]') == [(1, ["one text"]), (2, ["another"])]
+    assert rows('[["a", 1],\n["b", 2]]') == [(1, ["a", "1"]), (2, ["b", "2"])]
+    assert rows("[]") == []
+    assert rows("") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1}\n{"a": \n', "t.json:2: is not JSON in column"),
+        ('{"a": 1,}\n{"a": 2}\n{"a": 3}\n', "t.json:1: is not JSON in column"),
+        ('{"a": 1}\n[1]\n', "t.json:2: is not a JSON object"),
+        ('[{"a": 1},\n {"a" 2}]', "t.json:2: is not JSON in column 7: Expecting ':' delimiter"),
+        ('[{"a": 1},\n {"a": 2}', "t.json:2: is not JSON in column"),
+        ('[{"a": 1},\n 3]', "t.json:2: is not a JSON object"),
+        ("{}\n", "t.json:1: is an empty object"),
+        ("[1, 2]", "t.json:1: is neither an object, an array nor a text"),
+        ('{"model": {"x": 1}, "names": [], "n": 3}', "t.json: is one JSON object with the members 'model', 'names', 'n'"),
+        ('{"columns": ["a", "b"], "data": [[1]]}', 't.json: "data" needs a list of 2 cells per row'),
+        ("[" * 100_000, "t.json: is not JSON of a table"),
+    ],
+)  # fmt: skip
+def test_other_json_is_refused(text, message):
+    with pytest.raises(InputError, match="^" + re.escape(message)):
+        rows(text)
+
+
+def test_keys_that_are_no_columns_are_refused():
+    text = "".join(json.dumps({f"id{number}": "a text"}) + "\n" for number in range(1001))
+    with pytest.raises(InputError, match="more than 1000 different keys"):
+        rows(text)
