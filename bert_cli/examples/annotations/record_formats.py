@@ -74,6 +74,8 @@ def read_records(path: str, text: str) -> RecordFile:
         problem = f"holds records in several members ({listed(arrays)})"
         raise InputError(f"{path}:{line}: {problem}; save each in a file")
     if not arrays:
+        is_unannotated = training_pairs.is_empty_document(members)
+        refuse_if(is_unannotated, f'{path}:{line}: "annotations" holds no text; annotate some')
         raise _unknown(f"{path}:{line}", value)
     return RecordFile(list(member_items(text, arrays[0])), True, value, arrays[0])
 

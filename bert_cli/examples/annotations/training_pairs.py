@@ -24,6 +24,12 @@ def is_pair(value: Any) -> bool:
     return is_two and isinstance(value[0], str) and isinstance(value[1], dict)
 
 
+def is_empty_document(members: dict[str, Any]) -> bool:
+    """Return whether an export of the NER annotator has skipped texts alone, or none."""
+    pairs = members.get("annotations")
+    return "classes" in members and isinstance(pairs, list) and not any(pairs)
+
+
 def annotated_texts(path: str, records: Sequence[JsonRecord]) -> list[AnnotatedText]:
     """Return the texts of the pairs that are not null. InputError for entities of another form."""
     pairs = [record for record in records if record.value is not None]

@@ -93,6 +93,8 @@ KNOWN = "; known are doccano"
         ),
         ({"sentence": "a", "entities": [[0, 1, "X"]]}, "an object with the members sentence, entities is no text with"),
         ({}, "an object with the members none is"),
+        ({"annotations": [None, None], "classes": ["PER"]}, '"annotations" holds no text; annotate some'),
+        ({"classes": [], "annotations": []}, '"annotations" holds no text; annotate some'),
         ([{"sentence": "a"}], "an object with the members sentence is no text with spans; known are doccano"),
         ([[1, 2]], "a record is an array; known are doccano"),
         ([None], "a record is null; known are doccano"),
