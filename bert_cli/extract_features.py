@@ -112,7 +112,7 @@ def run(settings: ExtractSettings) -> int:
     batch_size = settings.devices.batch_size
     devices = settings.devices.alone() if planned else settings.devices
     choice = VectorChoice(extraction.pooling, places, max_seq_length, batch_size, with_attention)
-    session = open_extractor(model.config, devices, choice)
+    session = open_extractor(model, devices, choice, settings.model.strict)
     if shown:
         session.load(checkpoint)
         show_attention(session, attention, model.tokenizer, checkpoint.name)

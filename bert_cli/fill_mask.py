@@ -69,7 +69,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
     # for.
     from bert_cli.runs.tasks.fill_mask import answers, masked_texts, open_masked_words
 
-    session = open_masked_words(model, checkpoint, settings.devices)
+    session = open_masked_words(model, checkpoint, settings.devices, settings.model.strict)
     texts = masked_texts(session, given_texts(words, input_file, settings.text_files.encoding), tokenizer, positions)
     answer = functools.partial(answers, session, tokenizer, min(top_k, model.vocabulary.size))
     if words:

@@ -95,7 +95,7 @@ class FeatureExtractor(loading.Cutting):
         check_max_seq_length(length, pairs=long_text)
         places = [layer.place for layer in parse_layers(layers, config.num_hidden_layers)]
         choice = VectorChoice(pooling, places, length, settings.devices.batch_size)
-        session = open_extractor(config, settings.devices.for_answers(isinstance(config, BertConfig)), choice)
+        session = open_extractor(model, settings.devices.for_answers(isinstance(config, BertConfig)), choice)
         session.load(checkpoint)
         return cls(session, settings, model)
 

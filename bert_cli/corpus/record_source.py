@@ -46,6 +46,11 @@ class RecordSource:
     def __len__(self) -> int:
         return len(self._index)
 
+    @property
+    def has_pairs(self) -> bool:
+        """Whether the first record has a second text."""
+        return bool(self.read(np.array([0]))["segment_ids"].any())
+
     def __enter__(self) -> Self:
         return self
 

@@ -63,7 +63,9 @@ def write(folder: str, exported: Exported, quantize: bool, dev: ClassificationFe
     metadata |= {"problem_type": problem_type.name} if spec.is_of_texts else {}
     metadata |= {"labels": json.dumps(labels, ensure_ascii=False)} if labels else {}
     # Random ids show a wrong graph as well as texts do, and an encoder alone may have no data.
-    inputs = random_inputs(config.vocab_size, config.max_position_embeddings, config.type_vocab_size, 0)
+    # Both types, also of a model with one: its second texts have no token type.
+    types = 2 if config.type_vocab_size == 1 else config.type_vocab_size
+    inputs = random_inputs(config.vocab_size, config.max_position_embeddings, types, 0)
     expected = expected_outputs(original.model, spec.kind, problem_type, inputs)
 
     def write_model(path: str, network: type[Bert]) -> float:

@@ -12,6 +12,17 @@ from bert_cli.model.config import MASKED_SCORE, BertConfig
 from bert_cli.model.shapes import PROJECTION
 from bert_cli.onnx.graph import Graph, activate
 
+TOKEN_TYPES = "bert/embeddings/token_type_embeddings"
+
+
+def type_table(table: np.ndarray) -> np.ndarray:
+    """Return token type embeddings [types, E] with a row for the types 0 and 1 at least.
+
+    A type without a row adds nothing: the original multiplies one-hot rows.
+    """
+    missing = max(0, 2 - len(table))
+    return np.pad(table, [(0, missing), (0, 0)])
+
 
 class Bert:
     """The encoder and a head as nodes of a graph, for padded texts; `tensors` are under Google's
@@ -43,7 +54,8 @@ class Bert:
         scope = "bert/embeddings"
         total = self.word_embeddings()
         if self.config.type_vocab_size:
-            types = graph.add("Gather", self.weight(f"{scope}/token_type_embeddings"), INPUTS[2])
+            table = graph.constant(TOKEN_TYPES, type_table(self.tensors[TOKEN_TYPES]))
+            types = graph.add("Gather", table, INPUTS[2])
             total = graph.add("Add", total, types)
         length = graph.add("Shape", INPUTS[0], start=1, end=2)
         positions = self.weight(f"{scope}/position_embeddings")

@@ -8,7 +8,7 @@ from onnx import TensorProto
 from bert_cli.base.head_types import HeadSpec
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
-from bert_cli.onnx.bert import Bert
+from bert_cli.onnx.bert import TOKEN_TYPES, Bert, type_table
 from bert_cli.onnx.graph import TEXTS, Graph, assemble
 from bert_cli.onnx.session import Runner, RunnerMaker, make_runner
 
@@ -113,8 +113,8 @@ def embed(tables: Mapping[str, np.ndarray], words: np.ndarray, types: np.ndarray
     scope = "bert/embeddings"
     # Indexing copies, so the sums below change no table.
     total = tables[f"{scope}/word_embeddings"][words]
-    if f"{scope}/token_type_embeddings" in tables:
-        total += tables[f"{scope}/token_type_embeddings"][types]
+    if TOKEN_TYPES in tables:
+        total += tables[TOKEN_TYPES][types]
     total += tables[f"{scope}/position_embeddings"][positions]
     return total
 
@@ -131,6 +131,8 @@ def embedded_runner(bert: UnpaddedBert, make: RunnerMaker = make_runner) -> Runn
     run = make(assemble(bert.graph, external).SerializeToString(), external)
     # Only the tables: all other weights are held by what computes from here on.
     tables = {name: value for name, value in bert.tensors.items() if "_embeddings" in name}
+    if TOKEN_TYPES in tables:
+        tables[TOKEN_TYPES] = type_table(tables[TOKEN_TYPES])
     fed = bert.fed  # a static method, as the Bert itself holds all of them
     return lambda batch: run(batch | fed(tables, batch))
 

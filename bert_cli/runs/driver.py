@@ -16,7 +16,7 @@ from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS, TRAIN_DATA
 from bert_cli.runs.dry_run import report_statistics, try_out
 from bert_cli.runs.engine import worker_failure
 from bert_cli.runs.evaluation import evaluate
-from bert_cli.runs.loading.checks import check_unknown
+from bert_cli.runs.loading.checks import PairCheck, check_unknown
 from bert_cli.runs.output_dir import lock, run_folder
 from bert_cli.runs.reporting import finish, run_facts
 from bert_cli.runs.size_defaults import with_size_defaults
@@ -62,7 +62,7 @@ def run_once(
             task = task.again(settings)
             controls.check(settings, model.config, task.freezes_encoder)
         data = task.read(model, stack) if data is None else data
-        _check_vocabulary(model, data, settings.model)
+        _check_texts(model, data, settings.model)
         plan = plan_training(task, model, data, settings) if phases.do_train else None
         evaluated = (EVAL_RESULTS, EVAL_EXAMPLES, *data.evaluation_files) if phases.do_eval else ()
         results = (*evaluated, *(data.prediction_files if does_predict else ()))
@@ -102,10 +102,12 @@ def run_once(
     return RunResult(report, evaluation)
 
 
-def _check_vocabulary(model: Model, data: Data, flags: ModelFiles) -> None:
-    if model.optional_vocabulary:
-        for split, sequences in data.sequences().items():
+def _check_texts(model: Model, data: Data, flags: ModelFiles) -> None:
+    check_pairs = PairCheck(model.config, model.config_name, flags.strict)
+    for split, sequences in data.sequences().items():
+        if model.optional_vocabulary:
             check_unknown(split, sequences, model.vocabulary, flags)
+        check_pairs(sequences)
 
 
 def _trained_model(

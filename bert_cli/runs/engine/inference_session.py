@@ -19,6 +19,7 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.shapes import encoder_shapes
 from bert_cli.onnx.session import Runner
 from bert_cli.runs.engine.predictor import InferenceHead, Predictions, Predictor
+from bert_cli.runs.loading.checks import PairCheck
 from bert_cli.weights.checkpoint import open_checkpoint, read_weights, saved_step
 from bert_cli.weights.path import CheckpointPath
 
@@ -68,8 +69,10 @@ class InferenceSession(Predictor):
         config: BertConfig | ModuleConfig,
         max_seq_length: int,
         inference: Inference,
+        check_pairs: PairCheck | None = None,
     ):
         self._head = head
+        self.check_pairs = check_pairs
         self.has_windows = head.has_windows
         self.max_seq_length = max_seq_length
         self._config = checked_config(config, inference)

@@ -14,6 +14,7 @@ from bert_cli.features.row_batches import equal_length_groups
 from bert_cli.model.config import BertConfig
 from bert_cli.model.shapes import encoder_shapes
 from bert_cli.runs.engine.inference_session import MAX_TOKENS, checked_config, load_tensors
+from bert_cli.runs.loading.checks import PairCheck
 from bert_cli.settings.devices import Devices
 from bert_cli.weights.path import CheckpointPath
 
@@ -25,10 +26,11 @@ NO_HEAD = (
 
 class MaskedWords(abc.ABC):
     """A model with its pre-trained heads. vocab_size, of __init__: entries of the vocabulary; rows
-    of the model beyond them are never a candidate.
+    of the model beyond them are never a candidate. check_pairs: see Predictor.
     """
 
     _no_next_sentence: str | None = None
+    check_pairs: PairCheck | None = None
 
     @abc.abstractmethod
     def load(self, checkpoint: CheckpointPath, trained_without: bool) -> None:
@@ -63,8 +65,9 @@ class MaskedWords(abc.ABC):
 class InferenceMaskedWords(MaskedWords):
     """By an inference engine, see engine.InferenceEngine.masked_words."""
 
-    def __init__(self, config: BertConfig, devices: Devices, vocab_size: int):
+    def __init__(self, config: BertConfig, devices: Devices, vocab_size: int, check_pairs: PairCheck):
         """See MaskedWords."""
+        self.check_pairs = check_pairs
         inference = devices.inference
         assert inference, "open_masked_words asks for it"
         self._config = checked_config(config, inference)

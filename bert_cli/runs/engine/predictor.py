@@ -13,6 +13,7 @@ import numpy as np
 from bert_cli.base.head_types import HeadSpec
 from bert_cli.features.ragged import Features
 from bert_cli.outputs.progress import Progress
+from bert_cli.runs.loading.checks import PairCheck
 from bert_cli.training.scatter import put_rows
 from bert_cli.weights.path import CheckpointPath
 
@@ -54,7 +55,8 @@ class Predictor:
 
     `precision`: the dtype of matrix products. `is_chief`: whether this process writes files.
     `max_seq_length`: in tokens. `is_quiet`: no progress is shown, see `quietly`. `has_windows`:
-    whether it reads several windows of a text.
+    whether it reads several windows of a text. `check_pairs`: sees all texts, None if the data was
+    checked when it was read.
     """
 
     precision: str
@@ -62,6 +64,7 @@ class Predictor:
     max_seq_length: int
     is_quiet = False
     has_windows = False
+    check_pairs: PairCheck | None = None
 
     def load_trained(self, checkpoint: CheckpointPath) -> int:
         """Take all weights of a trained checkpoint; returns its global_step, 0 where it has none.
@@ -102,6 +105,8 @@ class Predictor:
         progress that is shown, None for none; run: what Session.runner made, instead of the
         predictions, for batches of the model's prediction_columns.
         """
+        if self.check_pairs:
+            self.check_pairs(features.sequences)
         # Four lines for a whole prediction, however long it is.
         every = max(1, len(features) // 4)
         is_shown = title is not None and not self.is_quiet

@@ -30,6 +30,7 @@ from bert_cli.outputs.progress import Progress
 from bert_cli.runs.engine.predictor import Predictions, Predictor
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checkpoints import builtin_message, random_start_message
+from bert_cli.runs.loading.checks import PairCheck
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LEAST_TOKENS
 from bert_cli.tf_internals.keras_layers import layers_inside
@@ -83,14 +84,16 @@ class Session(Predictor):
         train_batch_size: int | None = None,
         accumulation_steps: int = 1,
         weights_follow: bool = False,
+        check_pairs: PairCheck | None = None,
     ):
         """make_model(compute dtype) is called in the scope of the strategy.
 
         train_batch_size: None where nothing is trained; accumulation_steps: how it is computed.
         weights_follow: a checkpoint is loaded before anything is computed, so that only what it
-        lacks has to be drawn at random. InputError where the devices are not there, or cannot share
-        such a batch.
+        lacks has to be drawn at random. check_pairs: see Predictor. InputError where the devices
+        are not there, or cannot share such a batch.
         """
+        self.check_pairs = check_pairs
         self._deferred = DeferredInitialization()
         self.strategy = make_strategy(
             devices.distribution_strategy,

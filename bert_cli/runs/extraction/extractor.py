@@ -15,6 +15,7 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.shapes import encoder_shapes
 from bert_cli.onnx.session import Runner
 from bert_cli.runs.engine.inference_session import MAX_TOKENS, checked_config, load_tensors
+from bert_cli.runs.loading.checks import PairCheck
 from bert_cli.weights.path import CheckpointPath
 
 # Of batch after batch: (numbers of the windows, their values float32 [B, L, H], without pooling [B, S, L, H]).
@@ -49,6 +50,7 @@ class Extractor:
 
     precision: str
     choice: VectorChoice
+    check_pairs: PairCheck | None = None
 
     def load(self, checkpoint: CheckpointPath) -> None:
         """Take the weights. InputError where one is missing; the pooler's count only where it is
@@ -67,6 +69,8 @@ class Extractor:
         (for mean: the sum); and where it was asked for, the attention of each window, float32
         [layers, N, length, length], else an empty list.
         """
+        if self.check_pairs:
+            self.check_pairs(features.sequences)
         attention: dict[int, np.ndarray] = {}
         vectors: np.ndarray | None = None
         pools = self.choice.pooling != "none"
@@ -94,7 +98,14 @@ class InferenceExtractor(Extractor):
 
     _network: Runner
 
-    def __init__(self, config: BertConfig | ModuleConfig, inference: Inference, choice: VectorChoice):
+    def __init__(
+        self,
+        config: BertConfig | ModuleConfig,
+        inference: Inference,
+        choice: VectorChoice,
+        check_pairs: PairCheck,
+    ):
+        self.check_pairs = check_pairs
         self._config = checked_config(config, inference)
         self._engine = inference.engine
         self.precision = inference.precision

@@ -11,28 +11,30 @@ from bert_cli.base.names import STANDARD
 from bert_cli.engines.engine import INT8
 from bert_cli.features.cuts import NOT_CUT, warn_cuts
 from bert_cli.features.extraction import extraction_chunks
-from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.vectors.arrays import open_archive, write_attention
 from bert_cli.outputs.vectors.files import open_writer
 from bert_cli.outputs.vectors.rows import VectorFormat, feature_rows
 from bert_cli.runs.extraction import plan
 from bert_cli.runs.extraction.extractor import Extractor, InferenceExtractor, VectorChoice
 from bert_cli.runs.loading.bundle import AnyModel
+from bert_cli.runs.loading.checks import PairCheck
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.texts import ExtractSettings
 
 
-def open_extractor(config: BertConfig | ModuleConfig, devices: Devices, choice: VectorChoice) -> Extractor:
-    """An encoder on its devices, its weights still to be loaded."""
+def open_extractor(model: AnyModel, devices: Devices, choice: VectorChoice, strict: bool = False) -> Extractor:
+    """Return an encoder on its devices, its weights still to be loaded; strict: see checks.doubt."""
+    config = model.config
+    check_pairs = PairCheck(config, model.config_name, strict)
     if inference := devices.inference:
         if choice.attention and inference.precision == INT8:
             raise InputError(f"{inference.flag} shows no attention; leave it out")
-        return InferenceExtractor(config, inference, choice)
+        return InferenceExtractor(config, inference, choice, check_pairs)
     setup_tensorflow()
     from bert_cli.runs.extraction.tensorflow_extractor import FeaturesSession
 
-    return FeaturesSession(config, devices, choice)
+    return FeaturesSession(config, devices, choice, check_pairs)
 
 
 def write_features(

@@ -11,6 +11,7 @@ from bert_cli.heads.model import make_encoder
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runs.engine.session import Session, memory_advice
 from bert_cli.runs.extraction.extractor import Extractor, VectorChoice, Windows
+from bert_cli.runs.loading.checks import PairCheck
 from bert_cli.settings.devices import Devices
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.hub_encoder import ModuleEncoder
@@ -22,12 +23,19 @@ _ATTENTION_TOKENS = 1024  # in a batch, where attention is asked for: it takes l
 class FeaturesSession(Extractor, Session):
     """A BertEncoder with its strategy and precision."""
 
-    def __init__(self, config: BertConfig | ModuleConfig, devices: Devices, choice: VectorChoice):
+    def __init__(
+        self,
+        config: BertConfig | ModuleConfig,
+        devices: Devices,
+        choice: VectorChoice,
+        check_pairs: PairCheck,
+    ):
         super().__init__(
             lambda precision: make_encoder(config, precision),
             devices,
             choice.max_seq_length,
             weights_follow=True,
+            check_pairs=check_pairs,
         )
         self.choice = choice
         self._runner = self.runner(self._forward, spec.EXTRACTION)

@@ -136,6 +136,35 @@ def doubt_unknown(place: str, unknown: int, count: int, unit: str, vocabulary: V
         )
 
 
+class PairCheck:
+    """Report, once, that the second texts of pairs have no token type in a model with a single one.
+
+    Attributes:
+        is_due: whether a pair would be reported.
+    """
+
+    def __init__(self, config: BertConfig | ModuleConfig, config_name: str, strict: bool = False):
+        """config_name: the config's name in the message. strict: see `doubt`."""
+        self.is_due = isinstance(config, BertConfig) and config.type_vocab_size == 1
+        self._config_name = config_name
+        self._strict = strict
+
+    def __call__(self, sequences: RaggedFeatures) -> None:
+        """Report it if there is a pair among the sequences."""
+        if self.is_due:
+            self.report(bool(sequences.segment_ids.any()))
+
+    def report(self, has_pairs: bool) -> None:
+        """Report it if the data has pairs."""
+        if self.is_due and has_pairs:
+            self.is_due = False
+            doubt(
+                f"{self._config_name} says type_vocab_size 1, so the second text of a pair has no "
+                "token type of its own: only [SEP] separates the two texts",
+                self._strict,
+            )
+
+
 def check_first_unknown(source: str, sequences: RaggedFeatures, vocabulary: Vocabulary, flags: ModelFiles) -> None:
     """check_unknown of the first lines of `source`, which represent the others: after an error
     nothing is written.

@@ -10,22 +10,28 @@ from bert_cli.model.config import BertConfig
 from bert_cli.outputs.fill_mask import fill_mask_record
 from bert_cli.runs.engine.masked_words import InferenceMaskedWords, MaskedWords
 from bert_cli.runs.loading.bundle import ModelBundle
+from bert_cli.runs.loading.checks import PairCheck
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.devices import Devices
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath
 
 
-def open_masked_words(model: ModelBundle[BertConfig], checkpoint: CheckpointPath, devices: Devices) -> MaskedWords:
-    """The pre-trained model on its devices, with its weights; by the engine of Devices.for_answers."""
+def open_masked_words(
+    model: ModelBundle[BertConfig], checkpoint: CheckpointPath, devices: Devices, strict: bool = False
+) -> MaskedWords:
+    """Return the pre-trained model on its devices, with its weights; strict: see checks.doubt.
+
+    Devices.for_answers chooses the engine.
+    """
     devices = devices.for_answers()
-    kind: Callable[[BertConfig, Devices, int], MaskedWords] = InferenceMaskedWords
+    kind: Callable[[BertConfig, Devices, int, PairCheck], MaskedWords] = InferenceMaskedWords
     if not devices.inference:
         setup_tensorflow()
         from bert_cli.runs.tasks.fill_mask_session import FillMaskSession
 
         kind = FillMaskSession
-    session = kind(model.config, devices, model.vocabulary.size)
+    session = kind(model.config, devices, model.vocabulary.size, PairCheck(model.config, model.config_name, strict))
     session.load(checkpoint, trained_without=model.saved_flags.get("no_nsp") == "true")
     return session
 
@@ -58,6 +64,8 @@ def answers(
     # At least one column: a text may have no mask and still be a pair.
     most = max(1, *(len(text.positions) for text in masked))
     positions = np.array([text.positions + [0] * (most - len(text.positions)) for text in masked], np.int32)
+    if session.check_pairs:
+        session.check_pairs(sequences)
     results = session.fill(sequences, positions, top_k)
     for row, (text, found) in enumerate(chunk):
         count = len(found.positions)

@@ -11,6 +11,7 @@ from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.model.config import BertConfig
 from bert_cli.runs.engine.masked_words import NO_HEAD, MaskedWords
 from bert_cli.runs.engine.session import Session, memory_advice
+from bert_cli.runs.loading.checks import PairCheck
 from bert_cli.settings.devices import Devices
 from bert_cli.training.scatter import infer
 from bert_cli.weights.checkpoint import open_checkpoint
@@ -20,11 +21,15 @@ from bert_cli.weights.path import CheckpointPath
 class FillMaskSession(MaskedWords, Session):
     """A BertPretrainer with its strategy and precision."""
 
-    def __init__(self, config: BertConfig, devices: Devices, vocab_size: int):
+    def __init__(self, config: BertConfig, devices: Devices, vocab_size: int, check_pairs: PairCheck):
         """See MaskedWords."""
         positions = config.max_position_embeddings
         super().__init__(
-            lambda precision: BertPretrainer(config, compute_dtype=precision), devices, positions, weights_follow=True
+            lambda precision: BertPretrainer(config, compute_dtype=precision),
+            devices,
+            positions,
+            weights_follow=True,
+            check_pairs=check_pairs,
         )
         self._batch_size = devices.batch_size
         self._vocab_size = vocab_size

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from bert_cli.model.config import BertConfig
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import choose_checkpoint
+from bert_cli.runs.loading.checks import PairCheck
 from bert_cli.runs.loading.trained import check_command
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Model, Task
@@ -54,7 +55,15 @@ def open_session(
         batch_size,
         settings.optimization.gradient_accumulation_steps,
         weights_follow=model.checkpoint is not None,
+        check_pairs=_pair_check(model, data, settings),
     )
+
+
+def _pair_check(model: Model, data: Data, settings: TrainingSettings) -> PairCheck | None:
+    # Data in memory was checked when it was read; new texts are checked when they are computed.
+    if data.sequences():
+        return None
+    return PairCheck(model.config, model.config_name, settings.model.strict)
 
 
 def open_predictor(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
@@ -66,7 +75,8 @@ def open_predictor(task: Task[Model, Data], model: Model, data: Data, settings: 
         from bert_cli.runs.engine.inference_session import InferenceSession
 
         head = task.inference_head(model, data, inference.flag)
-        return InferenceSession(head, model.config, settings.encoding.max_seq_length, inference)
+        check_pairs = _pair_check(model, data, settings)
+        return InferenceSession(head, model.config, settings.encoding.max_seq_length, inference, check_pairs)
     return open_session(task, model, data, settings)
 
 

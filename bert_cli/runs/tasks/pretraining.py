@@ -23,7 +23,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.outputs.eval_examples import SEQUENCES, EvalExamples, masked_word_examples
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import ModelBundle
-from bert_cli.runs.loading.checks import doubt_unknown
+from bert_cli.runs.loading.checks import PairCheck, doubt_unknown
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.preparation.corpus import LOGGED
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
@@ -86,6 +86,9 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
                 counts = (data.num_unknown, data.num_tokens)
                 strict = settings.model.strict
                 doubt_unknown(split, *counts, "tokens", model.vocabulary, strict)
+        check_pairs = PairCheck(model.config, model.config_name, settings.model.strict)
+        if check_pairs.is_due:
+            check_pairs.report(any(data.has_pairs for data in splits.values()))
         return PretrainingDataset(splits, model.optional_vocabulary, not task.no_nsp)
 
     def _open_data(self, flag: str, model: ModelBundle[BertConfig], share: float) -> Data:

@@ -66,6 +66,7 @@ class PretrainingText(contextlib.AbstractContextManager):
             self._stack = opened.pop_all()  # all is well: __exit__ closes what is open
         numbers, held_out = split_documents(size.num_documents, share, seed)
         self.num_tokens, self.num_unknown = size.num_tokens, size.num_unknown
+        self.has_pairs = pairs
         self._log(size, len(held_out), share)
         self._training = CorpusSource(size, corpus, numbers, sampling, pairs, seed)
         used = held_out if len(held_out) else numbers

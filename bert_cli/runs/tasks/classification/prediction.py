@@ -11,7 +11,7 @@ from bert_cli.base import files
 from bert_cli.flags.option import changed, values_of
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.loading.checks import check_unknown
+from bert_cli.runs.loading.checks import PairCheck, check_unknown
 from bert_cli.runs.loading.trained import trained_labels
 from bert_cli.runs.output_dir import shards
 from bert_cli.runs.tasks import opening
@@ -73,6 +73,7 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
     names = [os.path.join(folder, name) for name in whole.names("test")]
     plan = shard_plan(settings, model, whole, ("predict_file", "output_dir"), names, OF_TABLES)
     todo = plan.todo()
+    check_pairs = PairCheck(model.config, model.config_name, settings.model.strict)
     session = None
     for shard in plan.each(todo):
         part = ClassificationTask(changed(settings, {"predict_file": shard.source}))
@@ -80,6 +81,7 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
             data = part.read(model, stack)
         split = data.splits["test"]
         check_unknown("test", split.features.sequences, model.vocabulary, settings.model)
+        check_pairs(split.features.sequences)
         # Only now, as the session needs a dataset; it serves all further shards.
         session = session or opening.open_trained(part, model, data, alone(settings))
         found = data.answers.infer(session, split.features, settings.inference.predict_batch_size, "predicting")
