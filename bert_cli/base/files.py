@@ -59,7 +59,7 @@ def match(pattern: str) -> list[str]:
 
 
 def is_pattern(path: str) -> bool:
-    """Whether a flag names several files: by a glob pattern, or by names with commas between."""
+    """Return whether a flag names several files: by a glob pattern, or by names with commas between."""
     return any(sign in path for sign in "*?[,") and not exists(path)
 
 
@@ -160,6 +160,17 @@ def check_readable(path: str, flag: str) -> None:
     refuse_if(is_directory(path), f"{path}: is a directory, a file is needed; check --{flag}")
     is_secret = not is_remote(path) and not os.access(path, os.R_OK)
     refuse_if(is_secret, f"{path}: permission denied; check --{flag}")
+
+
+def is_empty(path: str) -> bool:
+    """Return whether a file has no byte. A pipe is not empty, though its size is 0."""
+    return (is_remote(path) or os.path.isfile(path)) and file_size(path) == 0
+
+
+def check_filled(path: str, flag: str) -> None:
+    """Raise InputError, naming `flag`, unless `path` is a file that can be opened and has a byte."""
+    check_readable(path, flag)
+    refuse_if(is_empty(path), f"{path}: is empty; check --{flag}")
 
 
 @_reporting

@@ -9,6 +9,8 @@ from typing import Self
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
+from bert_cli.base.messages import some_of
 from bert_cli.base.spec import pretraining_features
 from bert_cli.features.row_batches import training_rows
 from bert_cli.records.example_proto import decode_example
@@ -17,6 +19,8 @@ from bert_cli.records.tfrecord import RecordIndex
 EVALUATED = 1024  # instances that are evaluated at a time
 # The flag that a feature's length is compared with.
 _SIZE_FLAGS = {"input_ids": "max_seq_length", "masked_lm_positions": "max_predictions_per_seq"}
+# Names of the TensorFlow Model Garden (use_v2_feature_names), and Google's names of the same.
+_MODEL_GARDEN = {"input_word_ids": "input_ids", "input_type_ids": "segment_ids"}
 
 
 class RecordSource:
@@ -38,7 +42,7 @@ class RecordSource:
         with contextlib.ExitStack() as opened:
             self._index = opened.enter_context(RecordIndex(paths))
             if not len(self._index):
-                raise InputError(f"{', '.join(paths[:3])}: no record in there; check --input_file")
+                raise InputError(f"{', '.join(paths[:3])}: no record in there")
             self._check_first()
             opened.pop_all()  # all is well: __exit__ closes the files
         self.digest = self._index.digest
@@ -58,15 +62,22 @@ class RecordSource:
         self._index.__exit__(*exception)
 
     def _check_first(self) -> None:
-        found = self._decode(0, self._index.read([0])[0])
+        """Raise InputError unless the first record has the features and their sizes."""
+        record = self._index.read([0])[0]
+        columns = self._decode(0, record)
+        names = sorted(decode_example(record))
+        renamed = [f"{name} as {_MODEL_GARDEN[name]}" for name in names if name in _MODEL_GARDEN]
+        if renamed:
+            path = self._index.paths[0]
+            LOG.info("%s: read the TensorFlow Model Garden's %s", path, ", ".join(renamed))
         for feature in self._features:
-            if feature.name not in found:
+            if feature.name not in columns:
                 raise InputError(
-                    f"{self._index.place(0)} has no {feature.name}: it is not pre-training data; "
-                    "make it with bert-create-pretraining-data"
+                    f"{self._index.place(0)} has no {feature.name} (it has {some_of(names)}): "
+                    "it is not pre-training data; make it with bert-create-pretraining-data"
                 )
             flag = _SIZE_FLAGS.get(feature.name)
-            length = len(found[feature.name])
+            length = len(columns[feature.name])
             # Google's script fails in the middle of its input pipeline here, without naming the
             # flag.
             if flag and length != feature.length:
@@ -76,12 +87,14 @@ class RecordSource:
                 )
 
     def _decode(self, number: int, data: bytes) -> dict[str, np.ndarray]:
+        """Return the features of a record, under Google's names."""
         try:
-            return decode_example(data)
+            columns = decode_example(data)
         except (ValueError, UnicodeDecodeError) as error:
             raise InputError(
                 f"{self._index.place(number)} is not a tf.train.Example ({error}); make it again"
             ) from None
+        return {_MODEL_GARDEN.get(name, name): values for name, values in columns.items()}
 
     def read(self, numbers: np.ndarray) -> dict[str, np.ndarray]:
         """Instances as the arrays of spec.pretraining_features, int64 or float32 [n, length of the

@@ -55,10 +55,10 @@ class CorpusSize:
         }
 
 
-def check_has_sentences(num_documents: int) -> None:
-    """InputError for a corpus without a document, which has no sentence then."""
+def check_has_sentences(num_documents: int, flag: str = "input_file") -> None:
+    """Raise InputError, naming `flag`, for a corpus without a document, which has no sentence."""
     if not num_documents:
-        raise InputError("nothing to write: the input has no sentence; check --input_file")
+        raise InputError(f"the input has no sentence; check --{flag}")
 
 
 def store_corpus(

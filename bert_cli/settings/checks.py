@@ -9,7 +9,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.names import STANDARD
 from bert_cli.flags.option import lists_of, values_of
-from bert_cli.settings.classification import Distillation
+from bert_cli.settings.classification import ClassifySettings, Distillation
 from bert_cli.settings.controls import ADAM, Optimization, changed_flags
 from bert_cli.settings.data import TABLE_FORM, TEXT_COLUMNS
 from bert_cli.settings.devices import check_engine
@@ -151,6 +151,21 @@ def check_sweep(settings: TrainingSettings, does_train: bool, does_eval: bool, d
         settings.early_stopping.eval_every,
         f"{both % 'eval_every'}: the best checkpoint would be chosen by the rows that it is measured on",
     )
+
+
+def check_filled_data(settings: ClassifySettings) -> None:
+    """Raise InputError, naming the flag, if a file that the run reads is empty."""
+    data, phases = settings.data, settings.phases
+    does_predict = settings.inference.do_predict
+    for flag, path, is_read in (
+        ("train_file", data.train_file, phases.do_train or settings.dev_split.dev_split),
+        ("unlabeled_file", settings.distillation.unlabeled_file, phases.do_train),
+        ("dev_file", data.dev_file, phases.do_eval),
+        ("test_file", data.test_file, does_predict and not data.predict_file),
+        ("predict_file", data.predict_file, does_predict),
+    ):
+        is_empty = is_read and path and files.is_empty(path)
+        refuse_if(is_empty, f"{path}: is empty; check --{flag}")
 
 
 def check_shards(values: Mapping[str, Any], given: Collection[str], flags: Mapping[str, str]) -> bool:

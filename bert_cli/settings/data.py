@@ -10,7 +10,7 @@ from bert_cli.base.lines import UTF_8
 from bert_cli.base.names import read_name, split_names, write_name
 from bert_cli.flags.option import FlagGroup, option, passing, remembered
 from bert_cli.problem_types.registry import PROBLEM_TYPES
-from bert_cli.settings.groups import names_of
+from bert_cli.settings.groups import file_names, names_of
 
 LITERAL, CSV_QUOTES = "none", "csv"  # of --quoting
 QUOTING_HELP = (
@@ -26,7 +26,7 @@ class DataFiles(FlagGroup, heading="Data"):
     train_file: str = option("", "training file", path=True)
     dev_file: str | None = remembered(None, "dev file, instead of data_dir's", path=True)
     test_file: str | None = remembered(None, "test file to predict, instead of data_dir's", path=True)
-    predict_file: str = option("", "file to predict", path=True)
+    predict_file: str = option("", "file to predict", path=True, read=file_names("predict_file"))
     header: str = remembered(
         "auto",
         "whether the first row of a file is a header; auto: Google's rule for a task, detected for your own file",

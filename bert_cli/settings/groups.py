@@ -5,6 +5,7 @@ evaluation and prediction.
 from collections.abc import Callable
 
 from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.files import exists
 from bert_cli.base.formats import number_in
 from bert_cli.base.lines import UTF_8, read_encoding
 from bert_cli.base.names import RANDOM, join_names, split_names
@@ -41,6 +42,22 @@ def names_of(flag: str, least: int) -> dict[str, Callable]:
     return {"read": read, "write": join_names}
 
 
+def file_names(flag: str) -> Callable[[str], str]:
+    """Return the reader of a flag that takes names of files with commas between.
+
+    It leaves out empty names: a loop of the shell leaves a comma at the end. A file whose own name
+    ends in a comma stays.
+    """
+
+    def read(text: str) -> str:
+        names = [name for name in text.split(",") if name.strip()]
+        refuse_if(not names, f"--{flag}={text}: names no file")
+        is_complete = len(names) == text.count(",") + 1
+        return text if is_complete or exists(text) else ",".join(names)
+
+    return read
+
+
 def check_share(flag: str, value: float) -> None:
     """InputError unless 0 < value <= 1: the bounds of options take both ends in."""
     refuse_if(not 0 < value <= 1, f"--{flag}={value}: a number above 0 and up to 1 is needed")
@@ -60,7 +77,7 @@ def read_shard(text: str) -> tuple[int, int] | None:
 class Files(FlagGroup, heading="Files"):
     """What a command reads and writes, and which of several input files a process takes."""
 
-    input_file: str = option("", "the file to read, - for standard input")
+    input_file: str = option("", "the file to read, - for standard input", read=file_names("input_file"))
     output_file: str = passing("", "the file to write, - for standard output")
     shard: tuple[int, int] | None = passing(
         None,

@@ -8,7 +8,18 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.names import RANDOM
 from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.controls import Head, Loss
-from bert_cli.settings.groups import Encoding, Files, Hub, Inference, Log, ModelFiles, Phases, Processes, TextFiles
+from bert_cli.settings.groups import (
+    Encoding,
+    Files,
+    Hub,
+    Inference,
+    Log,
+    ModelFiles,
+    Phases,
+    Processes,
+    TextFiles,
+    file_names,
+)
 from bert_cli.settings.training import Seed, Sweep, Training, TrainingSettings
 
 CASING = "lower-case the text and strip accents; false for a cased model"  # of --do_lower_case
@@ -86,8 +97,11 @@ class CreateDataSettings:
         {
             "input_file": "text files with one sentence per line and empty lines between documents; names or "
             "patterns such as 'text/*.txt', separated by commas; - for standard input; gzip is recognized",
-            "output_file": "TFRecord files to write, separated by commas; name@8 means "
-            "name-00000-of-00008 to name-00007-of-00008",
+            "output_file": {
+                "help": "TFRecord files to write, separated by commas; name@8 means "
+                "name-00000-of-00008 to name-00007-of-00008",
+                "read": file_names("output_file"),
+            },
         },
         without=("shard",),
     )
@@ -114,7 +128,11 @@ class CreateDataSettings:
 class Pretraining(FlagGroup, heading="Data"):
     """The objective of pre-training, and what is held out."""
 
-    eval_file: str | None = option(None, "input of --do_eval; default: held-out documents of the text, or --input_file")
+    eval_file: str | None = option(
+        None,
+        "input of --do_eval; default: held-out documents of the text, or --input_file",
+        read=file_names("eval_file"),
+    )
     eval_share: float = remembered(0.05, "fraction of the documents held out for evaluation", lower=0.0, upper=0.9)
     no_nsp: bool = deciding(
         False, "train without next-sentence prediction; sequences made from text are then single texts", remembered=True

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.files import check_output_files, file_size
+from bert_cli.base.files import check_filled, check_output_files, file_size, is_empty
 
 
 @pytest.fixture
@@ -38,3 +38,18 @@ def test_what_names_no_file_is_no_output(read):
 def test_size(read, tmp_path):
     assert file_size(read) == 5
     assert file_size(str(tmp_path / "none")) == 0
+
+
+def test_an_empty_file_is_refused_by_the_name_of_its_flag(read, tmp_path):
+    empty = tmp_path / "empty.txt"
+    empty.touch()
+    check_filled(read, "dev_file")
+    with pytest.raises(InputError) as caught:
+        check_filled(str(empty), "dev_file")
+    assert str(caught.value) == f"{empty}: is empty; check --dev_file"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_pipes_folders_and_missing_files_are_not_empty(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert not any(is_empty(str(path)) for path in (tmp_path / "pipe", tmp_path, tmp_path / "none"))

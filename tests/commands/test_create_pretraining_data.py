@@ -190,7 +190,7 @@ def test_too_few_predictions_are_warned_of(create):
     [
         ({"input_file": None}, "--input_file is needed; --help describes it"),
         ({"input_file": "missing/*.txt"}, "'missing/*.txt': no file matches; check --input_file"),
-        ({"input_file": "blank.txt"}, "nothing to write: the input has no sentence; check --input_file"),
+        ({"input_file": "blank.txt"}, "the input has no sentence; check --input_file"),
         (
             {"input_file": "latin.txt"},
             "latin.txt:2: is not UTF-8 (byte 0xe9); give its encoding, as in --encoding=latin-1, or save the file as UTF-8",
@@ -210,7 +210,8 @@ def test_too_few_predictions_are_warned_of(create):
         ({"output_file": "./text.txt"}, "./text.txt: would be written over, but it is read; check --output_file"),
         ({"output_file": "vocab.txt"}, "vocab.txt: would be written over, but it is read; check --output_file"),
         ({"output_file": "a,b,a"}, "--output_file=a,b,a: a name comes twice; each file needs its own"),
-        ({"output_file": "a,"}, "--output_file=a,: '' is not a name, or name@N with N from 1 to 99999"),
+        ({"input_file": ","}, "--input_file=,: names no file"),
+        ({"output_file": ", ,"}, "--output_file=, ,: names no file"),
         ({"output_file": "a@0"}, "--output_file=a@0: 'a@0' is not a name, or name@N with N from 1 to 99999"),
         ({"output_file": os.devnull}, f"{os.devnull}: is a device, a file is needed; check --output_file"),
         ({"num_shards": 4}, "--num_shards needs --num_workers"),

@@ -265,6 +265,21 @@ def test_wrong_sizes_name_the_flag(records, pretrain):
     )
 
 
+def test_empty_shards_and_a_comma_at_the_end(model, pretrain, tmp_path):
+    """Files of bert-create-pretraining-data with fewer instances than files, named by a loop of the shell."""
+    text = tmp_path / "text.txt"
+    text.write_text("the cat sees a dog .\na bird sings .\n", encoding="utf-8")
+    flags = {"input_file": f"{text},", "output_file": tmp_path / "data@3", "dupe_factor": 1}
+    flags |= {"vocab_file": model / "vocab.txt", "max_seq_length": 24, "max_predictions_per_seq": 4}
+    assert create_main(helpers.words(flags)) == 0
+    shards = sorted(tmp_path.glob("data-*"))
+    assert [bool(path.stat().st_size) for path in shards] == [True, False, False]
+    names = "".join(f"{path}," for path in shards)
+    outcome = pretrain("--do_train", input_file=names, num_train_steps=1, num_warmup_steps=0)
+    assert outcome.code == 0, outcome.err
+    assert "1 instances in 3 files, 2 of them empty" in outcome.err
+
+
 def test_bad_input_is_one_line(text, records, model, pretrain, tmp_path):
     pretrain("--do_train", input_file=f"{text},{records}").assert_refused("is not a TFRecord file, but", "--input_file")
     pretrain("--do_train", input_file=tmp_path / "none").assert_refused("no file matches", "--input_file")
@@ -276,7 +291,11 @@ def test_bad_input_is_one_line(text, records, model, pretrain, tmp_path):
     pretrain("--do_eval", input_file=text).assert_refused("holds no trained model")
     empty = tmp_path / "empty.txt"
     empty.write_text("\n \n", encoding="utf-8")
-    pretrain("--do_train", input_file=empty).assert_refused("the input has no sentence")
+    pretrain("--do_train", input_file=empty).assert_refused("the input has no sentence; check --input_file")
+    for data in ("\n \n", ""):
+        empty.write_text(data, encoding="utf-8")
+        evaluated = pretrain("--do_train", "--do_eval", input_file=text, eval_file=empty)
+        evaluated.assert_refused("check --eval_file")
     damaged = tmp_path / "damaged.tfrecord"
     damaged.write_bytes(records.read_bytes()[:-3])
     pretrain("--do_train", input_file=damaged).assert_refused("damaged.tfrecord: record", "is cut short")

@@ -95,6 +95,16 @@ def test_files_that_cannot_be_read(refused, good, tmp_path):
     refused(["--score_only"], "predictions are {", predictions_file=broken, predict_file=good)
 
 
+def test_empty_files(refused, good, tmp_path):
+    empty = tmp_path / "empty.json"
+    empty.touch()
+    refused(["--do_train"], f"{empty}: is empty; check --train_file", train_file=empty)
+    predicted = {"train_file": good, "predict_file": empty}
+    refused(["--do_train", "--do_eval"], f"{empty}: is empty; check --predict_file", **predicted)
+    scored = {"predictions_file": empty, "predict_file": good}
+    refused(["--score_only"], f"{empty}: is empty; check --predictions_file", **scored)
+
+
 def test_data_that_does_not_fit(refused, good, tmp_path):
     path, place = tmp_path / "bad.json", "bad.json: data[0].paragraphs[0].qas[0]"
     two = [{"text": "farmer", "answer_start": 8}, {"text": "cat", "answer_start": 22}]

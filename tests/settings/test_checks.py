@@ -7,7 +7,7 @@ from bert_cli.flags.help import full_help_text
 from bert_cli.flags.option import build, changed, lists_of
 from bert_cli.flags.parser import parse
 from bert_cli.runs.sweep.sweep import trials
-from bert_cli.settings.checks import check_shards, check_sweep, is_sweep
+from bert_cli.settings.checks import check_filled_data, check_shards, check_sweep, is_sweep
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.squad import SquadSettings
@@ -137,3 +137,16 @@ def test_several_files(tmp_path):
     strange = tmp_path / "what?.txt"  # a file of this name is one file
     strange.write_text("")
     assert not check(input_file=str(strange))
+
+
+@pytest.mark.parametrize(
+    ("flag", "phase"),
+    [("train_file", "do_train"), ("dev_file", "do_eval"), ("test_file", "do_predict"), ("predict_file", "do_predict")],
+)
+def test_an_empty_data_file_is_refused_by_the_name_of_its_flag(tmp_path, flag, phase):
+    path = tmp_path / "empty.csv"
+    path.touch()
+    check_filled_data(build(ClassifySettings, {flag: str(path)}))  # no phase reads it
+    with pytest.raises(InputError) as caught:
+        check_filled_data(build(ClassifySettings, {flag: str(path), phase: True}))
+    assert str(caught.value) == f"{path}: is empty; check --{flag}"

@@ -6,6 +6,7 @@ import itertools
 import time
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.lines import input_name
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.engines.engine import INT8
@@ -89,5 +90,7 @@ def write_features(
     written = " and ".join(path for path in (target, attentions) if path and path != STANDARD)
     prefix = f"wrote {written}: " if written else ""
     LOG.info("%s%d lines, %.1f a second", prefix, cuts.num_texts, rate)
+    if not cuts.num_texts + done:
+        LOG.warning("%s: warning: holds no line; check --input_file", input_name(source))
     warn_cuts(cuts, length, "lines", advice="--long_text cuts none")
     return cuts.num_texts

@@ -49,17 +49,20 @@ def choose_num_workers(paths: list[str]) -> int:
     return 1 if size is not None and size < _WORTH_PROCESSES else os.cpu_count() or 1
 
 
-def read_corpus(paths: list[str], workers: Workers, folder: str, encoding: str = UTF_8) -> CorpusSize:
-    """Tokenize all files into `folder`. InputError where there is no sentence.
+def read_corpus(
+    paths: list[str], workers: Workers, folder: str, encoding: str = UTF_8, flag: str = "input_file"
+) -> CorpusSize:
+    """Tokenize all files into `folder`.
 
-    The context of the workers is a Reading, or has its three attributes.
+    The context of the workers is a Reading, or has its three attributes. Raises InputError, naming
+    `flag`, if there is no sentence.
     """
     typecode = workers.context.typecode
     with reading(paths) as show:
         corpus = store_corpus(
             workers.map(_tokenize, text.read_blocks(paths, encoding=encoding)), folder, typecode, show
         )
-    check_has_sentences(corpus.num_documents)
+    check_has_sentences(corpus.num_documents, flag)
     return corpus
 
 

@@ -92,8 +92,9 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
         return PretrainingDataset(splits, model.optional_vocabulary, not task.no_nsp)
 
     def _open_data(self, flag: str, model: ModelBundle[BertConfig], share: float) -> Data:
-        """The data that --input_file or --eval_file names; share: of the documents of a text, held
-        out for evaluation.
+        """Open the data of --input_file or --eval_file.
+
+        share: of the documents of a text, held out for evaluation.
         """
         (paths, are_records), settings = self._inputs[flag], self.settings
         length = settings.encoding.max_seq_length
@@ -103,12 +104,16 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
             source = RecordSource(paths, length, masking.max_predictions_per_seq, model.config.vocab_size, seed)
             for path in paths[:LOGGED]:
                 LOG.info("  %s", path)
-            LOG.info("%d instances in %d files", len(source), len(paths))
+            empty = sum(map(files.is_empty, paths))
+            ending = f", {empty} of them empty" if empty else ""
+            LOG.info("%d instances in %d files%s", len(source), len(paths), ending)
             return source
         sampling = Sampling.of(model.tokenizer.ids, length, masking)
         pairs = not settings.task.no_nsp
         encoding = settings.text_files.encoding
-        return PretrainingText(paths, model.tokenizer, sampling, share, pairs=pairs, seed=seed, encoding=encoding)
+        return PretrainingText(
+            paths, model.tokenizer, sampling, share, pairs=pairs, seed=seed, encoding=encoding, flag=flag
+        )
 
     def plan(self, model: ModelBundle[BertConfig], data: PretrainingDataset) -> Plan:
         settings = self.settings
@@ -179,7 +184,8 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
 
 
 def absolute_patterns(patterns: str | None) -> str | None:
-    """Patterns with commas between, each from any working directory; None for none."""
+    """Return patterns with commas between, each valid from any working directory; None for none."""
     if not patterns:
         return None
-    return ",".join(part if part == STANDARD else files.absolute(part) for part in patterns.split(","))
+    names = patterns.split(",")
+    return ",".join(name if name == STANDARD else files.absolute(name) for name in names)

@@ -7,6 +7,7 @@ import dataclasses
 import tempfile
 from collections.abc import Iterator, Sequence
 
+from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.corpus.instances import Sampling
@@ -25,17 +26,22 @@ Position = tuple[int, int]
 
 
 def find_files(patterns: str, flag: str) -> tuple[list[str], bool]:
-    """Paths for --input_file or --eval_file, and whether they are TFRecord files. InputError for a
-    mixture.
+    """Return the paths of --input_file or --eval_file, and whether they are TFRecord files.
+
+    Empty files are of either format: bert-create-pretraining-data and Google's script write empty
+    TFRecord files if there are fewer instances than files. Raises InputError for a mixture of
+    formats, and if all files are empty.
     """
     paths = find_inputs(patterns, flag)
-    kinds = [path != STANDARD and is_record_file(path) for path in paths]
-    if any(kinds) and not all(kinds):
-        other = paths[kinds.index(False)]
-        raise InputError(
-            f"{other}: is not a TFRecord file, but {paths[kinds.index(True)]} is; give one kind to --{flag}"
-        )
-    return paths, any(kinds)
+    filled = [path for path in paths if path == STANDARD or not files.is_empty(path)]
+    if not filled:
+        others = f" (and {len(paths) - 1} more)" if len(paths) > 1 else ""
+        raise InputError(f"{paths[0]}: is empty{others}; check --{flag}")
+    are_records = [path != STANDARD and is_record_file(path) for path in filled]
+    if any(are_records) and not all(are_records):
+        text, records = filled[are_records.index(False)], filled[are_records.index(True)]
+        raise InputError(f"{text}: is not a TFRecord file, but {records} is; give one kind to --{flag}")
+    return paths, any(are_records)
 
 
 class PretrainingText(contextlib.AbstractContextManager):
@@ -52,15 +58,25 @@ class PretrainingText(contextlib.AbstractContextManager):
         pairs: bool,
         seed: int,
         encoding: str,
+        flag: str,
     ):
-        """share: of the documents, held out for evaluation; with 0 all are for both. pairs: of
-        texts, else single texts.
+        """Read the text.
+
+        Args:
+            paths: text files.
+            tokenizer: tokenizer of the model.
+            sampling: how instances are drawn.
+            share: of the documents, held out for evaluation; with 0 all are for both.
+            pairs: True for pairs of texts, False for single texts.
+            seed: of the draws.
+            encoding: of the files.
+            flag: that names the files, for messages.
         """
         with contextlib.ExitStack() as opened:
             folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="bert_cli-"))
             reading = Reading(tokenizer, files_end_documents=True)
             with Workers(choose_num_workers(paths), reading) as workers:
-                size = read_corpus(paths, workers, folder, encoding)
+                size = read_corpus(paths, workers, folder, encoding, flag)
             self.digest = corpus_digest(size)
             corpus = opened.enter_context(Corpus(size))
             self._stack = opened.pop_all()  # all is well: __exit__ closes what is open

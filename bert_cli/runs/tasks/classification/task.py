@@ -34,6 +34,7 @@ from bert_cli.runs.tasks.classification.explanation import explained_examples
 from bert_cli.runs.tasks.classification.flag_checks import check_submission, known_problem_type
 from bert_cli.runs.tasks.classification.teacher import load_teacher
 from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Task
+from bert_cli.settings.checks import check_filled_data
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import TrainedColumns
 from bert_cli.settings.groups import WINDOWS
@@ -75,6 +76,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         known = self._known
         # Before any file is read: a wrong combination of flags is reported at once.
         check_submission(settings)
+        check_filled_data(settings)
         labels = settings.encoding.labels or ()
         folders = []
         columns = TrainedColumns()

@@ -1,0 +1,48 @@
+"""Which files of pre-training are text, and which are TFRecords."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.records.tfrecord import pack_records
+from bert_cli.runs.tasks.pretraining_data import find_files
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, data in (("e1", b""), ("e2", b""), ("text", b"one\n"), ("records", pack_records([b"x"]))):
+        (tmp_path / name).write_bytes(data)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("patterns", "paths", "are_records"),
+    [
+        ("e1,records,e2", ["e1", "records", "e2"], True),
+        ("records,e*", ["records", "e1", "e2"], True),
+        ("e1,text", ["e1", "text"], False),
+        ("text,-", ["text", "-"], False),
+        ("records", ["records"], True),
+    ],
+)
+def test_empty_files_are_of_either_format(folder, patterns, paths, are_records):
+    assert find_files(patterns, "input_file") == (paths, are_records)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "flag", "message"),
+    [
+        ("e1", "eval_file", "e1: is empty; check --eval_file"),
+        ("e*", "input_file", "e1: is empty (and 1 more); check --input_file"),
+        (
+            "e1,records,text",
+            "input_file",
+            "text: is not a TFRecord file, but records is; give one kind to --input_file",
+        ),
+        ("records,-", "eval_file", "-: is not a TFRecord file, but records is; give one kind to --eval_file"),
+    ],
+)
+def test_refused_files(folder, patterns, flag, message):
+    with pytest.raises(InputError) as caught:
+        find_files(patterns, flag)
+    assert str(caught.value) == message
