@@ -1,19 +1,15 @@
 """Regression: a number for each text. No activation, squared error."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bert_cli.base.errors import InputError
-from bert_cli.base.formats import number_in
-from bert_cli.base.messages import quoted
 from bert_cli.metrics.classification import LOSSES
 from bert_cli.metrics.regression import regression_metrics
 from bert_cli.problem_types.columns import Column, LabelCells, significant
+from bert_cli.problem_types.label_numbers import read_numbers
 from bert_cli.problem_types.linear_models import ridge_values
-from bert_cli.problem_types.missing_labels import skip_advice
 from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType, Scores, Suspects
 
 _LEAST_SPREAD = 0.05  # of the predictions, times their error; below it they are nearly the same
@@ -47,15 +43,8 @@ class Regression(ProblemType):
     def parse(self, cells: LabelCells, labels: Sequence[str]) -> list[str]:
         cells.check_one_column(self.name)
         # A list with one number is read as that number, as JSON lines often have lists.
-        named = [self.cell_labels(cells, row) for row in range(len(cells.rows))]
-        given = [names[0] if len(names) == 1 else str(names) for names in named]
-        for line, cell in zip(cells.lines, given, strict=True):
-            # nan and inf are numbers as text, too; one of them makes every later loss NaN.
-            if not math.isfinite(number_in(cell)):
-                raise InputError(
-                    f"{cells.path}:{line}: the label is {quoted(cell)}, a number is needed{skip_advice(cell)}"
-                )
-        return given
+        rows = [self.cell_labels(cells, row) for row in range(len(cells.rows))]
+        return read_numbers(cells, [row[0] if len(row) == 1 else str(row) for row in rows])
 
     def label_array(self, given: Sequence[str | float | None], labels: Sequence[str]) -> np.ndarray:
         return np.array([0.0 if label is None else float(label) for label in given], np.float32)

@@ -1,5 +1,6 @@
 """Problem type of a training file, inferred from its label cells."""
 
+import re
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
@@ -8,10 +9,12 @@ from bert_cli.base.messages import quoted
 from bert_cli.examples.labels.lists import ListCells
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
+from bert_cli.problem_types.label_numbers import has_comma
 from bert_cli.problem_types.missing_labels import SKIP_ADVICE, may_be_missing
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 
+_INDICES = re.compile(r"\d+(?:\s*,\s*\d+)+")  # of classes, with commas between
 _AS_SINGLE = "--problem_type=single_label if a text has exactly one"
 _AS_MULTI = "--problem_type=multi_label if a text may have none or several"
 
@@ -68,12 +71,28 @@ def infer_problem_type(lists: ListCells) -> InferredType:
 
 
 def _refuse_decimals(cells: LabelCells) -> None:
-    """Raise InputError if the labels are decimals: numbers to predict, or names."""
+    """Raise InputError if the labels are decimals: numbers to predict, or names.
+
+    Digits with commas between may be several labels as well.
+    """
     texts = ["".join(cell) for (cell,) in cells.rows]
-    numbers = [item for item in zip(cells.lines, texts, strict=True) if is_number(item[1])]
-    decimals = [(line, text) for line, text in numbers if "." in text]
-    # Whole numbers are taken for names of classes; only a decimal point leaves it open.
-    if decimals and all(is_number(text) or may_be_missing(text) for text in texts):
+    rows = list(zip(cells.lines, texts, strict=True))
+    with_comma = [(line, text) for line, text in rows if has_comma(text) or _INDICES.fullmatch(text)]
+    decimals = [(line, text) for line, text in rows if "." in text and is_number(text)]
+    # Whole numbers are taken for names of classes; only a decimal sign leaves it open.
+    others = set(texts).difference(text for _, text in with_comma)
+    if not all(is_number(text) or may_be_missing(text) for text in others):
+        return
+    if with_comma:
+        line, text = with_comma[0]
+        are_numbers = all(has_comma(text) for _, text in with_comma)
+        regression = "--problem_type=regression if it is a number with a decimal comma, "
+        raise InputError(
+            f"{cells.path}:{line}: the label is {quoted(text)}: give {regression * are_numbers}"
+            "--label_separator=, if it is a list of labels, --problem_type=single_label if it is "
+            "the name of a class"
+        )
+    if decimals:
         line, text = decimals[0]
         raise InputError(
             f"{cells.path}:{line}: the label is the decimal {text}: give "

@@ -63,3 +63,24 @@ def test_decimals_are_asked_about(labels):
 def test_the_line_of_the_log():
     made = infer_problem_type(ListCells(column("a", "b")))
     assert made.describe(3) == "3 labels, single-label classification (one label per row)"
+
+
+@pytest.mark.parametrize("labels", [("1,0", "4,5", "2"), ("0,125", "nan", ""), ("1.234,5", "3"), (("3,5",), ("4",))])
+def test_decimal_commas_are_asked_about(labels):
+    with pytest.raises(InputError) as caught:
+        inferred(*labels)
+    text = labels[0][0] if isinstance(labels[0], tuple) else labels[0]
+    assert str(caught.value) == (
+        f"t.csv:2: the label is {text!r}: give --problem_type=regression if it is a number with a decimal comma, "
+        "--label_separator=, if it is a list of labels, --problem_type=single_label if it is the name of a class"
+    )
+
+
+def test_numbers_of_classes_with_commas_between_are_asked_about():
+    with pytest.raises(InputError, match=r"^t.csv:3: the label is '2,15': give --label_separator=, if it is a list of"):
+        inferred("27", "2,15", "1,2,3")
+
+
+@pytest.mark.parametrize("labels", [("3,5", "good"), ("a,b", "c"), ("Smith, J.", "b"), ("1.2.2020", "2.2.2020")])
+def test_other_texts_with_commas_and_points_are_names(labels):
+    assert inferred(*labels)[0] == "single_label"

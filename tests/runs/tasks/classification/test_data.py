@@ -6,7 +6,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.flags.option import build
 from bert_cli.flags.parser import parse
 from bert_cli.problem_types.registry import PROBLEM_TYPES
-from bert_cli.runs.tasks.classification.data import DataReader, known_problem_type
+from bert_cli.runs.tasks.classification.data import DataReader
+from bert_cli.runs.tasks.classification.flag_checks import known_problem_type
 from bert_cli.settings.classification import ClassifySettings
 
 
@@ -175,3 +176,15 @@ def test_the_labels_of_the_four_columns_of_a_task_are_checked(read, tmp_path, ca
         read_task("yes", "no", "-")
     assert read_task("Yes", "yes").labels == ("Yes", "yes")
     assert "these labels look the same" in caplog.text
+
+
+def test_decimal_commas_are_read_in_training_and_dev_files(read, caplog):
+    caplog.set_level("INFO")
+    files = {"t.csv": csv("a;3,5", "b;4", header="text;score"), "d.csv": csv('a,"1,25"', header="text,score")}
+    data = read(files, "--problem_type=regression", "--dev_file=d.csv", "--do_eval")
+    assert labels_of(data) == ["3.5", "4"]
+    assert labels_of(data, "dev") == ["1.25"]
+    assert "t.csv:2: decimal commas in the labels: 3,5 is read as 3.5" in caplog.messages
+    with pytest.raises(InputError, match=r"^t.csv:2: the label is '3,5': give --problem_type=regression"):
+        read(files)
+    assert read(files, "--problem_type=single_label").labels == ("4", "3,5")

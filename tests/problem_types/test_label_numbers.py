@@ -1,0 +1,79 @@
+"""Numbers in label cells: decimal points, decimal commas, and what may mean two things."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.problem_types.columns import LabelCells
+from bert_cli.problem_types.label_numbers import has_comma, read_numbers
+
+
+def read(*texts):
+    return read_numbers(LabelCells("t.csv", range(2, 2 + len(texts)), [], ("score",), True), texts)
+
+
+def refused(*texts):
+    with pytest.raises(InputError) as caught:
+        read(*texts)
+    return str(caught.value)
+
+
+def test_numbers_with_a_point_stay_as_they_are(caplog):
+    caplog.set_level("INFO")
+    assert read("1", "2.50", "-3e-1", ".5", "+1.0") == ["1", "2.50", "-3e-1", ".5", "+1.0"]
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers"),
+    [
+        (("3,5", "4", "1,0"), ["3.5", "4", "1.0"]),
+        (("-0,25", "+1,75"), ["-0.25", "+1.75"]),
+        (("0,125", "1,250"), ["0.125", "1.250"]),  # 0,125 has no thousands
+        (("1,234", "2,5"), ["1.234", "2.5"]),
+        (("1234,567",), ["1234.567"]),
+        ((",5", "1,500"), [".5", "1.500"]),
+        (("1,5e3",), ["1.5e3"]),
+    ],
+)
+def test_decimal_commas(texts, numbers, caplog):
+    caplog.set_level("INFO")
+    assert read(*texts) == numbers
+    assert len(caplog.messages) == 1
+
+
+def test_the_line_of_the_log(caplog):
+    caplog.set_level("INFO")
+    read("4", "3,5")
+    assert caplog.messages == ["t.csv:3: decimal commas in the labels: 3,5 is read as 3.5"]
+
+
+def test_a_comma_that_may_separate_thousands():
+    assert refused("1,234", "999", "2,500") == (
+        "t.csv:2: the label is '1,234', which may be 1.234 or 1234 (and 1 more such row); write a decimal point, or leave "
+        "the comma out"
+    )
+
+
+def test_points_and_commas_in_one_file():
+    assert refused("3.5", "4,5") == (
+        "t.csv:3: the label is '4,5', and line 2 has '3.5'; write all numbers with a decimal point"
+    )
+
+
+@pytest.mark.parametrize("text", ["1.234,5", "1,234.5", "1,234,567.8", "1 234,5", "1'234,5", "1\u00a0234,50"])
+def test_separators_of_thousands_are_refused(text):
+    assert refused("3", text).endswith("; write the number without separators of thousands and with a decimal point")
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [("high", ""), ("1,2,3", ""), ("3,", ""), ("inf", ""), ("nan", "; --skip_unlabeled leaves such rows out"),
+     ("", "; --skip_unlabeled leaves such rows out")],
+)  # fmt: skip
+def test_texts_that_are_no_numbers(text, advice):
+    assert refused("1", text) == f"t.csv:3: the label is {text!r}, a number is needed{advice}"
+
+
+def test_texts_with_a_comma():
+    assert all(map(has_comma, ("3,5", "-3,5", ",5", "1.234,5", "1,234.5")))
+    assert not any(map(has_comma, ("3.5", "3", "1,2,3", "a,b", "3,", "")))
