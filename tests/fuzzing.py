@@ -18,7 +18,7 @@ from checkpoint_files import write_checkpoint
 from bert_cli.base.lines import open_lines
 from bert_cli.corpus.record_source import RecordSource
 from bert_cli.corpus.text import read_blocks, tokenize_block
-from bert_cli.examples import own_data, tables, tagging
+from bert_cli.examples import own_data, tables
 from bert_cli.examples.annotations.reading import read_annotations
 from bert_cli.examples.classification import find_labels, read_examples
 from bert_cli.examples.labels.reading import FileRole, read_labels
@@ -27,6 +27,7 @@ from bert_cli.examples.squad.training import read_training_examples
 from bert_cli.examples.table_files.probe import open_table
 from bert_cli.examples.text_lines import read_text_lines
 from bert_cli.examples.token_files import bio_tags
+from bert_cli.examples.token_files.reading import read_token_file
 from bert_cli.flags.saved import remembered
 from bert_cli.model.config_files import read_config, read_module_config
 from bert_cli.outputs.annotations import write_annotations
@@ -202,7 +203,7 @@ def _own(path: str) -> None:
 
 
 def _tags(path: str) -> None:
-    file, _ = bio_tags.with_bio_tags(tagging.read_tagging_file(path))
+    file, _ = bio_tags.with_bio_tags(read_token_file(path))
     bio_tags.check_labels(file, ("O", "B-ORG", "I-ORG"))
 
 

@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 import pytest
 
 from bert_cli.examples.tag_schemes import entities, from_bio, to_bio
-from bert_cli.examples.tagging import read_columns
 from bert_cli.examples.token_files.bio_tags import with_bio_tags
+from bert_cli.examples.token_files.columns import read_columns
 from bert_cli.outputs.tagging import score_tags
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]

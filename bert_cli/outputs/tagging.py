@@ -11,11 +11,15 @@ from bert_cli.base.json_files import parse_json, to_json
 from bert_cli.base.names import OUTSIDE
 from bert_cli.base.writing import atomic_write
 from bert_cli.examples.tag_schemes import entities, join_tag, split_tag
-from bert_cli.examples.tagging import DOCUMENT_START, TaggingExample, TaggingFile, split_columns
+from bert_cli.examples.tagging import TaggingExample, TaggingFile
+from bert_cli.examples.token_files.columns import DOCUMENT_START, is_comment, split_columns
 from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.features.tagging import NOTHING, TaggingFeatures
 from bert_cli.metrics.tagging import TaggingScores, tagging_scores
 from bert_cli.settings.groups import DECODINGS
+
+# The name of the column of predictions in a file with a header, and what CoNLL-U has for no value.
+PREDICTED_TAG, _NO_TAG = "predicted_tag", "_"
 
 
 def score_tags(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> TaggingScores:
@@ -176,13 +180,16 @@ def write_columns(path: str, file: TaggingFile, tags: Sequence[Sequence[str]], n
     for example, predicted in zip(file.examples, tags, strict=True):
         if len(predicted) != len(example.words):
             raise ValueError(f"line {example.line}: {len(predicted)} tags for {len(example.words)} words")
-        added.update(enumerate(notation.encode(predicted), example.line))
+        tags_of_words = enumerate(notation.encode(predicted))
+        added.update((file.number_of(example, word), name) for word, name in tags_of_words)
+    if file.header:
+        added[file.header] = PREDICTED_TAG
     with atomic_write(path) as out:
         for number, line in enumerate(file.lines, 1):
             row = line.rstrip("\r")
             tag = added.get(number)
-            if tag is None and DOCUMENT_START in split_columns(row):
-                tag = notation.outside
+            if tag is None and row.strip() and not is_comment(row):
+                tag = notation.outside if DOCUMENT_START in split_columns(row) else _NO_TAG
             if tag is not None:
                 line = f"{row}\t{tag}" if "\t" in row else f"{row.rstrip(' ')} {tag}"
                 line += file.lines[number - 1][len(row) :]

@@ -7,7 +7,7 @@ from typing import ClassVar
 from bert_cli.base.errors import refuse_if
 from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.controls import Head, Optimization
-from bert_cli.settings.data import DataFiles
+from bert_cli.settings.data import DataFiles, MissingLabels
 from bert_cli.settings.groups import (
     AT_LEAST,
     LAST_LAYER,
@@ -51,8 +51,15 @@ def read_tag_form(text: str) -> str:
 class Tagging(FlagGroup, heading="Data"):
     """The data of bert-tag, and how a sentence is cut into windows."""
 
-    word_column: int = remembered(0, "column of the words, from 0; -1 is the last")
-    tag_column: int = remembered(-1, "column of the tags, from 0; -1 is the last")
+    word_column: str | None = remembered(
+        None,
+        "column of the words: its name in a header or in JSON, or its number from 0, -1 for the last; default: a usual "
+        "name such as word or token, else the first column",
+    )
+    tag_column: str | None = remembered(
+        None,
+        "column of the tags, as --word_column; default: a usual name such as tag or ner_tags, else the last column",
+    )
     tag_scheme: str = remembered(
         "auto", "tagging scheme of the entities; auto: detected", choices=("auto", *TAG_SCHEMES)
     )
@@ -111,17 +118,30 @@ class TagSettings(TrainingSettings):
         DataFiles,
         {
             "data_dir": "directory with train, dev and test, each .txt (columns) or .jsonl",
+            "header": {"help": "whether the first row of a file in columns is a header; auto: detected"},
             "train_file": "training file, instead of data_dir's; or an export of doccano, Label "
             "Studio, Prodigy, spaCy or Dataturks, or a directory of brat",
         },
-        only=("data_dir", "train_file", "dev_file", "test_file"),
+        only=("data_dir", "train_file", "dev_file", "test_file", "header"),
         data_dir="data/tagging",
     )
     task: Tagging = group(Tagging)
+    missing_labels: MissingLabels = group(
+        MissingLabels,
+        {
+            "skip_unlabeled": "leave out sentences with a word without a tag from training and dev data",
+        },
+    )
     encoding: Encoding = group(
         Encoding,
-        {"max_seq_length": "maximum window length in tokens; longer sentences are split into windows"},
-        only=("max_seq_length",),
+        {
+            "labels": {
+                "help": "names of tags that are numbers, in the order of the numbers, such as O,B-PER,I-PER",
+                "remembered": True,
+            },
+            "max_seq_length": "maximum window length in tokens; longer sentences are split into windows",
+        },
+        only=("labels", "max_seq_length"),
         after="label_all_pieces",
     )
     model: ModelFiles = group(ModelFiles)

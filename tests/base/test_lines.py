@@ -12,8 +12,9 @@ from bert_cli.base.lines import as_utf8, decode, decode_lines, open_lines, read_
 from bert_cli.corpus import text
 from bert_cli.examples import tables
 from bert_cli.examples.table_files.probe import open_table
-from bert_cli.examples.tagging import read_tagging_file
 from bert_cli.examples.text_lines import read_text_lines
+from bert_cli.examples.token_files.flags import TokenFlags
+from bert_cli.examples.token_files.reading import read_token_file
 from bert_cli.settings.data import TextForm
 from bert_cli.text.vocabulary import read_vocabulary
 
@@ -87,7 +88,7 @@ def readers(tmp_path):
         "texts": lambda data: list(read_text_lines(io.BytesIO(data), str(path))),
         "own rows": of_file(lambda name: list(open_table(name, "train_file").rows())),
         "tables": of_file(tables.read_rows),
-        "tagging": of_file(read_tagging_file),
+        "tagging": of_file(read_token_file),
         "corpus": of_file(lambda name: list(text.read_blocks([name]))),
         "vocabulary": lambda data: of_file(read_vocabulary)(data.replace(b"one\n", vocabulary, 1)),
     }
@@ -191,7 +192,7 @@ def test_every_reader_of_texts_takes_an_encoding(tmp_path):
     form = TextForm("utf-16")
     assert [row.cells for row in open_table(str(path), "train_file", form).rows()] == [("größer", "O")]
     assert [row.cells for row in tables.read_rows(str(path), form)] == [("größer", "O")]
-    assert read_tagging_file(str(path), encoding="utf-16").examples[0].words == ("größer",)
+    assert read_token_file(str(path), TokenFlags(encoding="utf-16")).examples[0].words == ("größer",)
     assert b"".join(block.data for block in text.read_blocks([str(path)], encoding="utf-16")) == "größer\tO\n".encode()
     assert read_text(str(path), "utf-16") == "größer\tO\n"
     with open_lines(str(path), "utf-16") as opened:

@@ -45,10 +45,21 @@ BAD_FILES = {
     "no scheme": ("train.txt", SOUND + "cat\tX-ANI\n", [":8: tag 'X-ANI' has none of the prefixes of BIO"]),
     "type unknown to dev": ("dev.txt", SOUND + "cat\tB-CAT\n", [":8: tag 'B-CAT' is not a label", "correct it"]),
     "type unknown to test": ("test.txt", SOUND + "cat\tB-CAT\n", [":8: tag 'B-CAT' is not a label", "--test_tags=no"]),
+    "header in doubt": (
+        "train.txt",
+        "Mot\tType\na\tx\nb\tO\nc\tO\nd\tx\n",
+        [":1: may be a header ('Mot', 'Type')", "--header=yes"],
+    ),
+    "no words to evaluate": ("dev.txt", "\n", ["dev.txt: holds no words", "; check --dev_file"]),
+    "a header without a tag": (
+        "train.txt",
+        "Word\tPOS\na\tx\nb\ty\n",
+        [":1: no column is the tag", "--tag_column=POS"],
+    ),
     "only O": ("train.txt", "a\tO\ndog\tO\n", ["every tag is O", "--tag_column"]),
     "no words": ("train.txt", "\n \n", ["holds no words"]),
     "bytes of UTF-16": ("train.txt", "a\0", [":1: holds a NUL character"]),
-    "old Macintosh lines": ("test.txt", "a\tO\rdog\tO\r", [":1: a carriage return inside the line"]),
+    "mixed line ends": ("test.txt", "a\tO\rdog\tO\n", [":1: a carriage return inside the line"]),
 }
 
 
@@ -62,6 +73,7 @@ def test_bad_file(name, refused, base, data):
 BAD_JSON = {
     "no JSON": ("{'words': []}", [":2: ", "JSON"]),
     "no words": ('{"tags": []}', [':2: expected {"words": [texts that are not empty]}']),
+    "numbers": ('{"words": ["a"], "tags": [1]}', [':2: "tags" has numbers', "--labels=O,B-PER,I-PER"]),
     "no tags": ('{"words": ["a"]}', [':2: expected "tags"']),
     "too few tags": ('{"words": ["a", "dog"], "tags": ["O"]}', [":2: 2 words but 1 tags"]),
 }

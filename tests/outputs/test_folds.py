@@ -3,7 +3,8 @@
 import numpy as np
 
 from bert_cli.examples.annotations.reading import read_annotations
-from bert_cli.examples.tagging import read_columns, read_json_lines
+from bert_cli.examples.token_files.columns import read_columns
+from bert_cli.examples.token_files.json_records import read_json_records
 from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.folds import (
@@ -104,7 +105,7 @@ def test_words_in_doubt_stand_where_their_file_has_them(tmp_path):
 
 def test_a_line_of_json_holds_a_sentence(tmp_path):
     (tmp_path / "train.jsonl").write_text('{"words": ["c", "e"], "tags": ["B-x", "I-x"]}\n', encoding="utf-8")
-    file = read_json_lines(str(tmp_path / "train.jsonl"))
+    file = read_json_records(str(tmp_path / "train.jsonl"))
     path = tmp_path / "suspects.tsv"
     assert write_suspects_of_words(str(path), file, PREDICTED[1:], TAGS, TagNotation()) == 2
     assert [line.split("\t")[:3] for line in path.read_text().splitlines()[1:]] == [["1", "1", "1"], ["1", "2", "1"]]

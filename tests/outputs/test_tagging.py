@@ -8,8 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.tagging import TaggingExample, read_columns, read_json_lines
+from bert_cli.examples.tagging import TaggingExample
 from bert_cli.examples.text_lines import text_example
+from bert_cli.examples.token_files.columns import read_columns
+from bert_cli.examples.token_files.flags import TokenFlags
+from bert_cli.examples.token_files.json_records import read_json_records
 from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.features.tagging import tagging_features
 from bert_cli.outputs.tagging import (
@@ -196,6 +199,14 @@ def test_predicted_column(tmp_path, text, tags, notation, expected):
     assert out.read_bytes().decode() == expected
 
 
+def test_predictions_next_to_headers_comments_and_rows_without_a_word(tmp_path):
+    text = "# text = x\nid\tform\tner\n1-2\tab\t_\n1\ta\tO\n2\tb\tO\n"
+    file = read_columns(write(tmp_path, text))
+    out = tmp_path / "out.txt"
+    write_columns(str(out), file, [("B-x", "I-x")], TagNotation())
+    assert out.read_text() == ("# text = x\nid\tform\tner\tpredicted_tag\n1-2\tab\t_\t_\n1\ta\tO\tB-x\n2\tb\tO\tI-x\n")
+
+
 def test_as_many_tags_as_words(tmp_path):
     file = read_columns(write(tmp_path, "\na O\nb O\n"))
     with pytest.raises(ValueError, match="line 2: 1 tags for 2 words"):
@@ -205,7 +216,7 @@ def test_as_many_tags_as_words(tmp_path):
 
 def test_predicted_tags_in_json_lines(tmp_path):
     text = '{"id": 1, "words": ["é", "b"], "tags": ["O", "O"]}\n\n{"words": []}\n'
-    file = read_json_lines(write(tmp_path, text, "a.jsonl"), with_tags=False)
+    file = read_json_records(write(tmp_path, text, "a.jsonl"), TokenFlags(with_tags=False))
     out = tmp_path / "out.jsonl"
     write_json_lines(str(out), file, [("B-x", "I-x"), ()], TagNotation("BIOES"))
     assert out.read_text(encoding="utf-8") == (

@@ -114,8 +114,6 @@ def _read_json(path: str, encoding: str, with_tags: bool, texts_alone: str) -> T
     content = read_records(path, text)
     name = find_format(path, content.records, with_tags)
     if name == WORDS:
-        form = 'one {"words": […], "tags": […]} per line'
-        refuse_if(content.is_document, f"{path}: is one JSON document, JSON lines are needed: {form}")
         return None
     lines = text.split("\n")
     if name is None:

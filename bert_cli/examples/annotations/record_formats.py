@@ -35,7 +35,7 @@ TITLES = {
 _ACCEPTED = (
     'known are doccano ("label", "labels", "entities" or "annotations"), Prodigy ("spans"), '
     'spaCy ("entities", "ents" or [text, {"entities": …}]), Label Studio ("data"), '
-    'Dataturks ("content" and "annotation"), and {"words": …, "tags": …} in JSON lines'
+    'Dataturks ("content" and "annotation"), and {"words": …, "tags": …} or {"tokens": …, "ner_tags": …}'
 )
 
 

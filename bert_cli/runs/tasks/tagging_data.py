@@ -133,7 +133,6 @@ def read_data(
     task = settings.task
     phases = settings.phases
     folder = settings.data.data_dir
-    encoding = settings.text_files.encoding
     wanted = (
         ("train", phases.do_train, settings.data.train_file),
         ("dev", phases.do_eval, settings.data.dev_file),
@@ -154,7 +153,7 @@ def read_data(
             file, notation = with_bio_tags(tables[split], flags, entity_types(labels))
             has_tags = True
         else:
-            file, notation, has_tags = read_split(split, path, task, flags, encoding, span_format, labels)
+            file, notation, has_tags = read_split(split, path, settings, flags, span_format, labels)
         flags = NotationFlags(*notation) if notation else flags
         if file.format in SPAN_FORMATS and task.span_format == "auto":
             span_format = file.format

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.json_files import parse_json
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import listed
 from bert_cli.examples.annotations import brat
 from bert_cli.examples.annotations.reading import BRAT, read_annotations, why_unannotated
 from bert_cli.examples.tag_schemes import entity_types
-from bert_cli.examples.tagging import WORDS, TaggingFile, read_tagging_file, split_columns
+from bert_cli.examples.tagging import TaggingFile
 from bert_cli.examples.token_files.bio_tags import check_labels, with_bio_tags
+from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.notation import NotationFlags, TagNotation
-from bert_cli.settings.tagging import Tagging
+from bert_cli.examples.token_files.reading import has_tags, is_token_json, read_token_file
+from bert_cli.settings.tagging import TagSettings
 
 _ENDINGS = (".txt", ".jsonl")
 
@@ -39,30 +40,47 @@ def find_file(given: str | None, data_dir: str, split: str) -> str:
     return found[0]
 
 
-def _has_tags(path: str, word_column: int, encoding: str) -> bool:
-    """False for a file of one column, and for JSON lines none of which has "tags"."""
-    file = read_tagging_file(path, word_column, None, encoding)
-    if file.format == WORDS:
-        return any("tags" in parse_json(file.lines[example.line - 1], path, example.line) for example in file.examples)
-    return len(split_columns(file.lines[file.examples[0].line - 1].rstrip("\r"))) > 1
+def token_flags(settings: TagSettings, split: str, labels: Sequence[str]) -> TokenFlags:
+    """Return how to read the file of a split. labels: labels of the model, () if there are none."""
+    return TokenFlags(
+        word_column=settings.task.word_column,
+        tag_column=settings.task.tag_column,
+        header=settings.data.header,
+        skip_unlabeled=settings.missing_labels.skip_unlabeled and split != "test",
+        labels=settings.encoding.labels or (),
+        are_types=settings.task.tag_scheme == "IO",
+        types=frozenset(entity_types(labels)),
+        flag=f"{split}_file",
+        encoding=settings.text_files.encoding,
+    )
 
 
 def read_split(
     split: str,
     path: str,
-    task: Tagging,
+    settings: TagSettings,
     notation: NotationFlags,
-    encoding: str,
     span_format: str,
     labels: Sequence[str] = (),
 ) -> tuple[TaggingFile, TagNotation | None, bool]:
     """Return a file with its tags in BIO, their notation, and whether it has any.
 
-    The notation is None for spans, and for a file without tags. labels: labels of the model, if
-    they are known.
+    The notation is None for spans, and for a file without tags.
+
+    Args:
+        split: train, dev or test.
+        path: the file.
+        settings: the flags of the run.
+        notation: the notation of tags, as far as it is known.
+        span_format: format of the predictions for texts without spans.
+        labels: labels of the model, () if there are none.
     """
-    wanted = task.test_tags if split == "test" else "yes"
-    file = read_annotations(path, encoding, wanted != "no", span_format)
+    flags = token_flags(settings, split, labels)
+    wanted = settings.task.test_tags if split == "test" else "yes"
+    is_directory = files.is_directory(path)
+    file = None
+    if is_directory or not is_token_json(path, flags.encoding):
+        file = read_annotations(path, flags.encoding, wanted != "no", span_format)
     if file:
         annotated = tuple(example for example in file.examples if example.tags is not None)
         if wanted == "yes" and not annotated:
@@ -73,10 +91,9 @@ def read_split(
             LOG.info("%s: %d of %d texts are not annotated, and are left out", split, left, len(file.examples))
             file = dataclasses.replace(file, examples=annotated)
         return file, None, bool(annotated)
-    if wanted == "no" or (wanted == "auto" and not _has_tags(path, task.word_column, encoding)):
-        return read_tagging_file(path, task.word_column, None, encoding), None, False
-    file = read_tagging_file(path, task.word_column, task.tag_column, encoding)
-    return *with_bio_tags(file, notation, entity_types(labels)), True
+    if wanted == "no" or (wanted == "auto" and not has_tags(path, flags)):
+        return read_token_file(path, flags._replace(with_tags=False)), None, False
+    return *with_bio_tags(read_token_file(path, flags), notation, flags.types), True
 
 
 def check_split_labels(file: TaggingFile, labels: tuple[str, ...], split: str) -> None:

@@ -92,11 +92,6 @@ def test_unknown_members_are_no_texts_alone(tmp_path):
             "holds Python tuples, not JSON; write the file with json.dump",
         ),
         ('TRAIN_DATA = [\n  ("Anna", {', "a.py", "holds Python tuples, not JSON; write the file with json.dump"),
-        (
-            '[\n{"words": ["Anna"],\n"tags": ["O"]}]',
-            "a.json",
-            'is one JSON document, JSON lines are needed: one {"words": […]',
-        ),
         ("[]", "a.json", "holds an empty array; records are needed; known are doccano"),
     ],
 )

@@ -4,10 +4,11 @@ import logging
 
 import pytest
 
-from bert_cli.examples.tagging import read_columns, read_tagging_file
 from bert_cli.examples.token_files.bio_tags import check_labels, with_bio_tags
+from bert_cli.examples.token_files.columns import read_columns
 from bert_cli.examples.token_files.notation import NotationFlags, TagNotation
-from tests.examples.test_tagging import CONLL, error_of, write
+from bert_cli.examples.token_files.reading import read_token_file
+from tests.examples.token_files.files import CONLL, error_of, write
 
 
 def test_tags_become_bio(tmp_path):
@@ -30,7 +31,7 @@ def test_the_first_of_several_bad_tags_is_told_with_its_line(tmp_path):
         f"{path}:2: tag 'X-x' has none of the prefixes of BIO (B-, I-) and is not O (and 2 more such rows); correct it"
     )
     path = write(tmp_path, '{"words": ["a", "b"], "tags": ["B-x", "x"]}', "a.jsonl")
-    assert error_of(with_bio_tags, read_tagging_file(path)).startswith(f"{path}:1: tag 'x' has none")
+    assert error_of(with_bio_tags, read_token_file(path)).startswith(f"{path}:1: tag 'x' has none")
 
 
 def test_labels_that_training_does_not_know(tmp_path):
@@ -51,7 +52,7 @@ def test_labels_that_training_does_not_know(tmp_path):
     ],
 )
 def test_wnut17(shared, name, count, words):
-    file, notation = with_bio_tags(read_tagging_file(str(shared / "data" / "wnut17" / name)))
+    file, notation = with_bio_tags(read_token_file(str(shared / "data" / "wnut17" / name)))
     assert (len(file.examples), notation.scheme) == (count, "BIO")
     assert sum(len(example.words) for example in file.examples) == words
 

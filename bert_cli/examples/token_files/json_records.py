@@ -1,0 +1,221 @@
+"""JSON of words and tags -> TaggingExample records.
+
+    {"words": ["Anna", "left"], "tags": ["B-PER", "O"]}
+    {"tokens": ["Anna", "left"], "ner_tags": [1, 0]}
+
+A file holds one record per line, an array of records, an object with the records under "data" or
+"rows", or an object with a list for each member. Other members are kept for the predictions.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeGuard
+
+from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.json_files import to_json
+from bert_cli.base.log import LOG
+from bert_cli.base.messages import quoted
+from bert_cli.examples.annotations.json_values import JsonRecord, array_items, read_values
+from bert_cli.examples.table_files.column_names import plain
+from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
+from bert_cli.examples.token_files.columns import SKIP_ADVICE, log_unlabeled, name_of_number, read_lines
+from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
+from bert_cli.examples.token_files.layout import TAG_NAMES, WORD_NAMES, usual_column
+
+_ROWS = ("data", "rows", "train", "validation", "test")
+# Members of JSON of words and tags as this command documents it; they come first.
+_WORDS, _TAGS = "words", "tags"
+
+
+class _Members(NamedTuple):
+    """Names of the members that hold the words and the tags."""
+
+    words: str
+    tags: str
+
+
+class _Records(NamedTuple):
+    """Records of a file.
+
+    Attributes:
+        lines: texts that hold one record each, or nothing.
+        numbered: the number of its text, from 1, and each record.
+        features: description of the members that a data set of Hugging Face has; None without one.
+    """
+
+    lines: Sequence[str]
+    numbered: list[tuple[int, JsonRecord]]
+    features: Any = None
+
+
+def holds_token_records(text: str) -> bool:
+    """Return whether a text is JSON of words and tags, and not of texts with spans."""
+    record = _first_record(text)
+    if not isinstance(record, dict):
+        return False
+    has_words = any(plain(name) in WORD_NAMES and _is_list_of_texts(value) for name, value in record.items())
+    has_tags = any(plain(name) in TAG_NAMES and _is_tags(value) for name, value in record.items())
+    # Prodigy and Label Studio have a text, and tokens as objects.
+    return has_words and (has_tags or not isinstance(record.get("text"), str))
+
+
+def _first_record(text: str) -> Any:
+    """Return the first record of a JSON text; None for another text."""
+    if not re.match(r'\s*(\[\s*)?\{\s*"', text):
+        return None
+    decoder = json.JSONDecoder()
+    start = text.index("{")
+    try:
+        value, _ = decoder.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+    return next(iter(_unwrapped(value)), value)
+
+
+def _unwrapped(value: Any) -> list[Any]:
+    """Return the records of an object that holds them; [] for another value."""
+    if not isinstance(value, dict):
+        return []
+    rows = next((value[name] for name in _ROWS if isinstance(value.get(name), list)), None)
+    if rows is not None and all(isinstance(row, dict) for row in rows):
+        # The server of Hugging Face's data sets puts each record under "row".
+        return [row["row"] if isinstance(row.get("row"), dict) else row for row in rows]
+    lists = {name: items for name, items in value.items() if isinstance(items, list) and items}
+    if lists and all(isinstance(item, list) for items in lists.values() for item in items[:1]):
+        return [dict(zip(lists, items, strict=False)) for items in zip(*lists.values(), strict=False)]
+    return []
+
+
+def read_json_records(path: str, flags: TokenFlags = DEFAULTS) -> TaggingFile:
+    """Return the sentences of a file of JSON; a sentence may have no words.
+
+    Raise InputError for a line that is not JSON or not of this form.
+    """
+    records = _read_records(path, flags)
+    if not records.numbered:
+        form = '{"words": ["Anna"], "tags": ["B-PER"]}'
+        raise InputError(f"{path}: is empty; lines such as {form} are needed{flags.check_flag}")
+    members = _find_members(path, [record for _, record in records.numbered], flags)
+    names = _names_of_numbers(records.features, members.tags) or flags.labels
+    examples = []
+    unlabeled = []
+    for number, (line, record) in records.numbered:
+        words = _words(f"{path}:{line}", record, members)
+        tags = _tags(f"{path}:{line}", record, members, names, flags) if flags.with_tags else ()
+        if flags.with_tags and None in tags:
+            unlabeled.append(line)
+            continue
+        refuse_if(
+            flags.with_tags and len(tags) != len(words),
+            f"{path}:{line}: {len(words)} words but {len(tags)} tags; give each word one tag",
+        )
+        known = tuple(tag for tag in tags if tag is not None) if flags.with_tags else None
+        examples.append(TaggingExample(words, known, number, lines=(line,) * len(words) if number != line else ()))
+    refuse_if(not examples, f"{path}:{unlabeled[:1]}: no sentence has a tag for every word; check --tag_column")
+    if unlabeled:
+        log_unlabeled(path, len(unlabeled), len(records.numbered), unlabeled[0])
+    return TaggingFile(path, tuple(records.lines), tuple(examples), WORDS)
+
+
+def _read_records(path: str, flags: TokenFlags) -> _Records:
+    text = "\n".join(read_lines(path, flags.encoding))
+    values = read_values(path, text)
+    lines = text.split("\n")
+    document = values[0].value if len(values) == 1 else None
+    if isinstance(document, list):
+        values = list(array_items(text, text.index("["), values[0].line))
+    elif rows := _unwrapped(document):
+        values = [JsonRecord(values[0].line, row) for row in rows]
+    elif len(values) == sum(bool(line.strip()) for line in lines):
+        return _Records(lines, [(record.line, record) for record in values])
+    LOG.info("%s: read %d records of a JSON document", path, len(values))
+    features = document.get("features") if isinstance(document, dict) else None
+    return _Records([to_json(record.value) for record in values], list(enumerate(values, 1)), features)
+
+
+def _find_members(path: str, records: Sequence[JsonRecord], flags: TokenFlags) -> _Members:
+    """Return the members that flags name, else words and tags, else the ones with other usual
+    names.
+    """
+    place = f"{path}:{records[0].line}"
+    values = [record.value for record in records if isinstance(record.value, dict)]
+    first = next((record for record in values if _WORDS in record), values[0] if values else {})
+    lists = [name for name, value in first.items() if isinstance(value, list)]
+    words = flags.word_name or (_WORDS if _WORDS in first or not lists else "")
+    words = words or lists[usual_column(place, lists, WORD_NAMES, (), "word")]
+    if not flags.with_tags:
+        return _Members(words, _TAGS)
+    # The first sentences of a test file may have no tags.
+    first = next((record for record in values if any(plain(name) in TAG_NAMES for name in record)), first)
+    lists = [name for name, value in first.items() if isinstance(value, list) and name != words]
+    tags = flags.tag_name or (_TAGS if _TAGS in first or not lists else "")
+    tags = tags or lists[usual_column(place, lists, TAG_NAMES, (), "tag")]
+    if (words, tags) != (_WORDS, _TAGS):
+        LOG.info("%s: took %s for the words and %s for the tags", place, quoted(words), quoted(tags))
+    return _Members(words, tags)
+
+
+def _words(place: str, record: Any, members: _Members) -> tuple[str, ...]:
+    words = record.get(members.words) if isinstance(record, dict) else None
+    if not _is_list_of_texts(words):
+        form = f'{{"{members.words}": [texts that are not empty]}}'
+        raise InputError(f"{place}: expected {form}, found {quoted(to_json(record))}")
+    return tuple(words)
+
+
+def _tags(
+    place: str, record: dict[str, Any], members: _Members, names: Sequence[str], flags: TokenFlags
+) -> tuple[str | None, ...]:
+    """Return the tags of a record; None for a word without a tag if such sentences are left out."""
+    tags = record.get(members.tags)
+    expected = f'{place}: expected "{members.tags}": [one text for each word]; add them'
+    if flags.skip_unlabeled and not tags and record[members.words]:
+        return (None,)
+    if not isinstance(tags, list):
+        raise InputError(expected)
+    if not flags.skip_unlabeled and None in tags:
+        raise InputError(f"{place}: a word has the tag null; give it one; {SKIP_ADVICE}")
+    read = [_name_of(place, tag, members, names, flags) if type(tag) is int else tag for tag in tags]
+    if not all(_is_list_of_texts([tag]) or (flags.skip_unlabeled and tag in (None, "")) for tag in read):
+        raise InputError(expected)
+    return tuple(tag or None for tag in read)
+
+
+def _name_of(place: str, number: int, members: _Members, names: Sequence[str], flags: TokenFlags) -> str:
+    """Return the name of a tag that is a number."""
+    if not names and not flags.are_types:
+        raise InputError(
+            f'{place}: "{members.tags}" has numbers; give their names in order, such as --labels=O,B-PER,I-PER, or '
+            "--tag_scheme=IO if each number is a type of its own"
+        )
+    return name_of_number(place, number, names) if names else str(number)
+
+
+def _names_of_numbers(features: Any, member: str) -> tuple[str, ...]:
+    """Return the names that a data set's features have for the numbers of a member; () without
+    them.
+    """
+    if isinstance(features, list):
+        described = [
+            feature.get("type") for feature in features if isinstance(feature, dict) and feature.get("name") == member
+        ]
+        return _names_of_numbers({member: described[0]}, member) if described else ()
+    value = features.get(member) if isinstance(features, dict) else None
+    while isinstance(value, dict):
+        names = value.get("names")
+        if _is_list_of_texts(names):
+            return tuple(names)
+        value = value.get("feature")
+    return ()
+
+
+def _is_tags(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(tag, str | int) or tag is None for tag in value)
+
+
+def _is_list_of_texts(value: Any) -> TypeGuard[list[str]]:
+    """Return whether a value is a list of texts, none of them empty or one that no file can hold."""
+    return isinstance(value, list) and all(
+        isinstance(item, str) and item and not re.search("[\ud800-\udfff]", item) for item in value
+    )

@@ -1,0 +1,234 @@
+"""Words and tags in columns."""
+
+import logging
+
+import pytest
+
+from bert_cli.examples.tagging import COLUMNS
+from bert_cli.examples.token_files.columns import read_columns
+from bert_cli.examples.token_files.flags import TokenFlags
+from tests.examples.token_files.files import CONLL, error_of, sentences, write
+
+
+def test_four_columns_between_blanks(tmp_path):
+    path = write(tmp_path, CONLL)
+    file = read_columns(path)
+    assert sentences(file) == [(("EU", "rejects"), ("I-ORG", "O"), 3), (("Peter",), ("I-PER",), 6)]
+    assert "\n".join(file.lines) == CONLL
+    assert (file.path, file.format) == (path, COLUMNS)
+    assert [example.tags for example in read_columns(path, TokenFlags(tag_column="2")).examples] == [
+        ("I-NP", "I-VP"),
+        ("I-NP",),
+    ]
+    assert read_columns(path, TokenFlags("-3", "0")).examples[0].words == ("NNP", "VBZ")
+    assert sentences(read_columns(path, TokenFlags(with_tags=False)))[1] == (("Peter",), None, 6)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\tO\nb\tO", [("a", "b")]),  # no newline at the end
+        ("a\tO\r\n\r\nb\tO\r\n", [("a",), ("b",)]),
+        (b"\xef\xbb\xbfa\tO\n", [("a",)]),
+        ("a\tO\n\t\nb\tO\n", [("a",), ("b",)]),  # a line of white space
+        ("a\tO\n \u3000 \nb\tO\n\n\n\nc\tO\n", [("a",), ("b",), ("c",)]),
+        ("a b\tO\nc d\tO\n", [("a b", "c d")]),  # between tabs a word may hold blanks
+        ("a O\nb\tO\n", [("a", "b")]),  # each line for itself
+        ("  a   O \n", [("a",)]),
+        ("a\tO\n-DOCSTART-\tO\nb\tO\n", [("a",), ("b",)]),  # ends a sentence without a blank line
+        ("\u00a0\tO\n\u200b\tO\n", [("\u00a0", "\u200b")]),  # words that nothing will be left of
+        ("\u00a0 O\na\u2028b O\n", [("\u00a0", "a\u2028b")]),
+    ],
+)
+def test_lines(tmp_path, text, expected):
+    assert [example.words for example in read_columns(write(tmp_path, text)).examples] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "expected"),
+    [
+        ("", (0, -1), ": holds no words; a file with one word and its tag on each line is needed"),
+        ("\n-DOCSTART- O\n", (0, -1), ": holds no words; a file with one word and its tag on each line is needed"),
+        ("a\nb\n", (0, -1), ":1: expected at least 2 columns, found 1 (and 1 more such row); "),
+        ("a O\nb\n", (0, 1), ":2: expected at least 2 columns, found 1; "),
+        ("a x O\nb O\nc O\n", (0, -1), ":2: expected 3 columns as in line 1, found 2 (and 1 more such row); "),
+        ("a O\n\nb c O\n", (0, -1), ":3: expected 2 columns as in line 1, found 3; "),
+        ("a O\n", (1, -1), ":1: --word_column=1 and --tag_column=-1 are the same of 2 columns; give another"),
+        ("a O\n", (0, -3), ":1: expected at least 3 columns, found 2; "),
+        ("\tO\na\tO\n\tO\n", (0, -1), ":1: the word in column 1 is empty (and 1 more such row); every row needs one"),
+        ("a\t\n", (0, -1), ":1: the tag in column 2 is empty; every row needs one"),
+        (
+            b"a O\n\xff O\n",
+            (0, -1),
+            ":2: is not UTF-8 (byte 0xff); give its encoding, as in --encoding=latin-1",
+        ),
+        ("a O\rb O\n", (0, -1), ":1: a carriage return inside the line; save the file with \\n line ends"),
+    ],
+)
+def test_bad_files(tmp_path, text, columns, expected):
+    path = write(tmp_path, text)
+    message = error_of(read_columns, path, TokenFlags(*map(str, columns)))
+    assert message.startswith(path + expected)
+    assert "\n" not in message
+
+
+def test_rows_may_differ_where_no_column_is_counted_from_the_end(tmp_path):
+    assert read_columns(write(tmp_path, "a O\nb O extra\n"), TokenFlags("0", "1")).examples[0].tags == ("O", "O")
+
+
+def test_the_same_column_twice(tmp_path):
+    path = write(tmp_path, "a O\n")
+    assert (
+        error_of(read_columns, path, TokenFlags("1", "1")) == "--tag_column: 1 is the column of the words; give another"
+    )
+
+
+@pytest.fixture
+def log(caplog):
+    caplog.set_level(logging.INFO)
+    return caplog
+
+
+def words_of(path, *flags, **named):
+    return [example.words for example in read_columns(path, TokenFlags(*flags, **named)).examples]
+
+
+GERMEVAL = "#\thttp://example.org/a [2009-10-17]\n1\tAnna\tB-PER\tO\n2\tsingt\tO\tO\n\n#\thttp://example.org/b\n1\tLee\tB-PER\tO\n"
+CONLL_U = (
+    "# sent_id = 1\n# text = zum Haus # 7\n1-2\tzum\t_\t_\n1\tzu\tADP\tO\n2\tdem\tDET\tO\n3\tHaus\tNOUN\tB-LOC\n"
+    "3.1\tsei\tAUX\t_\n\n# text = #\n1\t#\tSYM\tO\n"
+)
+
+
+def test_source_lines_of_germeval_are_comments(tmp_path, log):
+    path = write(tmp_path, GERMEVAL)
+    file = read_columns(path, TokenFlags("1", "2"))
+    assert sentences(file) == [(("Anna", "singt"), ("B-PER", "O"), 2), (("Lee",), ("B-PER",), 6)]
+    assert log.messages == [f"{path}: comments that begin with #, skipped: 2, the first in line 1"]
+    assert words_of(path, "1", with_tags=False) == [("Anna", "singt"), ("Lee",)]
+
+
+def test_comments_and_rows_of_conll_u_that_are_no_words(tmp_path, log):
+    path = write(tmp_path, CONLL_U)
+    file = read_columns(path, TokenFlags("1", "3"))
+    assert sentences(file) == [(("zu", "dem", "Haus"), ("O", "O", "B-LOC"), 4), (("#",), ("O",), 10)]
+    assert file.place(file.examples[0], 2) == f"{path}:6"
+    assert log.messages == [
+        f"{path}: comments that begin with #, skipped: 3, the first in line 1",
+        f"{path}: rows of CoNLL-U with a number such as 1-2, which are no words, skipped: 2, the first in line 3",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("#begin document (a); part 000\na B-x\nb O\n\n#end document\n", [("a", "b")]),
+        ("# id = 7\na O\n# text = b\nb B-x\n", [("a", "b")]),  # a comment does not end a sentence
+        ("## a source\na O\n", [("a",)]),
+    ],
+)
+def test_comments(tmp_path, text, expected):
+    assert words_of(write(tmp_path, text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# O\na O\n", [("#", "a")]),
+        ("#\tO\na\tB-x\nb\tO\n", [("#", "a", "b")]),
+        ("# B-x\na O\n", [("#", "a")]),  # a tag, though no other word has it
+        ("#news B-x\na O\n", [("#news", "a")]),
+        ("a O\n#news B-y\n", [("a", "#news")]),
+    ],
+)
+def test_words_with_a_number_sign_stay_words(tmp_path, text, expected):
+    assert words_of(write(tmp_path, text)) == expected
+
+
+def test_lines_between_words_keep_their_numbers(tmp_path):
+    path = write(tmp_path, "a O\n# text = x\nb B-x\n")
+    file = read_columns(path)
+    assert [file.line_of(file.examples[0], word) for word in (0, 1)] == [1, 3]
+
+
+def test_a_header_is_skipped_and_names_the_columns(tmp_path, log):
+    path = write(
+        tmp_path, "Sentence #\tToken\tPOS\tNER\n1\tAnna\tNN\tPER\n1\tsings\tV\tO\n2\tLee\tNN\tPER\n2\tLee\tNN\tPER\n"
+    )
+    file = read_columns(path)
+    assert sentences(file) == [(("Anna", "sings"), ("PER", "O"), 2), (("Lee", "Lee"), ("PER", "PER"), 4)]
+    assert file.header == 1
+    assert log.messages == [
+        f"{path}:1: took the first row for a header; --header=no reads it as a word",
+        f"{path}:1: took 'Token' for the words and 'NER' for the tags, as the header names them",
+    ]
+
+
+def test_flags_name_columns(tmp_path):
+    path = write(tmp_path, "Token\tPOS\tNER\nAnna\tNN\tPER\nsings\tV\tO\n")
+    assert read_columns(path, TokenFlags("Token", "POS")).tags == [("NN", "V")]
+    assert read_columns(path, TokenFlags("NER", "0")).examples[0].words == ("PER", "O")
+    assert error_of(read_columns, path, TokenFlags(tag_column="Tag")) == (
+        f"{path}:1: --tag_column=Tag: there is no such column; the file has columns 'Token', 'POS', 'NER'"
+    )
+
+
+def test_a_file_without_blank_lines_is_warned_about(tmp_path, log):
+    path = write(tmp_path, "a O\n. O\nb B-x\n. O\n")
+    read_columns(path)
+    warning = "there is no blank line, so all 4 words are one sentence; put a blank line after each sentence"
+    assert log.messages == [f"{path}: warning: {warning}"]
+    log.clear()
+    read_columns(write(tmp_path, "a O\n. O\n\nb B-x\n. O\n"))
+    read_columns(write(tmp_path, "a O\nb B-x\n. O\n"))
+    assert not log.messages
+
+
+def test_numbers_of_words_are_not_taken_for_words(tmp_path):
+    path = write(tmp_path, GERMEVAL)
+    assert error_of(read_columns, path) == (
+        f"{path}:2: the words in the first column are the numbers 1, 2, …; give --word_column and --tag_column, such as "
+        "--word_column=1 --tag_column=2"
+    )
+    assert words_of(path, "0") == [("1", "2"), ("1",)]
+
+
+UNLABELED = "a\tO\n\nb\t\nc\tO\n\nd\tB-x\n"
+
+
+@pytest.mark.parametrize("text", [UNLABELED, UNLABELED.replace("b\t\n", "b\n"), UNLABELED.replace("\t", " ")])
+def test_sentences_with_a_word_without_a_tag(tmp_path, text, log):
+    path = write(tmp_path, text)
+    message = error_of(read_columns, path)
+    assert message.startswith(f"{path}:3: ")
+    assert message.endswith("; --skip_unlabeled leaves sentences with a word without a tag out")
+    assert words_of(path, skip_unlabeled=True) == [("a",), ("d",)]
+    assert (
+        log.messages[-1]
+        == f"{path}: left out 1 of 3 sentences, in which a word has no tag, the first in line 3 (--skip_unlabeled)"
+    )
+
+
+def test_no_sentence_with_tags(tmp_path):
+    path = write(tmp_path, "a\t\n\nb\t\n")
+    message = f"{path}:1: no sentence has a tag for every word; check --tag_column"
+    assert error_of(read_columns, path, TokenFlags(skip_unlabeled=True)) == message
+
+
+def test_an_empty_file_names_its_flag(tmp_path):
+    path = write(tmp_path, "\n")
+    assert error_of(read_columns, path, TokenFlags(flag="dev_file")).endswith("is needed; check --dev_file")
+
+
+def test_numbers_get_the_names_of_labels(tmp_path, log):
+    path = write(tmp_path, "Anna 1\nLee 2\nran 0\n")
+    assert read_columns(path, TokenFlags(labels=("O", "B-x", "I-x"))).tags == [("B-x", "I-x", "O")]
+    assert error_of(read_columns, path, TokenFlags(labels=("O", "B-x"))) == (
+        f"{path}:2: the tag 2 has no name, as there are 2, 0 to 1; check --labels"
+    )
+    assert read_columns(path, TokenFlags(are_types=True)).tags == [("1", "2", "0")]
+    assert not log.messages
+    assert read_columns(path).tags == [("1", "2", "0")]
+    assert log.messages[0].startswith(
+        f"{path}: warning: all tags are numbers, which are read as types; if they are indices of names"
+    )

@@ -1,0 +1,15 @@
+"""Flags about files of words and tags."""
+
+from bert_cli.examples.token_files.flags import TokenFlags
+
+
+def test_columns_are_numbers_or_names():
+    numbers = TokenFlags("2", "-3")
+    assert (numbers.word_number, numbers.tag_number, numbers.word_name, numbers.tag_name) == (2, -3, "", "")
+    names = TokenFlags("Word", "a-1")
+    assert (names.word_number, names.tag_number, names.word_name, names.tag_name) == (0, -1, "Word", "a-1")
+
+
+def test_the_flag_of_a_file_is_named():
+    assert TokenFlags(flag="dev_file").check_flag == "; check --dev_file"
+    assert TokenFlags().check_flag == ""

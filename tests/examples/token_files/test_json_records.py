@@ -1,0 +1,160 @@
+"""Words and tags in JSON."""
+
+import json
+import logging
+
+import pytest
+
+from bert_cli.examples.tagging import WORDS
+from bert_cli.examples.token_files.flags import TokenFlags
+from bert_cli.examples.token_files.json_records import holds_token_records, read_json_records
+from tests.examples.token_files.files import error_of, sentences, write
+
+
+def test_json_lines(tmp_path):
+    path = write(
+        tmp_path, '{"words": ["Anna", "left"], "tags": ["B-PER", "O"]}\n\n{"words": [], "tags": []}\n', "a.jsonl"
+    )
+    file = read_json_records(path)
+    assert sentences(file) == [(("Anna", "left"), ("B-PER", "O"), 1), ((), (), 3)]
+    assert file.format == WORDS
+    assert sentences(read_json_records(path, TokenFlags(with_tags=False)))[0] == (("Anna", "left"), None, 1)
+
+
+FORM = 'expected {"words": [texts that are not empty]}, found '
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("{", "is not JSON: Expecting property name enclosed in double quotes (column 2); correct the file"),
+        ("[]", FORM + "'[]'"),
+        ('{"words": "Anna"}', FORM + """'{"words": "Anna"}'"""),
+        ('{"words": [""]}', FORM + """'{"words": [""]}'"""),
+        ('{"words": [1]}', FORM + """'{"words": [1]}'"""),
+        ('{"words": ["\\ud800"]}', FORM + """'{"words": ["\\\\ud800"]}'"""),
+        ('{"words": ["Anna"]}', 'expected "tags": [one text for each word]; add them'),
+        ('{"words": ["Anna"], "tags": [""]}', 'expected "tags": [one text for each word]; add them'),
+        ('{"words": ["Anna"], "tags": []}', "1 words but 0 tags; give each word one tag"),
+    ],
+)
+def test_bad_json(tmp_path, line, expected):
+    path = write(tmp_path, '{"words": ["a"], "tags": ["O"]}\n' + line + "\n", "a.jsonl")
+    assert error_of(read_json_records, path) == f"{path}:2: {expected}"
+
+
+def test_empty_json(tmp_path):
+    path = write(tmp_path, "\n", "a.jsonl")
+    assert error_of(read_json_records, path).startswith(f"{path}: is empty; lines such as ")
+
+
+def test_other_keys_of_json_are_left_in_the_lines(tmp_path):
+    path = write(tmp_path, '{"id": 7, "words": ["a"], "tags": ["O"]}\n', "a.json")
+    assert json.loads(read_json_records(path).lines[0])["id"] == 7
+
+
+NAMES = ("O", "B-PER", "I-PER")
+
+
+@pytest.mark.parametrize(
+    ("text", "flags", "tags"),
+    [
+        ('{"tokens": ["Anna", "left"], "ner_tags": ["B-PER", "O"]}', TokenFlags(), ("B-PER", "O")),
+        ('{"tokens": ["Anna", "left"], "ner_tags": [1, 0]}', TokenFlags(labels=NAMES), ("B-PER", "O")),
+        ('{"tokens": ["Anna", "left"], "ner_tags": [1, 0]}', TokenFlags(are_types=True), ("1", "0")),
+        ('{"words": ["Anna", "left"], "labels": ["B-PER", "O"], "id": 7}', TokenFlags(), ("B-PER", "O")),
+        ('{"tokens": ["Anna", "left"], "pos_tags": ["N", "V"], "ner_tags": ["x", "O"]}', TokenFlags(), ("x", "O")),
+        ('{"tokens": ["Anna", "left"], "pos_tags": ["N", "V"]}', TokenFlags(tag_column="pos_tags"), ("N", "V")),
+        ('{"words": ["Anna", "left"], "tags": ["a", "b"], "ner_tags": ["x", "O"]}', TokenFlags(), ("a", "b")),
+        ('{"mots": ["Anna", "left"], "t": ["x", "O"]}', TokenFlags("mots", "t"), ("x", "O")),
+        # A run before columns had names left numbers in its flags.txt.
+        ('{"words": ["Anna", "left"], "tags": ["x", "O"]}', TokenFlags("0", "-1"), ("x", "O")),
+        ('[{"words": ["Anna", "left"],\n "tags": ["x", "O"]}]', TokenFlags(), ("x", "O")),
+        ('{"data": [{"tokens": ["Anna", "left"], "tags": ["x", "O"]}]}', TokenFlags(), ("x", "O")),
+        ('{"tokens": [["Anna", "left"]], "ner_tags": [["x", "O"]]}', TokenFlags(), ("x", "O")),
+        (
+            '{"features": [{"name": "ner_tags", "type": {"feature": {"names": ["O", "B-PER"]}}}],'
+            ' "rows": [{"row_idx": 0, "row": {"tokens": ["Anna", "left"], "ner_tags": [1, 0]}}]}',
+            TokenFlags(),
+            ("B-PER", "O"),
+        ),
+        (
+            '{"features": {"ner_tags": {"feature": {"names": ["O", "B-PER"]}}},'
+            ' "rows": [{"tokens": ["Anna", "left"], "ner_tags": [1, 0]}]}',
+            TokenFlags(),
+            ("B-PER", "O"),
+        ),
+    ],
+)
+def test_members_and_documents(tmp_path, text, flags, tags):
+    file = read_json_records(write(tmp_path, text, "a.json"), flags)
+    assert sentences(file) == [(("Anna", "left"), tags, 1)]
+
+
+def test_the_log_names_other_members_than_words_and_tags(tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    path = write(tmp_path, '{"tokens": ["Anna"], "ner_tags": ["O"]}', "a.jsonl")
+    read_json_records(path)
+    assert caplog.messages == [f"{path}:1: took 'tokens' for the words and 'ner_tags' for the tags"]
+
+
+@pytest.mark.parametrize(
+    ("line", "flags", "expected"),
+    [
+        (
+            '{"tokens": ["Anna"], "ner_tags": [1]}',
+            TokenFlags(),
+            '"ner_tags" has numbers; give their names in order, such as --labels=O,B-PER,I-PER, or --tag_scheme=IO if '
+            "each number is a type of its own",
+        ),
+        (
+            '{"tokens": ["Anna"], "ner_tags": [9]}',
+            TokenFlags(labels=NAMES),
+            "the tag 9 has no name, as there are 3, 0 to 2; check --labels",
+        ),
+        (
+            '{"tokens": ["Anna"], "pos_tags": ["N"]}',
+            TokenFlags(),
+            "no column is the tag without doubt; give --tag_column by name or number, such as --tag_column=pos_tags: "
+            "0 'pos_tags'",
+        ),
+        ('{"tokens": ["Anna"], "ner_tags": ["O", "O"]}', TokenFlags(), "1 words but 2 tags; give each word one tag"),
+        (
+            '{"words": ["Anna"], "tags": [null]}',
+            TokenFlags(),
+            "a word has the tag null; give it one; --skip_unlabeled leaves sentences with a word without a tag out",
+        ),
+    ],
+)
+def test_what_is_asked_about(tmp_path, line, flags, expected):
+    path = write(tmp_path, line, "a.jsonl")
+    assert error_of(read_json_records, path, flags) == f"{path}:1: {expected}"
+
+
+def test_sentences_without_tags_are_left_out(tmp_path):
+    text = '{"words": ["a", "b"], "tags": ["O", null]}\n{"words": ["c"], "tags": ["O"]}\n{"words": ["d"]}\n'
+    path = write(tmp_path, text, "a.jsonl")
+    assert sentences(read_json_records(path, TokenFlags(skip_unlabeled=True))) == [(("c",), ("O",), 2)]
+
+
+def test_lines_of_an_array(tmp_path):
+    path = write(tmp_path, '[\n{"words": ["a"], "tags": ["O"]},\n{"words": ["b"],\n"tags": ["x"]}]', "a.json")
+    file = read_json_records(path)
+    assert [file.place(example, 0) for example in file.examples] == [f"{path}:2", f"{path}:3"]
+    assert json.loads(file.lines[1]) == {"words": ["b"], "tags": ["x"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"tokens": ["a"], "ner_tags": [0]}\n', True),
+        ('[{"tokens": ["a"], "text": "a", "ner_tags": [0]}]', True),
+        ('{"text": "a", "tokens": [{"start": 0, "end": 1}], "spans": []}', False),  # Prodigy
+        ('{"text": "a", "label": [[0, 1, "x"]]}', False),  # doccano
+        ('{"text": "a", "tokens": ["a"], "label": [[0, 1, "x"]]}', False),
+        ("{ O\n} O\n", False),
+        ("", False),
+    ],
+)
+def test_what_is_json_of_words(text, expected):
+    assert holds_token_records(text) is expected

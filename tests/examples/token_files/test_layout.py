@@ -1,0 +1,103 @@
+"""Headers, columns and sentences of rows of words and tags."""
+
+import pytest
+
+from bert_cli.examples.table_files.rows import Row
+from bert_cli.examples.token_files.flags import TokenFlags
+from bert_cli.examples.token_files.layout import Columns, find_columns, is_header, sentences_of
+from tests.examples.token_files.files import error_of
+
+
+def rows_of(text):
+    """Rows of a text, with | between rows and - for a blank line."""
+    lines = enumerate(text.split("|"), 1)
+    return [number if line == "-" else Row(number, line.split(",")) for number, line in lines]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Word,Tag|Anna,PER|left,O", True),
+        ("token,pos,ner|Anna,NN,PER|left,V,O", True),
+        ("Wort,Etikett|Anna,B-PER|left,O", True),  # no tag of BIO
+        ("Wort,Etikett|Anna,PER_B|left,O", True),
+        ("Anna,PER|left,O", False),
+        ("Anna,B-PER|left,O", False),
+        ("Anna,PER|left,O|Lee,B-PER", False),  # a mistake in a tag
+        ("Anna,X-PER|left,O|Lee,B-PER", False),
+        ("Word,O|is,O|Tag,B-x", False),
+        ("word,tag|tag,tag|a,tag", False),  # tag is a tag
+        ("0,0|a,1", False),
+        ("EU,ORG|rejects,O|German,MISC", False),  # other types come once, too
+        ("Word|Anna", True),
+        ("Words|can|hurt", False),
+    ],
+)
+def test_headers(text, expected):
+    first, *others = rows_of(text)
+    assert is_header("a.txt", first, others, TokenFlags()) is expected
+    assert is_header("a.txt", first, others, TokenFlags(header="yes"))
+    assert not is_header("a.txt", first, others, TokenFlags(header="no"))
+
+
+def test_a_header_in_doubt_is_asked_about():
+    first, *others = rows_of("Mot,Type|Anna,PER|a,O|b,O|Lee,PER")
+    assert error_of(is_header, "a.txt", first, others, TokenFlags()) == (
+        "a.txt:1: may be a header ('Mot', 'Type'), as no other row has the tag 'Type'; give --header=yes if it is one, "
+        "else --header=no"
+    )
+    assert not is_header("a.txt", first, others, TokenFlags(types=frozenset({"Type", "PER"})))
+    assert not is_header("a.txt", first, others, TokenFlags(with_tags=False))
+
+
+@pytest.mark.parametrize(
+    ("names", "flags", "expected"),
+    [
+        (None, TokenFlags(), Columns(0, -1)),
+        (None, TokenFlags("1", "3"), Columns(1, 3)),
+        ("Sentence #,Word,POS,Tag", TokenFlags(), Columns(1, 3, 0)),
+        ("tag,token", TokenFlags(), Columns(1, 0)),
+        ("Mot,Étiquette", TokenFlags(), Columns(0, 1)),
+        ("id,form,lemma,upos,ner_tag", TokenFlags(), Columns(1, 4)),
+        ("Word,POS", TokenFlags(tag_column="POS"), Columns(0, 1)),
+        ("Word,POS", TokenFlags(tag_column="-1"), Columns(0, -1)),
+        ("1,0,Tag", TokenFlags("0", "1"), Columns(1, 0)),  # names come before numbers
+        ("sent_id,token,label", TokenFlags(with_tags=False), Columns(1, None, 0)),
+    ],
+)
+def test_columns(names, flags, expected):
+    assert find_columns("a.txt:1", names and names.split(","), 4, flags) == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ("Sentence #,Word,POS", "no column is the tag without doubt; give --tag_column by name or number, such as "
+         "--tag_column=POS: 0 'Sentence #', 1 'Word', 2 'POS'"),
+        ("Word,POS", "no column is the tag without doubt; give --tag_column by name or number, such as "
+         "--tag_column=POS: 0 'Word', 1 'POS'"),
+        ("word,ner_tag,label", "no column is the tag without doubt; give --tag_column by name or number, such as "
+         "--tag_column=ner_tag: 0 'word', 1 'ner_tag', 2 'label'"),
+        ("a b,c,tag", "no column is the word without doubt; give --word_column by name or number, such as "
+         "--word_column='a b': 0 'a b', 1 'c', 2 'tag'"),
+    ],
+)  # fmt: skip
+def test_columns_in_doubt(names, expected):
+    assert error_of(find_columns, "a.txt:1", names.split(","), 4, TokenFlags()) == f"a.txt:1: {expected}"
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "expected"),
+    [
+        ("a|b|-|c|-|-|d", None, ["a b", "c", "d"]),
+        ("1,a|1,b|2,c|2,d", 0, ["a b", "c d"]),
+        ("Sentence: 1,a|,b|Sentence: 2,c|,d", 0, ["a b", "c d"]),
+        ("Sentence,a|,b|Sentence,c|,d", 0, ["a b", "c d"]),  # a mark, not a number
+        ("s1,a|s1,b|s2,c", 0, ["a b", "c"]),
+        ("1,a|,b|1,c|1,d", 0, ["a b c d"]),  # a cell that is missing
+        ("1,a|1,b|-|1,c|2,d", 0, ["a b", "c", "d"]),
+        ("1,a|2,b|1,c", 0, ["a", "b", "c"]),
+    ],
+)
+def test_sentences(text, column, expected):
+    assert [" ".join(row.cells[-1] for row in rows) for rows in sentences_of(rows_of(text), column)] == expected
