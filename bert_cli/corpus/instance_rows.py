@@ -12,7 +12,7 @@ import struct
 
 import numpy as np
 
-from bert_cli.corpus.instances import Instance, Sampling
+from bert_cli.corpus.instances import Instance, Masking, Sampling
 
 _HEAD = 5
 _MOST_DROPPED = (1 << 16) - 1
@@ -82,12 +82,14 @@ class RowFormat:
         }
 
 
-def count_rows(rows: np.ndarray) -> dict[str, int]:
-    """Totals over rows of a RowFormat: instances, tokens (without padding), predictions, random
-    next, cut, dropped.
+def count_rows(rows: np.ndarray, masking: Masking) -> dict[str, int]:
+    """Return totals over rows of a RowFormat.
+
+    instance_tokens are without padding. inside_predictions, the predicted pieces that begin with
+    "##", are counted if whole words are masked.
     """
     tokens, _, predictions, is_random_next, dropped = (rows[:, column].astype(np.int64) for column in range(_HEAD))
-    return {
+    counts = {
         "instances": len(rows),
         "instance_tokens": int(tokens.sum()),
         "predictions": int(predictions.sum()),
@@ -95,3 +97,9 @@ def count_rows(rows: np.ndarray) -> dict[str, int]:
         "truncated_instances": int((dropped > 0).sum()),
         "dropped_tokens": int(dropped.sum()),
     }
+    if masking.whole_word:
+        # Labels, not tokens: a random replacement may be any piece of the vocabulary.
+        is_label = np.arange(masking.max_predictions_per_seq) < predictions[:, None]
+        labels = rows[:, -masking.max_predictions_per_seq :][is_label]
+        counts["inside_predictions"] = int(np.frombuffer(masking.is_inside, np.uint8)[labels].sum())
+    return counts

@@ -189,7 +189,7 @@ def _write_records(job: Job, row_path: str, batches: Iterable[Sequence[int]], pa
             # Rows come in random order: each is one read at its place, without a buffer in between.
             places = (row_format.size * row for row in batch)
             rows = row_format.unpack(b"".join([os.pread(row_file.fileno(), row_format.size, at) for at in places]))
-            counts.update(count_rows(rows))
+            counts.update(count_rows(rows, job.sampling.masking))
             file.write(pack_records(encode_examples(row_format.features(rows))))
     return counts
 

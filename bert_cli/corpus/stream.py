@@ -75,6 +75,10 @@ class CorpusSource:
         rng = random.Random(f"{self._seed} evaluation")
         return self._rows(self._pass_over(range(len(self._documents)), rng), most)
 
+    def sample(self, most: int) -> np.ndarray:
+        """Return the first `most` rows that training draws, before they are shuffled."""
+        return self._rows(self._shard_instances(0), most)
+
     def shard(self, number: int) -> np.ndarray:
         """Rows of shard `number`, shuffled."""
         rows = self._rows(self._shard_instances(number))

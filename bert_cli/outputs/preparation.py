@@ -12,6 +12,7 @@ from bert_cli.text.tokenization import FullTokenizer
 _WIDTH = 100  # columns of a table, whatever the width of the terminal: a log is read elsewhere
 _RANDOM_SHARE = 0.9  # above this, next-sentence prediction can hardly learn
 _UNKNOWN_SHARE = 0.05
+_DROPPED_SHARE = 0.5  # usual: up to 0.3, as the last sentence of a sequence seldom fits
 
 
 def _counted(report: Mapping, key: str, about: str = "") -> tuple[str, str, str]:
@@ -72,17 +73,26 @@ def format_instance(features: Mapping[str, np.ndarray], tokenizer: FullTokenizer
 
 
 def shares(report: Mapping) -> dict[str, float]:
-    """Shares of the counts in a report, 0…1: random_next_share of the instances, masked_share of
-    their tokens (special tokens counted, padding not), truncated_share of the instances,
+    """Return shares of the counts in a report, 0…1.
+
+    random_next_share and truncated_share are of the instances, masked_share of their tokens (special
+    tokens counted, padding not), dropped_share of the tokens that they would have uncut, and
     unknown_share ([UNK]) of the tokens of the corpus.
     """
+    counts = {**report, "text_tokens": _text_tokens(report)}
     parts = {
         "random_next_share": ("random_next", "instances"),
         "masked_share": ("predictions", "instance_tokens"),
         "truncated_share": ("truncated_instances", "instances"),
+        "dropped_share": ("dropped_tokens", "text_tokens"),
         "unknown_share": ("unknown_tokens", "corpus_tokens"),
     }
-    return {name: report[part] / report[whole] if report[whole] else 0.0 for name, (part, whole) in parts.items()}
+    return {name: counts[part] / counts[whole] if counts[whole] else 0.0 for name, (part, whole) in parts.items()}
+
+
+def _text_tokens(report: Mapping) -> int:
+    """Return the tokens of all instances before they were cut, without the three special tokens of each."""
+    return report["instance_tokens"] - 3 * report["instances"] + report["dropped_tokens"]
 
 
 def pretraining_table(report: Mapping) -> list[str]:
@@ -104,28 +114,54 @@ def pretraining_table(report: Mapping) -> list[str]:
     return text_table(rows, "lrl", width=_WIDTH)
 
 
-def warnings(report: Mapping) -> list[str]:
-    """What is odd about the data, one line each."""
-    found = []
-    if report["documents"] == 1:
-        found.append(
+def text_warnings(report: Mapping, has_pairs: bool = True) -> list[str]:
+    """Return what is odd about a text to pre-train on, one line each.
+
+    Args:
+        report: the counts of a CorpusSize and of count_rows, and `shares` of them.
+        has_pairs: whether next sentences are predicted.
+    """
+    documents, single = report["documents"], report["single_sentence_documents"]
+    lines = []
+    if has_pairs and documents == 1:
+        lines.append(
             "the text is one document, so that random next sentences come from the same one; put "
             "blank lines between documents"
         )
-    elif report["single_sentence_documents"] == report["documents"]:
-        found.append(
+    elif has_pairs and single == documents:
+        lines.append(
             "every document is one sentence (an empty line after each?), so that every next "
-            "sentence is a random one; put blank lines between documents only"
+            "sentence is a random one; put one sentence on each line, and blank lines between "
+            "documents only"
         )
-    elif report["random_next_share"] > _RANDOM_SHARE:
-        found.append(
-            f"{report['random_next_share']:.0%} of the next sentences are random ones: "
-            f"{report['single_sentence_documents']:,} of {report['documents']:,} documents are one "
-            "sentence; put blank lines between documents only"
+    elif has_pairs and report["random_next_share"] > _RANDOM_SHARE:
+        reason = f"{single:,} of {documents:,} documents are one sentence"
+        advice = "put blank lines between documents only"
+        if single < documents / 2:
+            reason, advice = "lines fill a sequence by themselves", "put one sentence on each line"
+        share = f"{report['random_next_share']:.0%}"
+        lines.append(f"{share} of the next sentences are random ones: {reason}; {advice}")
+    if report["dropped_share"] > _DROPPED_SHARE:
+        dropped = report["dropped_tokens"]
+        lines.append(
+            f"{dropped:,} of {_text_tokens(report):,} tokens ({report['dropped_share']:.1%}) were "
+            f"cut off from {report['instances']:,} sequences, as lines are too long for "
+            "--max_seq_length; put one sentence on each line, or give a larger --max_seq_length"
         )
+    if report.get("inside_predictions") == 0:
+        lines.append(
+            "--do_whole_word_mask changes nothing, as no masked word has several pieces (##); of "
+            "Chinese each character is a word of its own for BERT"
+        )
+    return lines
+
+
+def warnings(report: Mapping) -> list[str]:
+    """Return what is odd about the data of bert-create-pretraining-data, one line each."""
+    lines = text_warnings(report)
     if report["unknown_share"] > _UNKNOWN_SHARE:
-        found.append(
+        lines.append(
             f"{report['unknown_share']:.0%} of the tokens are [UNK]; check that --vocab_file and "
             "--do_lower_case suit the text"
         )
-    return found
+    return lines

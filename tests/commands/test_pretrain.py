@@ -280,6 +280,64 @@ def test_empty_shards_and_a_comma_at_the_end(model, pretrain, tmp_path):
     assert "1 instances in 3 files, 2 of them empty" in outcome.err
 
 
+SENTENCES = ("the cat sees a dog .", "a bird sings in the house .", "my fish likes the river .", "the horse opens .")
+LONG = " ".join(SENTENCES * 20)
+ODD_TEXTS = {
+    # A document per line: without and with blank lines between.
+    "\n".join([LONG] * 6): ["the text is one document", "tokens (9"],
+    "\n\n".join([LONG] * 6): ["every document is one sentence", "tokens (9"],
+    "\n\n".join("\n".join([LONG] * 5) for _ in range(4)): ["100% of the next sentences are random", "tokens (9"],
+    "\n\n".join(SENTENCES * 3): ["every document is one sentence"],
+    "\n".join(SENTENCES * 9): ["the text is one document"],
+    "\n\n".join("\n".join(SENTENCES) for _ in range(12)): [],
+}
+
+
+@pytest.mark.parametrize(("data", "expected"), ODD_TEXTS.items(), ids=range(len(ODD_TEXTS)))
+def test_both_commands_warn_of_the_same_odd_texts(data, expected, pretrain, model, tmp_path, capfd):
+    path = tmp_path / "text.txt"
+    path.write_text(f"{data}\n", encoding="utf-8")
+    flags = {"input_file": path, "output_file": tmp_path / "data.tfrecord", "vocab_file": model / "vocab.txt"}
+    flags |= {"max_seq_length": 24, "max_predictions_per_seq": 4}
+    created = helpers.call(capfd, "bert-create-pretraining-data", create_main, *helpers.words(flags))
+    trained = pretrain("--do_train", "--dry_run", input_file=path, eval_share=0)
+    for outcome in (created, trained):
+        assert outcome.code == 0, outcome.err
+        lines = [
+            line for line in outcome.err.splitlines() if line.startswith("warning: ") and "random weights" not in line
+        ]
+        lines = [line for line in lines if "documents" in line or "tokens (" in line or "sentence" in line]
+        assert len(lines) == len(expected), lines
+        assert all(part in line for part, line in zip(expected, lines, strict=True)), lines
+
+
+def test_odd_texts_for_evaluation_and_without_next_sentences(pretrain, text, tmp_path):
+    odd = tmp_path / "odd.txt"
+    odd.write_text("\n".join([LONG] * 6), encoding="utf-8")
+    outcome = pretrain("--do_train", "--do_eval", "--dry_run", input_file=text, eval_file=odd)
+    assert "--eval_file: warning: the text is one document" in outcome.err
+    assert "--eval_file: warning: " in outcome.err.partition("one document")[2]
+    assert "were cut off" not in pretrain("--do_train", "--no_nsp", "--dry_run", input_file=odd, eval_share=0).err
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_warned"), [("水 火 山", True), ("the cat sees a dog .", True), ("qua the quax .", False)]
+)
+def test_whole_words_of_one_piece(sentence, is_warned, pretrain, model, tmp_path, capfd):
+    path = tmp_path / "text.txt"
+    path.write_text("\n\n".join("\n".join([sentence] * 4) for _ in range(5)), encoding="utf-8")
+    flags = {"input_file": path, "output_file": tmp_path / "data.tfrecord", "vocab_file": model / "vocab.txt"}
+    flags |= {"max_seq_length": 24, "max_predictions_per_seq": 6}
+    whole = "--do_whole_word_mask"
+    created = helpers.call(capfd, "bert-create-pretraining-data", create_main, whole, *helpers.words(flags))
+    trained = pretrain("--do_train", "--dry_run", whole, input_file=path, max_predictions_per_seq=6)
+    for outcome in (created, trained):
+        assert outcome.code == 0, outcome.err
+        assert ("warning: --do_whole_word_mask changes nothing" in outcome.err) == is_warned
+    plain = helpers.call(capfd, "bert-create-pretraining-data", create_main, *helpers.words(flags))
+    assert "--do_whole_word_mask" not in plain.err
+
+
 def test_bad_input_is_one_line(text, records, model, pretrain, tmp_path):
     pretrain("--do_train", input_file=f"{text},{records}").assert_refused("is not a TFRecord file, but", "--input_file")
     pretrain("--do_train", input_file=tmp_path / "none").assert_refused("no file matches", "--input_file")

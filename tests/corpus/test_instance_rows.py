@@ -9,10 +9,16 @@ from bert_cli.corpus.instances import Instance, Sampling, make_masking
 INSTANCES = [Instance([7, 8, 9, 5], 2, [1, 3], [20, 21], True, 100_000), Instance([7, 9], 2, [], [], False, 0)]
 
 
+def masking(whole_word, inside):
+    """Masking of 30 tokens; inside: the ids that begin with ##."""
+    tokens = {f"{'##' if number in inside else ''}{number}": number for number in range(30)}
+    return make_masking(tokens | {"[CLS]": 1, "[SEP]": 2, "[MASK]": 3}, 3, 0.15, whole_word)
+
+
 @pytest.mark.parametrize(("vocab_size", "typecode"), [(30_000, "H"), (65_535, "H"), (70_000, "I")])
 def test_the_width_of_a_number(vocab_size, typecode):
-    masking = make_masking({"[CLS]": 0, "[SEP]": 1, "[MASK]": vocab_size - 1}, 3, 0.15)
-    assert RowFormat.of(Sampling(128, 0.1, masking)) == RowFormat(128, 3, typecode)
+    rules = make_masking({"[CLS]": 0, "[SEP]": 1, "[MASK]": vocab_size - 1}, 3, 0.15)
+    assert RowFormat.of(Sampling(128, 0.1, rules)) == RowFormat(128, 3, typecode)
 
 
 @pytest.mark.parametrize("typecode", ["H", "I"])
@@ -30,7 +36,10 @@ def test_rows_are_the_features_of_their_instances(typecode):
         "masked_lm_weights": [[1, 1, 0], [0, 0, 0]],
         "next_sentence_labels": [[1], [0]],
     }
-    assert count_rows(rows) == {
+    counts = {
         "instances": 2, "instance_tokens": 6, "predictions": 2, "random_next": 1, "truncated_instances": 1,
         "dropped_tokens": 65_535,
     }  # fmt: skip
+    assert count_rows(rows, masking(whole_word=False, inside=(20, 21))) == counts
+    assert count_rows(rows, masking(whole_word=True, inside=(21, 5, 0))) == counts | {"inside_predictions": 1}
+    assert count_rows(rows, masking(whole_word=True, inside=(7, 8, 9, 0)))["inside_predictions"] == 0

@@ -179,7 +179,7 @@ def test_rows_become_features():
     for feature in pretraining_features(8, 2):
         values = features[feature.name]
         assert (values.dtype, values.shape) == (np.dtype(feature.dtype), (2, feature.length))
-    assert count_rows(table) == {
+    assert count_rows(table, make_masking(IDS, 2, 0.15)) == {
         "instances": 2,
         "instance_tokens": 14,
         "predictions": 3,

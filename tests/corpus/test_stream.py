@@ -50,6 +50,15 @@ def test_only_the_given_documents_are_used(corpus):
     assert len(ids) == 160
 
 
+def test_a_sample_is_drawn_from_what_training_sees(corpus):
+    size, opened = corpus
+    source = CorpusSource(size, opened, np.arange(11), SAMPLING, True, 5)
+    first = source.shard(0).tolist()
+    assert len(source.sample(10)) == 10
+    assert sorted(source.sample(10_000).tolist()) == sorted(first)
+    assert source.shard(0).tolist() == first
+
+
 @pytest.mark.parametrize("pairs", [True, False])
 def test_the_stream_goes_on_from_any_position(corpus, pairs):
     size, opened = corpus

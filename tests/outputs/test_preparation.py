@@ -9,6 +9,7 @@ from bert_cli.outputs.preparation import (
     format_instance,
     pretraining_table,
     shares,
+    text_warnings,
     vocabulary_table,
     warnings,
 )
@@ -43,6 +44,7 @@ def test_shares():
         "random_next_share": 0.55,
         "masked_share": 0.15,
         "truncated_share": 0.7,
+        "dropped_share": 12_345 / (97_000 + 12_345),
         "unknown_share": 0.0001,
     }
 
@@ -78,6 +80,21 @@ def test_columns_of_the_table_stand_below_each_other():
             {"documents": 9, "single_sentence_documents": 8, "random_next": 980},
             ["98% of the next sentences are random"],
         ),
+        (
+            {"documents": 9, "single_sentence_documents": 0, "random_next": 1000},
+            ["100% of the next sentences are random ones: lines fill a sequence by themselves; put one sentence"],
+        ),
+        (
+            {"dropped_tokens": 1_903_000},
+            ["1,903,000 of 2,000,000 tokens (95.2%) were cut off from 1,000 sequences, as lines are too long"],
+        ),
+        ({"dropped_tokens": 97_000}, []),
+        (
+            {"documents": 9, "single_sentence_documents": 9, "random_next": 1000, "dropped_tokens": 200_000},
+            ["every document is one sentence", "200,000 of 297,000 tokens"],
+        ),
+        ({"inside_predictions": 0}, ["--do_whole_word_mask changes nothing"]),
+        ({"inside_predictions": 1}, []),
         ({"unknown_tokens": 60_000}, ["6% of the tokens are [UNK]"]),
         ({"documents": 1, "unknown_tokens": 60_000}, ["the text is one document", "6% of the tokens"]),
     ],
@@ -85,6 +102,12 @@ def test_columns_of_the_table_stand_below_each_other():
 def test_warnings(changes, expected):
     found = warnings(report(**changes))
     assert [line[: len(start)] for line, start in zip(found, expected, strict=True)] == expected
+
+
+@pytest.mark.parametrize("changes", [{"documents": 1}, {"random_next": 1000}, {"single_sentence_documents": 2000}])
+def test_without_next_sentences_documents_may_be_odd(changes):
+    assert text_warnings(report(**changes), has_pairs=False) == []
+    assert len(text_warnings(report(**changes))) == 1
 
 
 def test_an_instance_in_the_form_of_the_original_without_padding():

@@ -10,12 +10,14 @@ from collections.abc import Iterator, Sequence
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
+from bert_cli.corpus.instance_rows import count_rows
 from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.record_source import EVALUATED, RecordSource
 from bert_cli.corpus.store import Corpus, CorpusSize
 from bert_cli.corpus.stream import CorpusSource, split_documents
 from bert_cli.corpus.text import STANDARD, find_inputs
 from bert_cli.corpus.workers import Workers
+from bert_cli.outputs.preparation import shares, text_warnings
 from bert_cli.records.tfrecord import is_record_file
 from bert_cli.runs.preparation.corpus import Reading, choose_num_workers, corpus_digest, read_corpus
 from bert_cli.runs.tasks.dataset import Dataset
@@ -23,6 +25,7 @@ from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary
 
 Position = tuple[int, int]
+_SAMPLED = 500  # instances that show whether a text is odd: a tenth of a second of work
 
 
 def find_files(patterns: str, flag: str) -> tuple[list[str], bool]:
@@ -87,6 +90,10 @@ class PretrainingText(contextlib.AbstractContextManager):
         self._training = CorpusSource(size, corpus, numbers, sampling, pairs, seed)
         used = held_out if len(held_out) else numbers
         self._evaluation = CorpusSource(size, corpus, used, sampling, pairs, seed)
+        counts = size.counts | count_rows(self._training.sample(_SAMPLED), sampling.masking)
+        place = "" if flag == "input_file" else f"--{flag}: "
+        for line in text_warnings(counts | shares(counts), pairs):
+            LOG.warning("%swarning: %s", place, line)
 
     @staticmethod
     def _log(size: CorpusSize, held_out: int, share: float) -> None:
