@@ -30,7 +30,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/loading/tokenizer.py": "commands/test_tokenize.py",
     "base/checksums.py": "records/test_tfrecord.py",
     "base/messages.py": "outputs/test_history.py",
-    "base/names.py": "commands/test_classify_run.py",
     "base/version.py": "test_distribution.py",
     "corpus/beam.py": "commands/test_create_pretraining_beam.py",
     "corpus/shards.py": "commands/test_create_pretraining_data.py",

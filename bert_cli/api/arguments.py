@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import join_names
 from bert_cli.flags.option import Flag, every_flag
 from bert_cli.flags.parser import parse, shown, unknown
 
@@ -46,11 +47,7 @@ def _text(flag: Flag, value: Any) -> str:
     if isinstance(value, str | os.PathLike):
         return os.fspath(value)
     if isinstance(value, list | tuple):
-        parts = [str(part) for part in value]
-        # Commas divide the names of a flag.
-        if any("," in part for part in parts):
-            raise InputError(f"--{flag.name}={value!r}: a comma inside a name looks like a comma between names")
-        return ",".join(parts)
+        return join_names([str(item) for item in value])
     return shown(value)
 
 

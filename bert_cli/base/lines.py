@@ -214,6 +214,8 @@ def read_text(path: str, encoding: str | None = None) -> str:
     text = decode(data, path, what=what)
     if "\0" in text:
         raise _nul(path, text.count("\n", 0, text.index("\0")) + 1, what)
+    if what == TEXT and not text.isascii() and (control := _CONTROLS.search(text)):
+        _warn_of_control(path, text.count("\n", 0, control.start()) + 1, control[0])
     return text.removeprefix(_MARK)
 
 
@@ -238,7 +240,8 @@ def open_lines(path: str, encoding: str | None = None, logs: bool = True) -> Ite
         else:
             file = stack.enter_context(open_binary(path))
             recoded = with_line_feeds(as_utf8(file, encoding, name) if encoding else file, name, logs)
-        yield decode_lines(recoded, name, what=what)
+        lines = decode_lines(recoded, name, what=what)
+        yield warn_of_controls(lines, name) if logs and what == TEXT else lines
 
 
 def with_line_feeds(file: BinaryIO, name: str, logs: bool = True) -> BinaryIO:
@@ -281,20 +284,24 @@ class _LineFeeds(io.RawIOBase):
         return len(data)
 
 
-def warn_of_controls(lines: Iterable[str], name: str) -> Iterator[str]:
+def warn_of_controls(lines: Iterable[str], name: str, first_line: int = 1) -> Iterator[str]:
     """Yield the lines of a text, and log the first one with a C1 control character.
 
     Text in cp1252 that is read as latin-1 holds such characters for quotes and dashes.
     """
     lines = iter(lines)
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines, start=first_line):
         yield line
         if not line.isascii() and (control := _CONTROLS.search(line)):
-            LOG.warning(
-                "%s:%d: warning: holds the control character U+%04X; text in cp1252 that is read as latin-1 does; "
-                "if it is, give --encoding=cp1252",
-                name, number, ord(control[0]),
-            )  # fmt: skip
+            _warn_of_control(name, number, control[0])
             break
     # One warning per file is enough, and the other lines need no look.
     yield from lines
+
+
+def _warn_of_control(name: str, number: int, control: str) -> None:
+    LOG.warning(
+        "%s:%d: warning: holds the control character U+%04X, as text in cp1252 does that is read as latin-1; "
+        "if it is such text, give --encoding=cp1252",
+        name, number, ord(control),
+    )  # fmt: skip

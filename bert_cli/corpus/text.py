@@ -21,7 +21,7 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import LONGEST_LINE, TEXT, UTF_8, as_utf8, decode, input_name, too_long
+from bert_cli.base.lines import LONGEST_LINE, TEXT, UTF_8, as_utf8, decode, input_name, too_long, with_line_feeds
 from bert_cli.base.names import STANDARD
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import UNK
@@ -114,6 +114,8 @@ def _blocks_of_file(path: str, encoding: str, block_size: int) -> Iterator[Block
     try:
         with _opened(path) as (raw, file):
             recoded = as_utf8(cast(BinaryIO, file), encoding, name)
+            if path != STANDARD:
+                recoded = with_line_feeds(recoded, name)
             while data := recoded.read(block_size):
                 position = raw.tell() if raw.seekable() else position + len(data)
                 head, newline, tail = data.rpartition(b"\n")

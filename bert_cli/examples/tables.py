@@ -63,7 +63,7 @@ def check_columns(path: str, rows: Sequence[Row], minimum: int, columns: str, en
 
 def _would_mend(path: str, line: int, minimum: int, encoding: str) -> bool:
     """Whether the rows of a file up to `line`, read with CSV quotes, have `minimum` cells each."""
-    with open_lines(path, encoding) as lines:
+    with open_lines(path, encoding, logs=False) as lines:
         return would_mend(lines, line, lambda width: width >= minimum)
 
 
@@ -76,6 +76,15 @@ def is_numbering(cells: Sequence[str]) -> bool:
     return len(names) > 1 and any(
         names == [str(number) for number in range(first, first + len(names))] for first in (0, 1)
     )
+
+
+def holds_column_numbers(first: Row, others: Sequence[Row]) -> bool:
+    """Return whether the first row is a header of column numbers, see `is_numbering`.
+
+    pandas writes an empty cell and 0 above the index and the values of a series without a name.
+    """
+    is_series = list(first.cells) == ["", "0"] and bool(others) and all(row.cell(1) != "0" for row in others)
+    return is_series or is_numbering(first.cells)
 
 
 def is_sentence_like(cell: str) -> bool:
@@ -141,7 +150,7 @@ def header_reason(first: Row, others: Sequence[Row], labels: Collection[str] | N
     whose id or text looks like data (see `data_reason`) is no header; a row of column numbers (0,
     1, 2…) is one.
     """
-    if is_numbering(first.cells):
+    if holds_column_numbers(first, others):
         return "its cells are column numbers"
     cell = first.cell(columns.label)
     texts = [first.cell(column) for column in columns.texts]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import bounded_lines, decode_lines, input_name, open_lines
+from bert_cli.base.lines import bounded_lines, decode_lines, input_name, open_lines, warn_of_controls
 from bert_cli.base.names import PAIR_MARK
 from bert_cli.examples.tagging import TaggingExample
 from bert_cli.text.tokenization import BasicTokenizer, FullTokenizer
@@ -113,14 +113,19 @@ def split_line(line: str, number: int = 0) -> TextLine:
 
 
 def read_text_lines(lines: Iterable[bytes], name: str, skip: int = 0) -> Iterator[TextLine]:
-    """The lines of a binary file that ends lines in `\\n`, from line `skip` on; `name` is for
-    messages.
+    """Yield the texts of the lines of a binary file, from line `skip` on.
 
-    A byte-order mark is dropped. InputError with the line number where a line is not UTF-8, or is
-    too long.
+    Lines end in `\\n`. A byte-order mark is dropped. Raise InputError, with the line, for a line that
+    is not UTF-8 or too long.
+
+    Args:
+        lines: the file.
+        name: its name, for messages.
+        skip: number of lines to leave out.
     """
     lines = bounded_lines(lines, name)
-    for number, text in enumerate(decode_lines(itertools.islice(lines, skip, None), name, skip + 1), skip):
+    texts = decode_lines(itertools.islice(lines, skip, None), name, skip + 1)
+    for number, text in enumerate(warn_of_controls(texts, name, skip + 1), skip):
         yield split_line(text.removesuffix("\n"), number)
 
 

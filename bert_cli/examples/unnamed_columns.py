@@ -13,7 +13,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
 from bert_cli.examples.table_files.column_names import USUAL_NAMES, plain
 from bert_cli.examples.table_files.rows import Row
-from bert_cli.examples.tables import KeyColumns, header_reason, is_numbering, is_sentence_like
+from bert_cli.examples.tables import KeyColumns, header_reason, holds_column_numbers, is_sentence_like
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
 
 _MOST_LABELS = 20
@@ -133,19 +133,29 @@ class _Guess:
         return is_small and not is_filler and all(len(value) <= _LONGEST_LABEL for value in values)
 
     def choice(self, text: int, label: int | None) -> _Choice:
-        """The flags for these columns."""
-        flags = [] if self.columns.text_column else [f"--text_column={text}"]
+        """Return the flags for these columns, and words for the log."""
+        flags = [] if self.columns.text_column else [f"--text_column={self._named(text)}"]
         described = [] if self.columns.text_column else [f"column {text} for the text"]
         chosen = replace(self.columns, text_column=str(text))
         if label is not None and not self.columns.label_columns:
-            flags.append(f"--label_column={label}")
+            flags.append(f"--label_column={self._named(label)}")
             values = ", ".join(map(quoted, sorted(set(self.cells(label)))[:5]))
             described.append(f"column {label} for the label ({values})")
             chosen = replace(chosen, label_column=str(label))
         return _Choice(chosen, " ".join(flags), " and ".join(described))
 
+    def _named(self, column: int) -> str:
+        """Return how a flag names a column: by its number, or by its name in a header of column numbers.
+
+        A name counts before a number, and in the header "", 0, 1 column 1 has the name 0.
+        """
+        first, others = self.sample[0], self.sample[1:]
+        if not holds_column_numbers(first, others):
+            return str(column)
+        return first.cells[column] or "'\"\"'"
+
     def check_header(self, text: int, label: int | None) -> None:
-        """InputError, with the flags to add, where the first row looks like a header."""
+        """Raise InputError, with the flags to add, if the first row looks like a header."""
         first, others = self.sample[0], self.sample[1:]
         if label is None:
             reason = _unlabelled_header_reason(first, others, text)
@@ -187,7 +197,7 @@ def _unlabelled_header_reason(first: Row, others: Sequence[Row], text: int) -> s
     sentence or comes again in its column. Any other row is a header if a cell is a usual name or is
     above numbers only, or if its text is one word and all other texts have several.
     """
-    if is_numbering(first.cells):
+    if holds_column_numbers(first, others):
         return "its cells are column numbers"
     others = [row for row in others if row.cells != first.cells]  # joined files repeat their header
     columns = [{row.cell(column).strip() for row in others} - {""} for column in range(len(first.cells))]

@@ -17,12 +17,19 @@ def test_values_are_those_of_a_command_line():
     assert values["vocab_file"] is None
 
 
+def test_names_may_hold_commas():
+    given = {"labels": ["yes, always", "no"], "text_column": "How, overall?", "label_column": ["a, b", "c"]}
+    values = parse_arguments(ClassifySettings, given)
+    assert values["labels"] == ("yes, always", "no")
+    assert values["text_column"] == "How, overall?"
+    assert values["label_column"] == '"a, b",c'
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         ({"do_train": True}, "do_train"),
         ({"max_seq_lenght": 8}, "did you mean --max_seq_length"),
-        ({"labels": ["a,b"]}, "a comma inside a name"),
         ({"train_batch_size": 0}, "is not a positive integer"),
     ],
 )

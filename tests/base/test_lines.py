@@ -200,3 +200,54 @@ def test_every_reader_of_texts_takes_an_encoding(tmp_path):
     (tmp_path / "a.tsv.gz").write_bytes(gzip.compress(path.read_bytes()))
     assert len(list(open_table(f"{path}.gz", "train_file", form).rows())) == 1
     assert b"".join(block.data for block in text.read_blocks([f"{path}.gz"], 4, "utf-16")).endswith(b"O\n")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
+def test_lines_that_end_in_carriage_returns_are_lines_for_every_reader(tmp_path, caplog, encoding):
+    caplog.set_level("INFO")
+    path = tmp_path / "mac.tsv"
+    path.write_bytes("größer\tO\rzwei\tO\r".encode(encoding))
+    form = TextForm(encoding)
+    expected = [("größer", "O"), ("zwei", "O")]
+    assert [row.cells for row in open_table(str(path), "train_file", form).filled_rows()] == expected
+    assert [row.cells for row in tables.read_rows(str(path), form)] == expected
+    with open_lines(str(path), encoding) as lines:
+        assert list(lines) == ["größer\tO\n", "zwei\tO\n"]
+    assert read_text(str(path), encoding) == "größer\tO\nzwei\tO\n"
+    blocks = list(text.read_blocks([str(path)], encoding=encoding))
+    assert "".join(map(text.decode_block, blocks)) == "größer\tO\nzwei\tO\n"
+    assert caplog.messages == [f"{path}: its lines end in carriage returns (CR); they are read as lines"] * 5
+
+
+@pytest.mark.parametrize("content", [b"one\r", b"a\rb\n", b"a\r\nb\r\n", b'"' + b"x" * 9000 + b'\ry"\n' + b"z\n"])
+def test_other_carriage_returns_stay(tmp_path, content):
+    (tmp_path / "a.txt").write_bytes(content)
+    with open_lines(str(tmp_path / "a.txt")) as lines:
+        assert "".join(lines).encode() == content
+
+
+@pytest.mark.parametrize(
+    ("line", "encoding"),
+    [(b"caf\xe9", "latin-1"), (b"it\x92s", "cp1252"), (b"caf\xe9 it\x92s", "cp1252"), (b"\x80 5", "cp1252")],
+)  # fmt: skip
+def test_the_encoding_that_is_proposed_has_all_bytes_as_letters(line, encoding):
+    with pytest.raises(InputError, match=f"give its encoding, as in --encoding={encoding}, or save"):
+        decode(line, "f", what=lines.TEXT)
+
+
+def test_control_characters_of_the_wrong_encoding_are_a_warning(tmp_path, caplog):
+    path = tmp_path / "a.tsv"
+    path.write_bytes(b"fine\tO\nit\x92s\tO\nit\x93s\tO\n")
+    warning = (
+        f"{path}:2: warning: holds the control character U+0092, as text in cp1252 does that is read as latin-1; "
+        "if it is such text, give --encoding=cp1252"
+    )
+    form = TextForm("latin-1")
+    list(open_table(str(path), "train_file", form).rows())
+    tables.read_rows(str(path), form)
+    read_text(str(path), "latin-1")
+    list(read_text_lines(lines.as_utf8(io.BytesIO(path.read_bytes()), "latin-1", str(path)), str(path)))
+    assert caplog.messages == [warning] * 4
+    caplog.clear()
+    list(open_table(str(path), "train_file", TextForm("cp1252")).rows())
+    assert caplog.messages == []

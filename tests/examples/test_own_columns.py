@@ -218,3 +218,23 @@ def test_an_id_column_of_the_training_run_may_be_missing(lines, caplog):
     if not is_there:
         message = refused(*lines, id_column="key", needs_label=False)
         assert message.startswith("a.csv:1: --id_column=key: there is no such column")
+
+
+def test_a_column_without_a_name_is_named_by_empty_quotes():
+    assert place("|label", "a film|x", text_column="") == ColumnIndices(2, ("", "label"), 0, None, (1,), None)
+    assert "--text_column=: there is no such column" in refused("|label|", "a|x|y", text_column="")
+
+
+def test_names_with_commas():
+    header = "When|How, overall, was it?|Good, or bad?"
+    place_of = {"text_column": "How, overall, was it?", "label_column": "Good, or bad?"}
+    assert place(header, "1|a|b", **place_of).labels == (2,)
+    assert place(header, "1|a|b", **place_of | {"label_column": '"Good, or bad?",When'}).labels == (2, 0)
+    binary = refused('text|toxic, or rude|"odd"', "a|1|0", "b|0|1", header="yes")
+    assert binary.endswith('as multi-label data has: --label_column="toxic, or rude","""odd"""')
+
+
+def test_the_second_text_of_a_pair_is_not_left_out_in_silence(caplog):
+    with caplog.at_level(logging.INFO):
+        assert place("sentence1|sentence2|label", "a|b|c", text_column="sentence1").text_b is None
+    assert "a.csv: the column 'sentence2' is not read; --text_b_column=sentence2 makes pairs" in caplog.text

@@ -141,3 +141,20 @@ def test_the_text_column_of_the_training_run_may_have_a_header():
         ).text_a
         == 1
     )
+
+
+@pytest.mark.parametrize(
+    ("first", "columns", "flags"),
+    [
+        (["", "0"], [REVIEWS, ["ham", "spam"] * 3], "--text_column='\"\"' --label_column=0"),
+        (["", "0", "1"], [range(6), REVIEWS, ["ham", "spam"] * 3], "--text_column=0 --label_column=1"),
+        (["0", "1"], [["ham", "spam"] * 3, REVIEWS], "--text_column=1 --label_column=0"),
+    ],
+)
+def test_a_header_of_column_numbers_is_asked_about_by_its_names(first, columns, flags):
+    message = refused([[name, *cells] for name, cells in zip(first, columns, strict=True)])
+    assert f"(its cells are column numbers), but its names are not usual ones; add --header=yes {flags} if" in message
+
+
+def test_an_empty_text_with_the_label_0_is_no_header():
+    assert found([["", *REVIEWS], [0, 1, 0, 1, 0, 1, 0]]).names is None

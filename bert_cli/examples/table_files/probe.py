@@ -81,8 +81,6 @@ class TableFile:
             yield from self.layout.rows
             return
         with _open_text(self.path, self.form.encoding, logs=warns) as lines:
-            if warns:
-                lines = warn_of_controls(lines, self.path)
             if isinstance(self.layout, JsonRecords):
                 yield from self.layout.rows(self.path, lines)
             else:
@@ -191,7 +189,8 @@ def _open_text(path: str, encoding: str, logs: bool = True) -> Iterator[Iterator
         try:
             with gzip.GzipFile(fileobj=file) as unpacked:
                 recoded = as_utf8(io.BufferedReader(unpacked), encoding, path)
-                yield without_nul(decode_lines(with_line_feeds(recoded, path, logs), path), path)
+                lines = decode_lines(with_line_feeds(recoded, path, logs), path)
+                yield without_nul(warn_of_controls(lines, path) if logs else lines, path)
         # Another format, a file that is cut short, and damaged data, in this order.
         except (gzip.BadGzipFile, EOFError, zlib.error):
             raise InputError(f"{path}: is an incomplete gzip file; download or compress it again") from None
