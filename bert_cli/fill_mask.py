@@ -20,9 +20,9 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import UTF_8
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
+from bert_cli.base.recoding import UTF_8
 from bert_cli.examples.table_files.formats import refuse_table
 from bert_cli.examples.text_lines import given_texts
 from bert_cli.features.fill_mask import masked_text

@@ -29,6 +29,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "features/encoded_text.py": "commands/test_tokenize.py",
     "runs/loading/tokenizer.py": "commands/test_tokenize.py",
     "base/checksums.py": "records/test_tfrecord.py",
+    "base/recoding.py": "base/test_lines.py",
     "base/messages.py": "outputs/test_history.py",
     "base/version.py": "test_distribution.py",
     "corpus/beam.py": "commands/test_create_pretraining_beam.py",

@@ -1,8 +1,8 @@
-"""Bytes -> text: the only place where the lines of a file or of a stream are decoded. All text is
-UTF-8; texts that users give in other encodings are recoded before, see `as_utf8`.
+"""Bytes into text: the only place that decodes the lines of a file or of a stream.
+
+All text is UTF-8; texts that users give in other encodings are recoded before, see `recoding.as_utf8`.
 """
 
-import codecs
 import contextlib
 import io
 import re
@@ -14,97 +14,14 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.files import open_binary, read_bytes
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
+from bert_cli.base.recoding import CARRIAGE_RETURNS, UTF_16_MARKS, as_utf8, has_only_carriage_returns, with_line_feeds
 
 LONGEST_LINE = 10_000_000  # bytes; a longer line is no text that people or programs wrote as lines
-UTF_8 = "utf-8"
 TEXT = "text"  # of `decode`
-_CARRIAGE_RETURNS = "%s: its lines end in carriage returns (CR); they are read as lines"
-_PIECE = 1 << 16  # bytes that are recoded at a time
 _MARK = "\ufeff"  # a byte-order mark, decoded
 _GZIP_MARK = b"\x1f\x8b"
 _CONTROLS = re.compile("[\x80-\x84\x86-\x9f]")  # C1 without U+0085, which is a line end in old texts
 _ONLY_IN_CP1252 = re.compile(rb"[\x80-\x9f]")  # printable there, controls in latin-1
-_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-# Byte-order marks of the encodings that need one, by the encoding's name in `codecs`.
-_MARKS = {"utf-16": _UTF_16_MARKS, "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)}
-_LONGEST_MARK = 4  # bytes
-
-
-def read_encoding(text: str) -> str:
-    """The value of --encoding. InputError for a name that Python does not know as an encoding of
-    text.
-    """
-    try:
-        # An encoder of bytes, such as base64, fails with a text.
-        "".encode(text)
-        codecs.getincrementaldecoder(text)
-    except (LookupError, ValueError):
-        raise InputError(
-            f"--encoding={text}: is not an encoding that Python knows, such as utf-8, latin-1, cp1252 or utf-16"
-        ) from None
-    return text
-
-
-def as_utf8(file: BinaryIO, encoding: str, name: str) -> BinaryIO:
-    """The bytes of a text file as UTF-8, read piece by piece: the file itself where it is UTF-8.
-
-    name: of the file, for messages. Reading raises InputError, with the line, for bytes that are
-    not of this encoding.
-    """
-    if codecs.lookup(encoding).name == UTF_8:
-        return file
-    return io.BufferedReader(_Recoded(file, encoding, name), _PIECE)
-
-
-class _Recoded(io.RawIOBase):
-    """The text of a file as UTF-8."""
-
-    def __init__(self, file: BinaryIO, encoding: str, name: str):
-        self._file = file
-        self._encoding = encoding
-        self._name = name
-        self._decoder = codecs.getincrementaldecoder(encoding)()
-        self._marks = _MARKS.get(codecs.lookup(encoding).name, (b"",))
-        self._first_bytes = b""
-        self._pending = b""
-        self._line = 1
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        is_over = False
-        while not self._pending and not is_over:
-            # One read of what is there: at a terminal, each line is answered when it is typed.
-            data = self._file.read1(_PIECE) if isinstance(self._file, io.BufferedReader) else self._file.read(_PIECE)
-            is_over = not data
-            self._pending = self._decoded(data).encode(UTF_8)
-        count = min(len(buffer), len(self._pending))
-        buffer[:count] = self._pending[:count]
-        self._pending = self._pending[count:]
-        return count
-
-    def _decoded(self, data: bytes) -> str:
-        """Return the text of a piece, or raise InputError with the line of the first wrong byte."""
-        self._first_bytes += data[: _LONGEST_MARK - len(self._first_bytes)]
-        try:
-            text = self._decoder.decode(data, final=not data)
-        except UnicodeError as error:
-            line, problem = self._line, ""  # before Python 3.13, some codecs do not give the position
-            if not self._first_bytes.startswith(self._marks):
-                # Not the codec's words, which depend on the version of Python.
-                line, problem = 1, " (no byte-order mark at the beginning)"
-            elif isinstance(error, UnicodeDecodeError):
-                sound = error.object[: error.start].decode(self._encoding, "ignore")
-                line += sound.count("\n")
-                byte = error.object[error.start : error.start + 1].hex()  # "" if the data end too early
-                problem = f" (byte 0x{byte})" if byte else ""
-            raise InputError(
-                f"{self._name}:{line}: is not {self._encoding}{problem}; give another --encoding, "
-                "or save the file as UTF-8"
-            ) from None
-        self._line += text.count("\n")
-        return text
 
 
 def input_name(path: str) -> str:
@@ -120,7 +37,7 @@ def decode(data: bytes, name: str, first_line: int = 1, what: str = "file") -> s
     of the first byte that is not UTF-8. A "file" or "text" that begins with a mark of UTF-16 or
     gzip gets an error that says so.
     """
-    if first_line == 1 and what in ("file", TEXT) and data.startswith(_UTF_16_MARKS):
+    if first_line == 1 and what in ("file", TEXT) and data.startswith(UTF_16_MARKS):
         advice = "; give --encoding=utf-16, or" if what == TEXT else ", UTF-8 is needed;"
         raise InputError(f"{name}:1: is UTF-16{advice} save it as UTF-8")
     if first_line == 1 and data.startswith(_GZIP_MARK):
@@ -208,8 +125,8 @@ def read_text(path: str, encoding: str | None = None) -> str:
     what = TEXT if encoding else "file"
     if encoding:
         data = as_utf8(io.BytesIO(data), encoding, path).read()
-    if what == TEXT and _has_only_carriage_returns(data):
-        LOG.info(_CARRIAGE_RETURNS, path)
+    if what == TEXT and has_only_carriage_returns(data):
+        LOG.info(CARRIAGE_RETURNS, path)
         data = data.replace(b"\r", b"\n")
     text = decode(data, path, what=what)
     if "\0" in text:
@@ -242,46 +159,6 @@ def open_lines(path: str, encoding: str | None = None, logs: bool = True) -> Ite
             recoded = with_line_feeds(as_utf8(file, encoding, name) if encoding else file, name, logs)
         lines = decode_lines(recoded, name, what=what)
         yield warn_of_controls(lines, name) if logs and what == TEXT else lines
-
-
-def with_line_feeds(file: BinaryIO, name: str, logs: bool = True) -> BinaryIO:
-    """Return the file, with line feeds for its carriage returns if all its lines end in these.
-
-    Excel's "CSV (Macintosh)" and other programs of that age write such files.
-
-    Args:
-        file: the bytes of a text in UTF-8, at its beginning.
-        name: the file's name, for the log.
-        logs: whether to log it.
-    """
-    if not isinstance(file, io.BufferedReader) or not _has_only_carriage_returns(file.peek()):
-        return file
-    # A long first line: a cell of a line with line feeds may hold carriage returns.
-    file = io.BufferedReader(file, _PIECE)
-    if not _has_only_carriage_returns(file.peek()):
-        return file
-    if logs:
-        LOG.info(_CARRIAGE_RETURNS, name)
-    return io.BufferedReader(_LineFeeds(file), _PIECE)
-
-
-def _has_only_carriage_returns(head: bytes) -> bool:
-    return b"\r" in head.rstrip(b"\r\n") and b"\n" not in head
-
-
-class _LineFeeds(io.RawIOBase):
-    """The bytes of a file with a line feed for each carriage return."""
-
-    def __init__(self, file: BinaryIO):
-        self._file = file
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        data = self._file.read(len(buffer)).replace(b"\r", b"\n")
-        buffer[: len(data)] = data
-        return len(data)
 
 
 def warn_of_controls(lines: Iterable[str], name: str, first_line: int = 1) -> Iterator[str]:

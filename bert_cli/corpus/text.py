@@ -21,8 +21,9 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import LONGEST_LINE, TEXT, UTF_8, as_utf8, decode, input_name, too_long, with_line_feeds
+from bert_cli.base.lines import LONGEST_LINE, TEXT, decode, input_name, too_long
 from bert_cli.base.names import STANDARD
+from bert_cli.base.recoding import UTF_8, as_utf8, with_line_feeds
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import UNK
 

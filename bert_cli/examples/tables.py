@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number
-from bert_cli.base.lines import UTF_8, open_lines, without_nul
+from bert_cli.base.lines import open_lines, without_nul
 from bert_cli.base.messages import quoted
+from bert_cli.base.recoding import UTF_8
 from bert_cli.examples.table_files.column_names import LABEL_COLUMN_NAMES
 from bert_cli.examples.table_files.delimited import separator_in, tab_rows
 from bert_cli.examples.table_files.quoting import ADVICE, would_mend

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CHOICE, TAGGER
-from bert_cli.base.lines import UTF_8
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CONFIG, FLAGS, LABELS, TOKENIZER_CONFIG, VOCABULARY
+from bert_cli.base.recoding import UTF_8
 from bert_cli.base.writing import publish_folder, staging_folder
 from bert_cli.examples.classification import read_examples
 from bert_cli.features.classification import ClassificationFeatures, classification_features

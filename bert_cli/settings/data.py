@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.formats import number_in
-from bert_cli.base.lines import UTF_8
 from bert_cli.base.names import read_name, split_names, write_name
+from bert_cli.base.recoding import UTF_8
 from bert_cli.flags.option import FlagGroup, option, passing, remembered
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.settings.groups import file_names, names_of

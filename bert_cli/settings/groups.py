@@ -7,8 +7,8 @@ from collections.abc import Callable
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.files import exists
 from bert_cli.base.formats import number_in
-from bert_cli.base.lines import UTF_8, read_encoding
 from bert_cli.base.names import RANDOM, join_names, split_names
+from bert_cli.base.recoding import UTF_8, read_encoding
 from bert_cli.flags.option import FlagGroup, deciding, option, passing, remembered
 
 # Tokens that predictions compute at once: with fewer, matrix products are slower by a third

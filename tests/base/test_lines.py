@@ -6,9 +6,10 @@ import io
 
 import pytest
 
-from bert_cli.base import lines
+from bert_cli.base import lines, recoding
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import as_utf8, decode, decode_lines, open_lines, read_encoding, read_text
+from bert_cli.base.lines import decode, decode_lines, open_lines, read_text
+from bert_cli.base.recoding import as_utf8, read_encoding
 from bert_cli.corpus import text
 from bert_cli.examples import tables
 from bert_cli.examples.table_files.probe import open_table
@@ -132,7 +133,7 @@ TEXT = "größer, naïve\r\nzwei\n\nEnde"
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-32", "utf-8", "UTF8"])
 @pytest.mark.parametrize("piece", [1, 2, 3, 1 << 16])
 def test_as_utf8(encoding, piece, monkeypatch):
-    monkeypatch.setattr(lines, "_PIECE", piece)
+    monkeypatch.setattr(recoding, "_PIECE", piece)
     assert as_utf8(io.BytesIO(TEXT.encode(encoding)), encoding, "f").read().decode("utf-8") == TEXT
     recoded = as_utf8(io.BytesIO(TEXT.encode(encoding)), encoding, "f")
     assert [line.decode("utf-8") for line in recoded] == TEXT.splitlines(keepends=True)
@@ -167,7 +168,7 @@ def test_utf8_is_read_as_it_is():
 @pytest.mark.parametrize("piece", [1, 3, 1 << 16])
 def test_bytes_of_another_encoding(data, encoding, message, piece, monkeypatch):
     """The message does not depend on the version of Python, nor on where the pieces of the file end."""
-    monkeypatch.setattr(lines, "_PIECE", piece)
+    monkeypatch.setattr(recoding, "_PIECE", piece)
     with pytest.raises(InputError) as caught:
         as_utf8(io.BytesIO(data), encoding, "f").read()
     assert str(caught.value).startswith(message)
@@ -246,7 +247,7 @@ def test_control_characters_of_the_wrong_encoding_are_a_warning(tmp_path, caplog
     list(open_table(str(path), "train_file", form).rows())
     tables.read_rows(str(path), form)
     read_text(str(path), "latin-1")
-    list(read_text_lines(lines.as_utf8(io.BytesIO(path.read_bytes()), "latin-1", str(path)), str(path)))
+    list(read_text_lines(as_utf8(io.BytesIO(path.read_bytes()), "latin-1", str(path)), str(path)))
     assert caplog.messages == [warning] * 4
     caplog.clear()
     list(open_table(str(path), "train_file", TextForm("cp1252")).rows())

@@ -13,9 +13,10 @@ import re
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import TEXT, as_utf8, decode
+from bert_cli.base.lines import TEXT, decode
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
+from bert_cli.base.recoding import as_utf8
 from bert_cli.examples.annotations.spans import AnnotatedText, Span, checked_span
 
 # Eighteen digits: more are no offset, and above 4,300 no number that Python reads.

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.lines import UTF_8, read_text
+from bert_cli.base.lines import read_text
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import listed
+from bert_cli.base.recoding import UTF_8
 from bert_cli.examples.annotations import (
     brat,
     dataturks,

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.files import check_readable, open_binary
-from bert_cli.base.lines import as_utf8, decode_lines, open_lines, warn_of_controls, with_line_feeds, without_nul
+from bert_cli.base.lines import decode_lines, open_lines, warn_of_controls, without_nul
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
+from bert_cli.base.recoding import as_utf8, with_line_feeds
 from bert_cli.examples.table_files.delimited import DELIMITER_NAMES, Delimited, find_delimited, separator_in
 from bert_cli.examples.table_files.formats import CSV, FEATHER, JSON, PARQUET, TEXTS, WORKBOOK, format_of
 from bert_cli.examples.table_files.frames import Frame, read_columnar, read_workbook

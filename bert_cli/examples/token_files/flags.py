@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from bert_cli.base.lines import UTF_8
+from bert_cli.base.recoding import UTF_8
 
 _NUMBER = re.compile(r"-?[0-9]+")
 

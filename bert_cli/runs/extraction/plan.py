@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import as_utf8, input_name, with_line_feeds
+from bert_cli.base.lines import input_name
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
+from bert_cli.base.recoding import as_utf8, with_line_feeds
 from bert_cli.examples.table_files.formats import is_table
 from bert_cli.examples.table_texts import read_table_texts
 from bert_cli.examples.text_lines import TextLine, read_text_lines

@@ -11,9 +11,9 @@ from typing import Any
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import read_json_object
-from bert_cli.base.lines import UTF_8
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
+from bert_cli.base.recoding import UTF_8
 from bert_cli.base.writing import move_file, staging_folder
 from bert_cli.corpus import beam
 from bert_cli.corpus.shards import Job

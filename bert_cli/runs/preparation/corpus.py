@@ -9,8 +9,8 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from bert_cli.base.lines import UTF_8
 from bert_cli.base.log import LOG
+from bert_cli.base.recoding import UTF_8
 from bert_cli.corpus import text
 from bert_cli.corpus.store import CorpusSize, check_has_sentences, corpus_files, store_corpus
 from bert_cli.corpus.workers import Workers

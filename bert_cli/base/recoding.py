@@ -1,0 +1,136 @@
+"""Text files of any encoding and line end as bytes in UTF-8."""
+
+import codecs
+import io
+from typing import BinaryIO
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
+
+UTF_8 = "utf-8"
+UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+CARRIAGE_RETURNS = "%s: its lines end in carriage returns (CR); they are read as lines"
+# Byte-order marks of the encodings that need one, by the encoding's name in `codecs`.
+_MARKS = {"utf-16": UTF_16_MARKS, "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)}
+_LONGEST_MARK = 4  # bytes
+_PIECE = 1 << 16  # bytes that are recoded at a time
+
+
+def read_encoding(text: str) -> str:
+    """Return the value of --encoding; raise InputError for a name that is no encoding of text in Python."""
+    try:
+        # An encoder of bytes, such as base64, fails with a text.
+        "".encode(text)
+        codecs.getincrementaldecoder(text)
+    except (LookupError, ValueError):
+        raise InputError(
+            f"--encoding={text}: is not an encoding that Python knows, such as utf-8, latin-1, cp1252 or utf-16"
+        ) from None
+    return text
+
+
+def as_utf8(file: BinaryIO, encoding: str, name: str) -> BinaryIO:
+    """Return the bytes of a text file as UTF-8, read piece by piece: the file itself if it is UTF-8.
+
+    Reading raises InputError, with the line, for bytes that are not of this encoding.
+
+    Args:
+        file: the bytes of the file.
+        encoding: the file's encoding.
+        name: the file's name, for messages.
+    """
+    if codecs.lookup(encoding).name == UTF_8:
+        return file
+    return io.BufferedReader(_Recoded(file, encoding, name), _PIECE)
+
+
+class _Recoded(io.RawIOBase):
+    """The text of a file as UTF-8."""
+
+    def __init__(self, file: BinaryIO, encoding: str, name: str):
+        self._file = file
+        self._encoding = encoding
+        self._name = name
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._marks = _MARKS.get(codecs.lookup(encoding).name, (b"",))
+        self._first_bytes = b""
+        self._pending = b""
+        self._line = 1
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        is_over = False
+        while not self._pending and not is_over:
+            # One read of what is there: at a terminal, each line is answered when it is typed.
+            data = self._file.read1(_PIECE) if isinstance(self._file, io.BufferedReader) else self._file.read(_PIECE)
+            is_over = not data
+            self._pending = self._decoded(data).encode(UTF_8)
+        count = min(len(buffer), len(self._pending))
+        buffer[:count] = self._pending[:count]
+        self._pending = self._pending[count:]
+        return count
+
+    def _decoded(self, data: bytes) -> str:
+        """Return the text of a piece, or raise InputError with the line of the first wrong byte."""
+        self._first_bytes += data[: _LONGEST_MARK - len(self._first_bytes)]
+        try:
+            text = self._decoder.decode(data, final=not data)
+        except UnicodeError as error:
+            line, problem = self._line, ""  # before Python 3.13, some codecs do not give the position
+            if not self._first_bytes.startswith(self._marks):
+                # Not the codec's words, which depend on the version of Python.
+                line, problem = 1, " (no byte-order mark at the beginning)"
+            elif isinstance(error, UnicodeDecodeError):
+                sound = error.object[: error.start].decode(self._encoding, "ignore")
+                line += sound.count("\n")
+                byte = error.object[error.start : error.start + 1].hex()  # "" if the data end too early
+                problem = f" (byte 0x{byte})" if byte else ""
+            raise InputError(
+                f"{self._name}:{line}: is not {self._encoding}{problem}; give another --encoding, "
+                "or save the file as UTF-8"
+            ) from None
+        self._line += text.count("\n")
+        return text
+
+
+def with_line_feeds(file: BinaryIO, name: str, logs: bool = True) -> BinaryIO:
+    """Return the file, with line feeds for its carriage returns if all its lines end in these.
+
+    Excel's "CSV (Macintosh)" and other programs of that age write such files.
+
+    Args:
+        file: the bytes of a text in UTF-8, at its beginning.
+        name: the file's name, for the log.
+        logs: whether to log it.
+    """
+    if not isinstance(file, io.BufferedReader) or not has_only_carriage_returns(file.peek()):
+        return file
+    # A long first line: a cell of a line with line feeds may hold carriage returns.
+    file = io.BufferedReader(file, _PIECE)
+    if not has_only_carriage_returns(file.peek()):
+        return file
+    if logs:
+        LOG.info(CARRIAGE_RETURNS, name)
+    return io.BufferedReader(_LineFeeds(file), _PIECE)
+
+
+def has_only_carriage_returns(head: bytes) -> bool:
+    """Return whether the lines at the beginning of a file end in carriage returns alone."""
+    return b"\r" in head.rstrip(b"\r\n") and b"\n" not in head
+
+
+class _LineFeeds(io.RawIOBase):
+    """The bytes of a file with a line feed for each carriage return."""
+
+    def __init__(self, file: BinaryIO):
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self._file.read(len(buffer)).replace(b"\r", b"\n")
+        buffer[: len(data)] = data
+        return len(data)
