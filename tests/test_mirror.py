@@ -28,7 +28,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/tasks/classification/teacher.py": "commands/test_classify_distillation.py",
     "features/encoded_text.py": "commands/test_tokenize.py",
     "runs/loading/tokenizer.py": "commands/test_tokenize.py",
-    "base/checksums.py": "records/test_tfrecord.py",
     "base/recoding.py": "base/test_lines.py",
     "base/messages.py": "outputs/test_history.py",
     "base/version.py": "test_distribution.py",

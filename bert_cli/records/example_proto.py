@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bert_cli.base.varint import LONGEST_VARINT, read_varint
+from bert_cli.base.binary_formats import LONGEST_VARINT, read_varint
 
 _FLOAT_LIST, _INT64_LIST = 2, 3
 _LENGTH_DELIMITED = 2

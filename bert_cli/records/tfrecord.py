@@ -20,7 +20,7 @@ from typing import IO, Any, Self
 import numpy as np
 
 from bert_cli.base import files
-from bert_cli.base.checksums import masked_crc32c
+from bert_cli.base.binary_formats import masked_crc32c
 from bert_cli.base.errors import InputError
 
 _HEAD, _FOOT = 12, 4  # bytes before and after the data of a record

@@ -15,9 +15,8 @@ import google_crc32c
 import ml_dtypes  # noqa: F401  (gives NumPy the type bfloat16)
 import numpy as np
 
-from bert_cli.base.checksums import mask, masked_crc32c
+from bert_cli.base.binary_formats import mask, masked_crc32c, read_varint
 from bert_cli.base.files import file_size, list_directory, open_binary, read_bytes
-from bert_cli.base.varint import read_varint
 
 # The fixed-size types as NumPy calls them, by their numbers in TensorFlow's DataType.
 _DTYPES = {

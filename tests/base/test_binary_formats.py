@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.base.varint import LONGEST_VARINT, read_varint
+from bert_cli.base.binary_formats import LONGEST_VARINT, read_varint
 
 
 @pytest.mark.parametrize(
