@@ -162,9 +162,16 @@ def check_readable(path: str, flag: str) -> None:
     refuse_if(is_secret, f"{path}: permission denied; check --{flag}")
 
 
+def is_stream(path: str) -> bool:
+    """Return whether a path is standard input or a pipe, which can be read only once."""
+    is_file = os.path.isfile(path) or os.path.isdir(path)
+    return path == STANDARD or (os.path.exists(path) and not is_file)
+
+
 def is_empty(path: str) -> bool:
     """Return whether a file has no byte. A pipe is not empty, though its size is 0."""
-    return (is_remote(path) or os.path.isfile(path)) and file_size(path) == 0
+    is_file = exists(path) and not (is_directory(path) or is_stream(path))
+    return is_file and file_size(path) == 0
 
 
 def check_filled(path: str, flag: str) -> None:

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.files import check_filled, check_output_files, file_size, is_empty
+from bert_cli.base.files import check_filled, check_output_files, file_size, is_empty, is_stream
 
 
 @pytest.fixture
@@ -52,4 +52,11 @@ def test_an_empty_file_is_refused_by_the_name_of_its_flag(read, tmp_path):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_pipes_folders_and_missing_files_are_not_empty(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    assert not any(is_empty(str(path)) for path in (tmp_path / "pipe", tmp_path, tmp_path / "none"))
+    assert not any(is_empty(str(path)) for path in (tmp_path / "pipe", tmp_path, tmp_path / "none", "-"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_streams(read, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    paths = tmp_path / "pipe", "-", read, tmp_path, tmp_path / "none", "gs://a/b"
+    assert [is_stream(str(path)) for path in paths] == [True, True, False, False, False, False]

@@ -15,7 +15,7 @@ from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.record_source import EVALUATED, RecordSource
 from bert_cli.corpus.store import Corpus, CorpusSize
 from bert_cli.corpus.stream import CorpusSource, split_documents
-from bert_cli.corpus.text import STANDARD, find_inputs
+from bert_cli.corpus.text import find_inputs
 from bert_cli.corpus.workers import Workers
 from bert_cli.outputs.preparation import shares, text_warnings
 from bert_cli.records.tfrecord import is_record_file
@@ -36,11 +36,12 @@ def find_files(patterns: str, flag: str) -> tuple[list[str], bool]:
     formats, and if all files are empty.
     """
     paths = find_inputs(patterns, flag)
-    filled = [path for path in paths if path == STANDARD or not files.is_empty(path)]
+    filled = [path for path in paths if not files.is_empty(path)]
     if not filled:
         others = f" (and {len(paths) - 1} more)" if len(paths) > 1 else ""
         raise InputError(f"{paths[0]}: is empty{others}; check --{flag}")
-    are_records = [path != STANDARD and is_record_file(path) for path in filled]
+    # A look at the beginning of a pipe would lose it.
+    are_records = [not files.is_stream(path) and is_record_file(path) for path in filled]
     if any(are_records) and not all(are_records):
         text, records = filled[are_records.index(False)], filled[are_records.index(True)]
         raise InputError(f"{text}: is not a TFRecord file, but {records} is; give one kind to --{flag}")

@@ -1,5 +1,9 @@
 """Which files of pre-training are text, and which are TFRecords."""
 
+import os
+import pathlib
+import threading
+
 import pytest
 
 from bert_cli.base.errors import InputError
@@ -46,3 +50,13 @@ def test_refused_files(folder, patterns, flag, message):
     with pytest.raises(InputError) as caught:
         find_files(patterns, flag)
     assert str(caught.value) == message
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_no_byte_of_a_pipe_is_lost(folder):
+    os.mkfifo("pipe")
+    writer = threading.Thread(target=pathlib.Path("pipe").write_bytes, args=[b"one\n"])
+    writer.start()
+    assert find_files("pipe,text", "input_file") == (["pipe", "text"], False)
+    assert pathlib.Path("pipe").read_bytes() == b"one\n"
+    writer.join()
