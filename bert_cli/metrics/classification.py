@@ -31,8 +31,13 @@ def known_metrics(known: tuple[str, ...], task_metric: str | None = None) -> tup
 
 
 def main_metrics(name: str, results: Mapping[str, object]) -> dict[str, object]:
-    """The results by which a task is measured; `name`: a key of MAIN_METRICS."""
-    return {key: results[key] for key in MAIN_METRICS[name]}
+    """Return the results by which a task is measured, without undefined ones.
+
+    Args:
+        name: a key of MAIN_METRICS.
+        results: all results of an evaluation.
+    """
+    return {key: results[key] for key in MAIN_METRICS[name] if key in results}
 
 
 def check_numbers(predictions: np.ndarray) -> None:

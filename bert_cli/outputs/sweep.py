@@ -72,6 +72,12 @@ def _shared(rows: Sequence[RunRow]) -> list[str]:
     return [name for name in first.metrics if all(name in row.metrics for row in others)]
 
 
+def defined_metric(rows: Sequence[RunRow], metric: str) -> str:
+    """Return `metric` if all rows have it, else the first one that they have."""
+    shared = _shared(rows)
+    return metric if metric in shared else shared[0]
+
+
 def best_row(rows: Sequence[RunRow], metric: str) -> RunRow:
     """The row with the best value of a metric, of equal ones the first; one that diverged is none."""
     known = finished(rows)

@@ -141,9 +141,7 @@ class ProblemType(abc.ABC):
         """
 
     def stratum(self, label: Any) -> str | float:
-        """What rows are sorted by before they are divided, so that each part has its share of every
-        label.
-        """
+        """Return the key that rows are sorted by before they are divided, a share per label."""
         return str(label)
 
     def label_counts(self, label_ids: np.ndarray, count: int) -> np.ndarray:
@@ -254,6 +252,10 @@ class ProblemType(abc.ABC):
     @abc.abstractmethod
     def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
         """The loss of guessing: of equal probabilities; of a regression, of 0 for every row."""
+
+    def learning_advice(self, label_ids: np.ndarray) -> str:
+        """Return what to do about training labels that cannot be learned, "" for usual ones."""
+        return ""
 
     @abc.abstractmethod
     def collapse(self, found: Found, labels: LabelSet) -> str:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.metrics.classification import LOSSES
-from bert_cli.metrics.regression import regression_metrics
+from bert_cli.metrics.regression import CORRELATIONS, regression_metrics
 from bert_cli.problem_types.columns import Column, LabelCells, significant
 from bert_cli.problem_types.label_numbers import read_numbers
 from bert_cli.problem_types.linear_models import ridge_values
 from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType, Scores, Suspects
+from bert_cli.problem_types.target_scale import scale_advice
 
 _LEAST_SPREAD = 0.05  # of the predictions, times their error; below it they are nearly the same
 
@@ -23,7 +24,7 @@ class Regression(ProblemType):
 
     name = "regression"
     summary = "a number to predict"
-    metrics: tuple[str, ...] = ("eval_pearson", "eval_spearman", "eval_rmse", "eval_mae", *LOSSES)
+    metrics: tuple[str, ...] = (*CORRELATIONS, "eval_rmse", "eval_mae", *LOSSES)
     label_dtype = "float32"
     activation = "identity"
     output_name = "values"
@@ -64,6 +65,9 @@ class Regression(ProblemType):
     def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
         return float(np.mean(np.square(label_ids, dtype=np.float64)))
 
+    def learning_advice(self, label_ids: np.ndarray) -> str:
+        return scale_advice(label_ids)
+
     def collapse(self, found: Found, labels: LabelSet) -> str:
         values = found["values"]
         least, most = significant(values.min()), significant(values.max())
@@ -87,7 +91,11 @@ class Regression(ProblemType):
         return {"value": significant(found["values"][0])}, np.asarray(found["values"], np.float64)
 
     def evaluate(self, label_ids: np.ndarray, found: Found, labels: LabelSet, batch_size: int) -> Scores:
-        return Scores(regression_metrics(label_ids, found["losses"], found["values"], batch_size), {}, [])
+        metrics = regression_metrics(label_ids, found["losses"], found["values"], batch_size)
+        undefined = [name for name in CORRELATIONS if name not in metrics]
+        number = significant(label_ids[0])
+        reason = f"as all numbers of the evaluated data are {number}: {', '.join(undefined)}"
+        return Scores(metrics, {}, [f"left out, {reason}"] if undefined else [])
 
     def eval_columns(self, label_ids: np.ndarray, found: Found) -> dict[str, np.ndarray]:
         return {"value": label_ids, "predicted": found["values"]}

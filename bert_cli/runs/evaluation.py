@@ -55,7 +55,7 @@ def evaluate(
     }
     found = found._replace(report=found.report | about | compared)
     if before:
-        _log_cost(task.command, data.metrics[0], *before, found.report["eval"])
+        _log_cost(task.command, _main_metric(data, results), *before, found.report["eval"])
     return found
 
 
@@ -71,8 +71,13 @@ def _compare(task: Task[Model, Data], data: Data, found: Evaluation, results: Ma
         return {"baselines": {}}
     if compared is None:
         return {}
-    log_comparison(task.command, data.metrics[0], results, compared)
+    log_comparison(task.command, _main_metric(data, results), results, compared)
     return {"baselines": compared.baselines}
+
+
+def _main_metric(data: Data, results: Mapping[str, Any]) -> str:
+    """Return the first metric of the task that is defined on the evaluated data."""
+    return next(name for name in data.metrics if name in results)
 
 
 def _in_full_precision(

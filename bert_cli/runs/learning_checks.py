@@ -40,11 +40,19 @@ def log_comparison(command: str, metric: str, results: Mapping[str, Any], compar
         LOG.warning("warning: %s; %s", "; ".join(doubts), compared.advice or _ADVICE)
 
 
-def loss_doubt(entries: Sequence[Mapping[str, Any]], warmup_end: int, guess: float) -> str:
-    """What the losses of a training say against it, "" where nothing.
+def loss_doubt(
+    entries: Sequence[Mapping[str, Any]],
+    warmup_end: int,
+    guess: float,
+    advice: str = "",
+) -> str:
+    """Return a warning about the losses of a training, "" for usual ones.
 
-    entries: lines of history.jsonl. warmup_end: the last step of the warm-up. guess: the loss of
-    guessing.
+    Args:
+        entries: lines of history.jsonl.
+        warmup_end: last step of the warm-up.
+        guess: loss of guessing.
+        advice: what to do, if the labels are the cause.
     """
     losses = [entry["loss"] for entry in entries if "loss" in entry and entry["step"] > warmup_end]
     if not losses:
@@ -52,7 +60,10 @@ def loss_doubt(entries: Sequence[Mapping[str, Any]], warmup_end: int, guess: flo
     count = max(1, len(losses) // 4)
     first, last = math.fsum(losses[:count]) / count, math.fsum(losses[-count:]) / count
     if last > _ABSURD * guess:
-        return f"the loss ends at {last:.4g}, far above the {guess:.4g} of guessing; try a lower --learning_rate"
+        return (
+            f"the loss ends at {last:.4g}, far above the {guess:.4g} of guessing; "
+            f"{advice or 'try a lower --learning_rate'}"
+        )
     if len(losses) >= _LEAST_LINES and last >= first and last > _LEARNED * guess:
-        return f"the loss has not fallen after the warm-up: from {first:.4g} to {last:.4g}; {_ADVICE}"
+        return f"the loss has not fallen after the warm-up: from {first:.4g} to {last:.4g}; {advice or _ADVICE}"
     return ""

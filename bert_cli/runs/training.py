@@ -175,7 +175,7 @@ def open_and_train(
     best = BestCheckpoint(plan.best, session, folder) if plan.best else None
     if plan.finished is None:
         figures = _train(task, session, model, data, plan, settings, recorders, best)
-        _check_losses(plan, task.guess_loss(data), session.is_chief)
+        _check_losses(plan, task.guess_loss(data), task.learning_advice(data), session.is_chief)
     else:
         figures = {"global_step": step_number(plan.finished)}
         stopped = ", stopped early" if figures["global_step"] < plan.updates.steps else ""
@@ -199,11 +199,12 @@ def open_and_train(
     return TrainedModel(session, {"metric": plan.metric} | figures, recorders)
 
 
-def _check_losses(plan: TrainingPlan, guess: float | None, is_chief: bool) -> None:
+def _check_losses(plan: TrainingPlan, guess: float | None, advice: str, is_chief: bool) -> None:
     updates = plan.updates
     if guess is None or not is_chief:
         return
-    if doubt := loss_doubt(plan.history.entries, updates.first_step + updates.warmup_steps, guess):
+    warmup_end = updates.first_step + updates.warmup_steps
+    if doubt := loss_doubt(plan.history.entries, warmup_end, guess, advice):
         LOG.warning("warning: %s", doubt)
 
 

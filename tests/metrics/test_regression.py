@@ -37,13 +37,24 @@ def test_regression_is_that_of_scipy_and_scikit_learn():
     assert metrics["eval_mae"] == np.float32(sklearn.metrics.mean_absolute_error(values, wide))
 
 
-@pytest.mark.parametrize(("values", "predicted"), [([1.0, 2.0], [3.0, 3.0]), ([2.0, 2.0], [1.0, 3.0]), ([1.0], [1.0])])
-def test_a_correlation_of_equal_numbers_is_zero_without_warnings(values, predicted):
+def metrics_without_warnings(values, predicted):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         metrics = regression_metrics(np.array(values), np.zeros(len(values)), np.array(predicted, np.float32), 8)
-    assert (metrics["eval_pearson"], metrics["eval_spearman"]) == (0.0, 0.0)
     assert np.isfinite([metrics["eval_rmse"], metrics["eval_mae"]]).all()
+    return metrics
+
+
+def test_a_correlation_with_equal_predictions_is_zero():
+    metrics = metrics_without_warnings([1.0, 2.0], [3.0, 3.0])
+    assert (metrics["eval_pearson"], metrics["eval_spearman"]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("values", "predicted"), [([2.0, 2.0], [1.0, 3.0]), ([1.0], [1.0]), ([2.5, 2.5], [2.5, 2.5])])
+def test_a_correlation_with_equal_numbers_is_left_out(values, predicted):
+    metrics = metrics_without_warnings(values, predicted)
+    assert not {"eval_pearson", "eval_spearman"} & metrics.keys()
+    assert main_metrics("pearson_spearman", metrics) == {}
 
 
 def test_nan_is_no_prediction():

@@ -75,3 +75,11 @@ def test_log_comparison_of_an_error_is_better_where_it_is_less(caplog):
     compared = Comparison({"mean": {"rmse": 2.0}, "ridge": {"rmse": 1.0}}, True, "", "")
     assert not any(line.startswith("warning:") for line in logged(caplog, 1.5, compared, "eval_rmse"))
     assert any("not better than the mean" in line for line in logged(caplog, 2.5, compared, "eval_rmse"))
+
+
+def test_the_losses_have_the_advice_about_the_labels():
+    rising = [0.70, 0.70, *[0.69] * 10, *[0.71] * 10]
+    assert loss_doubt(history(rising), 2, GUESS, "scale the targets").endswith("to 0.71; scale the targets")
+    assert loss_doubt(history([0.7, 9.0, 9.0, 9.0]), 2, GUESS, "scale the targets").endswith(
+        "of guessing; scale the targets"
+    )

@@ -82,6 +82,11 @@ def read_labels(
     if inferred:
         LOG.info("%s: %s", cells.path, inferred.describe(len(names or ())))
     parsed = problem_type.parse(lists.cells, names or ())
+    if role.decides_names and problem_type.is_numeric and len(set(map(float, parsed))) == 1:
+        LOG.warning(
+            "%s: warning: every row has the number %s, so there is nothing to learn; check "
+            "--label_column", cells.path, parsed[0],
+        )  # fmt: skip
     labels: list[Any] = [None] * len(cells.rows)
     for row, label in zip(rows, parsed, strict=True):
         labels[row] = label

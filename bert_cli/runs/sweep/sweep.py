@@ -175,7 +175,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
         )
         for trial, report in zip(planned, reports, strict=True)
     ]
-    metric = next(report["metric"] for report in reports if report)
+    metric = tables.defined_metric(rows, next(report["metric"] for report in reports if report))
     best = None if kind == FOLDS or settings.sweep.cross_validation else tables.best_row(rows, metric)
     has_mean = kind != GRID
     tables.write_runs_table(os.path.join(folder, _TABLES[kind]), rows, has_mean)
@@ -192,7 +192,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
     )
     seconds = round(sum(report.get("train_seconds", 0.0) for report in reports), 3)
     listed = [{"folder": row.folder, **row.settings, "eval": row.metrics} for row in tables.finished(rows)]
-    about = {"metric": metric, "best": best.folder if best else None, "members": listed}
+    about: dict[str, Any] = {"metric": metric, "best": best.folder if best else None, "members": listed}
     about |= {tables.MEAN: means, tables.DEVIATION: deviations} if has_mean else {}
     return found | {"metric": metric, "train_seconds": seconds, SEVERAL: {"kind": kind, **about}}
 

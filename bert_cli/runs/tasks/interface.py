@@ -161,6 +161,10 @@ class Task(Generic[Model, Data]):
         """The evaluation compared with simple baselines; None for a task without this check."""
         return None
 
+    def learning_advice(self, data: Data) -> str:
+        """Return what to do about labels that cannot be learned, "" for usual ones."""
+        return ""
+
     def guess_loss(self, data: Data) -> float | None:
         """The training loss of a model that guesses, None where it is not known."""
         return None

@@ -39,3 +39,13 @@ def test_an_empty_cell_of_several_labels_is_left_out_with_the_flag_alone():
 
 def test_numbers_have_no_names():
     assert read_labels(column("1", "2.5"), REGRESSION, None, TRAIN) == (REGRESSION, (), ["1", "2.5"])
+
+
+def test_one_number_in_every_row_is_warned_of(caplog):
+    read_labels(column("2.5", "2.50", "2.5"), REGRESSION, None, TRAIN)
+    assert caplog.messages == [
+        "t.csv: warning: every row has the number 2.5, so there is nothing to learn; check --label_column"
+    ]
+    caplog.clear()
+    read_labels(column("2.5", "2.5"), REGRESSION, (), DEV)
+    assert caplog.messages == []

@@ -207,8 +207,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
             metrics |= {f"{key}{half}": value for key, value in scores.metrics.items()}
             details |= {f"{key}{half}": value for key, value in scores.details.items()}
             lines += [f"  {line}" for line in ([half.removeprefix("_")] if half else []) + scores.lines]
-            if task:
-                main = main_metrics(task.metric, scores.metrics)
+            if task and (main := main_metrics(task.metric, scores.metrics)):
                 listed = ", ".join(f"{key}{half} = {value!s}" for key, value in main.items())
                 lines.append(f"  {self.settings.task.task_name} is measured by {listed}")
             computed.append((split, found))
@@ -239,7 +238,12 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         is_varied = len(np.unique(label_ids, axis=0)) > 1
         collapse = problem_type.collapse(found, answers.labels) if is_varied else ""
         known = baselines(data, split, answers, self.settings.inference.eval_batch_size)
-        return Comparison(known, is_varied, collapse, problem_type.collapse_advice if collapse else "")
+        advice = self.learning_advice(data) or (problem_type.collapse_advice if collapse else "")
+        return Comparison(known, is_varied, collapse, advice)
+
+    def learning_advice(self, data: ClassificationDataset) -> str:
+        train = data.splits.get("train")
+        return data.problem_type.learning_advice(train.features.label_ids) if train else ""
 
     def guess_loss(self, data: ClassificationDataset) -> float | None:
         # A teacher adds a divergence to the loss.

@@ -1,0 +1,35 @@
+"""Scale of the numbers of a regression, and how to bring them into the reach of a model."""
+
+import math
+
+import numpy as np
+
+_LARGEST, _LEAST_SPREAD = 20.0, 0.01  # A fine-tuning reaches 0 to 5, and 0 to 10.
+_FAR = 3.0  # A mean that is more spreads away from 0 is an offset.
+
+
+def scale_advice(values: np.ndarray) -> str:
+    """Return how to scale numbers that a model cannot reach, "" for usual ones.
+
+    Args:
+        values: numbers of the training rows, float [n].
+    """
+    numbers = np.asarray(values, np.float64)
+    least, most, spread = numbers.min(), numbers.max(), numbers.std()
+    if least == most:
+        return f"every training row has the number {_written(least)}, so there is nothing to learn"
+    if max(abs(least), abs(most)) <= _LARGEST and spread >= _LEAST_SPREAD:
+        return ""
+    divisor = 10.0 ** round(math.log10(spread))
+    offset = round(numbers.mean() / divisor) * divisor
+    steps = [f"subtract {_written(offset)}"] if abs(offset) > _FAR * spread else []
+    steps += [f"divide them by {_written(divisor)}"] if divisor != 1 else []
+    return (
+        f"the numbers to learn go from {_written(least)} to {_written(most)}, and an untrained "
+        f"model predicts about 0: scale the targets ({' and '.join(steps)}), and the predictions "
+        "back"
+    )
+
+
+def _written(number: float) -> str:
+    return np.format_float_positional(float(f"{number:.7g}"), trim="-")
