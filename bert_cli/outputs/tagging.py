@@ -11,7 +11,7 @@ from bert_cli.base.json_files import parse_json, to_json
 from bert_cli.base.names import OUTSIDE
 from bert_cli.base.writing import atomic_write
 from bert_cli.examples.tag_schemes import entities, join_tag, split_tag
-from bert_cli.examples.tagging import TaggingExample, TaggingFile
+from bert_cli.examples.tagging import TABLE, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.columns import DOCUMENT_START, is_comment, split_columns
 from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.features.tagging import NOTHING, TaggingFeatures
@@ -170,6 +170,8 @@ def write_columns(path: str, file: TaggingFile, tags: Sequence[Sequence[str]], n
     outside tag, so that all rows have equally many columns; blank lines and line ends stay as
     they are.
 
+    A table becomes rows with tabs.
+
     Args:
         path: file to write.
         file: the file that was predicted.
@@ -191,7 +193,8 @@ def write_columns(path: str, file: TaggingFile, tags: Sequence[Sequence[str]], n
             if tag is None and row.strip() and not is_comment(row):
                 tag = notation.outside if DOCUMENT_START in split_columns(row) else _NO_TAG
             if tag is not None:
-                line = f"{row}\t{tag}" if "\t" in row else f"{row.rstrip(' ')} {tag}"
+                has_tabs = "\t" in row or file.format == TABLE
+                line = f"{row}\t{tag}" if has_tabs else f"{row.rstrip(' ')} {tag}"
                 line += file.lines[number - 1][len(row) :]
             out.write(line + ("\n" if number < len(file.lines) else ""))
 

@@ -117,12 +117,12 @@ class TagSettings(TrainingSettings):
     data: DataFiles = group(
         DataFiles,
         {
-            "data_dir": "directory with train, dev and test, each .txt (columns) or .jsonl",
+            "data_dir": "directory with train, dev and test, each .txt (columns), .jsonl, .csv or another table",
             "header": {"help": "whether the first row of a file in columns is a header; auto: detected"},
             "train_file": "training file, instead of data_dir's; or an export of doccano, Label "
             "Studio, Prodigy, spaCy or Dataturks, or a directory of brat",
         },
-        only=("data_dir", "train_file", "dev_file", "test_file", "header"),
+        only=("data_dir", "train_file", "dev_file", "test_file", "header", "sheet"),
         data_dir="data/tagging",
     )
     task: Tagging = group(Tagging)

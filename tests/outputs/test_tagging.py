@@ -14,6 +14,7 @@ from bert_cli.examples.token_files.columns import read_columns
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.json_records import read_json_records
 from bert_cli.examples.token_files.notation import TagNotation
+from bert_cli.examples.token_files.reading import read_token_file
 from bert_cli.features.tagging import tagging_features
 from bert_cli.outputs.tagging import (
     TagPrediction,
@@ -205,6 +206,16 @@ def test_predictions_next_to_headers_comments_and_rows_without_a_word(tmp_path):
     out = tmp_path / "out.txt"
     write_columns(str(out), file, [("B-x", "I-x")], TagNotation())
     assert out.read_text() == ("# text = x\nid\tform\tner\tpredicted_tag\n1-2\tab\t_\t_\n1\ta\tO\tB-x\n2\tb\tO\tI-x\n")
+
+
+def test_a_table_becomes_rows_with_tabs(tmp_path):
+    text = 'Sentence #,Word,Tag\nSentence: 1,a,O\n,"b, c",O\nSentence: 2,"d\ne",O\n'
+    file = read_token_file(write(tmp_path, text, "a.csv"))
+    out = tmp_path / "out.txt"
+    write_columns(str(out), file, [("B-x", "I-x"), ("O",)], TagNotation())
+    assert out.read_text() == (
+        "Sentence #\tWord\tTag\tpredicted_tag\nSentence: 1\ta\tO\tB-x\n\tb, c\tO\tI-x\nSentence: 2\td e\tO\tO"
+    )
 
 
 def test_as_many_tags_as_words(tmp_path):

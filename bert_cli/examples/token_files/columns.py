@@ -72,7 +72,7 @@ def read_columns(path: str, flags: TokenFlags = DEFAULTS) -> TaggingFile:
         rows.remove(header)
         words = words[1:]
         if flags.header == "auto":
-            LOG.info("%s:%d: took the first row for a header; --header=no reads it as a word", path, header.line)
+            flags.log("%s:%d: took the first row for a header; --header=no reads it as a word", path, header.line)
     if not words:
         needed = "a file with one word and its tag on each line is needed"
         raise InputError(f"{path}: holds no words; {needed}{flags.check_flag}")
@@ -80,7 +80,7 @@ def read_columns(path: str, flags: TokenFlags = DEFAULTS) -> TaggingFile:
     columns = find_columns(f"{path}:{header.line}" if header else path, names, len(words[0].cells), flags)
     if columns.word == columns.tag:
         raise InputError(f"--tag_column: {columns.tag} is the column of the words; give another")
-    sentences = sentences_of(_without_ranges(path, rows, columns), columns.sentence)
+    sentences = sentences_of(_without_ranges(path, rows, columns, flags), columns.sentence)
     examples = examples_of(path, sentences, columns, flags)
     return TaggingFile(path, tuple(lines), examples, COLUMNS, header=header.line if header else 0)
 
@@ -121,7 +121,7 @@ def _without_comments(path: str, rows: list[Row | int], flags: TokenFlags) -> li
     return [row for row in rows if not (isinstance(row, Row) and row.line in comments)]
 
 
-def _without_ranges(path: str, rows: list[Row | int], columns: Columns) -> list[Row | int]:
+def _without_ranges(path: str, rows: list[Row | int], columns: Columns, flags: TokenFlags) -> list[Row | int]:
     """Return the rows without the tokens and words of CoNLL-U that are not in the text as they
     are.
     """
@@ -132,7 +132,7 @@ def _without_ranges(path: str, rows: list[Row | int], columns: Columns) -> list[
         return rows
     message = "%s: rows of CoNLL-U with a number such as %s, which are no words, skipped: %d, the first in line %d"
     number = next(row.cells[0] for row in words if row.line in ranges)
-    LOG.info(message, path, number, len(ranges), min(ranges))
+    flags.log(message, path, number, len(ranges), min(ranges))
     return [row for row in rows if not (isinstance(row, Row) and row.line in ranges)]
 
 
@@ -163,7 +163,8 @@ def examples_of(
         )
     if flags.word_column is None:
         _refuse_numbers(path, examples)
-    warn_of_one_sentence(path, [example.words for example in examples])
+    if flags.logs:
+        warn_of_one_sentence(path, [example.words for example in examples])
     return tuple(examples)
 
 

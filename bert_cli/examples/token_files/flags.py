@@ -3,6 +3,7 @@
 import re
 from typing import NamedTuple
 
+from bert_cli.base.log import LOG
 from bert_cli.base.recoding import UTF_8
 
 _NUMBER = re.compile(r"-?[0-9]+")
@@ -23,6 +24,8 @@ class TokenFlags(NamedTuple):
         types: entity types that a trained model knows.
         flag: the flag that names the file, for messages; "" if there is none.
         encoding: encoding of the text.
+        sheet: sheet of a workbook, by name or number; None for the only one with rows.
+        logs: whether to log what is chosen and skipped; False if the file is read again.
     """
 
     word_column: str | None = None
@@ -35,6 +38,13 @@ class TokenFlags(NamedTuple):
     types: frozenset[str] = frozenset()
     flag: str = ""
     encoding: str = UTF_8
+    sheet: str | None = None
+    logs: bool = True
+
+    def log(self, message: str, *values: object) -> None:
+        """Log a choice that was made for the user."""
+        if self.logs:
+            LOG.info(message, *values)
 
     @property
     def word_number(self) -> int:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, TypeGuard
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import to_json
-from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
 from bert_cli.examples.annotations.json_values import JsonRecord, array_items, read_values
 from bert_cli.examples.table_files.column_names import plain
@@ -35,7 +34,7 @@ class _Members(NamedTuple):
     tags: str
 
 
-class _Records(NamedTuple):
+class Records(NamedTuple):
     """Records of a file.
 
     Attributes:
@@ -92,7 +91,11 @@ def read_json_records(path: str, flags: TokenFlags = DEFAULTS) -> TaggingFile:
 
     Raise InputError for a line that is not JSON or not of this form.
     """
-    records = _read_records(path, flags)
+    return file_of_records(path, _read_records(path, flags), flags)
+
+
+def file_of_records(path: str, records: Records, flags: TokenFlags) -> TaggingFile:
+    """Return the sentences of records. Raise InputError as read_json_records does."""
     if not records.numbered:
         form = '{"words": ["Anna"], "tags": ["B-PER"]}'
         raise InputError(f"{path}: is empty; lines such as {form} are needed{flags.check_flag}")
@@ -118,7 +121,7 @@ def read_json_records(path: str, flags: TokenFlags = DEFAULTS) -> TaggingFile:
     return TaggingFile(path, tuple(records.lines), tuple(examples), WORDS)
 
 
-def _read_records(path: str, flags: TokenFlags) -> _Records:
+def _read_records(path: str, flags: TokenFlags) -> Records:
     text = "\n".join(read_lines(path, flags.encoding))
     values = read_values(path, text)
     lines = text.split("\n")
@@ -128,10 +131,10 @@ def _read_records(path: str, flags: TokenFlags) -> _Records:
     elif rows := _unwrapped(document):
         values = [JsonRecord(values[0].line, row) for row in rows]
     elif len(values) == sum(bool(line.strip()) for line in lines):
-        return _Records(lines, [(record.line, record) for record in values])
-    LOG.info("%s: read %d records of a JSON document", path, len(values))
+        return Records(lines, [(record.line, record) for record in values])
+    flags.log("%s: read %d records of a JSON document", path, len(values))
     features = document.get("features") if isinstance(document, dict) else None
-    return _Records([to_json(record.value) for record in values], list(enumerate(values, 1)), features)
+    return Records([to_json(record.value) for record in values], list(enumerate(values, 1)), features)
 
 
 def _find_members(path: str, records: Sequence[JsonRecord], flags: TokenFlags) -> _Members:
@@ -151,8 +154,8 @@ def _find_members(path: str, records: Sequence[JsonRecord], flags: TokenFlags) -
     lists = [name for name, value in first.items() if isinstance(value, list) and name != words]
     tags = flags.tag_name or (_TAGS if _TAGS in first or not lists else "")
     tags = tags or lists[usual_column(place, lists, TAG_NAMES, (), "tag")]
-    if (words, tags) != (_WORDS, _TAGS):
-        LOG.info("%s: took %s for the words and %s for the tags", place, quoted(words), quoted(tags))
+    if (words, tags) not in ((_WORDS, _TAGS), (flags.word_name, flags.tag_name)):
+        flags.log("%s: took %s for the words and %s for the tags", place, quoted(words), quoted(tags))
     return _Members(words, tags)
 
 

@@ -55,7 +55,7 @@ class Columns(NamedTuple):
 def is_header(path: str, first: Row, others: Sequence[Row], flags: TokenFlags) -> bool:
     """Return whether the first row of a file holds the names of its columns.
 
-    A header has a usual name for the word and for another column, or a tag that no other row has
+    A header has usual names for two columns, or a tag that no other row has
     and that is none of their scheme. Raise InputError if types have no prefixes, so that such a tag
     may be a type.
     """
@@ -71,7 +71,7 @@ def is_header(path: str, first: Row, others: Sequence[Row], flags: TokenFlags) -
     if len(names) == 1:
         # Words and Tokens may begin a sentence.
         return names[0] in ("word", "token")
-    if any(name in WORD_NAMES for name in names) and sum(name in _USUAL for name in names) > 1:
+    if sum(name in _USUAL for name in names if name) > 1:
         return True
     return bool(tag) and _has_foreign_tag(f"{path}:{first.line}", first, tag, counts, flags)
 
@@ -118,8 +118,17 @@ def find_columns(path: str, names: Sequence[str] | None, width: int, flags: Toke
         tag = usual_column(path, names, TAG_NAMES, taken, "tag")
     sentences = [number for number, name in enumerate(written) if name in SENTENCE_NAMES and number not in (word, tag)]
     tags = "" if tag is None else f" and {quoted(names[tag])} for the tags"
-    LOG.info("%s: took %s for the words%s, as the header names them", path, quoted(names[word]), tags)
+    flags.log("%s: took %s for the words%s, as the header names them", path, quoted(names[word]), tags)
     return Columns(word, tag, sentences[0] if len(sentences) == 1 else None)
+
+
+def names_tag(names: Sequence[str], flags: TokenFlags) -> bool:
+    """Return whether a header has a column of tags: the named one, or one with a usual name."""
+    if flags.tag_column is not None:
+        return flags.tag_column in names or not flags.tag_name
+    written = [plain(name) for name in names]
+    is_unknown = len(names) == 2 and any(name not in _USUAL for name in written)
+    return is_unknown or any(name in TAG_NAMES for name in written)
 
 
 def _named(path: str, names: Sequence[str] | None, flag: str, value: str | None) -> int | None:
@@ -146,7 +155,9 @@ def usual_column(path: str, names: Sequence[str], usual: frozenset[str], taken: 
     if not named and len(names) == 2 and unknown:
         return unknown[0]
     columns = ", ".join(f"{number} {quoted(names[number], 24)}" for number in range(min(len(names), 12)))
-    example = next((names[number] for number in named or unknown or reversed(free)), names[-1])
+    # Kaggle has tables with a sentence, not a word, in each row.
+    possible = [number for number in free if plain(names[number]) in (_POS_NAMES if what == "tag" else SENTENCE_NAMES)]
+    example = names[next(iter(named or unknown or possible or free), 0)]
     raise InputError(
         f"{path}: no column is the {what} without doubt; give --{what}_column by name or number, such as "
         f"--{what}_column={shlex.quote(example)}: {columns}"

@@ -17,7 +17,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import TAGGER, HeadSpec
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
-from bert_cli.examples.tagging import COLUMNS, WORDS, TaggingExample, TaggingFile
+from bert_cli.examples.tagging import COLUMNS, TABLE, WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import text_example
 from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.features.ragged import RaggedFeatures
@@ -182,9 +182,9 @@ def _write(folder: str, file: TaggingFile, predictions: list[TagPrediction], not
     """Write the predictions for a file in its format; returns the path."""
     if file.has_spans:
         return write_annotations(folder, file, predictions)
-    name, write = {COLUMNS: (TEST_PREDICTIONS, write_columns), WORDS: (TEST_PREDICTIONS_JSON, write_json_lines)}[
-        file.format
-    ]
+    columns = (TEST_PREDICTIONS, write_columns)
+    writers = {COLUMNS: columns, TABLE: columns, WORDS: (TEST_PREDICTIONS_JSON, write_json_lines)}
+    name, write = writers[file.format]
     path = os.path.join(folder, name)
     write(path, file, [prediction.tags for prediction in predictions], notation)
     return path

@@ -16,28 +16,33 @@ from bert_cli.examples.tagging import TaggingFile
 from bert_cli.examples.token_files.bio_tags import check_labels, with_bio_tags
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.notation import NotationFlags, TagNotation
-from bert_cli.examples.token_files.reading import has_tags, is_token_json, read_token_file
+from bert_cli.examples.token_files.reading import has_tags, holds_tokens, read_token_file
 from bert_cli.settings.tagging import TagSettings
 
 _ENDINGS = (".txt", ".jsonl")
+# Taken if a directory has no file with a usual name.
+_OTHER_ENDINGS = (".json", ".csv", ".tsv", ".conll", ".conllu", ".parquet", ".xlsx")
 
 
 def find_file(given: str | None, data_dir: str, split: str) -> str:
-    """What --<split>_file names, else the file of `data_dir` with the split's name. InputError
-    unless there is one.
+    """Return the file of --<split>_file, else the file of `data_dir` with the split's name.
+
+    Raise InputError unless there is exactly one.
     """
     if given:
         if not (files.is_directory(given) and brat.documents(given)):
             files.check_readable(given, f"{split}_file")
         return given
     paths = [os.path.join(data_dir, split + ending) for ending in _ENDINGS]
-    found = [path for path in paths if files.exists(path)]
-    if not found:
+    others = [os.path.join(data_dir, split + ending) for ending in _OTHER_ENDINGS]
+    existing = [path for path in paths if files.exists(path)] or [path for path in others if files.exists(path)]
+    if not existing:
         raise InputError(f"{paths[0]}: no such file, nor {split}.jsonl; check --data_dir, or give --{split}_file")
-    if len(found) > 1:
-        raise InputError(f"{data_dir}: holds {split}.txt and {split}.jsonl; name one of them with --{split}_file")
-    files.check_readable(found[0], "data_dir")
-    return found[0]
+    if len(existing) > 1:
+        names = " and ".join(os.path.basename(path) for path in existing)
+        raise InputError(f"{data_dir}: holds {names}; name one of them with --{split}_file")
+    files.check_readable(existing[0], "data_dir")
+    return existing[0]
 
 
 def token_flags(settings: TagSettings, split: str, labels: Sequence[str]) -> TokenFlags:
@@ -52,6 +57,7 @@ def token_flags(settings: TagSettings, split: str, labels: Sequence[str]) -> Tok
         types=frozenset(entity_types(labels)),
         flag=f"{split}_file",
         encoding=settings.text_files.encoding,
+        sheet=settings.data.sheet,
     )
 
 
@@ -77,9 +83,8 @@ def read_split(
     """
     flags = token_flags(settings, split, labels)
     wanted = settings.task.test_tags if split == "test" else "yes"
-    is_directory = files.is_directory(path)
     file = None
-    if is_directory or not is_token_json(path, flags.encoding):
+    if files.is_directory(path) or not holds_tokens(path, flags.encoding):
         file = read_annotations(path, flags.encoding, wanted != "no", span_format)
     if file:
         annotated = tuple(example for example in file.examples if example.tags is not None)
