@@ -27,12 +27,13 @@ Examples:
     bert-tag --output_dir=bert_output/tag --text "Anna left Lund on Monday."
 """
 
-from bert_cli.examples.table_files.formats import refuse_table
+from bert_cli.examples.table_files.formats import is_table
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.trained import complete_values
 from bert_cli.runs.output_dir.resuming import resume_advice
 from bert_cli.runs.tasks import interactive
 from bert_cli.runs.tasks.tagging import TaggingTask, tag_text
+from bert_cli.settings.checks import check_table_flags
 from bert_cli.settings.tagging import TagSettings, window_stride
 
 # The trained run's own, which another data_dir has files in the place of.
@@ -44,7 +45,8 @@ def check(values: dict, given: frozenset[str]) -> dict:
     not go together.
     """
     interactive.check_interactive_flags(values, given, ("do_train", "do_eval", "do_predict"))
-    refuse_table(values["input_file"])
+    if values["input_file"]:
+        check_table_flags(given - {"header"}, is_table(values["input_file"]))
     values = complete_values(TagSettings, values, given, _FILES if "data_dir" in given else ())
     values["doc_stride"] = window_stride(values["doc_stride"], values["max_seq_length"])
     return values

@@ -7,7 +7,7 @@ from typing import ClassVar
 from bert_cli.base.errors import refuse_if
 from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.controls import Head, Optimization
-from bert_cli.settings.data import DataFiles, MissingLabels
+from bert_cli.settings.data import Columns, DataFiles, MissingLabels, TextForm
 from bert_cli.settings.groups import (
     AT_LEAST,
     LAST_LAYER,
@@ -122,7 +122,7 @@ class TagSettings(TrainingSettings):
             "train_file": "training file, instead of data_dir's; or an export of doccano, Label "
             "Studio, Prodigy, spaCy or Dataturks, or a directory of brat",
         },
-        only=("data_dir", "train_file", "dev_file", "test_file", "header", "sheet"),
+        only=("data_dir", "train_file", "dev_file", "test_file", "header", "quoting", "sheet"),
         data_dir="data/tagging",
     )
     task: Tagging = group(Tagging)
@@ -159,11 +159,17 @@ class TagSettings(TrainingSettings):
     )
     new: NewText = group(NewText, {"text": "tag this text with a trained model and print the result"}, only=("text",))
     text_files: TextFiles = group(TextFiles)
+    columns: Columns = group(
+        Columns,
+        {"text_column": {"help": "column of the texts, if --input_file is a table; default: detected", "remembered": False},
+         "id_column": {"help": "column of the ids, if --input_file is a table; default: id, or none", "remembered": False}},
+        only=("text_column", "id_column"),
+    )  # fmt: skip
     files: Files = group(
         Files,
         {
-            "input_file": "tag a file of plain text, line by line, with a trained model; - for "
-            "standard input; the result is JSON lines",
+            "input_file": "tag a file of plain text, line by line, or the texts of a table (.csv, .jsonl, .xlsx, …), "
+            "with a trained model; - for standard input; the result is JSON lines",
             "output_file": "file for the JSON lines of --input_file, - for standard output",
         },
         without=("shard",),
@@ -181,3 +187,8 @@ class TagSettings(TrainingSettings):
             "out_of_fold.tsv has the tags of every sentence, suspects.tsv the words with a suspected wrong tag"
         },
     )
+
+    @property
+    def text_form(self) -> TextForm:
+        """The form of table files."""
+        return TextForm(self.text_files.encoding, self.data.quoting, self.data.sheet)

@@ -3,6 +3,8 @@
 import itertools
 import json
 
+import pandas as pd
+
 from tests.commands.tag_run import LABELS, LONG, SPLITS, columns, flat, predicted, save_pretrained
 
 
@@ -96,6 +98,21 @@ def test_lines_of_a_file(tagger, tag, tmp_path):
     assert records[1]["entities"] == []
     assert [entity["text"] for entity in records[0]["entities"]] == ["old farmer", "dog"]
     assert len(records[3]["entities"]) > 10
+
+
+def test_texts_of_a_table_come_with_their_ids(tagger, tag, tmp_path):
+    texts = ["the old farmer likes a dog .", ""]
+    pd.DataFrame({"id": ["r7", "r8"], "text": texts}).to_excel(tmp_path / "new.xlsx", index=False)
+    (tmp_path / "new.csv").write_text("note;text\n1;the old farmer likes a dog .\n2;\n", encoding="utf-8")
+    (tmp_path / "lines.txt").write_text("\n".join([*texts, ""]), encoding="utf-8")
+    records = {}
+    for name, flags in {"new.xlsx": [], "new.csv": ["--id_column=note"], "lines.txt": []}.items():
+        outcome = tag(f"--output_dir={tagger}", f"--input_file={tmp_path / name}", *flags)
+        records[name] = [json.loads(line) for line in outcome.out.splitlines()]
+    ids = {name: [record.pop("id", None) for record in found] for name, found in records.items()}
+    assert ids == {"new.xlsx": ["r7", "r8"], "new.csv": ["1", "2"], "lines.txt": [None, None]}
+    assert records["new.xlsx"] == records["new.csv"] == records["lines.txt"]
+    assert [entity["text"] for entity in records["new.xlsx"][0]["entities"]] == ["old farmer", "dog"]
 
 
 def test_blank_lines_alone_are_answered(tagger, tag, tmp_path):

@@ -17,8 +17,10 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import TAGGER, HeadSpec
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
+from bert_cli.examples.table_files.formats import is_table
+from bert_cli.examples.table_texts import read_table_texts
 from bert_cli.examples.tagging import COLUMNS, TABLE, WORDS, TaggingExample, TaggingFile
-from bert_cli.examples.text_lines import text_example
+from bert_cli.examples.text_lines import TextLine, text_example
 from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.tagging import NOTHING, TaggingFeatures
@@ -200,13 +202,14 @@ def _scores(split: Split, predictions: list[TagPrediction]) -> tuple[dict, list[
 
 
 def tag_text(settings: TagSettings) -> dict:
-    """Tag --text or the lines of --input_file with a trained model; returns what the report would
-    say.
-    """
+    """Tag --text, or the texts of --input_file, with a trained model; return the facts of a report."""
     source = settings.files.input_file
     target = settings.files.output_file
     text = settings.new.text
     interactive.check_files(source, target)
+    table = (
+        read_table_texts(source, settings.columns, settings.data.header, settings.text_form) if is_table(source) else []
+    )
     task = TaggingTask(settings)
     model = opening.load_task_model(task, settings)
     data = for_new_texts(settings, model)
@@ -220,7 +223,15 @@ def tag_text(settings: TagSettings) -> dict:
         examples = [text_example(line) for line in texts]
         yield from zip(examples, tag_examples(session, data, settings, examples, check=check), strict=True)
 
-    if source:
+    if table:
+
+        def answer(lines: list[TextLine]) -> Iterator[dict[str, Any]]:
+            for line, sentence in zip(lines, tagged([line.text_a for line in lines]), strict=True):
+                identifier = {} if line.identifier is None else {"id": line.identifier}
+                yield identifier | example_entities(*sentence)
+
+        interactive.answer_items(iter(table), target, answer)
+    elif source:
         encoding = settings.text_files.encoding
         interactive.answer_lines(
             source, target, lambda texts: itertools.starmap(example_entities, tagged(texts)), encoding

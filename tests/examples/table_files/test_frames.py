@@ -1,6 +1,7 @@
 """Workbooks, Parquet and Feather files: cells as a person sees them, sheets, and what is refused."""
 
 import datetime
+import pathlib
 import sys
 
 import numpy as np
@@ -46,6 +47,17 @@ def test_cells_of_a_sheet_look_as_they_do_there(rows, tmp_path, name):
         (2, ["101", "ein schöner Film", "5", "2024-03-01", "TRUE"]),
         (3, ["102", "dull", "2.5", "2024-03-01 14:30:00", "FALSE"]),
         (4, ["103", "", "0.3", "", "TRUE"]),
+    ]
+
+
+@pytest.mark.parametrize("suffix", ["xlsx", "xls", "ods"])
+def test_workbooks_that_libreoffice_wrote(suffix):
+    path = pathlib.Path(__file__).parents[2] / "fixtures/workbooks" / f"reviews.{suffix}"
+    assert list(open_table(str(path), "train_file").filled_rows()) == [
+        (1, ["id", "text", "stars", "seen", "share", "good"]),
+        (2, ["101", "ein schöner Film, wirklich", "5", "2024-03-01", "12.5", "TRUE"]),
+        (3, ["102", "dull", "2.5", "2024-03-02 14:30:00", "0.3", "FALSE"]),
+        (4, ["103", "", "1", "", "", "TRUE"]),
     ]
 
 
