@@ -46,7 +46,7 @@ BAD_FILES = {
     "UTF-16 with mark": ("train.tsv", lambda sound: sound.decode().encode("utf-16"), [":1: is UTF-16"]),
     "UTF-16 without mark": ("dev.tsv", lambda sound: sound.decode().encode("utf-16-le"), [":1: holds a NUL", "UTF-16"]),
     "Latin-1": ("test.tsv", lambda sound: sound + b"s99\tcaf\xe9\n", [":15: is not UTF-8 (byte 0xe9)"]),
-    "old Macintosh lines": ("train.tsv", lambda sound: sound.replace(b"\n", b"\r"), [":1: a carriage return inside"]),
+    "glued lines": ("train.tsv", lambda sound: sound.replace(b"\n", b"\r", 1), [":1: a carriage return inside"]),
 }
 
 
