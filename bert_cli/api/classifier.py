@@ -102,7 +102,9 @@ class Classifier(loading.Trained, loading.Cutting):
         """Train on n texts, or pairs of texts, and their n labels; else as `train`.
 
         labels: texts or whole numbers; a list of them for each text, [] for none, where it may have
-        several; or floats, which the classifier learns to predict. dev_texts and dev_labels, or
+        several; or floats, which the classifier learns to predict. Lists of one label each are
+        read as single labels, unless problem_type is "multi_label"; skip_unlabeled=True leaves out
+        texts with None. dev_texts and dev_labels, or
         dev_split=0.1, are evaluated.
         """
         labels = list_items("labels", labels, "a list")  # a generator is read once

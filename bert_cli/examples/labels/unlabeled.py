@@ -94,11 +94,11 @@ def warn_of_markers(path: str, counts: Mapping[str, int], skips: bool) -> None:
             "%s: warning: %d row(s) have the label %s, which other programs write for a missing "
             "value; %s", path, counts[name], quoted(name), SKIP_ADVICE,
         )  # fmt: skip
-    advice = "remove such rows if it is none" if skips else f"if it is none, {SKIP_ADVICE}"
+    advice = "remove such rows" if skips else SKIP_ADVICE
     for name in markers.doubtful:
         LOG.warning(
-            "%s: warning: %d row(s) have the label %s, which is taken as a class, and which other "
-            "programs write for a missing value; %s", path, counts[name], quoted(name), advice,
+            "%s: warning: %d row(s) have the label %s: a class here, but other programs write it "
+            "for a missing value; if it means no label, %s", path, counts[name], quoted(name), advice,
         )  # fmt: skip
 
 

@@ -78,9 +78,14 @@ def test_words_are_warned_of(caplog):
     assert [record.getMessage() for record in caplog.records] == [
         "t.csv: warning: 10 row(s) have the label 'nan', which other programs write for a missing value; "
         "--skip_unlabeled leaves such rows out",
-        "t.csv: warning: 10 row(s) have the label 'none', which is taken as a class, and which other programs write for "
-        "a missing value; if it is none, --skip_unlabeled leaves such rows out",
+        "t.csv: warning: 10 row(s) have the label 'none': a class here, but other programs write it for a missing value; "
+        "if it means no label, --skip_unlabeled leaves such rows out",
     ]
+
+
+def test_names_that_the_flag_keeps_are_warned_of(caplog):
+    warn_of_markers("t.csv", counts("favor", "against", "none"), skips=True)
+    assert caplog.messages[0].endswith("; if it means no label, remove such rows")
 
 
 def test_usual_labels_are_not_warned_of(caplog):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from bert_cli.api.tables import pair_up
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import build
 from bert_cli.flags.parser import parse
@@ -26,6 +27,14 @@ def read(tmp_path, monkeypatch):
         return DataReader(settings, settings.encoding.labels or labels, chosen).read_all()
 
     return read_data
+
+
+def read_lists(labels, *flags):
+    """What Classifier.fit reads of labels in memory."""
+    values, _ = parse(ClassifySettings, ["--do_train", *flags])
+    settings = build(ClassifySettings, values)
+    table = pair_up("texts", [f"text {n}" for n in range(len(labels))], labels)
+    return DataReader(settings, None, known_problem_type(settings), {"train": table}).read_all()
 
 
 def csv(*rows, header="text,label"):
@@ -188,3 +197,20 @@ def test_decimal_commas_are_read_in_training_and_dev_files(read, caplog):
     with pytest.raises(InputError, match=r"^t.csv:2: the label is '3,5': give --problem_type=regression"):
         read(files)
     assert read(files, "--problem_type=single_label").labels == ("4", "3,5")
+
+
+def test_lists_in_memory_have_their_meaning(caplog):
+    caplog.set_level("INFO")
+    data = read_lists([["pos"], ["neg"], ["pos"]])
+    assert (data.problem_type.name, labels_of(data)) == ("single_label", ["pos", "neg", "pos"])
+    assert "2 labels, single-label classification (lists of one label each; --problem_type=multi_label" in caplog.text
+    assert read_lists([["pos"], ["neg"], ["pos"]], "--problem_type=multi_label").problem_type.name == "multi_label"
+    assert labels_of(read_lists([["pos"], [], ["neg"]])) == [(0, 1), (0, 0), (1, 0)]
+    assert labels_of(read_lists([{"a", "b"}, {"b"}])) == [(1, 1), (0, 1)]
+    assert read_lists([[0], [1, 0]]).problem_type.name == "multi_label"
+
+
+def test_none_in_memory_is_a_missing_label():
+    with pytest.raises(InputError, match=r"^texts:1: the label is empty; .*--skip_unlabeled leaves such rows out"):
+        read_lists(["pos", None, "neg"])
+    assert labels_of(read_lists(["pos", None, "neg"], "--skip_unlabeled")) == ["pos", "neg"]
