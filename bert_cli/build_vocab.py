@@ -91,7 +91,7 @@ def run(settings: BuildVocabSettings) -> dict:
     inputs = find_inputs(settings.files.input_file) if settings.files.input_file else []
     # The vocabulary that is extended may not be written over: ids would be lost with it.
     files.check_output_files([output_file], [*inputs, *([size.extend] if size.extend else [])])
-    old = read_extended(size, bool(inputs)) if size.extend else None
+    old = read_extended(size) if size.extend else None
     if old and not inputs:
         write_lines(output_file, old.tokens)
         LOG.info("Wrote %s: %d tokens", output_file, old.size)
@@ -100,7 +100,7 @@ def run(settings: BuildVocabSettings) -> dict:
     counts = count_words(inputs, tokenizer, settings.workers.num_workers, settings.text_files.encoding)
     reading_seconds = time.monotonic() - began
     if old:
-        tokens = extend_vocabulary(counts, old, size.vocab_size, size.min_count)
+        tokens = extend_vocabulary(counts, old, size)
     else:
         first = first_tokens(size.reserved_tokens)
         most = size.vocab_size or VOCAB_SIZE

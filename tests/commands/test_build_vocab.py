@@ -205,7 +205,8 @@ def test_extend_adds_at_the_end(build):
         ),
         (
             {"extend": "full.txt"},
-            "full.txt: has no [unusedN] for a new word; give --vocab_size above its 6 to add words at the end",
+            "full.txt: has no [unusedN] for 11 new words of the text (river mill miller …); give --vocab_size above its 6 "
+            "to add words at the end",
         ),
         (
             {"extend": "old.txt", "vocab_size": 9},

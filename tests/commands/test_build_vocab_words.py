@@ -121,6 +121,60 @@ def test_add_special_tokens_comes_before_words_of_a_text(build):
     assert tokens() == [*OWN, *SPECIAL, ".", '"']
 
 
+@pytest.mark.parametrize("size", [None, 9])
+@pytest.mark.parametrize("text", ["the cat the dog\ncats dogs\n", "the the the\n", "cat zebra\n"])
+def test_a_text_without_a_new_word_adds_only_the_special_tokens(build, tmp_path, text, size):
+    """Known words, pieces that are cut once only, and a word below --min_count."""
+    (tmp_path / "known.txt").write_text(text)
+    flags = {} if size is None else {"vocab_size": size}
+    outcome = build(extend="own.txt", add_special_tokens="true", input_file="known.txt", **flags)
+    assert outcome.code == 0, outcome.err
+    assert tokens() == [*OWN, *SPECIAL]
+    assert "0 words are cut into pieces or unknown; 0 placed in 0 [unusedN], 0 added at the end" in outcome.lines
+    # The same for a list that has them.
+    again = build(extend="vocab.txt", input_file="known.txt", output_file="again.txt", **flags)
+    assert again.code == 0, again.err
+    assert tokens("again.txt") == [*OWN, *SPECIAL]
+
+
+def test_new_words_take_the_places_of_unused_tokens_and_special_tokens_the_end(build, tmp_path):
+    (tmp_path / "own.txt").write_text("the\n[unused0]\ncat\n[SEP]\n[unused1]\n")
+    (tmp_path / "few.txt").write_text("the zebra the zebra\n")
+    missing = ["[PAD]", "[UNK]", "[CLS]", "[MASK]"]
+    assert build(extend="own.txt", add_special_tokens="true", input_file="few.txt").code == 0
+    assert tokens() == ["the", "zebra", "cat", "[SEP]", "[unused1]", *missing]
+    (tmp_path / "many.txt").write_text("zebra horse bird " * 2 + "zebra horse zebra\n")
+    assert build(extend="own.txt", add_special_tokens="true", input_file="many.txt").code == 0
+    assert tokens() == ["the", "zebra", "cat", "[SEP]", "horse", *missing]
+    assert build(extend="own.txt", add_special_tokens="true", input_file="many.txt", vocab_size=10).code == 0
+    assert tokens() == ["the", "zebra", "cat", "[SEP]", "horse", *missing, "bird"]
+
+
+@pytest.mark.parametrize(
+    ("text", "new"),
+    [
+        ("zebra zebra the\n", "1 new word of the text (zebra)"),
+        ("zebra horse ibis lynx " * 2 + "zebra horse ibis zebra", "4 new words of the text (zebra horse ibis …)"),
+    ],
+)
+def test_new_words_without_a_place_are_named(build, tmp_path, text, new):
+    (tmp_path / "new.txt").write_text(text)
+    for flags in ({"input_file": "new.txt"}, {"input_file": "new.txt", "vocab_size": 9}):
+        build(extend="own.txt", add_special_tokens="true", **flags).assert_refused(
+            f"own.txt: has no [unusedN] for {new}; give --vocab_size above its 9 to add words at the end, or leave out "
+            "--input_file to add special tokens alone"
+        )
+    assert not (tmp_path / "vocab.txt").exists()
+
+
+def test_a_word_that_would_harm_others_is_no_new_word(build, tmp_path):
+    """abcd is ab ##cd; with a token abc its rest would be d, which no piece begins."""
+    (tmp_path / "list.txt").write_text("".join(f"{token}\n" for token in [*SPECIAL, "ab", "##c", "##cd"]))
+    (tmp_path / "text.txt").write_text("abc abc abcd\n")
+    assert build(extend="list.txt", input_file="text.txt").code == 0
+    assert tokens() == [*SPECIAL, "ab", "##c", "##cd"]
+
+
 def test_a_list_with_special_tokens_added_serves_the_other_commands(build, model, capfd, tmp_path):
     """Ids of tokens, records and a training: [UNK], [CLS], [SEP] and [MASK] are found where they are, at the end."""
     assert build(extend="own.txt", add_special_tokens="true").code == 0
@@ -158,12 +212,13 @@ def test_a_list_with_special_tokens_added_serves_the_other_commands(build, model
         ),
         (
             {"extend": "own.txt", "add_special_tokens": "true", "input_file": "text.txt"},
-            "own.txt: has no [unusedN] for a new word; give --vocab_size above its 9 to add words at the end, or leave out "
-            "--input_file to add special tokens alone",
+            'own.txt: has no [unusedN] for 4 new words of the text (. " , …); give --vocab_size above its 9 to add '
+            "words at the end, or leave out --input_file to add special tokens alone",
         ),
         (
             {"extend": "own.txt", "add_special_tokens": "true", "input_file": "text.txt", "vocab_size": 8},
-            "--vocab_size=8 is below the 9 tokens of own.txt; none is ever removed: give more, or leave it out",
+            "--vocab_size=8 is below the 9 tokens of own.txt with the special tokens; none is ever removed: give more, or "
+            "leave it out",
         ),
         (
             {"extend": "own.txt", "add_special_tokens": "true", "output_file": "own.txt"},

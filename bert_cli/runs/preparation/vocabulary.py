@@ -26,6 +26,7 @@ from bert_cli.text.vocabulary import SPECIAL, Vocabulary, read_tokens, read_voca
 # letters are random.
 _MAX_WORDS = 200_000
 _LOGGED = 20  # words in the log
+_NAMED = 3  # words in an error
 
 
 def count_words(paths: list[str], tokenizer: BasicTokenizer, num_workers: int, encoding: str) -> list[tuple[str, int]]:
@@ -105,17 +106,20 @@ def build_word_vocabulary(
     return tokens
 
 
-def extend_vocabulary(
-    counts: list[tuple[str, int]], old: Vocabulary, vocab_size: int | None, min_count: int
-) -> list[str]:
-    """Tokens of `old` with words of the text added; vocab_size None: only in the places of its
-    [unusedN].
+def extend_vocabulary(counts: list[tuple[str, int]], old: Vocabulary, size: VocabularySize) -> list[str]:
+    """Return the tokens of `old` with words of the text added.
+
+    Without size.vocab_size, words only replace [unusedN]. Raises InputError if there is no place for
+    any new word.
     """
-    ranked = extending.rank_words(counts, old.tokens, min_count)
-    extension = extending.extend_vocabulary(old.tokens, ranked, vocab_size or 0, counts)
+    ranked = extending.rank_words(counts, old.tokens, size.min_count)
+    num_unused = extending.count_unused(old.tokens)
+    if not num_unused and (size.vocab_size or 0) <= old.size:
+        _refuse_new_words(counts, old, ranked, size.add_special_tokens)
+    extension = extending.extend_vocabulary(old.tokens, ranked, size.vocab_size or 0, counts)
     LOG.info(
         "%d words are cut into pieces or unknown; %d placed in %d [unusedN], %d added at the end",
-        len(ranked), len(extension.placed), extending.count_unused(old.tokens), len(extension.appended),
+        len(ranked), len(extension.placed), num_unused, len(extension.appended),
     )  # fmt: skip
     words = [*extension.placed, *extension.appended]
     if words:
@@ -129,27 +133,34 @@ def extend_vocabulary(
     return extension.tokens
 
 
-def read_extended(size: VocabularySize, has_text: bool) -> Vocabulary:
-    """The vocabulary of --extend, with the special tokens that it lacks where --add_special_tokens
-    says so.
+def _refuse_new_words(
+    counts: list[tuple[str, int]], old: Vocabulary, ranked: Sequence[str], adds_special_tokens: bool
+) -> None:
+    """Raise InputError if a longer vocabulary would get a word of the text."""
+    words = extending.extend_vocabulary(old.tokens, ranked, old.size + len(ranked), counts).appended
+    if not words:
+        return
+    new = f"{len(words)} new word{'s' * (len(words) > 1)}"
+    examples = " ".join(words[:_NAMED]) + " …" * (len(words) > _NAMED)
+    alone = ", or leave out --input_file to add special tokens alone" if adds_special_tokens else ""
+    raise InputError(
+        f"{old.path}: has no [unusedN] for {new} of the text ({examples}); give --vocab_size above "
+        f"its {old.size} to add words at the end{alone}"
+    )
 
-    has_text: whether words are to be added, too. InputError where there is no place for a word.
-    """
+
+def read_extended(size: VocabularySize) -> Vocabulary:
+    """Return the vocabulary of --extend, with --add_special_tokens with those that it lacks."""
     path = str(size.extend)
     vocab_size = size.vocab_size
     files.check_readable(path, "extend")
     vocabulary = _with_special_tokens(path) if size.add_special_tokens else read_vocabulary(path)
     checks.check_casing(size.do_lower_case, vocabulary, None)
     if vocab_size is not None and vocab_size < vocabulary.size:
+        added = " with the special tokens" if size.add_special_tokens else ""
         raise InputError(
-            f"--vocab_size={vocab_size} is below the {vocabulary.size} tokens of {path}; none is "
-            "ever removed: give more, or leave it out"
-        )
-    if has_text and not extending.count_unused(vocabulary.tokens) and vocab_size in (None, vocabulary.size):
-        alone = ", or leave out --input_file to add special tokens alone" if size.add_special_tokens else ""
-        raise InputError(
-            f"{path}: has no [unusedN] for a new word; give --vocab_size above its "
-            f"{vocabulary.size} to add words at the end{alone}"
+            f"--vocab_size={vocab_size} is below the {vocabulary.size} tokens of {path}{added}; none "
+            "is ever removed: give more, or leave it out"
         )
     return vocabulary
 
