@@ -100,10 +100,13 @@ class Trained:
         folder = tempfile.mkdtemp(prefix="bert_cli-") if output_dir is None else os.fspath(output_dir)
         from bert_cli.runs import driver  # and the pages of reports, which a model that is loaded does without
 
+        rerun = ""  # a temporary folder is removed after a signal
+        if output_dir is not None:
+            rerun = "the same call" + " without overwrite_output_dir" * values["overwrite_output_dir"]
         try:
             settings = build(settings_class, values | {"output_dir": folder})
             with shown():
-                report = driver.run(make_task(settings), settings)
+                report = driver.run(make_task(settings), settings, rerun)
             model = kind.load(folder, precision=options.get("precision"), hub_module=options.get("hub_module"))
         # Ctrl-C, too, must not leave a temporary folder of several hundred megabytes.
         except BaseException:

@@ -6,6 +6,7 @@ what happens during training besides the updates is a callback.
 """
 
 import contextlib
+import functools
 import logging
 import time
 from typing import Any
@@ -22,6 +23,7 @@ from bert_cli.runs.reporting import finish, run_facts
 from bert_cli.runs.size_defaults import with_size_defaults
 from bert_cli.runs.sweep import sweep
 from bert_cli.runs.tasks import controls
+from bert_cli.runs.tasks.dataset import Dataset
 from bert_cli.runs.tasks.interface import Data, Model, RunResult, Task
 from bert_cli.runs.tasks.opening import load_task_model, open_predictor
 from bert_cli.runs.training import TrainedModel, TrainingPlan, open_and_train, plan_training
@@ -30,23 +32,37 @@ from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.training import TrainingSettings
 
 
-def run(task: Task[Model, Any], settings: TrainingSettings) -> dict[str, Any]:
-    """Do what the phases say; returns the report, which is also written to run_report.json."""
+def run(task: Task[Model, Any], settings: TrainingSettings, rerun: str | None = None) -> dict[str, Any]:
+    """Run the phases and return the report, which is also written to run_report.json.
+
+    Args:
+        rerun: the call that resumes the run after a signal; "" if output_dir is removed then; None
+            for the same command.
+    """
     if not is_sweep(settings):
-        return run_once(task, settings).report
-    report = sweep.run(task, settings, run_once)
+        return run_once(task, settings, rerun=rerun).report
+    report = sweep.run(task, settings, functools.partial(run_once, rerun=rerun))
     finish(settings.phases.output_dir, settings.page)
     return report
 
 
 def run_once(
-    task: Task[Model, Data], settings: TrainingSettings, data: Data | None = None, ends: bool = True
+    task: Task[Model, Data],
+    settings: TrainingSettings,
+    data: Data | None = None,
+    ends: bool = True,
+    rerun: str | None = None,
 ) -> RunResult:
-    """A single run. data: as read before. ends: whether to log the end and make the page."""
+    """Run the phases once.
+
+    Args:
+        data: the data, if it was read before.
+        ends: whether to log the end and make the page.
+        rerun: see `run`.
+    """
     began = time.monotonic()
     phases = settings.phases
     strategy = settings.devices.distribution_strategy
-    does_predict = settings.inference.do_predict
     folder = phases.output_dir
     is_dry = phases.dry_run
     check_early_stopping(settings.early_stopping, phases.do_train, phases.do_eval)
@@ -63,9 +79,8 @@ def run_once(
             controls.check(settings, model.config, task.freezes_encoder)
         data = task.read(model, stack) if data is None else data
         _check_texts(model, data, settings.model)
-        plan = plan_training(task, model, data, settings) if phases.do_train else None
-        evaluated = (EVAL_RESULTS, EVAL_EXAMPLES, *data.evaluation_files) if phases.do_eval else ()
-        results = (*evaluated, *(data.prediction_files if does_predict else ()))
+        plan = plan_training(task, model, data, settings, rerun) if phases.do_train else None
+        results = _result_files(data, settings)
         if not plan:
             run_folder.check_results(folder, results)
         for line in data.example_lines(LOG.isEnabledFor(logging.DEBUG)):
@@ -89,17 +104,27 @@ def run_once(
         # Before the prediction, which reads what an evaluation leaves, such as thresholds.
         evaluation = evaluate(task, model, data, trained, settings) if phases.do_eval else None
         report |= evaluation.report if evaluation else {}
-        if does_predict:
+        if settings.inference.do_predict:
             report |= task.predict(predictor, data, evaluation)
-        report |= run_facts(predictor, data.sequences())
-        report["total_seconds"] = round(time.monotonic() - began, 3)
+        report |= run_facts(predictor, data.sequences()) | {"total_seconds": round(time.monotonic() - began, 3)}
         if predictor.is_chief:
             run_folder.write_report(folder, report, results)
             if ends:
-                finish(folder, settings.page, phases.do_eval or (plan is not None and plan.finished is None))
+                _finish(settings, plan)
             if plan:
                 run_folder.drop_unwritten(folder)
     return RunResult(report, evaluation)
+
+
+def _result_files(data: Dataset, settings: TrainingSettings) -> tuple[str, ...]:
+    evaluated = (EVAL_RESULTS, EVAL_EXAMPLES, *data.evaluation_files) if settings.phases.do_eval else ()
+    return (*evaluated, *(data.prediction_files if settings.inference.do_predict else ()))
+
+
+def _finish(settings: TrainingSettings, plan: TrainingPlan | None) -> None:
+    has_news = settings.phases.do_eval or (plan is not None and plan.finished is None)
+    # The directory of a run that cannot be resumed is a temporary one: no command will find it.
+    finish(settings.phases.output_dir, settings.page, has_news, names_next=not plan or bool(plan.rerun))
 
 
 def _check_texts(model: Model, data: Data, flags: ModelFiles) -> None:

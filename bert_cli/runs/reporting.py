@@ -99,9 +99,10 @@ def _write(folder: str, page: str) -> str:
     return f"wrote {path}, a page to look at"
 
 
-def finish(folder: str, page: Page, has_news: bool = True) -> None:
-    """Write the page of a training run, where it is asked for and there is something new to show,
-    and say what came of it.
+def finish(folder: str, page: Page, has_news: bool = True, names_next: bool = True) -> None:
+    """Write the page of a training run if it is wanted and has news, and log the run's result.
+
+    names_next: whether the log ends with the command that uses the model.
 
     The weights and results are written before. Whatever goes wrong with the page, a library that is
     missing included, is one line of warning that names the cause, as the run is none the worse for
@@ -122,8 +123,9 @@ def finish(folder: str, page: Page, has_news: bool = True) -> None:
             lines += make_page(folder) if page.report else []
         else:
             run = read_run(folder)
-            lines = summary(run)  # which is said where the page fails, too
-            lines = summary(run, _write(folder, run_page(run))) if page.report else lines
+            lines = summary(run, names_next=names_next)  # which is logged if the page fails, too
+            if page.report:
+                lines = summary(run, _write(folder, run_page(run)), names_next=names_next)
     except Exception as error:
         LOG.warning(
             "warning: %s was not written: %s; all else is in place, and `bert-report %s` tries "
@@ -158,8 +160,8 @@ def _comparison_summary(folder: str) -> str:
     return f"{line}: {display_name(metric)} {score(command, metric, results[metric])}, {of}"
 
 
-def summary(run: Run, *written: str) -> list[str]:
-    """The metric with the best step, where to look, and what to run next."""
+def summary(run: Run, *written: str, names_next: bool = True) -> list[str]:
+    """Return lines with the metric, the best step, the `written` files, and the next command."""
     metric = main_metric(run.results, run.manifest)
     step = run.report.get("global_step")
     line = f"done in {clock(run.report.get('total_seconds'))}"
@@ -170,4 +172,4 @@ def summary(run: Run, *written: str) -> list[str]:
         line += f" (best {score(run.command, metric, best.value)} at step {best.step})"
     lines = [line, *written]
     use = next((command for _, command in commands(run)[1:2]), "")
-    return [*lines, f"next: {use}"] if use else lines
+    return [*lines, f"next: {use}"] if use and names_next else lines

@@ -58,7 +58,8 @@ class TrainingPlan:
 
     history: of the steps up to there. metric: by which the run is compared with others. best: how
     evaluations during training are compared, None where there are none. files: names of what the
-    run writes besides the files of every run.
+    run writes besides the files of every run. rerun: the command or call that resumes the run after
+    a signal; "" if nothing is kept then.
     """
 
     of_task: Plan
@@ -70,6 +71,7 @@ class TrainingPlan:
     best: BestEvaluation | None
     metric: str
     files: tuple[str, ...]
+    rerun: str
 
     @property
     def done(self) -> int:
@@ -83,8 +85,10 @@ class TrainingPlan:
         return self.state if self.state and (is_stopped or self.done >= self.updates.steps) else None
 
 
-def plan_training(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> TrainingPlan:
-    """InputError where output_dir holds another run."""
+def plan_training(
+    task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings, rerun: str | None = None
+) -> TrainingPlan:
+    """Return the plan; raise InputError if output_dir holds another run. rerun: see driver.run."""
     plan = task.plan(model, data)
     phases, early_stopping, training = settings.phases, settings.early_stopping, settings.training
     metric = find_metric(early_stopping.metric_for_best, data.metrics)
@@ -137,6 +141,7 @@ def plan_training(task: Task[Model, Data], model: Model, data: Data, settings: T
         best=best,
         metric=metric,
         files=names,
+        rerun=same_command(phases.overwrite_output_dir) if rerun is None else rerun,
     )
 
 
@@ -266,7 +271,7 @@ def _train(
         plan.state,
         callbacks,
         lambda: plan.history.paused,
-        same_command(settings.phases.overwrite_output_dir),
+        plan.rerun,
     )
     if is_chief and plan.state:
         write_flags(

@@ -1,8 +1,13 @@
 """Training from Python: the very model of the command, from files, data frames and lists; and what is refused."""
 
+import contextlib
 import gc
+import logging
+import os
 import pathlib
 import re
+import signal
+import tempfile
 
 import numpy as np
 import pandas as pd
@@ -12,6 +17,7 @@ from bert_cli import Classifier, FeatureExtractor, QuestionAnswerer, Tagger
 from bert_cli.api.tables import are_numbers
 from bert_cli.base.errors import InputError
 from bert_cli.run_classifier import main
+from bert_cli.runtime.signals import Stopped
 from tests.commands import squad_run
 from tests.commands.conftest import SENTENCES
 from tests.commands.helpers import assert_same_tensors
@@ -85,6 +91,82 @@ def test_pairs_several_labels_and_numbers(options):
     del value
     gc.collect()
     assert not folder.exists()
+
+
+class _Signal(logging.Handler):
+    """Sends this process a signal after the second step of a training."""
+
+    def __init__(self, number: int):
+        super().__init__()
+        self.number, self.lines = number, []
+
+    def emit(self, record):
+        self.lines.append(record.getMessage())
+        if self.lines[-1].startswith("training 2/"):
+            os.kill(os.getpid(), self.number)
+
+
+@contextlib.contextmanager
+def signal_in_training(number: int, monkeypatch, folder: pathlib.Path):
+    """Send a signal in a training; directories for temporary files are in `folder`."""
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    handler, log = _Signal(number), logging.getLogger("bert_cli")
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        with pytest.raises(Stopped) as stopped:
+            yield handler.lines, stopped
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
+
+
+FRAME_OF_TEXTS = pd.DataFrame({"text": TEXTS, "label": LABELS})
+SENTENCE = (["a", "cat"], ["O", "B-X"])
+
+
+@pytest.mark.parametrize(
+    ("number", "name", "train"),
+    [
+        (signal.SIGINT, "Ctrl-C", lambda options: Classifier.fit(TEXTS, LABELS, **options)),
+        pytest.param(
+            signal.SIGTERM,
+            "SIGTERM",
+            lambda options: Classifier.train(FRAME_OF_TEXTS, **options),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            signal.SIGINT, "Ctrl-C", lambda options: Tagger.train([SENTENCE] * 24, **options), marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_a_signal_keeps_nothing_without_output_dir(options, monkeypatch, tmp_path, number, name, train):
+    with signal_in_training(number, monkeypatch, tmp_path) as (lines, stopped):
+        train(options | {"log_steps": 1})
+    assert str(stopped.value) == f"stopped by {name} after step 3 of 12; nothing is kept, as no output_dir was given"
+    assert f"{name} received: stopping after this step; a second signal exits at once" in lines
+    assert [line for line in lines if "sav" in line or str(tmp_path) in line] == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("overwrites", "call"),
+    [
+        (False, "the same call"),
+        pytest.param(True, "the same call without overwrite_output_dir", marks=pytest.mark.slow),
+    ],
+)
+def test_a_signal_keeps_what_is_in_output_dir(options, monkeypatch, tmp_path, overwrites, call):
+    out = tmp_path / "out"
+    options = options | {"log_steps": 1, "output_dir": out, "overwrite_output_dir": overwrites}
+    with signal_in_training(signal.SIGINT, monkeypatch, tmp_path) as (lines, stopped):
+        Classifier.train(FRAME_OF_TEXTS, **options)
+    assert str(stopped.value) == (
+        f"stopped by Ctrl-C after step 3 of 12; saved as {out}/model.ckpt-3; {call} goes on from there"
+    )
+    assert "Ctrl-C received: saving after this step; a second signal exits at once, without saving" in lines
+    assert Classifier.train(FRAME_OF_TEXTS, **options | {"overwrite_output_dir": False}).report["global_step"] == 12
 
 
 @pytest.mark.slow
@@ -175,8 +257,9 @@ def test_generators_are_read_once(monkeypatch):
         tables, *_, options = Classifier.fit(
             (text for text in ("a", "b")), values, dev_texts=iter("c"), dev_labels=iter([1.0])
         )
-        assert [row.cells for row in tables["train"].rows] == [["a", "0.5"], ["b", "1.5"]]
-        assert [row.cells for row in tables["dev"].rows] == [["c", "1.0"]]
+        header = ["text", "label"]
+        assert [row.cells for row in tables["train"].rows()] == [header, ["a", "0.5"], ["b", "1.5"]]
+        assert [row.cells for row in tables["dev"].rows()] == [header, ["c", "1.0"]]
         assert options == {"problem_type": "regression"}
 
 

@@ -82,3 +82,5 @@ def test_the_end_in_short(tmp_path):
         "wrote it",
         f"next: bert-classify --output_dir={tmp_path / 'run'} --text 'a text' --text_b 'another text'",
     ]
+    # A temporary directory will be gone when somebody types the command.
+    assert summary(read_run(str(tmp_path / "run")), "wrote it", names_next=False) == lines[:2]

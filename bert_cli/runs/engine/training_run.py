@@ -3,6 +3,7 @@ checkpoints. Imports TensorFlow.
 """
 
 import contextlib
+import functools
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -170,9 +171,8 @@ class _Paused(Callback):
 class _SaveCheckpoints(Callback):
     """Saves model.ckpt-N every --save_checkpoints_steps, after the last step and on a stop signal."""
 
-    saves = True
-
-    def __init__(self, run: TrainingRun, source: TrainingInput, saving: Saving, folder: str):
+    def __init__(self, run: TrainingRun, source: TrainingInput, saving: Saving, folder: str, saves_on_signal: bool):
+        self.saves = saves_on_signal
         self.every = saving.save_checkpoints_steps
         self._run = run
         self._source = source
@@ -209,15 +209,19 @@ def train(
     state: str | None = None,
     callbacks: Sequence[Callback] = (),
     paused: Callable[[], float] = float,
-    again: str = "the same command",
+    rerun: str = "the same command",
 ) -> dict[str, Any]:
-    """Train up to updates.steps and save into `folder`; returns figures for the report,
-    `global_step` among them.
+    """Train up to updates.steps, save into `folder`, and return figures for the report.
 
-    factors: of the learning rate, see rate_multipliers. state: prefix of the checkpoint to go on
-    from. callbacks: called before the callback that saves; they may use the session to predict.
-    paused(): seconds since the start that were no training. again: the command that goes on after a
-    signal.
+    `global_step` is one of the figures.
+
+    Args:
+        factors: of the learning rate, see rate_multipliers.
+        state: prefix of the checkpoint to resume from.
+        callbacks: called before the callback that saves; they may use the session to predict.
+        paused: returns the seconds since the start that were no training.
+        rerun: the command or call that resumes after a signal; "" if `folder` will be removed then,
+            so that a signal saves nothing.
     """
     for callback in callbacks:
         callback.on_start()
@@ -233,16 +237,17 @@ def train(
         called = [
             _ShowProgress(progress),
             *(_Paused(callback, run) for callback in callbacks),
-            _SaveCheckpoints(run, source, saving, folder),
+            _SaveCheckpoints(run, source, saving, folder, saves_on_signal=bool(rerun)),
         ]
         began = time.monotonic()
-        with deferred(_log_stop_signal) as asked, memory_advice("train_batch_size"):
+        report = functools.partial(_log_stop_signal, bool(rerun))
+        with deferred(report) as asked, memory_advice("train_batch_size"):
             stop = StopFlag(session.strategy, asked.is_made)
             losses = run_steps(step_fn, placed, run.start, updates.steps, called, every, stop)
         seconds = time.monotonic() - began - paused()
     last_step = run.start + len(losses)
     if asked.number is not None or stop.is_decided:
-        raise _stopped(asked.number, last_step, updates.steps, folder, again)
+        raise _stopped(asked.number, last_step, updates.steps, folder, rerun)
     if run.compact:
         run.compact.close(run.optimizer)
     session.freeze_for_inference()
@@ -255,18 +260,21 @@ def train(
     }
 
 
-def _stopped(number: int | None, step: int, steps: int, folder: str, again: str) -> Stopped | TemporaryError:
-    """What to raise when all is saved after a signal; number: None for a signal that another
-    process got.
-    """
-    where = f"after step {step} of {steps}; saved as {os.path.join(folder, CHECKPOINT)}{step}"
+def _stopped(number: int | None, step: int, steps: int, folder: str, rerun: str) -> Stopped | TemporaryError:
+    """Return the exception to raise after a signal; number: None if another process received it."""
+    saved = f"saved as {os.path.join(folder, CHECKPOINT)}{step}"
+    where = f"after step {step} of {steps}; {saved if rerun else 'nothing is kept, as no output_dir was given'}"
     if number is None:
         return TemporaryError(
             f"a process that trains together with this one was asked to end: stopped {where}; "
             "start all of them again, with the same commands"
         )
-    return Stopped(number, f"stopped by {Stopped(number).name} {where}; {again} goes on from there")
+    ending = f"; {rerun} goes on from there" if rerun else ""
+    return Stopped(number, f"stopped by {Stopped(number).name} {where}{ending}")
 
 
-def _log_stop_signal(name: str) -> None:
-    LOG.warning("%s received: saving after this step; a second signal exits at once, without saving", name)
+def _log_stop_signal(saves: bool, name: str) -> None:
+    if saves:
+        LOG.warning("%s received: saving after this step; a second signal exits at once, without saving", name)
+    else:
+        LOG.warning("%s received: stopping after this step; a second signal exits at once", name)
