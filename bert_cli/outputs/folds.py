@@ -79,7 +79,8 @@ def write_tagging_folds(
 
 
 def _id(example: TaggingExample) -> str:
-    return example.name or str(example.line)
+    # A row of a table may be in another line than its number.
+    return example.name or str(example.lines[0] if example.lines else example.line)
 
 
 def write_suspects_of_words(

@@ -47,7 +47,7 @@ BAD_FILES = {
     "type unknown to test": ("test.txt", SOUND + "cat\tB-CAT\n", [":8: tag 'B-CAT' is not a label", "--test_tags=no"]),
     "header in doubt": (
         "train.txt",
-        "Mot\tType\na\tx\nb\tO\nc\tO\nd\tx\n",
+        "Mot\tType\n" + "a\tx\nb\tO\n" * 10,
         [":1: may be a header ('Mot', 'Type')", "--header=yes"],
     ),
     "no words to evaluate": ("dev.txt", "\n", ["dev.txt: holds no words", "; check --dev_file"]),

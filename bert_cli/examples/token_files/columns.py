@@ -19,11 +19,12 @@ from bert_cli.base.log import LOG
 from bert_cli.examples.table_files.rows import Row, refuse_rows
 from bert_cli.examples.tagging import COLUMNS, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
-from bert_cli.examples.token_files.layout import Columns, find_columns, is_header, sentences_of, warn_of_one_sentence
+from bert_cli.examples.token_files.layout import Columns, Layout, find_layout, sentences_of, warn_of_one_sentence
 
 # A line between documents in the data of CoNLL-2003, which looks like a word with a tag.
 DOCUMENT_START = "-DOCSTART-"
-_COMMENT = re.compile(r"#+($|\s)|#\s*[\w.:-]+\s*=|#(begin|end) document")
+_KEY = re.compile(r"#\s*[\w.:-]+\s*=|#(begin|end) document")
+_COMMENT = re.compile(rf"#+($|\s)|{_KEY.pattern}")
 _PREFIXED = re.compile(r"[A-Z]-.")
 SKIP_ADVICE = "--skip_unlabeled leaves sentences with a word without a tag out"
 # Numbers of CoNLL-U: 1-2 is a token of two words, 1.1 a word that is not in the text.
@@ -66,23 +67,10 @@ def read_columns(path: str, flags: TokenFlags = DEFAULTS) -> TaggingFile:
     """
     lines = read_lines(path, flags.encoding)
     rows = _without_comments(path, list(_rows(lines)), flags)
-    words = [row for row in rows if isinstance(row, Row)]
-    header = words[0] if words and is_header(path, words[0], words[1:], flags) else None
-    if header:
-        rows.remove(header)
-        words = words[1:]
-        if flags.header == "auto":
-            flags.log("%s:%d: took the first row for a header; --header=no reads it as a word", path, header.line)
-    if not words:
-        needed = "a file with one word and its tag on each line is needed"
-        raise InputError(f"{path}: holds no words; {needed}{flags.check_flag}")
-    names = [cell.strip() for cell in header.cells] if header else None
-    columns = find_columns(f"{path}:{header.line}" if header else path, names, len(words[0].cells), flags)
-    if columns.word == columns.tag:
-        raise InputError(f"--tag_column: {columns.tag} is the column of the words; give another")
-    sentences = sentences_of(_without_ranges(path, rows, columns, flags), columns.sentence)
-    examples = examples_of(path, sentences, columns, flags)
-    return TaggingFile(path, tuple(lines), examples, COLUMNS, header=header.line if header else 0)
+    layout = find_layout(path, rows, flags, "a file with one word and its tag on each line")
+    rows = _without_ranges(path, layout, flags)
+    examples = examples_of(path, sentences_of(rows, layout.columns.sentence), layout.columns, flags)
+    return TaggingFile(path, tuple(lines), examples, COLUMNS, header=layout.header)
 
 
 def _rows(lines: Sequence[str]) -> Iterator[Row | int]:
@@ -97,7 +85,7 @@ def _without_comments(path: str, rows: list[Row | int], flags: TokenFlags) -> li
     """Return the rows without comments, which are counted in the log.
 
     A comment begins with a number sign and a space, or with a key and its value (# text = …), and
-    cannot be a word: it has not the columns of the other rows, or a tag that none of them has.
+    has not the columns of the other rows, or no tag: a part of a text or an address.
     """
     marked = [row for row in rows if isinstance(row, Row) and _is_marked(row.cells)]
     lines = {row.line for row in marked}
@@ -108,32 +96,34 @@ def _without_comments(path: str, rows: list[Row | int], flags: TokenFlags) -> li
     tags = {row.cell(flags.tag_number) for row in usual}
 
     def is_word(row: Row) -> bool:
-        if len(row.cells) != width and (not flags.with_tags or min(flags.word_number, flags.tag_number) < 0):
-            return False
         tag = row.cell(flags.tag_number)
-        return not flags.with_tags or tag in tags or _PREFIXED.match(tag) is not None
+        if len(row.cells) == width:
+            # The word # may have a tag of its own.
+            return tag in tags or not (_KEY.match(" ".join(row.cells)) or "://" in tag)
+        is_counted_from_end = min(flags.word_number, flags.tag_number) < 0
+        return flags.with_tags and not is_counted_from_end and (tag in tags or _PREFIXED.match(tag) is not None)
 
     comments = {row.line for row in marked if not is_word(row)}
     if comments:
-        LOG.info(
+        flags.log(
             "%s: comments that begin with #, skipped: %d, the first in line %d", path, len(comments), min(comments)
         )
     return [row for row in rows if not (isinstance(row, Row) and row.line in comments)]
 
 
-def _without_ranges(path: str, rows: list[Row | int], columns: Columns, flags: TokenFlags) -> list[Row | int]:
+def _without_ranges(path: str, layout: Layout, flags: TokenFlags) -> list[Row | int]:
     """Return the rows without the tokens and words of CoNLL-U that are not in the text as they
     are.
     """
-    words = [row for row in rows if isinstance(row, Row)]
+    words = layout.words
     ranges = {row.line for row in words if _NO_WORD.fullmatch(row.cells[0])}
     are_numbered = all(row.line in ranges or row.cells[0].isdecimal() for row in words)
-    if not ranges or columns.word == 0 or not are_numbered:
-        return rows
+    if not ranges or layout.columns.word == 0 or not are_numbered:
+        return layout.rows
     message = "%s: rows of CoNLL-U with a number such as %s, which are no words, skipped: %d, the first in line %d"
     number = next(row.cells[0] for row in words if row.line in ranges)
     flags.log(message, path, number, len(ranges), min(ranges))
-    return [row for row in rows if not (isinstance(row, Row) and row.line in ranges)]
+    return [row for row in layout.rows if not (isinstance(row, Row) and row.line in ranges)]
 
 
 def examples_of(

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import is_number
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import listed, quoted
@@ -33,6 +33,8 @@ SENTENCE_NAMES = frozenset((
 ))  # fmt: skip
 _OTHER_NAMES = frozenset(("id", "idx", "index", "lemma", "lemmas", "feats", "head", "deprel", "misc", "", "unnamed_0"))
 _USUAL = WORD_NAMES | TAG_NAMES | _POS_NAMES | SENTENCE_NAMES | _OTHER_NAMES
+# In a file of fewer rows, a tag may well occur once only.
+_MOST_UNCERTAIN = 20
 _NUMBER = re.compile(r"-?[0-9]+")
 _LONGEST_SENTENCE = 50  # words; one sentence of more words is mostly a file without blank lines
 _SENTENCE_ENDS = frozenset(".!?。！？")
@@ -52,6 +54,59 @@ class Columns(NamedTuple):
     sentence: int | None = None
 
 
+class Layout(NamedTuple):
+    """Rows of words and where each has its word and tag.
+
+    Attributes:
+        rows: rows without the header, and numbers of lines that end a sentence.
+        columns: columns of the words and tags.
+        names: names of the columns; None without a header.
+        header: line of the header; 0 without one.
+    """
+
+    rows: list[Row | int]
+    columns: Columns
+    names: list[str] | None
+    header: int
+
+    @property
+    def words(self) -> list[Row]:
+        """The rows without numbers of lines."""
+        return [row for row in self.rows if isinstance(row, Row)]
+
+
+def find_layout(
+    path: str, rows: Sequence[Row | int], flags: TokenFlags, needed: str, has_names: bool = False
+) -> Layout:
+    """Return the layout of a file. Raise InputError for one without words, or with columns in
+    doubt.
+
+    Args:
+        path: the file, for messages.
+        rows: its rows, and numbers of lines that end a sentence.
+        flags: values of the flags.
+        needed: description of the file that is needed.
+        has_names: whether the first row surely holds the names of the columns.
+    """
+    words = [row for row in rows if isinstance(row, Row)]
+    header = words[0] if words and (has_names or is_header(path, words[0], words[1:], flags)) else None
+    place = path
+    if header:
+        repeated = [row.line for row in words[1:] if row.cells == header.cells]
+        place = f"{path}:{header.line}" if header.line else path
+        if flags.header == "auto" and not has_names:
+            flags.log("%s: took the first row for a header; --header=no reads it as a word", place)
+        if repeated:
+            flags.log("%s: the header comes again, skipped: %d, the first in line %d", path, len(repeated), repeated[0])
+        rows = [row.line if isinstance(row, Row) and row.cells == header.cells else row for row in rows]
+        words = [row for row in words if row.cells != header.cells]
+    refuse_if(not words, f"{path}: holds no words; {needed} is needed{flags.check_flag}")
+    names = [cell.strip() for cell in header.cells] if header else None
+    columns = find_columns(place, names, len(words[0].cells), flags)
+    refuse_if(columns.word == columns.tag, f"--tag_column: {columns.tag} is the column of the words; give another")
+    return Layout(list(rows), columns, names, header.line if header else 0)
+
+
 def is_header(path: str, first: Row, others: Sequence[Row], flags: TokenFlags) -> bool:
     """Return whether the first row of a file holds the names of its columns.
 
@@ -63,17 +118,20 @@ def is_header(path: str, first: Row, others: Sequence[Row], flags: TokenFlags) -
         return True
     if flags.header != "auto":
         return flags.header == "yes"
-    tag = first.cell(flags.tag_number) if flags.with_tags and len(first.cells) > 1 else ""
-    counts = Counter(row.cell(flags.tag_number) for row in others) if flags.with_tags else Counter()
-    if len(set(first.cells)) < len(first.cells) or any(map(is_number, first.cells)) or tag in counts:
+    if len(set(first.cells)) < len(first.cells) or any(map(is_number, first.cells)):
         return False
     names = [plain(cell) for cell in first.cells]
     if len(names) == 1:
         # Words and Tokens may begin a sentence.
         return names[0] in ("word", "token")
+    tag = first.cell(flags.tag_number) if flags.with_tags else ""
+    counts = Counter(row.cell(flags.tag_number) for row in others) if flags.with_tags else Counter()
     if sum(name in _USUAL for name in names if name) > 1:
-        return True
-    return bool(tag) and _has_foreign_tag(f"{path}:{first.line}", first, tag, counts, flags)
+        # Files that were joined have their header several times.
+        return counts[tag] == sum(row.cells == first.cells for row in others) if tag else True
+    # The names of columns occur in none of them.
+    may_be_names = all(cell not in {row.cell(number) for row in others} for number, cell in enumerate(first.cells))
+    return bool(plain(tag)) and may_be_names and _has_foreign_tag(f"{path}:{first.line}", first, tag, counts, flags)
 
 
 def _has_foreign_tag(place: str, first: Row, tag: str, counts: Counter[str], flags: TokenFlags) -> bool:
@@ -86,10 +144,10 @@ def _has_foreign_tag(place: str, first: Row, tag: str, counts: Counter[str], fla
         return bool(notation.problem(tag)) and tag not in types and "-" not in tag
     if tag not in flags.types and min(counts.values()) > 1:
         cells = listed([quoted(cell, 24) for cell in first.cells])
-        raise InputError(
-            f"{place}: may be a header ({cells}), as no other row has the tag {quoted(tag)}; give --header=yes if it "
-            "is one, else --header=no"
-        )
+        doubt = f"{place}: may be a header ({cells}), as no other row has the tag {quoted(tag)}"
+        refuse_if(counts.total() >= _MOST_UNCERTAIN, f"{doubt}; give --header=yes if it is one, else --header=no")
+        if flags.logs:
+            LOG.warning("%s; it is read as a word; --header=yes skips it", doubt)
     return False
 
 

@@ -28,6 +28,8 @@ _OUTSIDE_NAMES = frozenset(("o", "0", "none", "null", "nil", "nan", "n/a", "outs
 _OTHER_NAMES = frozenset(("other", "others", "oth", "out", "no", "na", "*", "background"))
 # Share of the words that a tag with such a name covers at least, if types have no prefixes.
 _OUTSIDE_SHARE = 0.1
+# In fewer words, a tag with any name may cover more than half by chance.
+_FEWEST_WORDS = 20
 # Share of the words of entities whose tags fit a form; the others are then mistakes.
 _FITTING = 0.9
 _BRACKETS = re.compile(r"\(.*\*|\*\)+")
@@ -207,7 +209,8 @@ def _outside_tag(counts: Counter[str], types: Collection[str]) -> str:
     tag = ranked[0] if ranked else OUTSIDE
     others = {name: count for name, count in counts.items() if name != tag}
     is_prefixed = _are_prefixed(others) and split_form(_find_form(others), tag)
-    return tag if others and not is_prefixed and 2 * counts[tag] > counts.total() else OUTSIDE
+    covers_most = 2 * counts[tag] > counts.total() >= _FEWEST_WORDS
+    return tag if others and not is_prefixed and covers_most else OUTSIDE
 
 
 def _are_prefixed(counts: Mapping[str, int]) -> bool:

@@ -4,7 +4,7 @@ from typing import Any
 
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import read_text, split_lines
-from bert_cli.examples.annotations.json_values import looks_like_json
+from bert_cli.examples.annotations.json_values import is_json_name, looks_like_json
 from bert_cli.examples.table_files.column_names import plain
 from bert_cli.examples.table_files.probe import open_table
 from bert_cli.examples.tagging import TABLE, WORDS, TaggingFile
@@ -22,7 +22,7 @@ def read_token_file(path: str, flags: TokenFlags = DEFAULTS) -> TaggingFile:
         form = TextForm(flags.encoding, sheet=flags.sheet)
         return read_table(open_table(path, flags.flag, form), flags)
     text = read_text(path, flags.encoding)
-    if looks_like_json(path, text):
+    if looks_like_json(path, text) or (is_json_name(path) and not text.strip()):
         return read_json_records(path, flags)
     table = find_table(path, split_lines(text, path), flags)
     return read_table(table, flags) if table else read_columns(path, flags)

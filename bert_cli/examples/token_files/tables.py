@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import to_json
 from bert_cli.examples.annotations.json_values import JsonRecord
 from bert_cli.examples.labels.written_lists import parse_list
@@ -25,7 +25,7 @@ from bert_cli.examples.tagging import TABLE, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.columns import DOCUMENT_START, examples_of, split_columns
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.json_records import Records, file_of_records
-from bert_cli.examples.token_files.layout import Columns, find_columns, is_header, sentences_of
+from bert_cli.examples.token_files.layout import Columns, find_layout, sentences_of
 from bert_cli.settings.data import CSV_QUOTES, LITERAL, TextForm
 
 _HEAD = 200  # lines that decide about a "sep=" line and the usual sign of a .csv file
@@ -83,27 +83,19 @@ def read_table(table: TableFile, flags: TokenFlags) -> TaggingFile:
     """
     path = table.path
     rows = list(_rows(table))
-    filled = [row for row in rows if isinstance(row, Row)]
-    has_header = bool(filled) and (table.has_names or is_header(path, filled[0], filled[1:], flags))
-    header = filled[0] if has_header else None
-    words = filled[1:] if has_header else filled
-    needed = "a table with a word and its tag in each row is needed"
-    refuse_if(not words, f"{path}: holds no words; {needed}{flags.check_flag}")
-    if header and not table.has_names and flags.header == "auto":
-        flags.log("%s:%d: took the first row for a header; --header=no reads it as a word", path, header.line)
-    names = [cell.strip() for cell in header.cells] if header else None
-    place = f"{path}:{header.line}" if header and header.line else path
-    columns = find_columns(place, names, len(words[0].cells), flags)
-    refuse_if(columns.word == columns.tag, f"--tag_column: {columns.tag} is the column of the words; give another")
-    if names is not None and _holds_lists(words[0], columns):
-        return _records(table, names, words, columns, flags)
+    needed = "a table with a word and its tag in each row"
+    layout = find_layout(path, rows, flags, needed, table.has_names)
+    words, columns = layout.words, layout.columns
+    if layout.names is not None and _holds_lists(words[0], columns):
+        return _records(table, layout.names, words, columns, flags)
+    width = len(layout.names or words[0].cells)
     for row in words:
-        table.check_width(row, len(filled[0].cells))
-    sentences = sentences_of([row for row in rows if row is not header], columns.sentence)
+        table.check_width(row, width)
+    examples = examples_of(path, sentences_of(layout.rows, columns.sentence), columns, flags)
     numbers = {row.line: number for number, row in enumerate(rows, 1) if isinstance(row, Row)}
-    examples = tuple(_numbered(example, numbers) for example in examples_of(path, sentences, columns, flags))
     lines = tuple("" if isinstance(row, int) else TAB.join(map(_one_line, row.cells)) for row in rows)
-    return TaggingFile(path, lines, examples, TABLE, header=1 + rows.index(header) if header else 0)
+    header = 0 if layout.names is None else numbers[layout.header]
+    return TaggingFile(path, lines, tuple(_numbered(example, numbers) for example in examples), TABLE, header=header)
 
 
 def _rows(table: TableFile) -> Iterator[Row | int]:

@@ -124,7 +124,8 @@ def test_comments_and_rows_of_conll_u_that_are_no_words(tmp_path, log):
     [
         ("#begin document (a); part 000\na B-x\nb O\n\n#end document\n", [("a", "b")]),
         ("# id = 7\na O\n# text = b\nb B-x\n", [("a", "b")]),  # a comment does not end a sentence
-        ("## a source\na O\n", [("a",)]),
+        ("## the source\na O\n", [("a",)]),
+        ("#\thttp://x.org\na\tO\n", [("a",)]),  # as many columns
     ],
 )
 def test_comments(tmp_path, text, expected):
@@ -137,6 +138,7 @@ def test_comments(tmp_path, text, expected):
         ("# O\na O\n", [("#", "a")]),
         ("#\tO\na\tB-x\nb\tO\n", [("#", "a", "b")]),
         ("# B-x\na O\n", [("#", "a")]),  # a tag, though no other word has it
+        ("# #\na NN\n", [("#", "a")]),  # the tag of # in the Penn Treebank
         ("#news B-x\na O\n", [("#news", "a")]),
         ("a O\n#news B-y\n", [("a", "#news")]),
     ],
@@ -162,6 +164,12 @@ def test_a_header_is_skipped_and_names_the_columns(tmp_path, log):
         f"{path}:1: took the first row for a header; --header=no reads it as a word",
         f"{path}:1: took 'Token' for the words and 'NER' for the tags, as the header names them",
     ]
+
+
+def test_a_header_that_comes_again_is_skipped(tmp_path, log):
+    path = write(tmp_path, "Word\tTag\na\tO\nb\tx\nWord\tTag\nc\tO\n")
+    assert sentences(read_columns(path)) == [(("a", "b"), ("O", "x"), 2), (("c",), ("O",), 5)]
+    assert log.messages[1] == f"{path}: the header comes again, skipped: 1, the first in line 4"
 
 
 def test_flags_name_columns(tmp_path):

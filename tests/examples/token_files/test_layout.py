@@ -31,6 +31,8 @@ def rows_of(text):
         ("EU,ORG|rejects,O|German,MISC", False),  # other types come once, too
         ("Word|Anna", True),
         ("Words|can|hurt", False),
+        ("Word,Tag|Anna,PER|Word,Tag|left,O", True),  # files that were joined
+        ("Sentence #,Sentence,POS,Tag|1,a b,N V,O O", True),
     ],
 )
 def test_headers(text, expected):
@@ -40,8 +42,14 @@ def test_headers(text, expected):
     assert not is_header("a.txt", first, others, TokenFlags(header="no"))
 
 
-def test_a_header_in_doubt_is_asked_about():
-    first, *others = rows_of("Mot,Type|Anna,PER|a,O|b,O|Lee,PER")
+def test_a_header_in_doubt_is_asked_about(caplog):
+    first, *few = rows_of("Mot,Type|Anna,PER|a,O|b,O|Lee,PER")
+    assert not is_header("a.txt", first, few, TokenFlags())
+    assert caplog.messages == [
+        "a.txt:1: may be a header ('Mot', 'Type'), as no other row has the tag 'Type'; it is read as a word; --header=yes "
+        "skips it"
+    ]
+    others = few * 5
     assert error_of(is_header, "a.txt", first, others, TokenFlags()) == (
         "a.txt:1: may be a header ('Mot', 'Type'), as no other row has the tag 'Type'; give --header=yes if it is one, "
         "else --header=no"

@@ -19,7 +19,8 @@ def detected(tags, *flags, types=()):
     [
         ("PER 0 0 LOC 0", TagNotation("IO", "0")),
         ("PER OTHER LOC OTHER", TagNotation("IO", "OTHER")),
-        ("PER nichts LOC nichts nichts", TagNotation("IO", "nichts")),  # any name, on most words
+        ("PER nichts LOC nichts nichts | " * 4 + "nichts", TagNotation("IO", "nichts")),  # any name
+        ("PER nichts LOC nichts nichts", TagNotation("IO")),  # too few words
         ("PER PER PER 0", TagNotation("IO", "0")),  # a usual name, on few
         ("PER LOC OTHER PER O", TagNotation("IO")),  # with O, OTHER is a type
         ("PER PER other LOC", TagNotation("IO")),  # without O, too, if it is rare
