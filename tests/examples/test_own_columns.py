@@ -7,7 +7,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples.own_columns import ColumnIndices, find_columns
 from bert_cli.examples.table_files.delimited import Delimited
-from bert_cli.examples.table_files.json_records import JsonRecords
+from bert_cli.examples.table_files.json_tables import JsonTable
 from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.examples.table_files.rows import Row
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
@@ -15,7 +15,7 @@ from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
 
 def place(*lines: str, name="a.csv", header="auto", needs_label=True, trained=NOT_TRAINED, **columns) -> ColumnIndices:
     rows = [Row(number, line.split("|")) for number, line in enumerate(lines, start=1)]
-    layout = JsonRecords(tuple(rows[0].cells)) if name.endswith("jsonl") else Delimited(",")
+    layout = JsonTable(tuple(rows[0].cells)) if name.endswith("jsonl") else Delimited(",")
     return find_columns(TableFile(name, layout), rows, Columns(**columns), header, needs_label, trained=trained)
 
 

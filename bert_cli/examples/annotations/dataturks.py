@@ -11,8 +11,8 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.messages import quoted
-from bert_cli.examples.annotations.json_values import JsonRecord
 from bert_cli.examples.annotations.spans import AnnotatedText, Span, checked_span, describe_unlabeled
+from bert_cli.examples.table_files.json_values import JsonRecord
 
 DATATURKS = "dataturks"
 _FORM = 'expected {"label": [type], "points": [{"start": …, "end": …}]}'

@@ -12,7 +12,6 @@ from typing import Any
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import listed, quoted
-from bert_cli.examples.annotations.json_values import JsonRecord
 from bert_cli.examples.annotations.spans import (
     AnnotatedText,
     Span,
@@ -20,6 +19,7 @@ from bert_cli.examples.annotations.spans import (
     describe_unlabeled,
     have_fitting_spans,
 )
+from bert_cli.examples.table_files.json_values import JsonRecord
 
 LABEL_STUDIO = "label_studio"
 Task = dict[str, Any]

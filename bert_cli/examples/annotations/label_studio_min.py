@@ -9,7 +9,7 @@ A record is one annotation, with its members of "data" and the regions of each t
 from collections.abc import Sequence
 from typing import Any
 
-from bert_cli.examples.annotations.json_values import JsonRecord
+from bert_cli.examples.table_files.json_values import JsonRecord
 
 LABEL_STUDIO_MIN = "label_studio_min"
 # Members that Label Studio adds to the data.

@@ -18,7 +18,6 @@ from bert_cli.examples.annotations import (
     span_lists,
     training_pairs,
 )
-from bert_cli.examples.annotations.json_values import JsonRecord, is_json_name, looks_like_json
 from bert_cli.examples.annotations.record_formats import (
     DATATURKS,
     LABEL_STUDIO,
@@ -35,6 +34,7 @@ from bert_cli.examples.annotations.spans import (
     tagging_examples,
     warn_of_unlabeled,
 )
+from bert_cli.examples.table_files.json_values import JsonRecord, is_json_name, looks_like_json
 from bert_cli.examples.tagging import WORDS, TaggingFile
 from bert_cli.settings.tagging import PRODIGY
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.messages import quoted
-from bert_cli.examples.annotations.json_values import JsonRecord
 from bert_cli.examples.annotations.spans import AnnotatedText, Span, checked_span
+from bert_cli.examples.table_files.json_values import JsonRecord
 from bert_cli.settings.tagging import (
     DOCCANO,
     DOCCANO_ANNOTATIONS,

@@ -12,8 +12,8 @@ from typing import Any
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import json_type
 from bert_cli.base.messages import listed, quoted
-from bert_cli.examples.annotations.json_values import JsonRecord
 from bert_cli.examples.annotations.spans import AnnotatedText, Span, checked_span
+from bert_cli.examples.table_files.json_values import JsonRecord
 
 SPACY_PAIRS = "spacy_pairs"
 

@@ -23,7 +23,7 @@ from bert_cli.base.recoding import as_utf8, with_line_feeds
 from bert_cli.examples.table_files.delimited import DELIMITER_NAMES, Delimited, find_delimited, separator_in
 from bert_cli.examples.table_files.formats import CSV, FEATHER, JSON, PARQUET, TEXTS, WORKBOOK, format_of
 from bert_cli.examples.table_files.frames import Frame, read_columnar, read_workbook
-from bert_cli.examples.table_files.json_records import JsonRecords, find_json
+from bert_cli.examples.table_files.json_tables import JsonTable, find_json
 from bert_cli.examples.table_files.quoting import ADVICE, TAB, would_mend
 from bert_cli.examples.table_files.rows import Row, without_blank_lines
 from bert_cli.settings.data import PLAIN, TextForm
@@ -50,7 +50,7 @@ class TableFile:
     """
 
     path: str
-    layout: Delimited | JsonRecords | Frame
+    layout: Delimited | JsonTable | Frame
     form: TextForm = PLAIN
 
     @property
@@ -82,7 +82,7 @@ class TableFile:
             yield from self.layout.rows
             return
         with _open_text(self.path, self.form.encoding, logs=warns) as lines:
-            if isinstance(self.layout, JsonRecords):
+            if isinstance(self.layout, JsonTable):
                 yield from self.layout.rows(self.path, lines)
             else:
                 yield from self.layout.rows(self.path, lines, warns)

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeGuard
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import to_json
 from bert_cli.base.messages import quoted
-from bert_cli.examples.annotations.json_values import JsonRecord, array_items, read_values
 from bert_cli.examples.table_files.column_names import plain
+from bert_cli.examples.table_files.json_values import JsonRecord, array_items, read_values
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.columns import SKIP_ADVICE, log_unlabeled, name_of_number, read_lines
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags

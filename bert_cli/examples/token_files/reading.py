@@ -4,8 +4,8 @@ from typing import Any
 
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import read_text, split_lines
-from bert_cli.examples.annotations.json_values import is_json_name, looks_like_json
 from bert_cli.examples.table_files.column_names import plain
+from bert_cli.examples.table_files.json_values import is_json_name, looks_like_json
 from bert_cli.examples.table_files.probe import open_table
 from bert_cli.examples.tagging import TABLE, WORDS, TaggingFile
 from bert_cli.examples.token_files.columns import read_columns, split_columns

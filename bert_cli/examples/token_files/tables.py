@@ -13,11 +13,11 @@ from typing import Any
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import to_json
-from bert_cli.examples.annotations.json_values import JsonRecord
 from bert_cli.examples.labels.written_lists import parse_list
 from bert_cli.examples.table_files.delimited import DELIMITER_NAMES, Delimited, find_delimited
 from bert_cli.examples.table_files.formats import CSV, FEATHER, PARQUET, TSV, WORKBOOK, format_of, is_table
 from bert_cli.examples.table_files.frames import Frame
+from bert_cli.examples.table_files.json_values import JsonRecord
 from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.examples.table_files.quoting import TAB, quoted_rows
 from bert_cli.examples.table_files.rows import Row

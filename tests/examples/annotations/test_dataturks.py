@@ -4,7 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.annotations.dataturks import annotated_texts, is_record, with_entities
-from bert_cli.examples.annotations.json_values import JsonRecord
+from bert_cli.examples.table_files.json_values import JsonRecord
 
 POINT = {"start": 0, "end": 3, "text": "Anna"}
 

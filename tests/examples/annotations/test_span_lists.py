@@ -3,8 +3,8 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.annotations.json_values import JsonRecord
 from bert_cli.examples.annotations.span_lists import annotated_texts, find_empty_format
+from bert_cli.examples.table_files.json_values import JsonRecord
 
 
 def one(record, name):

@@ -3,8 +3,8 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.annotations.json_values import JsonRecord
 from bert_cli.examples.annotations.training_pairs import annotated_texts, is_pair, with_entities
+from bert_cli.examples.table_files.json_values import JsonRecord
 
 
 def read(*pairs):

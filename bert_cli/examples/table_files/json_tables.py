@@ -4,35 +4,26 @@ Columns come from all records, in the order in which their keys first occur. A k
 lacks is an empty cell. A list of texts or numbers is a cell of several labels.
 """
 
-import bisect
 import itertools
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.messages import listed
+from bert_cli.examples.table_files.json_values import JsonRecord, array_items, member_items, read_values
 from bert_cli.examples.table_files.rows import Row
 
 Lines = AbstractContextManager[Iterator[str]]
 _MOST_COLUMNS = 1000
 _HEAD = 20  # lines that distinguish JSON lines from a document
-_SPACE = re.compile(r"\s*")
 _LINES_EXAMPLE = '{"text": "…", "label": "…"}'
 
 
-class JsonItem(NamedTuple):
-    """A JSON value in a document: the 1-based line on which it begins, and the value."""
-
-    line: int
-    value: Any
-
-
 @dataclass(frozen=True)
-class JsonRecords:
+class JsonTable:
     """A table of JSON records.
 
     Attributes:
@@ -42,7 +33,7 @@ class JsonRecords:
     """
 
     names: tuple[str, ...] | None
-    items: tuple[JsonItem, ...] | None = None
+    items: tuple[JsonRecord, ...] | None = None
     description: str = ""
 
     def rows(self, path: str, lines: Iterable[str]) -> Iterator[Row | int]:
@@ -59,7 +50,7 @@ class JsonRecords:
                 yield Row(item.line, [json_cell(item.value.get(name)) for name in self.names])
 
 
-def find_json(path: str, open_text: Callable[[], Lines]) -> JsonRecords:
+def find_json(path: str, open_text: Callable[[], Lines]) -> JsonTable:
     """Return the layout of a JSON file.
 
     Args:
@@ -76,13 +67,13 @@ def find_json(path: str, open_text: Callable[[], Lines]) -> JsonRecords:
         with open_text() as lines:
             keys: dict[str, None] = {}
             for item in _json_lines(path, lines):
-                if isinstance(item, JsonItem):
+                if isinstance(item, JsonRecord):
                     keys.update(dict.fromkeys(item.value))
                     _check_keys(path, item.line, len(keys))
-        return JsonRecords(tuple(keys) or None)
+        return JsonTable(tuple(keys) or None)
     with open_text() as lines:
         text = "".join(lines)
-    return _document(path, list(json_values(path, text)), text)
+    return _document(path, text)
 
 
 def _are_json_lines(head: Sequence[str]) -> bool:
@@ -98,7 +89,7 @@ def _are_json_lines(head: Sequence[str]) -> bool:
     return (is_object and len(head) > 1) or (not is_object and not head[0].lstrip().startswith("["))
 
 
-def _json_lines(path: str, lines: Iterable[str]) -> Iterator[JsonItem | int]:
+def _json_lines(path: str, lines: Iterable[str]) -> Iterator[JsonRecord | int]:
     """Yield the object of each line, and for each blank line its number."""
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -111,69 +102,30 @@ def _json_lines(path: str, lines: Iterable[str]) -> Iterator[JsonItem | int]:
             raise InputError(f"{path}:{number}: is not JSON{column}; one object per line is needed") from None
         if not isinstance(value, dict):
             raise InputError(f"{path}:{number}: is not a JSON object; one such as {_LINES_EXAMPLE} per line is needed")
-        yield JsonItem(number, value)
+        yield JsonRecord(number, value)
 
 
-def json_values(path: str, text: str) -> Iterator[JsonItem]:
-    """Yield the JSON values that follow each other in a text; raise InputError with line and column."""
-    ends = _line_ends(text)
-    position = _after_space(text, 0)
-    while position < len(text):
-        line = bisect.bisect_left(ends, position) + 1
-        value, position = _decoded(path, text, position)
-        yield JsonItem(line, value)
-        position = _after_space(text, position)
-
-
-def array_items(path: str, text: str) -> Iterator[JsonItem]:
-    """Yield the items of the array with which a valid JSON text begins."""
-    ends = _line_ends(text)
-    position = _after_space(text, text.index("[") + 1)
-    while text[position] != "]":
-        line = bisect.bisect_left(ends, position) + 1
-        value, position = _decoded(path, text, position)
-        yield JsonItem(line, value)
-        position = _after_space(text, position)
-        if text[position] == ",":
-            position = _after_space(text, position + 1)
-
-
-def _line_ends(text: str) -> list[int]:
-    return [found.start() for found in re.finditer("\n", text)]
-
-
-def _after_space(text: str, position: int) -> int:
-    return _SPACE.match(text, position).end()  # type: ignore[union-attr]
-
-
-def _decoded(path: str, text: str, position: int) -> tuple[Any, int]:
-    try:
-        return json.JSONDecoder().raw_decode(text, position)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}: is not JSON in column {error.colno}: {error.msg}") from None
-    except RecursionError:
-        raise InputError(f"{path}: is not JSON of a table: it is nested too deeply") from None
-
-
-def _document(path: str, values: Sequence[JsonItem], text: str) -> JsonRecords:
+def _document(path: str, text: str) -> JsonTable:
     """Return the table of a JSON document: an array, an object, or objects that follow each other."""
+    values = read_values(path, text)
     first = values[0].value if values else None
     if len(values) == 1 and isinstance(first, list):
-        return _table_of(path, _numbered(array_items(path, text)), "a JSON array of {} records")
+        items = array_items(text, text.index("["), values[0].line)
+        return _table_of(path, _numbered(items), "a JSON array of {} records")
     if len(values) == 1 and isinstance(first, dict):
-        return _object_table(path, first)
-    return _table_of(path, list(values), "{} JSON objects")
+        return _object_table(path, first, text)
+    return _table_of(path, values, "{} JSON objects")
 
 
-def _numbered(items: Iterable[JsonItem]) -> list[JsonItem]:
+def _numbered(items: Iterable[JsonRecord]) -> list[JsonRecord]:
     """Return the items with their numbers for lines if they are all on one line."""
     items = list(items)
     if len(items) > 1 and items[0].line == items[-1].line:
-        return [JsonItem(number, item.value) for number, item in enumerate(items, start=1)]
+        return [JsonRecord(number, item.value) for number, item in enumerate(items, start=1)]
     return items
 
 
-def _object_table(path: str, document: dict[str, Any]) -> JsonRecords:
+def _object_table(path: str, document: dict[str, Any], text: str) -> JsonTable:
     """Return the table that an object holds in one of pandas' layouts, or in its only array.
 
     For example {"text": {"0": "a"}, "label": {"0": "x"}}, pandas' default; {"text": ["a"], "label":
@@ -192,7 +144,7 @@ def _object_table(path: str, document: dict[str, Any]) -> JsonRecords:
         return _table_of(path, _items(dict(zip(document, row, strict=True)) for row in rows), "columns of {} values")
     arrays = [name for name, part in document.items() if isinstance(part, list) and part and isinstance(part[0], dict)]
     if len(arrays) == 1:
-        return _table_of(path, _items(document[arrays[0]]), f'{{}} records in the member "{arrays[0]}"')
+        return _table_of(path, _numbered(member_items(text, arrays[0])), f'{{}} records in the member "{arrays[0]}"')
     if not any(isinstance(part, dict | list) for part in parts):
         return _table_of(path, _items([document]), "{} JSON object")
     raise InputError(
@@ -215,21 +167,21 @@ def _records_of_objects(document: dict[str, dict[str, Any]]) -> list[dict[str, A
     return [{name: column.get(key) for name, column in document.items()} for key in inner]
 
 
-def _items(records: Iterable[Any]) -> list[JsonItem]:
-    return [JsonItem(number, record) for number, record in enumerate(records, start=1)]
+def _items(records: Iterable[Any]) -> list[JsonRecord]:
+    return [JsonRecord(number, record) for number, record in enumerate(records, start=1)]
 
 
-def _table_of(path: str, items: list[JsonItem], description: str) -> JsonRecords:
+def _table_of(path: str, items: list[JsonRecord], description: str) -> JsonTable:
     """Return the table of records, of arrays of cells, or of texts."""
     shown = description.format(len(items))
     if all(isinstance(item.value, dict) for item in items):
         keys = tuple(dict.fromkeys(itertools.chain.from_iterable(item.value for item in items)))
         if not items:
-            return JsonRecords(None, ())
+            return JsonTable(None, ())
         _check_keys(path, items[0].line, len(keys))
-        return JsonRecords(keys, tuple(items), shown)
+        return JsonTable(keys, tuple(items), shown)
     if all(isinstance(item.value, list) for item in items) or all(isinstance(item.value, str) for item in items):
-        return JsonRecords(None, tuple(items), shown)
+        return JsonTable(None, tuple(items), shown)
     types = {type(item.value) for item in items}
     odd = next((item for item in items if not isinstance(item.value, dict)), items[0])
     problem = "is not a JSON object" if dict in types else "is neither an object, an array nor a text"

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.annotations.json_values import array_items, looks_like_json, member_items, read_values
+from bert_cli.examples.table_files.json_values import array_items, looks_like_json, member_items, read_values
 
 
 @pytest.mark.parametrize(
