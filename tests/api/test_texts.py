@@ -51,7 +51,7 @@ def test_texts_and_pairs_become_pairs():
     ("values", "message"),
     [
         ("a text", "found 'a text'; put it into a list"),
-        (np.str_("a text"), "found np.str_('a text'); put it into a list"),
+        (np.str_("a text"), f"found {np.str_('a text')!r}; put it into a list"),
         (b"a text", "found b'a text'"),
         (np.array("a text"), "found array('a text', dtype='<U6')"),
         (np.array(3), "found array(3)"),
