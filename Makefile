@@ -1,7 +1,7 @@
 # For users: `make quickstart`. For developers: `make test lint`. Every target sets up .venv by itself.
 # A target per command takes variables: make classify TASK=mrpc DATA=path/to/data MODEL=path/to/bert_model.ckpt
 
-PYTHON ?= python3
+PYTHON ?=
 VENV ?= .venv
 BIN = $(VENV)/bin
 
@@ -52,8 +52,8 @@ blank := $(subst ,, )
 one = $(subst $(blank),\ ,$(1))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lint format docs test test-all quickstart classify pretrain tag squad features convert export builtin-model \
-  benchmark check-gpu clean
+.PHONY: help install lint format docs test test-all test-pythons quickstart classify pretrain tag squad features convert export \
+  builtin-model benchmark check-gpu clean
 
 help:
 	@echo "make quickstart   set up .venv, train, evaluate and predict on the sample in data/"
@@ -67,26 +67,62 @@ help:
 	@echo "make builtin-model  pre-train the model in the box on BUILTIN_TEXT=, with BUILTIN_STEPS= BUILTIN_FALL_STEPS="
 	@echo "make benchmark    measure speed beside other programs, from MODEL=, a Hugging Face folder; BENCHMARK_FLAGS=--only=short"
 	@echo "make check-gpu    check results and speed on a GPU, in ten minutes, into bert_output/check_gpu; DEVICE=cpu: on small sizes here"
-	@echo "make install      set up .venv with the commands"
+	@echo "make install      set up .venv with the commands; PYTHON= chooses its Python, $(RANGE)"
 	@echo "make test         the tests (under 5 minutes); make test-all: slow ones too"
+	@echo "make test-pythons the tests on each installed Python, $(RANGE), and with the lowest versions of all packages"
 	@echo "make lint         report style and types; make format: mend style"
 	@echo "make docs         print the pages of docs/ anew, from the flags and docstrings of the commands"
 	@echo "make clean        remove .venv, caches and results in bert_output/"
 
-$(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
+# The versions of Python that setup.py requires: >=3.11,<3.14, which are 3.13 3.12 3.11.
+REQUIRES := $(shell sed -n 's/.*python_requires="\(.*\)".*/\1/p' setup.py)
+VERSIONS := $(shell echo "$(REQUIRES)" | awk -F '[.,]' '{ for (n = $$4 - 1; n >= $$2; n--) print "3." n }')
+RANGE = $(lastword $(VERSIONS)) to $(firstword $(VERSIONS))
+
+# The version of a Python, such as 3.12, or nothing if it does not run: some commands of pyenv only fail.
+version = $(shell "$(1)" --version 2>/dev/null | sed -n 's/^Python \(3\.[0-9]*\).*/\1/p')
+has_version = $(1) $(if $(call version,$(1)),is Python $(call version,$(1)),is no Python 3 that runs)
+fitting = $(if $(filter $(VERSIONS),$(call version,$(1))),$(1))
+
+# The Python that makes .venv: PYTHON=, or the first of these that fits, or uv, which downloads a Python if there is none.
+NAMES = python3 $(VERSIONS:%=python%)
+UV = $(if $(shell command -v uv 2>/dev/null),uv)
+MAKER = $(if $(PYTHON),$(call fitting,$(PYTHON)),$(firstword $(foreach name,$(NAMES),$(call fitting,$(name))) $(UV)))
+
+# "stale" if .venv has a Python that does not fit, or not that of PYTHON=, or, after an upgrade, not the one that made it.
+EXPECTED := $(if $(PYTHON),$(filter $(VERSIONS),$(call version,$(PYTHON))),$(VERSIONS))
+MADE_BY := $(shell sed -n 's/^version.*= *\(3\.[0-9]*\).*/\1/p' $(VENV)/pyvenv.cfg 2>/dev/null)
+STALE := $(if $(wildcard $(VENV)),$(if $(filter $(EXPECTED),$(filter $(or $(MADE_BY),%),$(call version,$(BIN)/python))),,stale))
+.PHONY: $(STALE)
+
+# An environment of another name may be the user's own.
+REFUSAL = $(if $(MAKER),$(if $(STALE),$(if $(filter .venv .venv-%,$(VENV)),,$(FOREIGN))),$(if $(PYTHON),$(WRONG),$(NOTHING_FITS)))
+FOREIGN = $(VENV) is not of Python $(if $(PYTHON),$(EXPECTED),$(RANGE)): remove it, or give another VENV=
+WRONG = PYTHON=$(call has_version,$(PYTHON)), but bert_cli needs $(RANGE): give another one, or leave it out
+NOTHING_FITS = $(call has_version,python3), but bert_cli needs $(RANGE): install one of these, or uv, or give PYTHON=path/to/python
+CHOICE = bert_cli needs Python $(RANGE): $(MAKER) $(if $(filter uv,$(MAKER)),finds or downloads one,fits)$(REPLACED)
+REPLACED = $(if $(STALE),; $(VENV)$(if $(MADE_BY), of Python $(firstword $(MADE_BY))) is replaced)
+
+$(BIN)/python: $(STALE)
+	@$(if $(REFUSAL),echo "$(REFUSAL)" >&2; exit 1,echo "$(CHOICE)")
+	$(if $(STALE),rm -rf $(VENV))
+	$(if $(filter uv,$(MAKER)),uv venv --quiet --seed --python "$(REQUIRES)","$(MAKER)" -m venv) $(VENV) || { rm -rf $(VENV); exit 1; }
+
+# make LOWEST=yes: the lowest versions that setup.py allows.
+PIP = $(BIN)/python -m pip install --quiet
+INSTALL = $(if $(LOWEST),$(PIP) uv && $(BIN)/python -m uv pip install --quiet --python $(BIN)/python --upgrade --resolution lowest-direct,$(PIP))
 
 # pip prints nothing for minutes.
 INSTALLING = @echo "installing TensorFlow and about 55 other packages into $(VENV): 3 GB on the disk, a few minutes, once"
 
-$(VENV)/.installed: setup.py | $(BIN)/python
+$(VENV)/.installed: setup.py $(STALE) | $(BIN)/python
 	$(INSTALLING)
-	$(BIN)/python -m pip install --quiet --editable .
+	$(INSTALL) --editable .
 	@touch $@
 
-$(VENV)/.installed-dev: setup.py | $(BIN)/python
+$(VENV)/.installed-dev: setup.py $(STALE) | $(BIN)/python
 	$(INSTALLING)
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	$(INSTALL) --editable ".[dev]"
 	@touch $(VENV)/.installed $@
 
 install: $(VENV)/.installed
@@ -103,17 +139,33 @@ format: $(VENV)/.installed-dev
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.docs_pages
 
+# Tests run make themselves, without the variables that are given here.
 # One worker that ends (a test that waits for ever is ended with its worker) ends the run. Where the environment forbids compiled
 # files, each worker and each command that a test starts would compile all sources anew: a twentieth of the time.
 # Each checkpoint and table is flushed to the disk before it gets its name, thousands of times; in memory that takes no time.
 MEMORY = $(shell [ -w /dev/shm ] && [ "$$(df -Pk /dev/shm | awk 'NR == 2 { print $$4 }')" -gt 2000000 ] && echo /dev/shm)
-PYTEST = PYTHONDONTWRITEBYTECODE= $(if $(MEMORY),PYTEST_DEBUG_TEMPROOT=$(MEMORY)) $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
+PYTEST = unset MAKEFLAGS MAKELEVEL PYTHON VENV LOWEST; PYTHONDONTWRITEBYTECODE= $(if $(MEMORY),PYTEST_DEBUG_TEMPROOT=$(MEMORY)) $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 
 test: $(VENV)/.installed-dev
 	$(PYTEST) -m "not slow"
 
 test-all: $(VENV)/.installed-dev
 	$(PYTEST)
+
+# Each in an environment of its own. The lowest versions have no wheels for the newest Python. `make -k` goes on after a failure.
+INSTALLED = $(foreach name,$(VERSIONS),$(filter $(name),$(call version,python$(name))))
+OLDEST = $(lastword $(INSTALLED))
+MISSING = $(filter-out $(INSTALLED),$(VERSIONS))
+
+test-pythons: $(INSTALLED:%=test-python-%) test-lowest
+	@echo "ran the tests on Python $(strip $(INSTALLED)), and with the lowest versions on $(or $(OLDEST),the first Python that fits)"
+	@echo "not installed: $(or $(MISSING),none of $(RANGE))"
+
+test-python-%:
+	$(MAKE) test PYTHON=python$* VENV=.venv-$*
+
+test-lowest:
+	$(MAKE) test LOWEST=yes VENV=.venv-lowest $(OLDEST:%=PYTHON=python%)
 
 quickstart: install
 	$(BIN)/bert-classify --task_name=cola --do_train --do_eval --do_predict --num_train_epochs=0.3 --learning_rate=2e-4 \
@@ -146,7 +198,7 @@ benchmark: install
 
 # NVIDIA's libraries are an extra of 3 GB. PEER_PYTHON: the interpreter that has the other programs.
 check-gpu: install
-	$(if $(filter gpu,$(DEVICE)),$(BIN)/python -m pip install --quiet --editable ".[gpu]")
+	$(if $(filter gpu,$(DEVICE)),$(PIP) --editable ".[gpu]")
 	$(BIN)/python -m benchmarks.gpu "--device=$(DEVICE)" "--peer_python=$(PEER_PYTHON)" $(if $(MODEL),"--model=$(MODEL)")
 
 features: install
@@ -177,6 +229,6 @@ builtin-model: $(call one,$(BUILTIN_WORK))/vocab.txt
 	$(BIN)/bert-fill-mask "the dog [MASK] in the garden ."
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) .venv-* build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find bert_output -mindepth 1 ! -name .gitkeep -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -61,7 +61,7 @@ TARGETS = (
     " BUILTIN_FALL_STEPS=4 BUILTIN_FALL_WARMUP_STEPS=1 BUILTIN_AVERAGE=2 BUILTIN_FLAGS=--save_checkpoints_steps=2", "clean",
 )  # fmt: skip
 # They need tests/, what pip fetches, or, the last two, a model, a GPU and other programs.
-OF_DEVELOPERS = {"lint", "format", "docs", "test", "test-all", "benchmark", "check-gpu"}
+OF_DEVELOPERS = {"lint", "format", "docs", "test", "test-all", "test-pythons", "benchmark", "check-gpu"}
 
 
 def test_every_target_of_make_works_after_the_others(tmp_path):
