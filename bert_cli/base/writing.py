@@ -58,8 +58,12 @@ def _appearing(path: str) -> Iterator[str]:
         gfile(path).rename(hidden, path, overwrite=True)
 
 
-def _make_readable(path: str) -> None:
-    """mkstemp makes files for their owner alone; a result is as readable as any other file."""
+def follow_umask(path: str) -> None:
+    """Give a local file the mode of a new file, 0644 for the usual umask.
+
+    Files that appear through a temporary file are for their owner alone (0600), so another user,
+    such as a container's, could not read them.
+    """
     # The only way to read the umask is to set it.
     umask = os.umask(0)
     os.umask(umask)
@@ -88,7 +92,7 @@ def atomic_paths(paths: Sequence[str]) -> Iterator[list[str]]:
             # to an empty file.
             with open(temporary, "rb") as file:
                 os.fsync(file.fileno())
-            _make_readable(temporary)
+            follow_umask(temporary)
         # All are whole before the first takes its name: files that belong together appear together.
         for path, temporary in zip(paths, temporaries, strict=True):
             if is_remote(path):

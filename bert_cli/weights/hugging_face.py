@@ -14,6 +14,7 @@ from bert_cli.base.files import local
 from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import SAFETENSORS
+from bert_cli.base.writing import follow_umask
 from bert_cli.model.config import BertConfig
 from bert_cli.model.networks import BERT, HEAD_TYPES_OF_CLASSES, NETWORKS
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
@@ -106,6 +107,8 @@ def write_safetensors(
     # The metadata is what transformers asks for: without "format" it refuses the file.
     try:
         save_file(renamed, path, metadata={"format": "pt"})
+        # safetensors 0.8 writes through a temporary file.
+        follow_umask(path)
     except (OSError, SafetensorError) as error:
         raise InputError(f"{path}: cannot be written: {error}") from None
 

@@ -1,6 +1,8 @@
 """Weights and config as transformers wants them."""
 
 import json
+import os
+import stat
 
 import numpy as np
 import pytest
@@ -74,6 +76,16 @@ def test_kernels_lie_the_other_way(tensors, tmp_path):
     write_safetensors(path, tensors, "encoder")
     kernel = load_file(path)["encoder.layer.1.intermediate.dense.weight"]
     np.testing.assert_array_equal(kernel, tensors["bert/encoder/layer_1/intermediate/dense/kernel"].T)
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o027, 0o640), (0o002, 0o664), (0o077, 0o600)])
+def test_the_file_has_the_mode_of_any_new_file(tmp_path, umask, mode):
+    before = os.umask(umask)
+    try:
+        write_safetensors(str(tmp_path / "w"), {"output_bias": np.zeros(2, np.float32)}, "classifier")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "w").stat().st_mode) == mode
 
 
 @pytest.mark.parametrize(("dtype", "value"), [("float16", 1e-9), ("bfloat16", 1e30)])
