@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "examples": {"settings", "text", "problem_types", "examples.labels", "examples.table_files"},
     "examples.annotations": {"settings", "text", "examples", "examples.table_files"},
     "examples.squad": {"settings", "text", "examples"},
-    "examples.token_files": {"settings", "examples", "examples.annotations", "examples.labels", "examples.table_files"},
+    "examples.token_files": {"settings", "examples", "examples.labels", "examples.table_files"},
     "features": {"settings", "text", "examples", "examples.squad", "problem_types"},
     "records": set(),
     "corpus": DATA - {"problem_types"},

@@ -48,15 +48,28 @@ class Records(NamedTuple):
     features: Any = None
 
 
-def holds_token_records(text: str) -> bool:
-    """Return whether a text is JSON of words and tags, and not of texts with spans."""
+def holds_token_records(text: str, flags: TokenFlags = DEFAULTS) -> bool:
+    """Return whether a text is JSON with a sentence of words in each record, and not texts with
+    spans.
+    """
     record = _first_record(text)
     if not isinstance(record, dict):
         return False
+    if flags.word_name in record:
+        return isinstance(record[flags.word_name], list)
     has_words = any(plain(name) in WORD_NAMES and _is_list_of_texts(value) for name, value in record.items())
     has_tags = any(plain(name) in TAG_NAMES and _is_tags(value) for name, value in record.items())
     # Prodigy and Label Studio have a text, and tokens as objects.
     return has_words and (has_tags or not isinstance(record.get("text"), str))
+
+
+def holds_token_rows(text: str) -> bool:
+    """Return whether a text is JSON with a word and its tag in each record."""
+    record = _first_record(text)
+    names = (
+        {plain(name) for name, value in record.items() if isinstance(value, str)} if isinstance(record, dict) else set()
+    )
+    return bool(names & WORD_NAMES and names & TAG_NAMES)
 
 
 def _first_record(text: str) -> Any:
@@ -115,7 +128,11 @@ def file_of_records(path: str, records: Records, flags: TokenFlags) -> TaggingFi
         )
         known = tuple(tag for tag in tags if tag is not None) if flags.with_tags else None
         examples.append(TaggingExample(words, known, number, lines=(line,) * len(words) if number != line else ()))
-    refuse_if(not examples, f"{path}:{unlabeled[:1]}: no sentence has a tag for every word; check --tag_column")
+    refuse_if(
+        not examples, f"{path}:{next(iter(unlabeled), 1)}: no sentence has a tag for every word; check --tag_column"
+    )
+    has_words = any(example.words for example in examples)
+    refuse_if(flags.with_tags and not has_words, f"{path}: holds no words{flags.check_flag or '; add some'}")
     if unlabeled:
         log_unlabeled(path, len(unlabeled), len(records.numbered), unlabeled[0])
     return TaggingFile(path, tuple(records.lines), tuple(examples), WORDS)

@@ -10,7 +10,7 @@ from bert_cli.examples.table_files.probe import open_table
 from bert_cli.examples.tagging import TABLE, WORDS, TaggingFile
 from bert_cli.examples.token_files.columns import read_columns, split_columns
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
-from bert_cli.examples.token_files.json_records import holds_token_records, read_json_records
+from bert_cli.examples.token_files.json_records import holds_token_records, holds_token_rows, read_json_records
 from bert_cli.examples.token_files.layout import TAG_NAMES, names_tag
 from bert_cli.examples.token_files.tables import find_table, is_packed_table, read_table
 from bert_cli.settings.data import TextForm
@@ -18,19 +18,24 @@ from bert_cli.settings.data import TextForm
 
 def read_token_file(path: str, flags: TokenFlags = DEFAULTS) -> TaggingFile:
     """Return the sentences of a table, of JSON, or of a file in columns."""
+    form = TextForm(flags.encoding, sheet=flags.sheet)
     if is_packed_table(path):
-        form = TextForm(flags.encoding, sheet=flags.sheet)
         return read_table(open_table(path, flags.flag, form), flags)
     text = read_text(path, flags.encoding)
+    if holds_token_rows(text):
+        return read_table(open_table(path, flags.flag, form), flags)
     if looks_like_json(path, text) or (is_json_name(path) and not text.strip()):
         return read_json_records(path, flags)
     table = find_table(path, split_lines(text, path), flags)
     return read_table(table, flags) if table else read_columns(path, flags)
 
 
-def holds_tokens(path: str, encoding: str) -> bool:
+def holds_tokens(path: str, flags: TokenFlags) -> bool:
     """Return whether a file surely holds words and tags, and not texts with spans."""
-    return is_packed_table(path) or holds_token_records(read_text(path, encoding))
+    if is_packed_table(path):
+        return True
+    text = read_text(path, flags.encoding)
+    return holds_token_records(text, flags) or holds_token_rows(text)
 
 
 def has_tags(path: str, flags: TokenFlags) -> bool:

@@ -84,7 +84,7 @@ def read_split(
     flags = token_flags(settings, split, labels)
     wanted = settings.task.test_tags if split == "test" else "yes"
     file = None
-    if files.is_directory(path) or not holds_tokens(path, flags.encoding):
+    if files.is_directory(path) or not holds_tokens(path, flags):
         file = read_annotations(path, flags.encoding, wanted != "no", span_format)
     if file:
         annotated = tuple(example for example in file.examples if example.tags is not None)

@@ -137,6 +137,16 @@ def test_sentences_without_tags_are_left_out(tmp_path):
     assert sentences(read_json_records(path, TokenFlags(skip_unlabeled=True))) == [(("c",), ("O",), 2)]
 
 
+def test_sentences_without_words_alone(tmp_path):
+    path = write(tmp_path, '{"words": [], "tags": []}\n', "a.jsonl")
+    assert error_of(read_json_records, path, TokenFlags(flag="dev_file")) == f"{path}: holds no words; check --dev_file"
+
+
+def test_flags_name_members_of_any_name():
+    assert holds_token_records('{"mots": ["a"], "t": ["O"]}', TokenFlags("mots", "t"))
+    assert not holds_token_records('{"mots": ["a"], "t": ["O"]}')
+
+
 def test_lines_of_an_array(tmp_path):
     path = write(tmp_path, '[\n{"words": ["a"], "tags": ["O"]},\n{"words": ["b"],\n"tags": ["x"]}]', "a.json")
     file = read_json_records(path)

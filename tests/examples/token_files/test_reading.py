@@ -24,7 +24,7 @@ def test_other_endings_are_columns(tmp_path):
 def test_the_content_decides(tmp_path, name, text, expected):
     path = write(tmp_path, text, name)
     assert read_token_file(path).format == expected
-    assert holds_tokens(path, "utf-8") == (expected == WORDS)
+    assert holds_tokens(path, TokenFlags()) == (expected == WORDS)
 
 
 @pytest.mark.parametrize(

@@ -117,8 +117,23 @@ def test_parquet_and_sheets(tmp_path):
     FRAME.to_csv(tmp_path / "a.csv.gz", index=False)
     for name in ("a.parquet", "a.xlsx", "a.csv.gz"):
         path = str(tmp_path / name)
-        assert holds_tokens(path, "utf-8")
+        assert holds_tokens(path, TokenFlags())
         assert read(path) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"sent_id": 1, "word": "Anna", "tag": "B-per"}\n{"sent_id": 1, "word": "left", "tag": "O"}\n'
+        '{"sent_id": 2, "word": "3", "tag": "O"}\n',
+        '[{"token": "Anna", "ner": "B-per", "s": 1, "sentence": 4}, {"token": "left", "ner": "O", "sentence": 4},'
+        ' {"token": "3", "ner": "O", "sentence": 7}]',
+    ],
+)
+def test_a_word_in_each_record_of_json(tmp_path, text):
+    path = write(tmp_path, text, "a.json")
+    assert holds_tokens(path, TokenFlags())
+    assert read(path) == [(("Anna", "left"), ("B-per", "O")), (("3",), ("O",))]
 
 
 def test_empty_rows_of_a_sheet_end_sentences(tmp_path):
