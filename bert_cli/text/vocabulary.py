@@ -69,6 +69,18 @@ def vocabulary_of(tokens: list[str], path: str) -> Vocabulary:
     )
 
 
+def without_blank_end(vocabulary: Vocabulary, size: int) -> Vocabulary:
+    """Return the vocabulary without the blank lines at its end that make it larger than `size`.
+
+    Google's scripts run with such a file: no text leads to a blank line. Blank lines that the model
+    has rows for stay.
+    """
+    tokens = list(vocabulary.tokens)
+    while len(tokens) > size and not tokens[-1]:
+        tokens.pop()
+    return vocabulary if len(tokens) == vocabulary.size else vocabulary_of(tokens, vocabulary.path)
+
+
 def read_tokens(path: str) -> list[str]:
     """The lines of a vocabulary file, stripped of Unicode white space; all blank lines are the
     token "".

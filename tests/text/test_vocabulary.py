@@ -7,7 +7,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.text import vocabulary
-from bert_cli.text.vocabulary import looks_cased, read_vocabulary
+from bert_cli.text.vocabulary import looks_cased, read_vocabulary, without_blank_end
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
@@ -125,3 +125,22 @@ def test_google_vocabularies(shared, name, size, cased):
     assert looks_cased(result) is cased
     if "uncased" in name:
         assert [result.ids[token] for token in SPECIAL] == [0, 100, 101, 102, 103]
+
+
+@pytest.mark.parametrize(
+    ("end", "size", "left"),
+    [
+        ("\n\n", 6, 6),
+        ("\r\n \n\u3000\n", 6, 6),
+        ("\n\n", 7, 7),
+        ("\n\n", 9, 8),
+        ("", 5, 6),
+        ("\nword\n\n", 6, 8),
+    ],
+)
+def test_blank_lines_at_the_end_are_left_out_down_to_the_size_of_the_model(tmp_path, end, size, left):
+    vocabulary = read_vocabulary(write(tmp_path, "\n".join([*SPECIAL, "a"]) + "\n" + end))
+    shortened = without_blank_end(vocabulary, size)
+    assert shortened.size == len(shortened.tokens) == left
+    assert shortened.ids["a"] == 5
+    assert max(shortened.ids.values()) == left - 1

@@ -19,7 +19,7 @@ from bert_cli.runs.output_dir.manifest import check_config, check_vocabulary
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.text.tokenizer_json import read_tokenizer_json
-from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary
+from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary, without_blank_end
 from bert_cli.weights.electra import ElectraReader
 from bert_cli.weights.module_path import find_module, own_module
 from bert_cli.weights.path import HUB, HUGGING_FACE, TF1, CheckpointPath
@@ -59,6 +59,8 @@ def load_model(
     vocabulary = read_vocabulary(paths.vocab_file) if paths.vocab_file else None
     vocab_size = vocabulary.size if vocabulary else None
     config = _read_config(paths, flags.gelu, vocab_size, hub.hub_module, needs_bert)
+    if vocabulary and vocabulary.size > config.vocab_size:
+        vocabulary = _cut_blank_end(vocabulary, config.vocab_size)
     if max_seq_length is not None:
         check_vocabulary(paths.vocab_file, checkpoint)
         check_sizes(config, vocabulary, max_seq_length, paths.config_name, flags.strict)
@@ -76,6 +78,15 @@ def load_model(
     if to_convert:
         model.check_files()
     return model
+
+
+def _cut_blank_end(vocabulary: Vocabulary, size: int) -> Vocabulary:
+    """Return the vocabulary without blank lines that the model has no rows for, and log them."""
+    shortened = without_blank_end(vocabulary, size)
+    if blank := vocabulary.size - shortened.size:
+        lines = "line is" if blank == 1 else f"{blank} lines are"
+        LOG.info("%s: the last %s blank and no token", vocabulary.path, lines)
+    return shortened
 
 
 def _find_paths(

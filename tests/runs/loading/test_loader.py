@@ -92,6 +92,16 @@ def test_refusals(checkpoint, name, content, length, message):
     assert message in str(raised.value)
 
 
+@pytest.mark.parametrize(("end", "line"), [("\n", "line is"), ("\n\n", "2 lines are"), (" \n\t\n\r\n", "3 lines are")])
+def test_blank_lines_at_the_end_of_a_vocabulary_are_no_tokens(checkpoint, end, line, caplog):
+    path = folder_of(checkpoint) / "vocab.txt"
+    path.write_text(path.read_text() + end, newline="")
+    for length in (16, None):
+        with caplog.at_level("INFO", "bert_cli"):
+            assert load_model(FLAGS, checkpoint, length).vocabulary.size == 7
+        assert f"{path}: the last {line} blank and no token" in caplog.text
+
+
 def test_strict_refuses_a_vocabulary_that_is_too_small(checkpoint):
     (folder_of(checkpoint) / "vocab.txt").write_text("\n".join(WORDS[:-1]))
     assert load_model(FLAGS, checkpoint, 16).vocabulary.size == 6
