@@ -4,10 +4,12 @@ without `bert-`.
 
 import difflib
 import importlib
-import os
 import sys
 
+from bert_cli.base.errors import InputError
+from bert_cli.base.log import LogStream
 from bert_cli.base.version import __version__
+from bert_cli.runtime.streams import drop_unwritten, print_text, repair_streams, settle_log
 
 # Command -> (its module, what it does).
 COMMANDS = {
@@ -43,33 +45,39 @@ def listing() -> str:
     return "\n".join([*lines, "", f"bert-tag is also bert tag and python -m bert_cli.{module}, and so on"])
 
 
-def _print(text: str) -> None:
+def _print(text: str) -> int:
+    """Print a text; return the exit code."""
     try:
-        print(text, flush=True)
-    except BrokenPipeError:  # the reader, such as `head`, has gone; Python flushes once more at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        print_text(text)
+    except BrokenPipeError:  # the reader, such as `head`, has gone
+        drop_unwritten(sys.stdout)
+    except InputError as error:
+        return _fail(str(error))
+    return 0
+
+
+def _fail(message: str) -> int:
+    LogStream().print(f"bert: error: {message}")
+    settle_log()
+    return 1
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """`bert COMMAND …` does what bert-COMMAND does; without a command the list of them is printed.
-    Returns the exit code.
-    """
-    given = sys.argv[1:] if arguments is None else arguments
-    if not given or given[0].lstrip("-") in ("help", "h", "helpfull", "helpshort"):
-        _print(listing())
-        return 0
-    if given[0].lstrip("-") == "version":
-        print(f"bert_cli {__version__}")
-        return 0
-    name = f"bert-{given[0].removeprefix('bert-').replace('_', '-')}"
+    """Do what `bert COMMAND …` asks for, or print the list of commands; return the exit code."""
+    repair_streams()
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if not arguments or arguments[0].lstrip("-") in ("help", "h", "helpfull", "helpshort"):
+        return _print(listing())
+    if arguments[0].lstrip("-") == "version":
+        return _print(f"bert_cli {__version__}")
+    name = f"bert-{arguments[0].removeprefix('bert-').replace('_', '-')}"
     if name not in COMMANDS:
         # Without what all names begin with, as else every word is close to one of them.
         shorts = [command.removeprefix("bert-") for command in COMMANDS]
         close = difflib.get_close_matches(name.removeprefix("bert-"), shorts, n=1)
         hint = f"did you mean bert {close[0]}?" if close else "bert --help lists the commands"
-        print(f"bert: error: {given[0]}: no such command; {hint}", file=sys.stderr)
-        return 1
-    return importlib.import_module(f"bert_cli.{COMMANDS[name][0]}").main(given[1:])
+        return _fail(f"{arguments[0]}: no such command; {hint}")
+    return importlib.import_module(f"bert_cli.{COMMANDS[name][0]}").main(arguments[1:])
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from bert_cli.outputs.fill_mask import format_record
 from bert_cli.runs.loading.checkpoints import builtin_message, ready_checkpoint
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.tasks.interactive import chunks_of, write_answers
+from bert_cli.runtime.streams import print_text
 from bert_cli.settings.devices import refuse_int8
 from bert_cli.settings.texts import FillMaskSettings
 
@@ -75,7 +76,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
     if words:
         records = [record for chunk in chunks_of(texts) for record in answer(chunk)]
         for record in records:
-            print("\n".join(format_record(record)), flush=True)
+            print_text("\n".join(format_record(record)))
         return records
     write_answers(texts, output_file, answer)
     return []

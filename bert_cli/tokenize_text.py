@@ -21,6 +21,7 @@ from bert_cli.examples.text_lines import given_texts
 from bert_cli.features.encoded_text import divided, encoded_text, unknown_words
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.tokenizer import load_tokenizer
+from bert_cli.runtime.streams import print_text
 from bert_cli.settings.texts import TokenizeSettings
 from bert_cli.text.vocabulary import UNK
 
@@ -55,7 +56,7 @@ def run(settings: TokenizeSettings) -> list[dict[str, Any]]:
         records.append(record := encoded_text(tokenizer, *parts))
         unknown = [word for part in parts if part for word in unknown_words(tokenizer, part)]
         is_json = settings.shown.format == "jsonl"
-        print(json.dumps(record, ensure_ascii=False) if is_json else "\n".join(table_of(record, unknown)), flush=True)
+        print_text(json.dumps(record, ensure_ascii=False) if is_json else "\n".join(table_of(record, unknown)))
     return records
 
 

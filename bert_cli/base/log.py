@@ -19,11 +19,59 @@ def warn_once(text: str) -> None:
     LOG.warning("%s", text)
 
 
+class LogStream:
+    """What sys.stderr was at the start, without its errors, so that no log line ends the work.
+
+    A terminal may be closed, a pipe may have no reader, a disk may be full. A program may have set
+    sys.stderr to None, or to an object that only has `write`.
+    """
+
+    def __init__(self) -> None:
+        self._stream = sys.stderr
+
+    @property
+    def encoding(self) -> str:
+        """The encoding of the stream; UTF-8 if it has none."""
+        return getattr(self._stream, "encoding", None) or "utf-8"
+
+    def write(self, text: str) -> int:
+        """Write a text, or drop it; return the number of characters that are written."""
+        try:
+            try:
+                self._stream.write(text)
+            except UnicodeEncodeError:
+                self._stream.write(text.encode("ascii", "backslashreplace").decode("ascii"))
+        except Exception:  # any, as the object may be of another program
+            return 0
+        return len(text)
+
+    def flush(self) -> bool:
+        """Flush the stream; return whether that was possible."""
+        try:
+            self._stream.flush()
+        except Exception:
+            return False
+        return True
+
+    def isatty(self) -> bool:
+        """Return whether the stream is a terminal."""
+        try:
+            return bool(self._stream.isatty())
+        except Exception:
+            return False
+
+    def print(self, line: str) -> None:
+        """Write a line immediately."""
+        self.write(f"{line}\n")
+        self.flush()
+
+
 class StderrHandler(logging.Handler):
-    """Writes to whatever sys.stderr is now, so that lines pass above a progress bar."""
+    """Handler of log lines for standard error, which pass above a progress bar."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        print(self.format(record), file=sys.stderr, flush=True)
+        """Write the line of a record."""
+        LogStream().print(self.format(record))
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
 """Files that appear whole or not at all, local or remote."""
 
+import codecs
 import contextlib
 import io
 import json
@@ -23,23 +24,42 @@ _OBJECT_STORES = ("gs://", "s3://", "az://")
 LEFTOVER = re.compile(re.escape(UNFINISHED) + "[a-z0-9_]{8}")
 
 
+ESCAPE = "bert_cli.escape"  # of `codecs`: what to do with characters that an encoding lacks
+
+
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    """Return the characters as \\uXXXX, which in JSON is the same text."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4)), error.end
+
+
+codecs.register_error(ESCAPE, _escape)
+
+
 @contextlib.contextmanager
 def atomic_write(path: str, mode: str = "w") -> Iterator[IO]:
     """Open a file that appears under `path`, whole, when the block ends; after an exception nothing
     is changed.
 
-    Text is UTF-8 with `\\n` line ends. What goes to a remote place is held in memory until then.
-    Raises InputError where the file cannot be written, for want of permission or space.
+    Text is UTF-8 with `\\n` line ends; half of a surrogate pair, which JSON can bring, is escaped.
+    What goes to a remote directory is held in memory until then. Raises InputError if the file
+    cannot be written, for want of permission or space.
     """
     text = "b" not in mode
     if is_remote(path):
         held = io.StringIO() if text else io.BytesIO()
         yield held
-        with _appearing(path) as temporary, gfile(path).GFile(temporary, mode) as file:
-            file.write(held.getvalue())
+        content = held.getvalue()
+        with _appearing(path) as temporary, gfile(path).GFile(temporary, "wb") as file:
+            file.write(content.encode("utf-8", ESCAPE) if isinstance(content, str) else content)
         return
-    encoding, newline = ("utf-8", "\n") if text else (None, None)
-    with atomic_paths([path]) as temporaries, open(temporaries[0], mode, encoding=encoding, newline=newline) as file:
+    encoding, newline, errors = ("utf-8", "\n", ESCAPE) if text else (None, None, None)
+    with (
+        atomic_paths([path]) as temporaries,
+        open(temporaries[0], mode, encoding=encoding, newline=newline, errors=errors) as file,
+    ):
         yield file
 
 

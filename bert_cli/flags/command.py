@@ -4,13 +4,12 @@ errors in one line.
 
 import dataclasses
 import logging
-import os
 import sys
 from collections.abc import Callable
 from typing import Any
 
 from bert_cli.base.errors import InputError, TemporaryError, first_line, refuse_if
-from bert_cli.base.log import LOG, RESULT, StderrHandler
+from bert_cli.base.log import LOG, RESULT, LogStream, StderrHandler
 from bert_cli.base.version import __version__
 from bert_cli.flags.completion import completion, requested_shell
 from bert_cli.flags.help import full_help_text, help_text
@@ -19,6 +18,7 @@ from bert_cli.flags.parser import parse
 from bert_cli.flags.pasted import refuse_pasted
 from bert_cli.runtime.process import PROCESS
 from bert_cli.runtime.signals import Stopped, raised
+from bert_cli.runtime.streams import StandardOutput, drop_unwritten, print_text, repair_streams, settle_log
 
 TEMPORARY = 75  # EX_TEMPFAIL of sysexits.h; os.EX_TEMPFAIL is not on every system
 _BATCHES = ("train_batch_size", "eval_batch_size", "predict_batch_size", "batch_size")
@@ -46,16 +46,26 @@ class Command:
     interrupted: str | Callable[[Any], str] = _AGAIN
 
     def __call__(self, arguments: list[str] | None = None) -> int:
-        """arguments: without the command's name; None for the process's own. Each error becomes one
-        line.
+        """Do the work, print each error as one line, and return the exit code.
+
+        Args:
+            arguments: without the command's name; None for the process's arguments.
         """
         # Before anything else: modules imported from here on may set the process up for one command
         # alone.
         PROCESS.is_command = True
+        # Before any file is opened, which would take the number of a closed stream.
+        repair_streams()
+        exit_code = self._exit_code(sys.argv[1:] if arguments is None else arguments)
+        settle_log()
+        return exit_code
+
+    def _exit_code(self, arguments: list[str]) -> int:
         begun: list[Any] = []  # the settings, once the command line is understood
         try:
             with raised():
-                self._work(sys.argv[1:] if arguments is None else arguments, begun)
+                self._work(arguments, begun)
+            StandardOutput().flush()
         except InputError as error:
             # One line, also where the message quotes a library that writes several.
             return self._ended(f"error: {' '.join(str(error).split())}", 1)
@@ -69,15 +79,12 @@ class Command:
             said = stopped.said or f"stopped by {stopped.name}; {self._advice(begun)}"
             return self._ended(said, stopped.exit_code)
         except BrokenPipeError:  # the reader of our output, such as `head`, has gone
-            # Python flushes both streams once more at its end, which would print a traceback.
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            for descriptor in (1, 2):
-                os.dup2(nowhere, descriptor)
+            drop_unwritten(sys.stdout)
             return 1
         return 0
 
     def _ended(self, said: str, exit_code: int) -> int:
-        print(f"{self.name}: {said}", file=sys.stderr)
+        LogStream().print(f"{self.name}: {said}")
         return exit_code
 
     def _advice(self, begun: list[Any]) -> str:
@@ -95,13 +102,13 @@ class Command:
         # Before the flags are parsed, so that --help works together with a wrong flag.
         asked = {argument.lstrip("-") for argument in arguments if argument.startswith("-")}
         if "helpfull" in asked:
-            print(full_help_text(self.settings_class, self.name, self.description), flush=True)
+            print_text(full_help_text(self.settings_class, self.name, self.description))
         elif asked & {"help", "helpshort", "h"}:
-            print(help_text(self.settings_class, self.name, self.description), flush=True)
+            print_text(help_text(self.settings_class, self.name, self.description))
         elif "version" in asked:
-            print(f"{self.name} {__version__}", flush=True)
+            print_text(f"{self.name} {__version__}")
         elif shell := requested_shell(arguments):
-            print(completion(self.settings_class, self.name, shell), flush=True)
+            print_text(completion(self.settings_class, self.name, shell))
         else:
             values, given = self._parsed(arguments)
             begun.append(build(self.settings_class, self.check(values, given)))

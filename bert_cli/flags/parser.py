@@ -3,6 +3,7 @@
 import difflib
 import itertools
 import math
+import os
 import re
 from typing import Any
 
@@ -58,7 +59,7 @@ def parse(settings_class: type, arguments: list[str]) -> tuple[dict[str, Any], f
     given = frozenset(name for name in known if name in values and values[name].present)
     found = {name: _checked(known[name], values[name].value, name in given) for name in known if name in values}
     if words:
-        found[words.name] = tuple(rest)
+        found[words.name] = tuple(rest if words.is_file else (_decoded(word, repr(word)) for word in rest))
     return found, given
 
 
@@ -128,6 +129,8 @@ def _checked(flag: Flag, value: Any, is_given: bool) -> Any:
         return flag.default
     if flag.option.repeated:
         value = "\n".join(value)
+    if isinstance(value, str) and not flag.is_file:
+        value = _decoded(value, f"--{flag.name}")
     refuse_if(
         value == "" and not flag.option.may_be_empty,
         f"--{flag.name}= has no value (a variable that is not set?); leave the flag out for the default",
@@ -136,6 +139,23 @@ def _checked(flag: Flag, value: Any, is_given: bool) -> Any:
         is_infinite = isinstance(number, float) and not math.isfinite(number)
         refuse_if(is_infinite, f"--{flag.name}={number}: a finite number is needed")
     return flag.option.read(value) if flag.option.read else value
+
+
+def _decoded(text: str, place: str) -> str:
+    """Return a text of the command line as UTF-8; InputError if it is not UTF-8.
+
+    In a locale of ASCII, Python leaves other bytes undecoded, as halves of surrogate pairs. Names
+    of files stay like this, as the system needs the same bytes.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        try:
+            return os.fsencode(text).decode()
+        except UnicodeError:
+            advice = "give it in UTF-8, or in a file of another encoding"
+            raise InputError(f"{place}: is not UTF-8; {advice}") from None
+    return text
 
 
 def unknown(name: str, known: list[str]) -> str:

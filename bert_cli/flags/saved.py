@@ -3,12 +3,13 @@ same folder.
 """
 
 import os
+import re
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.names import FLAGS
 from bert_cli.base.writing import atomic_write
@@ -35,6 +36,10 @@ def flags_to_save(settings: Any, found: dict[str, Any]) -> dict[str, str]:
         if option.path and value not in option.usual:
             value = files.absolute(value)
         saved[flag.name] = written(flag, value)
+        refuse_if(
+            re.search("[\ud800-\udfff]", saved[flag.name]),
+            f"--{flag.name}={saved[flag.name]}: is no text in this locale; set LC_ALL=C.UTF-8, or rename it",
+        )
     return saved
 
 

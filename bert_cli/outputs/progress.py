@@ -2,12 +2,11 @@
 
 import dataclasses
 import logging
-import sys
 import time
-from typing import TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Self, cast
 
 from bert_cli.base.formats import clock
-from bert_cli.base.log import LOG
+from bert_cli.base.log import LOG, LogStream
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -57,7 +56,7 @@ class Progress:
         self._bar: Bar | None = None
 
     def __enter__(self) -> Self:
-        if self.is_shown and sys.stderr.isatty() and LOG.isEnabledFor(logging.INFO):
+        if self.is_shown and LogStream().isatty() and LOG.isEnabledFor(logging.INFO):
             # A command whose log goes into a file never imports rich.
             from rich.console import Console
             from rich.progress import BarColumn, TextColumn
@@ -73,7 +72,9 @@ class Progress:
                 text("{task.completed}/{task.total}"),
                 text("{task.fields[text]}"),
             )
-            self._bar = Bar(*columns, console=Console(stderr=True), transient=True, expand=True)
+            # rich uses these methods alone, and a line that cannot be written must not end the work.
+            console = Console(file=cast(IO[str], LogStream()), stderr=True)
+            self._bar = Bar(*columns, console=console, transient=True, expand=True)
             self._task = self._bar.add_task(self.title, total=self.total, completed=self.start, text="")
             self._bar.start()
         return self

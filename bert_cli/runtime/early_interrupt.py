@@ -2,6 +2,7 @@
 of a traceback.
 """
 
+import contextlib
 import itertools
 import os
 import signal
@@ -36,7 +37,11 @@ def answer_early_interrupts() -> None:
         return
 
     def end(number: int, frame: FrameType | None) -> None:
-        os.write(2, f"{name}: interrupted; nothing was done\n".encode())
+        # None: standard error is closed, and its number may be another file's. A terminal may have
+        # been closed since.
+        if sys.stderr is not None:
+            with contextlib.suppress(OSError):
+                os.write(2, f"{name}: interrupted; nothing was done\n".encode())
         os._exit(128 + number)
 
     signal.signal(signal.SIGINT, end)

@@ -92,14 +92,33 @@ class Request:
 
 @contextlib.contextmanager
 def deferred(report: Callable[[str], None]) -> Iterator[Request]:
-    """Within it a signal is noted, for work that comes to a good end by itself; report(name of the
-    signal) logs it.
+    """Note a signal within the block, for work that checks the request and ends in good order.
+
+    Args:
+        report: logs the name of the signal; called in another thread.
     """
+    # Import late: only a training needs it, and a text must be answered fast.
+    from queue import SimpleQueue
+
     request = Request()
+    names: SimpleQueue[str | None] = SimpleQueue()
 
     def note(number: int) -> None:
+        # Nothing but this: the main thread may be in the middle of a log line, which must not be
+        # entered twice, and an error here would end the work. This `put` may interrupt itself.
         request.number = number
-        report(Stopped(number).name)
+        names.put(Stopped(number).name)
 
-    with _handled(note):
-        yield request
+    def report_names() -> None:
+        while name := names.get():
+            report(name)
+
+    reporter = threading.Thread(target=report_names, daemon=True)
+    reporter.start()
+    try:
+        with _handled(note):
+            yield request
+    finally:
+        names.put(None)
+        # A terminal that is held with Ctrl-S may keep the line for ever.
+        reporter.join(timeout=1.0)

@@ -11,7 +11,9 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 
+from bert_cli.base.log import LogStream
 from bert_cli.runtime.process import PROCESS
+from bert_cli.runtime.streams import reserve_descriptor
 
 # glibc's mallopt parameters (malloc.h).
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
@@ -96,14 +98,11 @@ def left_out(names: Iterable[str]) -> Iterator[None]:
 
 
 def _import_quietly() -> None:
-    """Import TensorFlow and look for devices with standard error held back; all but the known noise
-    is shown after.
-    """
-    if sys.stderr is None:  # closed by whoever started us
-        import tensorflow  # noqa: F401
-
-        return
-    sys.stderr.flush()
+    """Import TensorFlow and look for devices, and print what it says besides the known noise."""
+    log = LogStream()
+    log.flush()
+    # TensorFlow's C++ prints there, whatever file has the number.
+    reserve_descriptor(2, os.O_WRONLY)
     # The file descriptor, not sys.stderr: TensorFlow's C++ writes to it, and its log level takes
     # effect only later.
     original = os.dup(2)
@@ -120,4 +119,4 @@ def _import_quietly() -> None:
             held.seek(0)
             for line in held.read().decode("utf-8", "replace").splitlines():
                 if not _NOISE.match(line):
-                    print(line, file=sys.stderr)
+                    log.print(line)

@@ -57,3 +57,10 @@ def test_no_folder_to_write_to(tmp_path, write):
     path = str(tmp_path / "none" / "a")
     with pytest.raises(InputError, match=f"^{path}: cannot be written: "), write(path):
         pass
+
+
+def test_half_of_a_surrogate_pair_is_escaped(tmp_path):
+    path = str(tmp_path / "answers.jsonl")
+    with atomic_write(path) as file:
+        file.write('{"text": "a \ud83d film", "label": "übel"}\n')
+    assert (tmp_path / "answers.jsonl").read_bytes() == '{"text": "a \\ud83d film", "label": "übel"}\n'.encode()

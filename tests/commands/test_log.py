@@ -1,6 +1,16 @@
 """What a command says on standard error: --quiet, --verbose, and the examples after the checks."""
 
+import os
+import pathlib
+import pty
+import signal
+import subprocess
+import sys
+import time
+
 import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def test_a_refused_folder_is_told_before_any_example(trained, trained_flags, classify):
@@ -50,3 +60,41 @@ def test_a_log_level_is_of_one_call(trained, classify):
 
 def test_quiet_and_verbose(trained, classify):
     classify("--do_eval", f"--output_dir={trained}", "--quiet", "--verbose").assert_refused("--quiet and --verbose")
+
+
+@pytest.fixture
+def training(two_layer_flags, cola, tmp_path):
+    """training(epochs) -> the words of a command that trains into the folder `out`."""
+
+    def words(epochs: int) -> list[str]:
+        flags = [*two_layer_flags, "--do_train", "--task_name=cola", f"--data_dir={cola}", "--report=false"]
+        flags = [flag for flag in flags if not flag.startswith("--num_train_epochs")]
+        command = [sys.executable, "-m", "bert_cli.run_classifier", *flags, f"--num_train_epochs={epochs}"]
+        return [*command, f"--output_dir={tmp_path / 'out'}"]
+
+    return words
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("signal_number", "exit_code"), [(signal.SIGHUP, 129), (signal.SIGTERM, 143)])
+def test_a_training_is_saved_when_its_terminal_is_closed(training, tmp_path, signal_number, exit_code):
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(training(epochs=100_000), stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT)
+    os.close(theirs)
+    shown = b""
+    while b"training" not in shown:
+        shown += os.read(ours, 65536)
+    os.close(ours)
+    time.sleep(0.5)
+    process.send_signal(signal_number)
+    assert process.wait(60) == exit_code
+    assert list((tmp_path / "out").glob("model.ckpt-*.index"))
+
+
+@pytest.mark.slow
+def test_a_training_goes_on_when_nobody_reads_its_log(training, tmp_path):
+    with subprocess.Popen(training(epochs=60), stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        process.stderr.readline()
+        process.stderr.close()
+        assert process.wait(120) == 0
+    assert (tmp_path / "out" / "run_report.json").exists()

@@ -138,3 +138,13 @@ def test_shown():
     assert [shown(value) for value in (True, False, 3, 0.5, 5e-05, "A b")] == [
         "true", "false", "3", "0.5", "5e-05", "A b",
     ]  # fmt: skip
+
+
+def test_texts_that_a_plain_c_locale_left_undecoded():
+    """Python hands on the bytes of other characters as halves of surrogate pairs."""
+    undecoded = "möchte".encode().decode("ascii", "surrogateescape")
+    assert parse(QuestionSettings, [f"--text={undecoded}"])[0]["text"] == "möchte"
+    latin = "möchte".encode("latin-1").decode("ascii", "surrogateescape")
+    for text in (latin, "half \ud800"):
+        with pytest.raises(InputError, match=r"^--text: is not UTF-8; give it in UTF-8, or in a file of another"):
+            parse(QuestionSettings, [f"--text={text}"])

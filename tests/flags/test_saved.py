@@ -108,3 +108,9 @@ def test_the_first_difference_of_flags_by_name():
     assert first_difference({"a": "1", "b": "2"}, {"b": "2", "a": "1"}) == ""
     assert first_difference({"b": "2", "a": "1"}, {"b": "3", "a": "0"}) == "--a=1, not 0"
     assert first_difference({}, {"gelu": "tanh"}) == "--gelu=, not tanh"
+
+
+def test_a_path_that_is_no_text_is_refused_before_anything_is_written():
+    settings = build(Settings, {"data_dir": "m\udcc3\udcbc"})
+    with pytest.raises(InputError, match=r"^--data_dir=.*m\udcc3\udcbc: is no text in this locale; set LC_ALL=C.UTF-8"):
+        flags_to_save(settings, {})

@@ -146,3 +146,25 @@ def test_a_line_that_is_too_long_loses_what_matters_least():
     assert fitted(values, "120.0/s", "1:02:03", len(whole)) == whole
     for longer, text in zip([whole, *shorter], shorter, strict=False):
         assert fitted(values, "120.0/s", "1:02:03", len(longer) - 1) == text
+
+
+def test_a_terminal_that_is_closed_does_not_end_the_work(logged, monkeypatch):
+    ours, theirs = pty.openpty()
+    with open(theirs, "w", encoding="utf-8", closefd=False) as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        with Progress("predicting", 8, every=1) as progress:
+            progress.update(4)
+            os.close(ours)
+            progress.update(8)
+        assert sys.stderr is terminal
+    os.close(theirs)
+    assert logged[0].startswith("predicting 8/8")
+
+
+@pytest.mark.parametrize("stream", [None, object()])
+def test_lines_without_a_stream(stream, logged, monkeypatch):
+    """A daemon's sys.stderr is None, and a program may have put an object in its place."""
+    monkeypatch.setattr(sys, "stderr", stream)
+    with Progress("predicting", 8, every=4) as progress:
+        progress.update(8)
+    assert logged[0].startswith("predicting 8/8")

@@ -53,6 +53,20 @@ def test_a_command_ends_in_one_line_and_other_programs_as_before(program):
         assert "KeyboardInterrupt" in err
 
 
+@pytest.mark.parametrize("stream", ["None", "open('/dev/full', 'w')"])
+def test_the_line_may_have_no_reader(stream):
+    script = SLOW_IMPORT.format(program="bert-tag").replace(
+        "import bert_cli", f"sys.stderr = {stream}\nimport bert_cli"
+    )
+    script = script.replace("import bert_cli", "import os, bert_cli; os.close(2)")
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "imported\n"
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+
+
 def test_the_handler_of_this_process_stays():
     before = signal.getsignal(signal.SIGINT)
     answer_early_interrupts()

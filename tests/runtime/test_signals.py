@@ -56,6 +56,33 @@ def test_deferred_within_raised():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_the_handler_only_notes_a_deferred_signal():
+    """Whatever the report does, such as to wait for a lock, the main thread goes on."""
+    main_thread = threading.current_thread()
+    callers = []
+    is_free = threading.Event()
+
+    def report(name):
+        callers.append(threading.current_thread())
+        is_free.wait(60)
+
+    with deferred(report) as request:
+        send(signal.SIGTERM)
+        assert request.is_made()
+        is_free.set()
+    assert main_thread not in callers
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_report_that_fails_does_not_end_the_work():
+    def report(name):
+        raise OSError(5, "Input/output error")
+
+    with deferred(report) as request:
+        send(signal.SIGHUP)
+    assert request.number == signal.SIGHUP
+
+
 def test_one_that_is_ignored_stays_so(monkeypatch):
     """As under nohup."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)

@@ -5,7 +5,6 @@ goes on from.
 import contextlib
 import importlib.util
 import os
-import sys
 from collections.abc import Callable, Iterator
 from typing import IO
 
@@ -21,6 +20,7 @@ from bert_cli.outputs.vectors.json_lines import JsonLinesWriter
 from bert_cli.outputs.vectors.rows import FeatureRows, VectorFormat, Writer
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.tfrecord import pack_records
+from bert_cli.runtime.streams import StandardOutput
 
 _RECORD_BYTES = 1 << 22  # of records that are encoded at once
 
@@ -166,7 +166,7 @@ def open_writer(
     with contextlib.ExitStack() as stack:
         if output_format == "jsonl":
             if path == STANDARD:
-                file: IO = sys.stdout
+                file: IO | StandardOutput = StandardOutput()
             elif files.is_remote(path):
                 file = stack.enter_context(atomic_write(path))
             else:

@@ -11,6 +11,7 @@ from typing import IO
 import numpy as np
 
 from bert_cli.outputs.vectors.rows import FeatureRows, VectorFormat, Writer
+from bert_cli.runtime.streams import StandardOutput
 
 _LIMIT = 999.0  # numbers below it have at most three digits before the point, rounded too
 _SCALE = 1_000_000  # six decimals
@@ -70,7 +71,7 @@ def format_vectors(values: np.ndarray) -> list[str]:
 class JsonLinesWriter(Writer):
     """A line for each line of text: its tokens or words with their vectors, or its vectors alone."""
 
-    def __init__(self, file: IO[str], form: VectorFormat):
+    def __init__(self, file: IO[str] | StandardOutput, form: VectorFormat):
         self._file = file
         self._indices = None if form.combined else form.layers
 

@@ -2,8 +2,6 @@
 no TensorFlow.
 """
 
-import sys
-
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
@@ -12,6 +10,7 @@ from bert_cli.features.cuts import warn_cuts
 from bert_cli.features.extraction import extraction_chunks
 from bert_cli.outputs.vectors.attention import attention_of_words, find_word, strongest_links, units_of, word_table
 from bert_cli.runs.extraction.extractor import Extractor
+from bert_cli.runtime.streams import print_text
 from bert_cli.settings.texts import Attention
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -47,10 +46,8 @@ def show_attention(session: Extractor, asked: Attention, tokenizer: FullTokenize
     elif not asked.attention_map:
         links = strongest_links(heads, tokens, asked.top_k)
         lines = [f"{probability:.4f}  {source} -> {target}" for probability, source, target in links]
-    for line in lines:
-        print(line)
-    # A reader of a pipe may wait for it while TensorFlow shuts down.
-    sys.stdout.flush()
+    if lines:
+        print_text("\n".join(lines))
     if asked.attention_map:
         from bert_cli.report.attention_map import attention_page
         from bert_cli.report.page import write_page

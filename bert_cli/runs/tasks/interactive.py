@@ -15,6 +15,7 @@ from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.runs.loading.checks import check_first_unknown
+from bert_cli.runtime.streams import StandardOutput
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.vocabulary import Vocabulary
 
@@ -85,7 +86,7 @@ def write_answers(
     target: a path, or - for standard output. InputError with the text `empty` where there is none.
     """
     count = 0
-    with contextlib.nullcontext(sys.stdout) if target == STANDARD else atomic_write(target) as out:
+    with contextlib.nullcontext(StandardOutput()) if target == STANDARD else atomic_write(target) as out:
         for chunk in chunks_of(items, size):
             for record in answer(chunk):
                 out.write(json.dumps(record, ensure_ascii=False) + "\n")

@@ -37,6 +37,7 @@ from bert_cli.runs.loading.checkpoints import trained_checkpoint
 from bert_cli.runs.output_dir import lock, run_folder
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
 from bert_cli.runs.tasks.squad_data import ANSWER_FILES, OF_FILE, Split, SquadDataset, kept_answers
+from bert_cli.runtime.streams import print_text
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
@@ -79,7 +80,7 @@ def score_file(settings: SquadSettings) -> dict:
     scores = score(task.version_2_with_negative, gold, answers, odds)
     if scores["missing"]:
         LOG.warning("warning: %d of %d questions have no prediction", scores["missing"], scores["total"])
-    print(json.dumps(scores, indent=2), flush=True)
+    print_text(json.dumps(scores, indent=2))
     if folder:
         with lock.held(folder, "one_device", "bert-squad", seen):
             write_eval_results(os.path.join(folder, EVAL_RESULTS), scores)

@@ -18,6 +18,7 @@ from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.interactive import write_answers
 from bert_cli.runs.tasks.squad import SquadTask, trained_model
 from bert_cli.runs.tasks.squad_data import Split, SquadDataset
+from bert_cli.runtime.streams import print_text
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -110,7 +111,7 @@ def run(settings: SquadSettings) -> dict:
         predictions, cuts = answer(session, task, [example], model.tokenizer)
         warn_cut_questions(cuts, settings.task.max_query_length, "--question")
         record = answer_record(example, predictions[0])
-        print("\n".join(format_record(record)), flush=True)
+        print_text("\n".join(format_record(record)))
         return record
 
     chunk_cuts: list[Cuts] = []

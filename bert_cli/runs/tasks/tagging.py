@@ -42,6 +42,7 @@ from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, interactive, opening
 from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Task
 from bert_cli.runs.tasks.tagging_data import Split, TaggingDataset, find_layers, for_new_texts, read_data, windows_of
+from bert_cli.runtime.streams import print_text
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.weights.path import CheckpointPath
 
@@ -238,7 +239,7 @@ def tag_text(settings: TagSettings) -> dict:
         )
     elif session.is_chief:
         example, prediction = next(tagged([text]))
-        for word, tag in zip(example.words, data.notation.encode(prediction.tags), strict=True):
-            print(f"{word}\t{tag}")
-        print(json.dumps(example_entities(example, prediction), ensure_ascii=False), flush=True)
+        tags = data.notation.encode(prediction.tags)
+        lines = [f"{word}\t{tag}" for word, tag in zip(example.words, tags, strict=True)]
+        print_text("\n".join([*lines, json.dumps(example_entities(example, prediction), ensure_ascii=False)]))
     return data.facts()

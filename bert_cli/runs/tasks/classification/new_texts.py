@@ -28,6 +28,7 @@ from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
 from bert_cli.runs.tasks.classification.explanation import METHOD, coloured, explain, explained_tokens, text_record
 from bert_cli.runs.tasks.classification.prediction import OF_TABLES, OF_TEXTS, alone, shard_plan
 from bert_cli.runs.tasks.classification.task import ClassificationTask
+from bert_cli.runtime.streams import print_text
 from bert_cli.settings.classification import ClassifySettings
 
 _Check = Callable[[Sequence[TextLine], ClassificationFeatures], None]
@@ -73,7 +74,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
         chunk_cuts: list[Cuts] = []
         record = next(answering.answer(lines, lambda _, features: chunk_cuts.append(features.cuts)))
         answering.warn_cuts(chunk_cuts[0], "--text")
-        print(json.dumps({"index": 0} | record, ensure_ascii=False), flush=True)
+        print_text(json.dumps({"index": 0} | record, ensure_ascii=False))
     return data.facts()
 
 
@@ -208,7 +209,7 @@ class _Answering:
 
             Console().print(coloured(record))
         else:
-            print(json.dumps(record | {"method": METHOD}, ensure_ascii=False), flush=True)
+            print_text(json.dumps(record | {"method": METHOD}, ensure_ascii=False))
 
 
 def _features(lines: Sequence[TextLine], data: ClassificationDataset) -> ClassificationFeatures:

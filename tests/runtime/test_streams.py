@@ -1,0 +1,141 @@
+"""Commands whose standard streams are closed, full, or of another encoding."""
+
+import errno
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.writing import ESCAPE
+from bert_cli.runtime.streams import StandardOutput, print_text, reserve_descriptor
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def run_shell(command: str, **variables: str) -> subprocess.CompletedProcess:
+    environment = os.environ | {"PYTHON": sys.executable, "PYTHONPATH": str(ROOT)} | variables
+    return subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment, check=False)
+
+
+def failing_stream(error: Exception) -> io.TextIOWrapper:
+    class Raw(io.RawIOBase):
+        def writable(self):
+            return True
+
+        def write(self, data):
+            raise error
+
+    return io.TextIOWrapper(Raw(), encoding="utf-8", write_through=True)
+
+
+def test_a_full_disk_is_one_line_about_standard_output(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", failing_stream(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
+    with pytest.raises(InputError) as caught:
+        print_text("an answer")
+    assert str(caught.value) == "standard output: cannot be written: No space left on device"
+
+
+def test_a_reader_that_has_gone_is_no_mistake(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", failing_stream(BrokenPipeError()))
+    with pytest.raises(BrokenPipeError):
+        StandardOutput().write("an answer")
+
+
+def test_a_descriptor_that_is_open_stays(tmp_path):
+    with open(tmp_path / "answers.txt", "w", encoding="utf-8") as file:
+        assert not reserve_descriptor(file.fileno(), os.O_WRONLY)
+        file.write("an answer")
+    assert (tmp_path / "answers.txt").read_text() == "an answer"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text", "expected"),
+    [
+        ("ascii", "möchte 東京 😀", "m\\u00f6chte \\u6771\\u4eac \\ud83d\\ude00"),
+        ("latin-1", "möchte 東京", "möchte \\u6771\\u4eac"),
+        ("cp1252", "… €", "… €"),
+        ("utf-8", "half \ud800 of a pair", "half \\ud800 of a pair"),
+    ],
+)
+def test_characters_that_an_encoding_lacks_are_escaped_as_in_json(encoding, text, expected):
+    encoded = json.dumps(text, ensure_ascii=False).encode(encoding, ESCAPE)
+    assert encoded.decode(encoding) == f'"{expected}"'
+    assert json.loads(encoded.decode(encoding)) == text
+
+
+STREAMS = {
+    # What is done to the streams -> exit code, standard output, standard error.
+    "2>&-": (0, True, ""),
+    "2>/dev/full": (0, True, ""),
+    "<&-": (0, True, ""),
+    ">&-": (1, False, "bert-tokenize: error: standard output: cannot be written: Bad file descriptor\n"),
+    ">/dev/full": (1, False, "bert-tokenize: error: standard output: cannot be written: No space left on device\n"),
+    ">&- 2>&- <&-": (1, False, ""),
+}
+
+
+@pytest.mark.parametrize("redirection", STREAMS)
+def test_a_command_with_a_stream_that_is_closed_or_full(redirection):
+    exit_code, has_output, err = STREAMS[redirection]
+    done = run_shell(f"$PYTHON -m bert_cli.tokenize_text 'a film' --format=jsonl {redirection}")
+    assert (done.returncode, done.stderr) == (exit_code, err)
+    assert bool(done.stdout) == has_output
+    if has_output:
+        assert json.loads(done.stdout)["tokens"] == ["[CLS]", "a", "film", "[SEP]"]
+
+
+@pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full"])
+def test_an_error_that_nobody_reads_sets_the_exit_code(redirection):
+    done = run_shell(f"$PYTHON -m bert_cli.tokenize_text --no_such_flag {redirection}")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+
+
+def test_the_log_never_gets_into_a_file_that_is_opened_later(tmp_path):
+    """With standard error closed, the first file that is opened would have its number."""
+    code = (
+        "import sys; from bert_cli.runtime.streams import repair_streams\n"
+        "repair_streams(); file = open(sys.argv[1], 'w'); from bert_cli.base.log import StderrHandler, LOG\n"
+        "LOG.addHandler(StderrHandler()); LOG.warning('a line'); file.write('an answer'); print(file.fileno() > 2)"
+    )
+    path = tmp_path / "answers.txt"
+    done = run_shell(f'$PYTHON -c "{code}" {path} 2>&-')
+    assert (done.stdout, path.read_text()) == ("True\n", "an answer")
+
+
+def test_a_number_that_another_file_has_got_before_is_not_written_to(tmp_path):
+    code = (
+        "import sys; file = open(sys.argv[1], 'w'); from bert_cli.runtime.streams import repair_streams\n"
+        "repair_streams(); print('a line', file=sys.stderr, flush=True); file.write('an answer'); print(file.fileno())"
+    )
+    path = tmp_path / "answers.txt"
+    done = run_shell(f'$PYTHON -c "{code}" {path} 2>&-')
+    assert (done.stdout, path.read_text()) == ("2\n", "an answer")
+
+
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def test_an_ascii_locale_takes_and_prints_all_texts():
+    done = run_shell("$PYTHON -m bert_cli.tokenize_text 'möchte 東' --format=jsonl", **ASCII)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["tokens"][1:4] == ["m", "##och", "##te"]
+    table = run_shell("$PYTHON -m bert_cli.tokenize_text '東'", **ASCII)
+    assert "[UNK]  <- \\u6771" in table.stdout
+
+
+@pytest.mark.parametrize("module", ["run_classifier", "serve", "tokenize_text"])
+def test_help_in_ascii(module):
+    done = run_shell(f"$PYTHON -m bert_cli.{module} --helpfull", PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.isascii()
+
+
+def test_the_list_of_commands_on_a_full_disk():
+    done = run_shell("$PYTHON -m bert_cli --help >/dev/full")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "bert: error: standard output: cannot be written: No space left on device\n"
