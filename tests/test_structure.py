@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 GROUND = {"base", "runtime", "package"}
 DATA = {"problem_types", "flags", "settings", "text", "examples", "features", "records"}
 DATA |= {"examples.annotations", "examples.labels", "examples.squad", "examples.table_files", "examples.token_files"}
-NETWORK = {"model", "onnx", "engines", "weights", "heads", "training", "training.optimizers"}
+NETWORK = {"model", "onnx", "engines", "weights", "weights.formats", "heads", "training", "training.optimizers"}
 ANSWERS = {"metrics", "outputs", "outputs.vectors"}
 _TASKS = DATA | NETWORK | ANSWERS | {"corpus", "runs.output_dir", "runs.loading", "runs.engine", "runs.preparation"}
 # What each room may import besides itself and the ground. model and training know nothing of text and tasks; outputs knows
@@ -45,10 +45,11 @@ MAY_IMPORT = {
     "features": {"settings", "text", "examples", "examples.squad", "problem_types"},
     "records": set(),
     "corpus": DATA - {"problem_types"},
-    "weights": {"model", "problem_types", "tf_internals"},
+    "weights.formats": set(),
+    "weights": {"model", "problem_types", "tf_internals", "weights.formats"},
     "heads": {"model", "weights", "problem_types", "tf_internals"},
     "training.optimizers": {"model", "weights", "tf_internals"},
-    "training": {"model", "weights", "heads", "training.optimizers", "tf_internals"},
+    "training": {"model", "weights", "weights.formats", "heads", "training.optimizers", "tf_internals"},
     "outputs": DATA | {"metrics"},
     "outputs.vectors": DATA | {"outputs"},
     "report": DATA | {"metrics", "outputs"},

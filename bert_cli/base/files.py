@@ -20,6 +20,8 @@ from bert_cli.base.names import STANDARD
 from bert_cli.base.remote import gfile, is_remote, open_remote, reported
 
 _Found = TypeVar("_Found")
+# The first line of a pointer, and the length of the longest one in bytes (git-lfs' spec.md).
+_POINTER_START, _POINTER_BYTES = b"version https://git-lfs.github.com/spec/", 1024
 
 
 def _reporting(function: Callable[[str], _Found]) -> Callable[[str], _Found]:
@@ -180,8 +182,29 @@ def check_filled(path: str, flag: str) -> None:
     refuse_if(is_empty(path), f"{path}: is empty; check --{flag}")
 
 
+def _refuse_pointer(path: str, start: bytes) -> None:
+    """Raise InputError if a file begins as a pointer of Git LFS does."""
+    refuse_if(
+        start.startswith(_POINTER_START),
+        f"{path}: is a pointer of Git LFS, not the file itself; run `git lfs install` and `git lfs pull` in its folder",
+    )
+
+
+def check_no_pointer(path: str) -> None:
+    """Raise InputError if a file is a pointer of Git LFS, as a clone without git-lfs has it."""
+    if 0 < file_size(path) <= _POINTER_BYTES and not is_directory(path):
+        read_bytes(path)
+
+
 @_reporting
 def read_bytes(path: str) -> bytes:
+    """Return the content of a file. Raises InputError if it cannot be read, or is a pointer of Git LFS."""
+    content = _read_bytes(path)
+    _refuse_pointer(path, content[:_POINTER_BYTES])
+    return content
+
+
+def _read_bytes(path: str) -> bytes:
     if is_remote(path):
         with gfile(path).GFile(path, "rb") as file:
             return file.read()
@@ -205,8 +228,18 @@ def file_size(path: str) -> int:
 
 
 def open_binary(path: str) -> io.BufferedReader:
-    """The file, opened for reading bytes piece by piece; a context. Raises OSError, as open does."""
-    return open_remote(path) if is_remote(path) else open(path, "rb")
+    """Open a file for reading bytes piece by piece; a context.
+
+    Raises OSError, as open does, and InputError for a pointer of Git LFS.
+    """
+    if is_remote(path):
+        return open_remote(path)
+    file = open(path, "rb")  # noqa: SIM115 (the caller closes it)
+    # A pipe would wait for its first byte.
+    if file.seekable() and file.peek(1)[: len(_POINTER_START)] == _POINTER_START:
+        file.close()
+        _refuse_pointer(path, _POINTER_START)
+    return file
 
 
 def folder_of_process() -> str:
@@ -218,9 +251,11 @@ def folder_of_process() -> str:
 
 @_reporting
 def local(path: str) -> str:
-    """A local file with what `path` holds, for libraries that read no others: a copy of a remote
-    one, gone with the process.
+    """Return a local file with the content of `path`, for libraries that read no others.
+
+    The copy of a remote file is removed with the process. Raises InputError for a pointer of Git LFS.
     """
+    check_no_pointer(path)
     if not is_remote(path):
         return path
     copy = os.path.join(folder_of_process(), os.path.basename(path))

@@ -21,7 +21,6 @@ from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.weights.checkpoint import NO_BERT, AverageReader, LoadReport, load_weights, open_checkpoint
-from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.path import CheckpointPath
 from bert_cli.weights.reader import Reader
 
@@ -53,18 +52,8 @@ def _load(model: keras.Model, reader: Reader, optional: str | tuple[str, ...]) -
 
 
 def open_source(path: CheckpointPath, average_last: int = 1) -> Reader:
-    """Its reader; InputError where it is damaged, or is a BERT that Google's layout cannot hold.
-
-    average_last: see AverageReader.
-    """
-    if average_last > 1:
-        return AverageReader(path, average_last)
-    reader = open_checkpoint(path)
-    # Google's layout has one table for words and for the masked-LM output, so an untied output
-    # would be lost.
-    if isinstance(reader, HuggingFaceReader):
-        reader.check_tied()
-    return reader
+    """Open a checkpoint, or the mean of several (see AverageReader). Raises InputError if it is damaged."""
+    return AverageReader(path, average_last) if average_last > 1 else open_checkpoint(path)
 
 
 def load(reader: Reader, config: BertConfig, heads: tuple[str, ...], of_tokens: bool) -> Loaded:

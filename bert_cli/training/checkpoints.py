@@ -14,7 +14,7 @@ from bert_cli.base.errors import InputError, why_not_written
 from bert_cli.base.names import CHECKPOINT, UNFINISHED
 from bert_cli.base.writing import make_names_durable
 from bert_cli.weights.checkpoint import data_files, second_name, write_tf1
-from bert_cli.weights.checkpoint_index import check_data
+from bert_cli.weights.formats.checkpoint_index import check_data
 from bert_cli.weights.training_folder import numbered_checkpoints, write_state
 
 

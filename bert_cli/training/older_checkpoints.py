@@ -11,7 +11,7 @@ from bert_cli.base.names import CHECKPOINT
 from bert_cli.base.writing import add_name, atomic_write, publish_file, staging_folder
 from bert_cli.training.checkpoints import write_checked
 from bert_cli.weights.checkpoint import Tf1Reader, data_files, saved_step, second_name
-from bert_cli.weights.checkpoint_index import with_second_shard
+from bert_cli.weights.formats.checkpoint_index import with_second_shard
 from bert_cli.weights.names import is_of_optimizer
 from bert_cli.weights.training_folder import numbered_checkpoints
 

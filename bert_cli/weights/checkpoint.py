@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from bert_cli.base.errors import InputError, first_line
+from bert_cli.base.head_types import MASKED_LM, head_of
 from bert_cli.base.messages import some_of
 from bert_cli.base.names import CHECKPOINT
-from bert_cli.weights.checkpoint_index import read_array, read_index
 from bert_cli.weights.electra import ElectraReader, networks_in
+from bert_cli.weights.formats.checkpoint_index import read_array, read_index
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.names import STEP_NAME, is_of_training
 from bert_cli.weights.path import HUB, HUGGING_FACE, KERAS, TF1, CheckpointPath
@@ -23,7 +24,7 @@ NO_BERT = "it is not a complete BERT"
 _ENCODER = "bert/"
 
 
-class Tf1Reader:
+class Tf1Reader(Reader):
     """Variables of a TF1 checkpoint (`prefix`.index and its data files)."""
 
     def __init__(self, prefix: str):
@@ -64,7 +65,7 @@ def _damage_reported(prefix: str) -> Iterator[None]:
         ) from None
 
 
-class AverageReader:
+class AverageReader(Reader):
     """The mean of the last checkpoints of a training run up to one of them; values that are not of
     the model are from that one.
     """
@@ -216,9 +217,12 @@ def load_weights(variables: dict, reader: Reader) -> LoadReport:
 def read_weights(shapes: Mapping[str, tuple[int, ...]], reader: Reader) -> tuple[dict[str, np.ndarray], LoadReport]:
     """The values of the variables with these names and shapes that the checkpoint has.
 
-    Raises InputError for a shape that differs, and where the checkpoint has none of the variables
-    of a BERT encoder that is to be loaded.
+    Raises InputError for a shape that differs, for a masked LM with an output matrix of its own, and
+    if the checkpoint has none of the variables of a BERT encoder that is to be loaded.
     """
+    # Every command and class loads its weights here. A classifier of such a model can be used.
+    if any(head_of(name) == MASKED_LM for name in shapes):
+        reader.check_tied()
     loaded = [name for name in shapes if name in reader.shapes]
     missing = [name for name in shapes if name not in reader.shapes]
     wrong = [name for name in loaded if reader.shapes[name] != shapes[name]]

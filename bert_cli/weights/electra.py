@@ -65,7 +65,7 @@ def google_name(name: str, network: str) -> str:
     return _renamed(name, beginnings)
 
 
-class ElectraReader:
+class ElectraReader(Reader):
     """One of the networks of a checkpoint under our names, see checkpoint.Reader."""
 
     def __init__(self, reader: Reader, network: str = ""):

@@ -16,7 +16,8 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.model.config import BertConfig
 from bert_cli.tf_internals.checkpoint_objects import OBJECT_GRAPH, checkpoint_objects
-from bert_cli.weights.checkpoint_index import read_index
+from bert_cli.weights.formats.checkpoint_index import read_index
+from bert_cli.weights.reader import Reader
 
 _CASING = "do_lower_case"  # a boolean variable of the published modules, and of ours
 _BOOKKEEPING = "save_counter"  # tf.train.Checkpoint's own
@@ -61,7 +62,7 @@ def _flat_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
-class HubReader:
+class HubReader(Reader):
     """Variables of a module's folder, as model.checkpoint's readers have them.
 
     `shapes`: Google's name -> shape; `unused`: names that no encoder has; `heads`: number of

@@ -3,24 +3,27 @@ text/tokenizer_json.py.
 """
 
 import os
+from typing import Protocol
 
 import ml_dtypes
 import numpy as np
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.files import local
 from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES
 from bert_cli.base.json_files import read_json_object
-from bert_cli.base.names import SAFETENSORS
+from bert_cli.base.names import SAFETENSORS, TF_MODEL
 from bert_cli.base.writing import follow_umask
 from bert_cli.model.config import BertConfig
 from bert_cli.model.networks import BERT, HEAD_TYPES_OF_CLASSES, NETWORKS
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import PROBLEM_TYPES
+from bert_cli.weights.formats.safetensors_files import SafetensorsFiles
 from bert_cli.weights.hugging_face_names import google_name, hugging_face_name, is_transposed
+from bert_cli.weights.path import hugging_face_weights
+from bert_cli.weights.reader import Reader
 
 # Stored by some writers although they are copies: their name and, in Google's spelling, what they
 # must equal.
@@ -32,49 +35,62 @@ _TIED = {
 }
 
 
-class HuggingFaceReader:
-    """Weights of a folder with model.safetensors under Google's names; nothing in it is executed."""
+class _TensorFiles(Protocol):
+    """Weights under PyTorch's names and in its orientation."""
+
+    description: str
+    shapes: dict[str, tuple[int, ...]]
+
+    def read(self, name: str) -> np.ndarray: ...
+
+
+def _open_tensors(folder: str) -> _TensorFiles:
+    path = hugging_face_weights(folder) or os.path.join(folder, SAFETENSORS)
+    if os.path.basename(path) != TF_MODEL:
+        return SafetensorsFiles(path)
+    # Import late: h5py takes half a second, and few directories need it.
+    from bert_cli.weights.formats.h5_files import TransformersH5
+
+    return TransformersH5(path)
+
+
+class HuggingFaceReader(Reader):
+    """Weights of a Hugging Face directory under Google's names; nothing in it is executed."""
 
     def __init__(self, folder: str):
-        self.description = os.path.join(folder, SAFETENSORS)
-        try:
-            # Maps the file into memory: only the weights that `read` asks for are loaded.
-            self._file = safe_open(local(self.description), framework="np")
-        except (SafetensorError, OSError) as error:
-            raise InputError(f"{self.description}: is an incomplete or damaged safetensors file: {error}") from None
+        """Open model.safetensors, its shards, or tf_model.h5. Raises InputError if a file is damaged."""
+        self._tensors = _open_tensors(folder)
+        self.description = self._tensors.description
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.unused: list[str] = []
         self._sources: dict[str, str] = {}
-        for name in self._file.keys():  # noqa: SIM118 (safe_open is no dict)
-            known = google_name(name)
-            if known is None:
-                self.unused.append(name)
+        for stored_name, shape in self._tensors.shapes.items():
+            name = google_name(stored_name)
+            if name is None:
+                self.unused.append(stored_name)
                 continue
-            shape = tuple(self._file.get_slice(name).get_shape())
-            self.shapes[known] = shape[::-1] if is_transposed(known) else shape
-            self._sources[known] = name
+            self.shapes[name] = shape[::-1] if is_transposed(name) else shape
+            self._sources[name] = stored_name
 
     def read(self, name: str) -> np.ndarray:
-        """float32, in Google's orientation."""
+        """Return float32 values in Google's orientation."""
         values = self._stored(self._sources[name])
-        return np.ascontiguousarray(values.T) if is_transposed(name) else values
+        return np.ascontiguousarray(values.T if is_transposed(name) else values)
 
-    def _stored(self, source: str) -> np.ndarray:
-        """float32, as the file has it; source: its own name."""
-        return self._file.get_tensor(source).astype(np.float32, copy=False)
+    def _stored(self, stored_name: str) -> np.ndarray:
+        """Return float32 values in the stored orientation."""
+        return self._tensors.read(stored_name).astype(np.float32, copy=False)
 
     def check_tied(self) -> None:
-        """InputError where the masked-LM decoder is stored and is no copy of the word embeddings,
-        as Google's is.
-        """
-        for name in self.unused:
-            original = _TIED.get(name)
+        """Raise InputError if the masked-LM decoder is stored and is not a copy of the word embeddings."""
+        for stored_name in self.unused:
+            original = _TIED.get(stored_name)
             if original in self.shapes:
-                values = self._stored(name)
+                values = self._stored(stored_name)
                 if not np.array_equal(values, self.read(original), equal_nan=True):
                     raise InputError(
-                        f"{self.description}: {name} differs from {original}; in Google's BERT "
-                        "they are one, so this model cannot be converted"
+                        f"{self.description}: {stored_name} differs from {original}; in Google's BERT they are one, "
+                        "so only the encoder of this model can be used (bert-convert --head=encoder)"
                     )
 
 

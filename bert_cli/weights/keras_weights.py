@@ -3,8 +3,6 @@ names.
 """
 
 import collections
-import mmap
-import struct
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
@@ -15,8 +13,10 @@ if TYPE_CHECKING:
     import keras
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.files import local
+from bert_cli.base.names import TF_MODEL
+from bert_cli.weights.formats.h5_files import DAMAGES, LAYER_NAMES, damaged, open_h5
 from bert_cli.weights.names import WEIGHT_NAMES, of_any_layer
+from bert_cli.weights.reader import Reader
 
 # Keras numbers the weights of a layer in the order in which they were made, and notes the layer's
 # name with them, which is its scope with _ for / (see layers.Scoped). What our layers make, in that
@@ -40,8 +40,6 @@ def _google_names() -> dict[str, str]:
 
 
 _GOOGLE_NAMES = _google_names()
-# What h5py raises for a damaged file; the last two where a name or a type in it makes no sense.
-_DAMAGES = (OSError, KeyError, RuntimeError, TypeError, ValueError)
 
 
 def _datasets(file: h5py.File) -> dict[str, str | None]:
@@ -63,52 +61,35 @@ def _datasets(file: h5py.File) -> dict[str, str | None]:
     return names
 
 
-def _check_heaps(path: str) -> None:
-    """OSError where a heap of texts says something of its objects that cannot be.
-
-    The HDF5 library goes from object to object of a global heap by their sizes without a check, and so for
-    ever at free space of size 0, which nothing interrupts. Layout: HDF5 File Format Specification, III.E.
-    """
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        start = data.find(b"GCOL\x01")
-        while 0 <= start <= len(data) - 16:
-            end = start + struct.unpack_from("<Q", data, start + 8)[0]
-            place = start + 16 if end <= len(data) else end  # no heap: the library says so, or never reads it
-            while place <= end - 16:  # less is left without a header
-                number, size = struct.unpack_from("<H6xQ", data, place)
-                length = 16 + -(-size // 8) * 8 if number else size  # number 0: free space, with its header
-                if not 16 <= length <= end - place:
-                    raise OSError(f"a heap at byte {start} has an object of {size} bytes")
-                place += length
-            start = data.find(b"GCOL\x01", start + 1)
+_FORMAT = ".weights.h5 file"
 
 
-class KerasReader:
+class KerasReader(Reader):
     """Weights of a .weights.h5 under Google's names."""
 
     def __init__(self, path: str):
+        """Open a file. Raises InputError if it is damaged, or has the layout of a tf_model.h5."""
         self.description = path
         try:
-            source = local(path)
-            self._file = h5py.File(source, "r")
-            _check_heaps(source)
+            self._file = open_h5(path)
             found = _datasets(self._file)
             self._paths = {name: path for path, name in found.items() if name}
             self.shapes = {name: tuple(self._file[path].shape) for name, path in self._paths.items()}
-        except _DAMAGES as error:
-            raise InputError(_damaged(path, error)) from None
+        except DAMAGES as error:
+            raise damaged(path, _FORMAT, error) from None
+        if LAYER_NAMES in self._file.attrs and not self._paths:
+            raise InputError(
+                f"{path}: has the older HDF5 layout of Keras; if transformers wrote it, call it {TF_MODEL} and put "
+                "its config.json and vocab.txt next to it"
+            )
         self.unused = [path for path, name in found.items() if name is None]
 
     def read(self, name: str) -> np.ndarray:
         """float32."""
         try:
             return np.asarray(self._file[self._paths[name]], np.float32)
-        except _DAMAGES as error:
-            raise InputError(_damaged(self.description, error)) from None
-
-
-def _damaged(path: str, error: Exception) -> str:
-    return f"{path}: is an incomplete or damaged .weights.h5 file: {' '.join(str(error).split())[:160]}"
+        except DAMAGES as error:
+            raise damaged(self.description, _FORMAT, error) from None
 
 
 def write_keras(path: str, model: "keras.Model", names: Collection[str]) -> None:

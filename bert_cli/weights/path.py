@@ -7,10 +7,19 @@ import re
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json_object
-from bert_cli.base.names import BEST_FILE, BUILTIN_MODEL, CONFIG, HUGGING_FACE_CONFIG, SAFETENSORS
+from bert_cli.base.names import (
+    BEST_FILE,
+    BUILTIN_MODEL,
+    CONFIG,
+    HUGGING_FACE_CONFIG,
+    SAFETENSORS,
+    SAFETENSORS_INDEX,
+    TF_MODEL,
+)
 from bert_cli.base.remote import refuse_web_address
 from bert_cli.weights import known_models
 from bert_cli.weights.electra import GENERATOR
+from bert_cli.weights.formats.foreign import foreign_weights, is_foreign
 from bert_cli.weights.training_folder import newest_undamaged
 
 TF1 = "tf1"
@@ -18,6 +27,9 @@ HUGGING_FACE = "hugging_face"
 KERAS = "keras"
 HUB = "hub"
 _SHARD = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
+# Weights of a Hugging Face folder, in the order in which they are preferred.
+_HUGGING_FACE_FILES = (SAFETENSORS, SAFETENSORS_INDEX, TF_MODEL)
+_HUGGING_FACE_SHARD = re.compile(r"model-\d+-of-\d+\.safetensors")
 _ASSETS = ("assets", "assets.extra")  # of a SavedModel: its own files, and files that others added
 
 
@@ -58,8 +70,9 @@ class CheckpointPath:
     @property
     def file(self) -> str:
         """One of its files that is written with the weights."""
-        inside = {TF1: ".index", HUGGING_FACE: f"/{SAFETENSORS}", HUB: "/saved_model.pb"}
-        return self.location + inside.get(self.kind, "")
+        if self.kind == HUGGING_FACE:
+            return hugging_face_weights(self.location) or os.path.join(self.location, SAFETENSORS)
+        return self.location + {TF1: ".index", HUB: "/saved_model.pb"}.get(self.kind, "")
 
     @property
     def hugging_face_config(self) -> str | None:
@@ -92,12 +105,13 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
     if files.exists(prefix + ".index"):
         return CheckpointPath(TF1, prefix)
     name = os.path.basename(path.rstrip("/"))
-    if name in (SAFETENSORS, "pytorch_model.bin") and files.exists(path):
+    if files.is_directory(path):
+        return _find_in_folder(path, flag, strict)
+    is_hugging_face = name in _HUGGING_FACE_FILES or _HUGGING_FACE_SHARD.fullmatch(name) or is_foreign(name)
+    if is_hugging_face and files.exists(path):
         return _hugging_face_folder(os.path.dirname(path) or ".", flag)
     if name.endswith(".h5") and files.exists(path):
         return CheckpointPath(KERAS, path)
-    if files.is_directory(path):
-        return _find_in_folder(path, flag, strict)
     parent = os.path.dirname(path.rstrip("/"))
     if name == GENERATOR and parent:
         found = find_checkpoint(parent, flag, strict)
@@ -127,7 +141,7 @@ def _find_in_folder(folder: str, flag: str, strict: bool) -> CheckpointPath:
         raise InputError(
             f"{folder}: holds several checkpoints ({', '.join(prefixes[:5])}); give one of them to --{flag}"
         )
-    if files.exists(os.path.join(folder, SAFETENSORS)):
+    if hugging_face_weights(folder):
         return _hugging_face_folder(folder, flag)
     module = module_folder(folder)
     if module:
@@ -148,19 +162,21 @@ def module_folder(folder: str) -> str | None:
     return None
 
 
+def hugging_face_weights(folder: str) -> str | None:
+    """Return the path of the weights in a Hugging Face folder, None if it has no file that is read."""
+    paths = (os.path.join(folder, name) for name in _HUGGING_FACE_FILES)
+    return next((path for path in paths if files.exists(path)), None)
+
+
 def _hugging_face_folder(folder: str, flag: str) -> CheckpointPath:
-    if files.exists(os.path.join(folder, SAFETENSORS)):
+    weights = hugging_face_weights(folder)
+    if weights:
         # bert_config.json: as the built-in model has it.
         if not any(files.exists(os.path.join(folder, name)) for name in (HUGGING_FACE_CONFIG, CONFIG)):
-            raise InputError(f"{folder}: has model.safetensors but no config.json; both are needed for --{flag}")
+            name = os.path.basename(weights)
+            raise InputError(f"{folder}: has {name} but no config.json; both are needed for --{flag}")
         return CheckpointPath(HUGGING_FACE, folder)
-    if files.exists(os.path.join(folder, "pytorch_model.bin")):
-        raise InputError(
-            f"{folder}: pytorch_model.bin is a pickle, which could run code, and is not read; "
-            "convert it once where it is trusted: transformers' "
-            "AutoModel.from_pretrained(DIR).save_pretrained(DIR) writes model.safetensors"
-        )
-    raise InputError(
+    raise foreign_weights(folder) or InputError(
         f"{folder}: holds no checkpoint (no checkpoint file, *.index or model.safetensors); check --{flag}"
     )
 

@@ -12,11 +12,12 @@ from bert_cli.weights.reader import Reader
 _ALIGNMENT = 64  # bytes, as vector instructions read them
 
 
-class SharedReader:
+class SharedReader(Reader):
     """A Reader of a checkpoint whose float32 values are mapped from one file; others are copied."""
 
     def __init__(self, reader: Reader):
         self.description = reader.description
+        self._reader = reader
         self.unused = reader.unused
         names = [name for name in reader.shapes if name == STEP_NAME or not is_of_training(name)]
         self.shapes = {name: reader.shapes[name] for name in names}
@@ -44,6 +45,10 @@ class SharedReader:
     def read(self, name: str) -> np.ndarray:
         """The values; not to be written to."""
         return self._arrays[name]
+
+    def check_tied(self) -> None:
+        """See Reader."""
+        self._reader.check_tied()
 
 
 def share(checkpoint: CheckpointPath) -> None:

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import check_filled, check_output_files, file_size, is_empty, is_stream
 
@@ -60,3 +61,26 @@ def test_streams(read, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     paths = tmp_path / "pipe", "-", read, tmp_path, tmp_path / "none", "gs://a/b"
     assert [is_stream(str(path)) for path in paths] == [True, True, False, False, False, False]
+
+
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:0f\nsize 440449768\n"
+
+
+@pytest.mark.parametrize("name", ["vocab.txt", "config.json", "bert_model.ckpt.index", "train.tsv", "tf_model.h5"])
+@pytest.mark.parametrize("read", [files.read_bytes, files.open_binary, files.local])
+def test_a_pointer_of_git_lfs_is_named(tmp_path, name, read):
+    path = tmp_path / name
+    path.write_text(POINTER)
+    with pytest.raises(InputError) as caught:
+        read(str(path))
+    assert str(caught.value) == (
+        f"{path}: is a pointer of Git LFS, not the file itself; run `git lfs install` and `git lfs pull` in its folder"
+    )
+
+
+@pytest.mark.parametrize("text", ["", "version", f"a line\n{POINTER}"])
+def test_a_text_about_pointers_is_not_one(tmp_path, text):
+    path = tmp_path / "notes.txt"
+    path.write_text(text)
+    with files.open_binary(str(path)) as file:
+        assert file.read() == files.read_bytes(str(path)) == text.encode()

@@ -109,7 +109,7 @@ def test_weights_of_every_format(ram, tmp_path):
     import safetensors.numpy
 
     from bert_cli.weights.checkpoint import Tf1Reader, write_tf1
-    from bert_cli.weights.checkpoint_index import check_data
+    from bert_cli.weights.formats.checkpoint_index import check_data
     from bert_cli.weights.hugging_face import HuggingFaceReader
     from bert_cli.weights.keras_weights import KerasReader
     from bert_cli.weights.path import find_checkpoint

@@ -4,6 +4,7 @@ import json
 import os
 import re
 
+import h5py
 import ml_dtypes
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from bert_cli.weights.checkpoint import load_weights, open_checkpoint
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.hugging_face_names import google_name
 from bert_cli.weights.path import find_checkpoint
+from bert_cli.weights.shared import SharedReader
 
 
 def hugging_face_name(name: str, old: bool = False) -> str:
@@ -184,3 +186,79 @@ def test_a_cut_file(folder, tiny_config, size):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(InputError, match="is an incomplete or damaged safetensors file"):
         HuggingFaceReader(str(tmp_path))
+
+
+@pytest.mark.parametrize("build", [BertPretrainer, lambda config: BertClassifier(config, 3), BertSpanModel])
+def test_shards_are_read_bit_for_bit(tmp_path, tiny_config, build):
+    source = named_weights(build(tiny_config()))
+    tensors = sorted(converted(source).items())
+    weight_map = {}
+    for number in range(3):
+        shard = f"model-{number + 1:05d}-of-00003.safetensors"
+        save_file(dict(tensors[number::3]), str(tmp_path / shard))
+        weight_map |= dict.fromkeys(dict(tensors[number::3]), shard)
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
+    reader = HuggingFaceReader(str(tmp_path))
+    assert {name: reader.read(name).tobytes() for name in reader.shapes} == {
+        name: variable.numpy().tobytes() for name, variable in source.items()
+    }
+
+
+def tensorflow_path(name: str) -> str:
+    """The path in a tf_model.h5 of the tensor that PyTorch calls `name`."""
+    head = {"cls.predictions": "mlm___cls", "cls.seq_relationship": "nsp___cls"}
+    group = next((group for start, group in head.items() if name.startswith(start)), name.partition(".")[0])
+    name = name.replace("cls.", f"{group}.", 1) if name.startswith("cls.") else name
+    if "LayerNorm" in name:
+        name = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+    elif name.endswith(("position_embeddings.weight", "token_type_embeddings.weight")):
+        name = name.replace(".weight", ".embeddings")
+    elif not name.endswith("word_embeddings.weight"):
+        name = name.replace(".weight", ".kernel")
+    path = re.sub(r"layer/(\d+)", r"layer_._\1", name.replace(".", "/"))
+    return f"{group}/tf_model/{path}:0"
+
+
+@pytest.mark.parametrize("build", [BertPretrainer, lambda config: BertClassifier(config, 3), BertSpanModel])
+def test_tensorflow_weights_of_transformers_are_read_bit_for_bit(tmp_path, tiny_config, build):
+    source = named_weights(build(tiny_config()))
+    with h5py.File(tmp_path / "tf_model.h5", "w") as file:
+        for name, values in converted(source).items():
+            path = tensorflow_path(name)
+            file[path] = values.T if path.endswith("kernel:0") else values
+    reader = HuggingFaceReader(str(tmp_path))
+    assert (reader.unused, reader.description) == ([], str(tmp_path / "tf_model.h5"))
+    assert {name: reader.read(name).tobytes() for name in reader.shapes} == {
+        name: variable.numpy().tobytes() for name, variable in source.items()
+    }
+    assert {name: reader.shapes[name] for name in source} == {
+        name: tuple(value.shape) for name, value in source.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["cls.predictions.decoder.weight", "vocab_projector.weight", "generator_lm_head.weight"]
+)
+def test_an_untied_masked_lm_is_refused_and_its_encoder_is_used(folder, tiny_config, name):
+    config = tiny_config()
+    tensors = converted(named_weights(BertPretrainer(config)))
+    table = tensors["bert.embeddings.word_embeddings.weight"]
+    path = folder(tensors | {name: table + 1})
+    shared = SharedReader(HuggingFaceReader(path))
+    for reader in (HuggingFaceReader(path), shared):
+        with pytest.raises(
+            InputError, match=rf"{name} differs from bert/embeddings/word_embeddings; .* only the encoder"
+        ):
+            load_weights(named_weights(BertPretrainer(config)), reader)
+        assert load_weights(named_weights(BertEncoder(config)), reader).missing == []
+    os.remove(os.path.join(path, "model.safetensors"))
+    equal = HuggingFaceReader(folder(tensors | {name: table.copy()}))
+    assert load_weights(named_weights(BertPretrainer(config)), equal).missing == []
+
+
+def test_an_untied_bias_is_refused(folder, tiny_config):
+    tensors = converted(named_weights(BertPretrainer(tiny_config())))
+    other = tensors["cls.predictions.bias"] + 1
+    reader = HuggingFaceReader(folder(tensors | {"cls.predictions.decoder.bias": other}))
+    with pytest.raises(InputError, match=r"cls\.predictions\.decoder\.bias differs from cls/predictions/output_bias"):
+        load_weights(named_weights(BertPretrainer(tiny_config())), reader)

@@ -125,3 +125,12 @@ def test_a_name_that_is_not_utf_8(tmp_path):
         file.create_dataset(b"vars\x80", data=np.zeros(2, np.float32))
     with pytest.raises(InputError, match=r"is an incomplete or damaged \.weights\.h5 file"):
         KerasReader(path)
+
+
+def test_the_older_layout_is_named(tmp_path):
+    path = str(tmp_path / "my_model.h5")
+    with h5py.File(path, "w") as file:
+        file.attrs["layer_names"] = [b"bert"]
+        file["bert/tf_bert_model/bert/pooler/dense/kernel:0"] = np.zeros((2, 2), np.float32)
+    with pytest.raises(InputError, match=r"my_model\.h5: has the older HDF5 layout of Keras; .* call it tf_model\.h5"):
+        KerasReader(path)

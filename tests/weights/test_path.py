@@ -139,6 +139,19 @@ def test_a_hugging_face_file_in_the_working_directory(folder):
     assert find_checkpoint("model.safetensors") == CheckpointPath(HUGGING_FACE, ".")
 
 
+@pytest.mark.parametrize(
+    "name", ["model.safetensors.index.json", "model-00001-of-00002.safetensors", "tf_model.h5", ""]
+)
+@pytest.mark.parametrize("weights", ["model.safetensors.index.json", "tf_model.h5", "model.safetensors"])
+def test_shards_and_tensorflow_weights_of_a_hugging_face_folder(folder, name, weights):
+    path = folder("config.json", weights, "tf_model.h5", *([name] if name else []))
+    found = find_checkpoint(os.path.join(path, name) if name else path)
+    assert found == CheckpointPath(HUGGING_FACE, path)
+    # model.safetensors comes before its shards, and these before TensorFlow's file.
+    preferred = sorted({weights, name} & {"model.safetensors", "model.safetensors.index.json"}) or ["tf_model.h5"]
+    assert found.file == f"{path}/{preferred[0]}"
+
+
 def test_companions(folder):
     path = folder(*tf1("bert_model.ckpt"), "config.json", "bert_config.json")
     found = find_checkpoint(path)
@@ -152,6 +165,10 @@ def test_companions(folder):
     [
         (["model.safetensors"], "", "{folder}: has model.safetensors but no config.json; both are needed for --f"),
         (["model.safetensors"], "/model.safetensors", "{folder}: has model.safetensors but no config.json; both are"),
+        (["model.safetensors.index.json"], "", "{folder}: has model.safetensors.index.json but no config.json; both"),
+        (["tf_model.h5"], "/tf_model.h5", "{folder}: has tf_model.h5 but no config.json; both are needed for --f"),
+        (["flax_model.msgpack"], "", "{folder}: flax_model.msgpack has weights of Flax; make model.safetensors once"),
+        (["x.safetensors"], "/x.safetensors", "{folder}: x.safetensors has another name than transformers gives to"),
         (["pytorch_model.bin", "config.json"], "", "{folder}: pytorch_model.bin is a pickle, which could run code"),
         (["pytorch_model.bin"], "/pytorch_model.bin", "{folder}: pytorch_model.bin is a pickle, which could run code"),
         ([], "", "{folder}: holds no checkpoint (no checkpoint file, *.index or model.safetensors); check --f"),
@@ -182,7 +199,7 @@ def test_refusals(folder, names, given, message):
     with pytest.raises(InputError) as caught:
         find_checkpoint(path + given, "f")
     assert str(caught.value).startswith(message.format(folder=path))
-    assert "--f" in str(caught.value) or "pickle" in str(caught.value)
+    assert any(part in str(caught.value) for part in ("--f", "pickle", "model.safetensors"))
     assert "\n" not in str(caught.value)
 
 

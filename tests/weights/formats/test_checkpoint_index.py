@@ -1,5 +1,6 @@
 """An index that claims what its checkpoint has not is one line, not the end of the process."""
 
+import pathlib
 import struct
 
 import numpy as np
@@ -9,7 +10,7 @@ import tensorflow as tf
 from bert_cli.base.errors import InputError
 from bert_cli.records.tfrecord import masked_crc32c
 from bert_cli.weights.checkpoint import Tf1Reader, write_tf1
-from bert_cli.weights.checkpoint_index import read_index
+from bert_cli.weights.formats.checkpoint_index import read_index
 
 MAGIC = 0xDB4775248B80FB57
 
@@ -124,3 +125,12 @@ def test_a_hostile_index_is_one_line(with_index, name):
         Tf1Reader(prefix)
     assert str(caught.value).startswith(f"{prefix}: this checkpoint is damaged or cut short (")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("ending", [".index", ".data-00000-of-00001"])
+def test_a_pointer_of_git_lfs_is_named(tmp_path, ending):
+    prefix = str(tmp_path / "bert_model.ckpt")
+    write_tf1(prefix, {"bert/w": np.zeros(900, np.float32)})
+    pathlib.Path(prefix + ending).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+    with pytest.raises(InputError, match=rf"{ending}: is a pointer of Git LFS, .* `git lfs pull` in its folder$"):
+        Tf1Reader(prefix)

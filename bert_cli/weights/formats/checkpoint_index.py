@@ -16,7 +16,7 @@ import ml_dtypes  # noqa: F401  (gives NumPy the type bfloat16)
 import numpy as np
 
 from bert_cli.base.binary_formats import mask, masked_crc32c, read_varint
-from bert_cli.base.files import file_size, list_directory, open_binary, read_bytes
+from bert_cli.base.files import check_no_pointer, file_size, list_directory, open_binary, read_bytes
 
 # The fixed-size types as NumPy calls them, by their numbers in TensorFlow's DataType.
 _DTYPES = {
@@ -142,6 +142,7 @@ def _check_entry(name: str, entry: Entry, prefix: str, sizes: dict[str, int]) ->
     if entry.path not in sizes:
         sizes[entry.path] = file_size(entry.path)
     if entry.offset + size > sizes[entry.path]:
+        check_no_pointer(entry.path)
         raise ValueError(f"{name} is after the end of {os.path.basename(entry.path)}")
 
 

@@ -1,0 +1,83 @@
+"""Safetensors files: one, or several shards with an index."""
+
+import os
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+
+from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.files import exists, local, open_binary
+from bert_cli.base.json_files import member, read_json_object
+from bert_cli.base.names import SAFETENSORS_INDEX
+
+_DOWNLOAD = "download the model again"
+_LONGEST_REPLY = 200  # bytes; a server's error that was saved in place of a file is short
+
+
+class SafetensorsFiles:
+    """Tensors of a safetensors file or its shards; only the values that `read` returns are loaded.
+
+    Attributes:
+        description: path of the file or of the index.
+        shapes: stored name -> shape.
+    """
+
+    def __init__(self, path: str):
+        """Open a file, or the shards that an index lists.
+
+        Raises InputError if a file is damaged or a shard is missing, is outside of the directory,
+        or has other tensors than the index lists.
+        """
+        self.description = path
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        shard_of = _read_index(path) if os.path.basename(path) == SAFETENSORS_INDEX else {}
+        folder = os.path.dirname(path)
+        paths = [os.path.join(folder, shard) for shard in sorted(set(shard_of.values()))] or [path]
+        self._files: dict[str, safe_open] = {}
+        for shard_path in paths:
+            file = _open(shard_path, path)
+            for name in file.keys():  # noqa: SIM118 (safe_open is no dict)
+                refuse_if(name in self._files, f"{path}: two shards have the tensor {name}; {_DOWNLOAD}")
+                self._files[name] = file
+                self.shapes[name] = tuple(file.get_slice(name).get_shape())
+        for name, shard in shard_of.items():
+            refuse_if(name not in self._files, f"{path}: lists {name} in {shard}, which does not have it; {_DOWNLOAD}")
+
+    def read(self, name: str) -> np.ndarray:
+        """Return a tensor in its stored type."""
+        return self._files[name].get_tensor(name)
+
+
+def _open(path: str, listed_in: str) -> safe_open:
+    """Map a file into memory. listed_in: the index that lists it, or the file itself."""
+    if path != listed_in and not exists(path):
+        raise InputError(f"{listed_in}: lists {os.path.basename(path)}, which is not there; download it, too")
+    try:
+        return safe_open(local(path), framework="np")
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"{path}: is an incomplete or damaged safetensors file: {error}{_saved_reply(path)}") from None
+
+
+def _saved_reply(path: str) -> str:
+    """Return the text of a short file, such as a server's "Entry not found", for a message."""
+    if not exists(path):
+        return ""
+    with open_binary(path) as file:
+        content = file.read(_LONGEST_REPLY + 1)
+    text = content.decode("ascii", "replace").strip()
+    is_text = bool(text) and len(content) <= _LONGEST_REPLY and text.isprintable() and "\ufffd" not in text
+    return f'; it holds the text "{text}": {_DOWNLOAD}' if is_text else ""
+
+
+def _read_index(path: str) -> dict[str, str]:
+    """Return the file name of each tensor's shard."""
+    weight_map = member(read_json_object(path, _DOWNLOAD), "weight_map", dict, path, _DOWNLOAD)
+    refuse_if(not weight_map, f"{path}: lists no tensor; {_DOWNLOAD}")
+    for name, shard in weight_map.items():
+        # An index may come from anybody: it names files of its own directory only.
+        is_file_name = isinstance(shard, str) and not set(shard) & set("/\\\0") and shard.endswith(".safetensors")
+        refuse_if(
+            not is_file_name,
+            f"{path}: lists {shard!r} for {name}, which is not the name of a safetensors file in its directory",
+        )
+    return weight_map

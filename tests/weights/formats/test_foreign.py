@@ -1,0 +1,54 @@
+"""Weights of other programs are named with the way to model.safetensors; nothing of them is opened."""
+
+import pytest
+
+from bert_cli.weights.formats.foreign import foreign_weights, is_foreign
+
+
+@pytest.mark.parametrize(
+    ("names", "parts"),
+    [
+        (["pytorch_model.bin"], ["pytorch_model.bin is a pickle", "BertForMaskedLM", "where it is trusted"]),
+        (["pytorch_model.bin.index.json", "pytorch_model-00001-of-00002.bin"], ["is a pickle", ".save_pretrained("]),
+        (["pytorch_model.fp16.bin"], ["pytorch_model.fp16.bin is a pickle"]),
+        (["flax_model.msgpack"], ["has weights of Flax", "transformers below 5", "from_flax=True"]),
+        (["flax_model.msgpack.index.json"], ["has weights of Flax"]),
+        (["tf_model.h5.index.json"], ["TensorFlow in shards", "from_tf=True"]),
+        (["adapter_model.safetensors"], ["has an adapter without its model", "merge_and_unload"]),
+        (["model.fp16.safetensors"], ["model.fp16.safetensors has another name", "call the file model.safetensors"]),
+        (["weights.pt"], ["weights.pt is a pickle", "where it is trusted"]),
+        (["rust_model.ot"], ["has weights of rust-bert"]),
+        (["model.onnx"], ["has an exported network"]),
+        (["ggml-model.gguf"], ["has weights of llama.cpp"]),
+        (["model.onnx", "pytorch_model.bin"], ["pytorch_model.bin is a pickle"]),
+    ],
+)
+def test_each_format_is_named(tmp_path, names, parts):
+    (tmp_path / "config.json").write_text('{"architectures": ["BertForMaskedLM"]}')
+    for name in names:
+        (tmp_path / name).touch()
+        assert is_foreign(name)
+    message = str(foreign_weights(str(tmp_path)))
+    assert message.startswith(f"{tmp_path}: ")
+    assert [part for part in parts if part not in message] == []
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "vocab.txt", "training_args.bin", "bert_model.ckpt.index"])
+def test_other_files_are_not(tmp_path, name):
+    (tmp_path / name).touch()
+    assert foreign_weights(str(tmp_path)) is None
+
+
+@pytest.mark.parametrize(
+    "config", [None, "", "{", "[]", '{"architectures": []}', '{"architectures": ["x; import os"]}', '{"architectures": 3}']
+)  # fmt: skip
+def test_without_a_class_in_the_config_the_line_has_automodel(tmp_path, config):
+    (tmp_path / "pytorch_model.bin").touch()
+    if config is not None:
+        (tmp_path / "config.json").write_text(config)
+    message = str(foreign_weights(str(tmp_path)))
+    assert message.endswith(
+        f"python -c 'from transformers import AutoModel as Model; "
+        f'Model.from_pretrained("{tmp_path}").save_pretrained("{tmp_path}")\''
+    )

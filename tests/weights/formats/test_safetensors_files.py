@@ -1,0 +1,103 @@
+"""Safetensors in one file and in shards; an index that does not fit its files is one clear line."""
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from bert_cli.base.errors import InputError
+from bert_cli.weights.formats.safetensors_files import SafetensorsFiles
+
+A, B = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([1.5, -0.0], np.float16)
+FIRST, SECOND = "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"
+
+
+@pytest.fixture
+def index(tmp_path):
+    """index(weight_map) -> path of an index, next to shards with the tensors a and b."""
+    save_file({"a": A}, tmp_path / FIRST)
+    save_file({"b": B}, tmp_path / SECOND)
+
+    def write(weight_map: object, text: str | None = None) -> str:
+        path = tmp_path / "model.safetensors.index.json"
+        path.write_text(text or json.dumps({"metadata": {"total_size": 28}, "weight_map": weight_map}))
+        return str(path)
+
+    return write
+
+
+def test_shards_are_one_model(index):
+    tensors = SafetensorsFiles(index({"b": SECOND, "a": FIRST}))
+    assert tensors.shapes == {"a": (2, 3), "b": (2,)}
+    assert tensors.read("a").tobytes() == A.tobytes()
+    assert (tensors.read("b").tobytes(), tensors.read("b").dtype) == (B.tobytes(), np.float16)
+
+
+def test_one_file_has_no_index(tmp_path):
+    save_file({"a": A}, tmp_path / "model.safetensors")
+    assert SafetensorsFiles(str(tmp_path / "model.safetensors")).shapes == {"a": (2, 3)}
+
+
+def test_a_missing_shard_is_named(index, tmp_path):
+    path = index({"a": FIRST, "b": SECOND})
+    (tmp_path / SECOND).unlink()
+    with pytest.raises(InputError) as caught:
+        SafetensorsFiles(path)
+    assert str(caught.value) == f"{path}: lists {SECOND}, which is not there; download it, too"
+
+
+@pytest.mark.parametrize(
+    "shard",
+    ["../model.safetensors", "/etc/model.safetensors", "sub/m.safetensors", "..\\m.safetensors", "..", "", "a.bin", 3, None],
+)  # fmt: skip
+def test_an_index_names_files_of_its_directory_only(index, shard):
+    with pytest.raises(InputError, match="which is not the name of a safetensors file in its directory"):
+        SafetensorsFiles(index({"a": FIRST, "b": shard}))
+
+
+def test_a_tensor_in_two_shards(index, tmp_path):
+    save_file({"a": A, "b": B}, tmp_path / SECOND)
+    with pytest.raises(InputError, match=r"index\.json: two shards have the tensor a; download the model again$"):
+        SafetensorsFiles(index({"a": FIRST, "b": SECOND}))
+
+
+def test_a_tensor_that_its_shard_lacks(index):
+    with pytest.raises(InputError, match=f"lists c in {SECOND}, which does not have it"):
+        SafetensorsFiles(index({"a": FIRST, "b": SECOND, "c": SECOND}))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"weight_map": {}}', "lists no tensor"),
+        ("{}", 'has no "weight_map"'),
+        ('{"weight_map": ["a"]}', "is an array, an object is needed"),
+        ("[]", "holds no JSON object"),
+        ("{", "is not JSON"),
+    ],
+)
+def test_damaged_indexes(index, text, message):
+    with pytest.raises(InputError, match=message):
+        SafetensorsFiles(index(None, text))
+
+
+def test_a_cut_shard_is_named(index, tmp_path):
+    (tmp_path / SECOND).write_bytes(b"\x00\x01")
+    with pytest.raises(InputError, match=rf"{SECOND}: is an incomplete or damaged safetensors file"):
+        SafetensorsFiles(index({"a": FIRST, "b": SECOND}))
+
+
+@pytest.mark.parametrize("text", ["Entry not found", '{"error":"Repository not found"}\n'])
+def test_a_reply_of_a_server_in_place_of_the_file(tmp_path, text):
+    path = tmp_path / "model.safetensors"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        SafetensorsFiles(str(path))
+    assert str(caught.value).endswith(f'; it holds the text "{text.strip()}": download the model again')
+
+
+def test_a_pointer_of_git_lfs_as_a_shard(index, tmp_path):
+    (tmp_path / FIRST).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+    with pytest.raises(InputError, match=rf"{FIRST}: is a pointer of Git LFS, .* `git lfs pull`"):
+        SafetensorsFiles(index({"a": FIRST, "b": SECOND}))
