@@ -92,8 +92,8 @@ setup(
             "pytest-xdist>=3.8",  # --no-loadscope-reorder, in the Makefile
             "pytest-timeout>=2.3",  # a test that waits for ever is named and ends, not the whole of CI
             "hypothesis>=6.100",
-            "ruff>=0.9",
-            "mypy>=1.15",
+            "ruff>=0.17",
+            "mypy>=2",
             OPENVINO,  # an engine, in its tests
             "openai>=2",  # a client of bert-serve, in its tests
             *SERVE,

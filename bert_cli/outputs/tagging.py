@@ -209,26 +209,26 @@ def write_json_lines(path: str, file: TaggingFile, tags: Sequence[Sequence[str]]
 
 
 def example_entities(example: TaggingExample, prediction: TagPrediction) -> dict:
-    """{"text", "entities": [{"type", "text", "start", "end", "score"}]}, ready for JSON.
+    """Return the text of a sentence and its predicted entities as a dict for JSON.
 
-    `start` and `end` are offsets in the text in characters, `end` after the last; a sentence that
-    came as words is taken with blanks between them. `score` is the mean probability of the tags of
-    the entity's words.
+    The dict is {"text": …, "entities": [{"type", "text", "start", "end", "score"}, …]}. `start` and
+    `end` are offsets in characters, `end` after the last one. If the sentence has no text, its
+    words are joined with spaces. `score` is the mean probability of the tags of the entity's words.
     """
     text, starts = example.text, example.starts
     if text is None:
         text = " ".join(example.words)
-        starts = np.cumsum([0, *(len(word) + 1 for word in example.words)]).tolist()
-    found = []
+        starts = tuple(np.cumsum([0, *(len(word) + 1 for word in example.words)]).tolist())
+    records = []
     probabilities = prediction.probabilities.tolist()
     for entity in entities(prediction.tags):
         start = starts[entity.start]
         last = entity.end - 1
         end = starts[last] + len(example.words[last])
         # Words without pieces have no probability.
-        known = [value for value in probabilities[entity.start : entity.end] if not math.isnan(value)]
-        score = sum(known) / len(known)
-        found.append(
+        scores = [value for value in probabilities[entity.start : entity.end] if not math.isnan(value)]
+        score = sum(scores) / len(scores)
+        records.append(
             {"type": entity.type, "text": text[start:end], "start": start, "end": end, "score": round(score, 6)}
         )
-    return {"text": text, "entities": found}
+    return {"text": text, "entities": records}
