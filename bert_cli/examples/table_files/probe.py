@@ -157,7 +157,7 @@ def open_table(path: str, flag: str, form: TextForm = PLAIN) -> TableFile:
             return table
     layout = find_delimited(head, is_whole, table_format, form.quoting)
     if layout.has_directive:
-        LOG.info("%s:1: %s gives the delimiter, and is not data", path, quoted(head[0].strip()))
+        LOG.info("%s:1: %s gives the delimiter, and is not data", path, quoted(head[0].strip("\r\n ")))
     elif layout.delimiter != (TAB if table_format != CSV else ","):
         LOG.info("%s: its columns are separated by %ss", path, DELIMITER_NAMES[layout.delimiter])
     return TableFile(path, layout, form)
