@@ -68,6 +68,7 @@ MAY_IMPORT = {
     "serving": {"settings", "features", "weights", "runs.loading", "api"},
     "keras": DATA | NETWORK | {"runs.loading", "exports", "api", "tf_internals"},
     "builtin": set(),
+    "bert_cli": set(),
 }
 LIGHT = {"base", "runtime", "onnx", "engines", "corpus", "report"} | DATA | ANSWERS
 TENSORFLOW = {"tensorflow", "keras", "tf_keras", "tensorflow_text", "tensorflow_hub"}
