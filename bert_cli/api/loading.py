@@ -16,9 +16,12 @@ from bert_cli.flags.option import build
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import ready_checkpoint
 from bert_cli.runs.loading.trained import check_command
+from bert_cli.runtime.forks import ForkedLock
 from bert_cli.settings.checks import complete
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
+
+_TRAINING = ForkedLock()
 
 
 def find(path: str | os.PathLike | None, command: str | None = None) -> CheckpointPath:
@@ -105,7 +108,9 @@ class Trained:
             rerun = "the same call" + " without overwrite_output_dir" * values["overwrite_output_dir"]
         try:
             settings = build(settings_class, values | {"output_dir": folder})
-            with shown():
+            # A thread waits for another one's training: both would use the same processors, and
+            # TensorFlow's options belong to the process.
+            with _TRAINING, shown():
                 report = driver.run(make_task(settings), settings, rerun)
             model = kind.load(folder, precision=options.get("precision"), hub_module=options.get("hub_module"))
         # Ctrl-C, too, must not leave a temporary folder of several hundred megabytes.

@@ -1,8 +1,9 @@
 """A model in the worker processes of Spark, Ray and Beam, which call a function for each batch."""
 
 import os
-import threading
 from typing import Any, Protocol, TypeVar
+
+from bert_cli.runtime.forks import ForkedLock
 
 Model = TypeVar("Model", covariant=True)
 
@@ -13,7 +14,7 @@ class Loads(Protocol[Model]):
     def load(self, path: str, **arguments: Any) -> Model: ...
 
 
-_LOCK = threading.Lock()
+_LOCK = ForkedLock()
 _LOADED: dict[tuple[Any, ...], Any] = {}
 
 

@@ -1,6 +1,10 @@
 """Layers of Keras 3: the encoder, and the preprocessor of its texts."""
 
-from bert_cli.keras.encoder import Encoder
-from bert_cli.keras.preprocessor import Preprocessor
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
+
+setup_tensorflow()  # before the layers import Keras, which may be set up for another backend
+
+from bert_cli.keras.encoder import Encoder  # noqa: E402
+from bert_cli.keras.preprocessor import Preprocessor  # noqa: E402
 
 __all__ = ["Encoder", "Preprocessor"]

@@ -18,6 +18,7 @@ from bert_cli.model.deferred_initialization import DeferredInitialization
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.runs.loading.loader import load_model
+from bert_cli.runtime.forks import refuse_lost_tensorflow
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.tf_internals.keras_layers import mark_built
 from bert_cli.weights.checkpoint import NO_BERT, load_weights, open_checkpoint
@@ -70,6 +71,7 @@ class Encoder(keras.layers.Layer):
 
     def call(self, inputs: Mapping[str, Any], training: bool | None = None) -> dict[str, Any]:
         """See the class."""
+        refuse_lost_tensorflow()
         self._check(inputs)
         outputs = self.bert({name: tf.cast(inputs[name], tf.int32) for name in INPUTS}, training=bool(training))
         return {name: outputs[name] for name in ("sequence_output", "pooled_output", "encoder_outputs")}

@@ -17,6 +17,7 @@ from bert_cli.exports.text_graph import GraphTokenizer
 from bert_cli.exports.text_packing import pack
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.runs.loading.loader import load_model
+from bert_cli.runtime.forks import refuse_lost_tensorflow
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.vocabulary import CLS, LOOKED_UP, SEP, Vocabulary
 from bert_cli.tf_internals.keras_layers import mark_built
@@ -72,6 +73,7 @@ class Preprocessor(keras.layers.Layer):
 
     def __call__(self, inputs: Any, *arguments: Any, **options: Any) -> Any:
         """Call the layer on a tensor, an array or a list of texts; on two in a list for pairs."""
+        refuse_lost_tensorflow()
         # A layer of Keras takes tensors alone.
         return super().__call__(_tensors(inputs), *arguments, **options)
 

@@ -6,6 +6,7 @@ On a CPU, fine-tuning on short texts is bound by these passes as much as by the 
 
 import functools
 import math
+import threading
 from collections.abc import Callable
 
 import tensorflow as tf
@@ -18,21 +19,24 @@ _PHILOX = 1  # TensorFlow's number of this generator of random bits, which its d
 
 
 def traced_once(function: Callable) -> Callable:
-    """Within a graph the function is traced once for all graphs of a process, and each graph calls
-    that trace.
+    """Trace the function once per thread within graphs, and let each graph call that trace.
 
     TensorFlow replaces the calls by the function's body before it optimizes a graph, so the same is
     computed at the same speed.
     """
-    traced = tf.function(function, autograph=False)
+    # Per thread: TensorFlow makes the gradient of a trace inside its graph, and two threads that
+    # train would change that graph at the same time.
+    local = threading.local()
 
     @functools.wraps(function)
     def call(*args, **options):
         if not tf.inside_function():
             return function(*args, **options)
+        if not hasattr(local, "traced"):
+            local.traced = tf.function(function, autograph=False)
         # A trace keeps mirrored variables, so a later model would compute with what the first one holds.
         values = [tf.convert_to_tensor(arg) if isinstance(arg, tf.Variable) else arg for arg in args]
-        return traced(*values, **options)
+        return local.traced(*values, **options)
 
     return call
 

@@ -1,7 +1,7 @@
 """One trace of a transformer layer for all layers of all encoders of a config."""
 
 import dataclasses
-import functools
+import threading
 from collections.abc import Sequence
 
 import keras
@@ -22,6 +22,7 @@ class SharedTrace:
     # computed is what tracing each layer would have made, at the same speed.
 
     def __init__(self):
+        self._lock = threading.RLock()
         self._pattern: TransformerLayer | None = None
         self._traced = tf.function(self._run, autograph=False)
         self._traced_recomputed = tf.function(self._recomputed, autograph=False)
@@ -53,11 +54,13 @@ class SharedTrace:
         # As a tuple: a tf.function does not look for tensors inside a dataclass.
         parts = tuple(getattr(layout, field.name) for field in dataclasses.fields(layout))
         # Any layer of the config serves for tracing. It is not kept: the traces outlive the models.
-        self._pattern = layer
-        try:
-            return traced(weights, x, parts, tuple(seeds), *others)
-        finally:
-            self._pattern = None
+        # Models that were made in one thread may be traced in several.
+        with self._lock:
+            self._pattern = layer
+            try:
+                return traced(weights, x, parts, tuple(seeds), *others)
+            finally:
+                self._pattern = None
 
     def _run(self, weights, x, parts, seeds, first_only):
         return self._computed(weights, x, parts, seeds, first_only)[:2]
@@ -85,7 +88,18 @@ def _arguments(values, parts):
     return values[4:], x, parts, seeds
 
 
-@functools.cache
+class _Traces(threading.local):
+    """Traces of this thread, by config."""
+
+    # Separate per thread: TensorFlow makes the gradient of a trace inside its graph, and two
+    # threads that train would change that graph at the same time.
+    def __init__(self) -> None:
+        self.of_config: dict[BertConfig, SharedTrace] = {}
+
+
+_TRACES = _Traces()
+
+
 def shared_trace(config: BertConfig) -> SharedTrace:
-    """The SharedTrace of a config in this process."""
-    return SharedTrace()
+    """Return the SharedTrace of a config for models that this thread makes."""
+    return _TRACES.of_config.setdefault(config, SharedTrace())

@@ -1,4 +1,4 @@
-"""Importing TensorFlow: what must be said to the process before, and what it says itself."""
+"""The import of TensorFlow: settings of the process before it, and the lines that it prints."""
 
 import contextlib
 import ctypes
@@ -9,9 +9,12 @@ import platform
 import re
 import sys
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator
 
 from bert_cli.base.log import LogStream
+from bert_cli.runtime.forks import refuse_lost_tensorflow
+from bert_cli.runtime.keras_settings import check_keras_backend, keras_import
 from bert_cli.runtime.process import PROCESS
 from bert_cli.runtime.streams import reserve_descriptor
 
@@ -40,16 +43,38 @@ _NOISE = re.compile(
 )
 
 
-def setup_tensorflow() -> None:
-    """Set up the process, then import TensorFlow; call it before the first import of a module that
-    needs it.
+# The import is not safe in threads: a second one would use modules that are half imported.
+_IMPORT_LOCK = threading.RLock()
+# A fork waits for an import in another thread: the child would have half of TensorFlow.
+os.register_at_fork(
+    before=_IMPORT_LOCK.acquire, after_in_parent=_IMPORT_LOCK.release, after_in_child=_IMPORT_LOCK.release
+)
 
-    Environment variables that the user has set are left alone.
+
+def setup_tensorflow() -> None:
+    """Set up the process and import TensorFlow; call it before importing a module that needs it.
+
+    Threads may call it at the same time. Environment variables of the user are kept, except those
+    of Keras (see keras_settings).
+
+    Raises:
+        InputError: TensorFlow cannot compute in this process (see forks and keras_settings).
     """
-    # Where one of several processes is lost, the others' layers log the error that they also raise,
-    # in many lines each.
+    refuse_lost_tensorflow()
+    with _IMPORT_LOCK:
+        _set_up_process()
+        if "tensorflow" in sys.modules and "keras" in sys.modules:
+            _import()  # waits if a thread of the user's program is importing them
+        else:
+            _import_quietly()
+        if PROCESS.is_command:
+            _freeze_modules()
+
+
+def _set_up_process() -> None:
+    # If one of several processes is lost, the layers of the others log the error that they also
+    # raise, in many lines each.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3" if os.environ.get("TF_CONFIG") else "2")
-    os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     # On by default only for processors with AVX-512; its products are faster with AVX2 too.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
     for name, value in _OF_SCIKIT_LEARN.items():
@@ -67,10 +92,6 @@ def setup_tensorflow() -> None:
     # process is ours.
     if PROCESS.is_command:
         gc.set_threshold(_COLLECTED_AFTER)
-    if "tensorflow" not in sys.modules:
-        _import_quietly()
-    if PROCESS.is_command:
-        _freeze_modules()
 
 
 @functools.cache
@@ -98,7 +119,7 @@ def left_out(names: Iterable[str]) -> Iterator[None]:
 
 
 def _import_quietly() -> None:
-    """Import TensorFlow and look for devices, and print what it says besides the known noise."""
+    """Import TensorFlow, look for devices, and print its lines except the known noise."""
     log = LogStream()
     log.flush()
     # TensorFlow's C++ prints there, whatever file has the number.
@@ -110,7 +131,8 @@ def _import_quietly() -> None:
         os.dup2(held.fileno(), 2)
         try:
             with left_out(_KERAS_ONLY) if PROCESS.is_command else contextlib.nullcontext():
-                import tensorflow as tf
+                _import()
+            import tensorflow as tf
 
             tf.config.list_physical_devices()
         finally:
@@ -120,3 +142,12 @@ def _import_quietly() -> None:
             for line in held.read().decode("utf-8", "replace").splitlines():
                 if not _NOISE.match(line):
                     log.print(line)
+
+
+def _import() -> None:
+    with keras_import():
+        # TensorFlow ignores an error of this import, and every model needs Keras.
+        import keras
+        import tensorflow  # noqa: F401
+    check_keras_backend(keras.config.backend())
+>>>>>>> 0efda4b0 (Share one import of TensorFlow and refuse it in forked children)

@@ -45,6 +45,76 @@ CLUSTERS = {
 }  # fmt: skip
 
 
+# Prints what each thread has learned; a program of its own, since the first import of TensorFlow is in the threads.
+THREADS = """
+import concurrent.futures, sys
+from bert_cli import Classifier, FeatureExtractor, MaskFiller
+
+def fit():
+    texts, labels = ["a fine film", "dull"] * 4, ["x", "y"] * 4
+    options = {"num_train_epochs": 1, "max_seq_length": 8, "report": False, "precision": "float32"}
+    return Classifier.fit(texts, labels, **options).predict(["dull"]).probabilities.tolist()
+
+def predict():
+    return Classifier.load(sys.argv[1], engine="tensorflow").predict(["a text ."]).best
+
+def extract():
+    return FeatureExtractor.load(None, engine="tensorflow").extract(["a text ."]).shape
+
+def fill():
+    return MaskFiller.load(engine="tensorflow").fill("the [MASK] sees .", top_k=1)["masks"][0][0]["token"]
+
+with concurrent.futures.ThreadPoolExecutor(8) as pool:
+    results = [pool.submit(function) for function in (fit, fit, predict, predict, extract, fill)]
+    first, second, *others = [result.result() for result in results]
+assert first == second, (first, second)
+assert others[0] == others[1] and others[2][0] == 1 and others[3], others
+"""
+FORK = """
+import os, sys, threading
+from bert_cli import Classifier
+from bert_cli.api.once import load_once
+from bert_cli.base.errors import InputError
+
+model = load_once(Classifier, sys.argv[1], engine="tensorflow")
+model.predict(["a text ."])
+uses = [
+    lambda: model.predict(["a text ."]),
+    lambda: load_once(Classifier, sys.argv[1], engine="tensorflow").predict(["a text ."]),
+    lambda: Classifier.load(sys.argv[1], engine="tensorflow"),
+    lambda: Classifier.fit(["a", "b"] * 4, ["x", "y"] * 4, num_train_epochs=1),
+    lambda: model.explain("a text ."),
+    lambda: print(Classifier.load(sys.argv[1], engine="onnxruntime").predict(["a text ."]).best),
+]
+for use in uses:
+    child = os.fork()
+    if child == 0:
+        threading.Timer(30, os._exit, (1,)).start()
+        try:
+            use()
+        except InputError as error:
+            print(str(error)[:31])
+        sys.stdout.flush()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+model.predict(["a text ."])
+"""
+
+
+@pytest.mark.slow
+def test_threads_load_and_train(trained):
+    done = subprocess.run([sys.executable, "-c", THREADS, trained], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_a_model_of_tensorflow_is_refused_in_a_forked_child(trained):
+    done = subprocess.run([sys.executable, "-c", FORK, trained], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    *refused, last = done.stdout.splitlines()
+    assert (refused, last[:2]) == (["TensorFlow was started before th"[:31]] * 5, "['")
+
+
 def test_a_model_is_loaded_once_in_a_process(trained):
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda _: load_once(Classifier, trained), range(8)))

@@ -45,6 +45,8 @@ from bert_cli.runtime.background_import import BACKGROUND_IMPORTS
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 
 sys.modules["tensorflow"] = types.ModuleType("tensorflow")  # a stand-in: to import it takes seconds
+sys.modules["keras"] = types.ModuleType("keras")
+sys.modules["keras"].config = types.SimpleNamespace(backend=lambda: "tensorflow")
 setup_tensorflow()
 changes = []
 for name in ("putenv", "unsetenv"):

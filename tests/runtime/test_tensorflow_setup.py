@@ -1,10 +1,13 @@
-"""What is left out of the import of TensorFlow is there for everybody after it."""
+"""The import of TensorFlow: what is left out of it, and who waits for it."""
 
+import os
+import subprocess
 import sys
 
 import pytest
 
 from bert_cli.runtime.tensorflow_setup import left_out
+from tests.readme_blocks import ROOT
 
 
 def test_a_package_is_absent_for_a_while(tmp_path, monkeypatch):
@@ -22,3 +25,53 @@ def test_a_package_is_absent_for_a_while(tmp_path, monkeypatch):
     assert some_package.VALUE == 1
     for name in ("some_package", "other_package"):
         monkeypatch.delitem(sys.modules, name)
+
+
+SLOW_PACKAGES = {
+    "tensorflow": """
+import time
+with open("imports", "a") as file:
+    file.write("tensorflow ")
+time.sleep(0.5)
+class config:
+    def list_physical_devices():
+        return []
+""",
+    "keras": """
+class config:
+    def backend():
+        return "tensorflow"
+""",
+}
+THREADS = """
+import os, threading
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
+
+def use():
+    setup_tensorflow()
+    import tensorflow
+    os.write(1, b"imported\\n")
+    assert tensorflow.config.list_physical_devices() == []
+
+threads = [threading.Thread(target=use) for _ in range(4)]
+for thread in threads:
+    thread.start()
+if os.fork() == 0:
+    threading.Timer(20, os._exit, (1,)).start()
+    use()
+    os._exit(0)
+for thread in threads:
+    thread.join()
+os.wait()
+"""
+
+
+def test_threads_and_a_forked_child_share_one_import(tmp_path):
+    """The packages are stand-ins: the import of TensorFlow takes seconds."""
+    for name, source in SLOW_PACKAGES.items():
+        (tmp_path / f"{name}.py").write_text(source)
+    command = [sys.executable, "-W", "ignore", "-c", THREADS]
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("imported\n" * 5, "")
+    assert (tmp_path / "imports").read_text() == "tensorflow "

@@ -31,6 +31,7 @@ from bert_cli.runs.engine.predictor import Predictions, Predictor
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checkpoints import builtin_message, random_start_message
 from bert_cli.runs.loading.checks import PairCheck
+from bert_cli.runtime.forks import refuse_lost_tensorflow
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LEAST_TOKENS
 from bert_cli.tf_internals.keras_layers import layers_inside
@@ -56,7 +57,12 @@ from bert_cli.weights.reader import Reader
 
 @contextlib.contextmanager
 def memory_advice(flag: str) -> Iterator[None]:
-    """Turn a device's lack of memory into advice."""
+    """Turn a device's lack of memory into advice, for computations inside the block.
+
+    Raises:
+        InputError: TensorFlow cannot compute in this process (see forks), or memory ran out.
+    """
+    refuse_lost_tensorflow()
     try:
         yield
     except (tf.errors.ResourceExhaustedError, MemoryError):
