@@ -1,4 +1,4 @@
-"""Stand-in that a script of the package's own folder imports in place of the package.
+"""Substitute that a script of the package's own folder imports in place of the package.
 
 `python bert_cli/run_classifier.py` puts that folder first on sys.path. Our keras/ and onnx/ would
 then hide the libraries of these names, and `import bert_cli` would find no package.
