@@ -150,4 +150,3 @@ def _import() -> None:
         import keras
         import tensorflow  # noqa: F401
     check_keras_backend(keras.config.backend())
->>>>>>> 0efda4b0 (Share one import of TensorFlow and refuse it in forked children)
