@@ -15,6 +15,7 @@ from bert_cli.base.names import CHECKPOINT
 from bert_cli.weights.electra import ElectraReader, networks_in
 from bert_cli.weights.formats.checkpoint_index import read_array, read_index
 from bert_cli.weights.hugging_face import HuggingFaceReader
+from bert_cli.weights.model_garden import ModelGardenReader, is_object_checkpoint
 from bert_cli.weights.names import STEP_NAME, is_of_training
 from bert_cli.weights.path import HUB, HUGGING_FACE, KERAS, TF1, CheckpointPath
 from bert_cli.weights.reader import Reader
@@ -126,6 +127,8 @@ def open_checkpoint(path: CheckpointPath) -> Reader:
 
 def _open_tf1(prefix: str, network: str) -> Reader:
     reader = Tf1Reader(prefix)
+    if is_object_checkpoint(reader.shapes):
+        return ModelGardenReader(reader)
     return ElectraReader(reader, network) if network or networks_in(reader.shapes) else reader
 
 

@@ -5,7 +5,6 @@ Only the variables are read, by name. The module's graph is neither loaded nor r
 is trusted.
 """
 
-import math
 import os
 import re
 
@@ -17,6 +16,7 @@ from bert_cli.base.errors import InputError, first_line
 from bert_cli.model.config import BertConfig
 from bert_cli.tf_internals.checkpoint_objects import OBJECT_GRAPH, checkpoint_objects
 from bert_cli.weights.formats.checkpoint_index import read_index
+from bert_cli.weights.model_garden import flat_shape
 from bert_cli.weights.reader import Reader
 
 _CASING = "do_lower_case"  # a boolean variable of the published modules, and of ours
@@ -51,17 +51,6 @@ def google_name(name: str) -> str | None:
     return None
 
 
-def _flat_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Google's shape of a variable that a module may keep with its heads apart: [H, N, D], [N, D]
-    or [N, D, H].
-    """
-    if name.endswith("attention/output/dense/kernel"):
-        return (math.prod(shape[:-1]), shape[-1])
-    if "/attention/self/" in name:
-        return (shape[0], math.prod(shape[1:])) if name.endswith("/kernel") else (math.prod(shape),)
-    return shape
-
-
 class HubReader(Reader):
     """Variables of a module's folder, as model.checkpoint's readers have them.
 
@@ -93,7 +82,7 @@ class HubReader(Reader):
                 self.unused += [name] if name != _BOOKKEEPING and key != self._casing_key else []
                 continue
             self._keys[known] = key
-            self.shapes[known] = _flat_shape(known, shapes[key])
+            self.shapes[known] = flat_shape(known, shapes[key])
             if known.endswith("query/kernel") and len(shapes[key]) == 3:
                 self.heads = shapes[key][1]
 

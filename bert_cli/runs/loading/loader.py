@@ -21,8 +21,10 @@ from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.text.tokenizer_json import read_tokenizer_json
 from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary, without_blank_end
 from bert_cli.weights.electra import ElectraReader
+from bert_cli.weights.model_garden import ModelGardenReader
 from bert_cli.weights.module_path import find_module, own_module
 from bert_cli.weights.path import HUB, HUGGING_FACE, TF1, CheckpointPath
+from bert_cli.weights.reader import Reader
 
 
 def load_model(
@@ -138,12 +140,8 @@ def _read_config(
         if module is None:
             config = read_config(paths.config_file, gelu, vocab_size)
             check_config(config, paths.config_file, paths.checkpoint, () if gelu == "auto" else ("gelu",))
-            # Of ELECTRA-Base the sizes are BERT-Base's, so all else would fit.
-            if paths.checkpoint and config.model_type == BERT and _electra(paths.checkpoint):
-                raise InputError(
-                    f"{paths.config_file}: describes a BERT, and {paths.checkpoint.name} holds an ELECTRA: add "
-                    '"model_type": "electra" and its "embedding_size", or remove this file, as its variables say the sizes'
-                )
+            if paths.checkpoint and config.model_type == BERT:
+                _check_network(config, paths.config_file, paths.checkpoint)
             return config
         # The module may have been moved since the run.
         check_config(module, paths.config_file, paths.checkpoint, left_out=("hub_module",))
@@ -176,16 +174,34 @@ def _read_config(
     return module_config(checkpoint, vocab_size)
 
 
+def _check_network(config: BertConfig, config_file: str, checkpoint: CheckpointPath) -> None:
+    """Raise InputError if a BERT's config has equal shapes, but is another network than its checkpoint."""
+    reader = _tensorflow_reader(checkpoint)
+    # The sizes of ELECTRA-Base are BERT-Base's, so everything else would fit.
+    if isinstance(reader, ElectraReader):
+        raise InputError(
+            f"{config_file}: describes a BERT, and {checkpoint.name} holds an ELECTRA: add "
+            '"model_type": "electra" and its "embedding_size", or remove this file, as its variables say the sizes'
+        )
+    if isinstance(reader, ModelGardenReader):
+        reader.check_heads(config.num_attention_heads, config_file)
+
+
 def _electra(checkpoint: CheckpointPath) -> ElectraReader | None:
-    """The reader of a TF1 checkpoint of ELECTRA; None for another one."""
-    # One that has gone since it was found is reported where it is read.
+    """Return the reader of a TF1 checkpoint of ELECTRA, None for other checkpoints."""
+    reader = _tensorflow_reader(checkpoint)
+    return reader if isinstance(reader, ElectraReader) else None
+
+
+def _tensorflow_reader(checkpoint: CheckpointPath) -> Reader | None:
+    """Return the reader of a checkpoint of TensorFlow, None for other formats."""
+    # A checkpoint that was removed after it was found is reported later, when it is read.
     if checkpoint.kind != TF1 or not files.exists(checkpoint.file):
         return None
-    # Not at the top: it imports safetensors, which only a Hugging Face folder needs.
+    # Import late: it imports safetensors, which only a Hugging Face folder needs.
     from bert_cli.weights.checkpoint import open_checkpoint
 
-    reader = open_checkpoint(checkpoint)
-    return reader if isinstance(reader, ElectraReader) else None
+    return open_checkpoint(checkpoint)
 
 
 def _stated_casing(paths: ModelPaths) -> tuple[str, bool] | None:

@@ -1,0 +1,153 @@
+"""Checkpoints of BertEncoder in TensorFlow's Model Garden, and Google's TF2 releases: a BERT under Google's names.
+
+Their keys are paths of Python attributes, such as model/layer_with_weights-4/_intermediate_dense/kernel.
+Source: official/nlp/modeling of https://github.com/tensorflow/models.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+
+import numpy as np
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.messages import some_of
+from bert_cli.weights.reader import Reader
+
+_ENDING = "/.ATTRIBUTES/VARIABLE_VALUE"
+_OF_TRAINING = re.compile(r"save_counter|global_step|(.*/)?_?optimizer/.*|.*/\.OPTIMIZER_SLOT/.*")
+# A layer of the encoder, numbered by Keras among all layers with weights, or in a list of its own; and its weight.
+_LAYER = re.compile(
+    r"(?P<root>.*?)/?(?P<list>layer_with_weights-|_?transformer_layers/)(?P<number>\d+)/"
+    r"(?P<weight>_(?:attention_layer|attention_layer_norm|attention_output_dense|intermediate_dense|output_dense|"
+    r"output_layer_norm)/.+)"
+)
+_WEIGHTS = {
+    r"_attention_layer/_(query|key|value)_dense/(kernel|bias)": r"attention/self/\1/\2",
+    r"(?:_attention_layer/_output_dense|_attention_output_dense)/(kernel|bias)": r"attention/output/dense/\1",
+    r"_attention_layer_norm/(gamma|beta)": r"attention/output/LayerNorm/\1",
+    r"_intermediate_dense/(kernel|bias)": r"intermediate/dense/\1",
+    r"_output_dense/(kernel|bias)": r"output/dense/\1",
+    r"_output_layer_norm/(gamma|beta)": r"output/LayerNorm/\1",
+}
+_TABLE = "_?(?:position_)?embeddings"
+# Below the encoder, by its layers with weights; a network of embeddings may be one of these.
+_NUMBERED = {
+    rf"(?:layer_with_weights-0/)?layer_with_weights-0/{_TABLE}": "bert/embeddings/word_embeddings",
+    rf"(?:layer_with_weights-0/)?layer_with_weights-1/{_TABLE}": "bert/embeddings/position_embeddings",
+    rf"(?:layer_with_weights-0/)?layer_with_weights-2/{_TABLE}": "bert/embeddings/token_type_embeddings",
+    r"(?:layer_with_weights-0/)?layer_with_weights-3/(gamma|beta)": r"bert/embeddings/LayerNorm/\1",
+    # By the attributes of newer releases.
+    rf"_embedding_layer/{_TABLE}": "bert/embeddings/word_embeddings",
+    rf"_position_embedding_layer/{_TABLE}": "bert/embeddings/position_embeddings",
+    rf"_type_embedding_layer/{_TABLE}": "bert/embeddings/token_type_embeddings",
+    r"_embedding_norm_layer/(gamma|beta)": r"bert/embeddings/LayerNorm/\1",
+    r"_pooler_layer/(kernel|bias)": r"bert/pooler/dense/\1",
+}
+# Anywhere: the head of a pretrainer. Its table of words may have the key of both, as it is the shorter one.
+_MASKED_LM = {
+    r"(?:.*/)?masked_lm/embedding_table": "bert/embeddings/word_embeddings",
+    r"(?:.*/)?masked_lm/dense/(kernel|bias)": r"cls/predictions/transform/dense/\1",
+    r"(?:.*/)?masked_lm/layer_norm/(gamma|beta)": r"cls/predictions/transform/LayerNorm/\1",
+    r"(?:.*/)?masked_lm/(?:output_bias\.S)?bias": "cls/predictions/output_bias",
+}
+
+
+def is_object_checkpoint(names: Iterable[str]) -> bool:
+    """Return whether the names of a checkpoint are paths of Python attributes, as TensorFlow 2 writes them."""
+    return any(name.endswith(_ENDING) for name in names)
+
+
+def flat_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return Google's shape of a variable that keeps its heads apart: [H, N, D], [N, D] or [N, D, H]."""
+    if name.endswith("attention/output/dense/kernel"):
+        return (math.prod(shape[:-1]), shape[-1])
+    if "/attention/self/" in name:
+        return (shape[0], math.prod(shape[1:])) if name.endswith("/kernel") else (math.prod(shape),)
+    return shape
+
+
+def google_names(paths: Iterable[str]) -> dict[str, str]:
+    """Return Google's name -> path, for the paths of one encoder and its masked LM.
+
+    Raises ValueError if there are layers of several encoders.
+    """
+    paths = list(paths)
+    layers = {path: match for path in paths if (match := _LAYER.fullmatch(path))}
+    lists = {(match["root"], match["list"]) for match in layers.values()}
+    if len(lists) > 1:
+        raise ValueError(f"has layers of several encoders ({some_of(sorted(root or '.' for root, _ in lists))})")
+    numbers = [int(match["number"]) for match in layers.values()]
+    root, is_numbered = "", False
+    if lists:
+        root, list_name = lists.pop()
+        is_numbered = list_name.startswith("layer_with_weights")
+    # The embeddings have the first numbers, so the layers' own begin later. A gap stays one.
+    first = min(numbers, default=0) if is_numbered else 0
+    patterns = {(f"{re.escape(root)}/" if root else "") + below: name for below, name in _NUMBERED.items()}
+    if not lists and not layers:
+        patterns = {f"(?:[^/]+/)*?{below}": name for below, name in _NUMBERED.items()}
+    if is_numbered:
+        after_layers = f"layer_with_weights-{max(numbers) + 1}/(kernel|bias)"
+        patterns[(f"{re.escape(root)}/" if root else "") + after_layers] = r"bert/pooler/dense/\1"
+    names: dict[str, str] = {}
+    for path in paths:
+        if path in layers:
+            name = _expand(_WEIGHTS, layers[path]["weight"])
+            name = name and f"bert/encoder/layer_{int(layers[path]['number']) - first}/{name}"
+        else:
+            name = _expand(patterns | _MASKED_LM, path)
+        if name:
+            names.setdefault(name, path)
+    return names
+
+
+def _expand(patterns: dict[str, str], text: str) -> str | None:
+    """Return the replacement of the first pattern that matches the whole text."""
+    matches = ((re.fullmatch(pattern, text), replacement) for pattern, replacement in patterns.items())
+    return next((match.expand(replacement) for match, replacement in matches if match), None)
+
+
+class ModelGardenReader(Reader):
+    """An encoder of the Model Garden under Google's names.
+
+    Attributes:
+        heads: number of attention heads, None if no kernel keeps them apart.
+    """
+
+    def __init__(self, reader: Reader):
+        """reader: of the same checkpoint, under its own keys. Raises InputError if they are not a BERT's."""
+        keys = {key.removesuffix(_ENDING): key for key in reader.shapes if key.endswith(_ENDING)}
+        paths = [path for path in keys if not _OF_TRAINING.fullmatch(path)]
+        try:
+            names = google_names(paths)
+        except ValueError as error:
+            raise InputError(
+                f"{reader.description}: is a TensorFlow 2 checkpoint that {error}; one is needed"
+            ) from None
+        if not any(name.startswith("bert/") for name in names):
+            raise InputError(
+                f"{reader.description}: is a TensorFlow 2 checkpoint of another network (it has "
+                f"{some_of(paths, 3)}); BertEncoder of TensorFlow's Model Garden is read, and a module for "
+                "tensorflow-hub by the path of its folder"
+            )
+        self.description = f"{reader.description} (TensorFlow Model Garden)"
+        self._reader = reader
+        self._keys = {name: keys[path] for name, path in names.items()}
+        stored_shapes = {name: reader.shapes[key] for name, key in self._keys.items()}
+        self.shapes = {name: flat_shape(name, shape) for name, shape in stored_shapes.items()}
+        self.unused = sorted(set(paths) - set(names.values()))
+        kernels = [shape for name, shape in stored_shapes.items() if name.endswith("query/kernel")]
+        self.heads = next((shape[1] for shape in kernels if len(shape) == 3), None)
+
+    def read(self, name: str) -> np.ndarray:
+        """See Reader."""
+        return self._reader.read(self._keys[name]).reshape(self.shapes[name])
+
+    def check_heads(self, heads: int, config_name: str) -> None:
+        """Raise InputError if a config has another number of attention heads, which no shape would show."""
+        if self.heads not in (None, heads):
+            raise InputError(
+                f"{config_name}: says num_attention_heads {heads}, but {self.description} has {self.heads}; "
+                "they belong to different models"
+            )
