@@ -146,7 +146,10 @@ def _import_quietly() -> None:
 
 def _import() -> None:
     with keras_import():
-        # TensorFlow ignores an error of this import, and every model needs Keras.
-        import keras
         import tensorflow  # noqa: F401
+
+        # isort: split
+        # After TensorFlow, which registers the optimizers of a Keras that is complete. It ignores
+        # an error of that import, and every model needs Keras.
+        import keras
     check_keras_backend(keras.config.backend())
