@@ -42,6 +42,13 @@ class TemporaryError(Exception):
     """
 
 
+class BusyError(InputError, TemporaryError):
+    """An output_dir in which another run is at work: the same command may do after that run.
+
+    An InputError for programs that catch these; a command exits with 75.
+    """
+
+
 # What TensorFlow puts around a message: where in its graph, and which operation, an error was
 # raised.
 _GRAPH_PLACES = re.compile(r"\{\{(?:function_)?node [^}]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?")

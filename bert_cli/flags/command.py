@@ -66,11 +66,10 @@ class Command:
             with raised():
                 self._work(arguments, begun)
             StandardOutput().flush()
-        except InputError as error:
-            # One line, also where the message quotes a library that writes several.
-            return self._ended(f"error: {' '.join(str(error).split())}", 1)
-        except TemporaryError as error:
-            return self._ended(f"error: {error}", TEMPORARY)
+        except (InputError, TemporaryError) as error:
+            exit_code = TEMPORARY if isinstance(error, TemporaryError) else 1
+            # One line, also if the message quotes a library that writes several.
+            return self._ended(f"error: {' '.join(str(error).split())}", exit_code)
         except MemoryError as error:
             return self._ended(f"error: out of memory{self._memory_advice()} ({first_line(error)})", 1)
         except KeyboardInterrupt:

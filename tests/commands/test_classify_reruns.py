@@ -8,6 +8,7 @@ import time
 import pytest
 import tensorflow as tf
 
+from bert_cli.runs.output_dir import lock
 from bert_cli.runtime.process import PROCESS
 from tests.commands.helpers import assert_same_tensors, interrupted_after
 
@@ -163,6 +164,18 @@ def test_fewer_rows_than_a_batch_are_one_step(trained_flags, tmp_path, classify,
     assert outcome.code == 0, outcome.err
     assert "less than one batch of 64: training has one step of 24 examples" in outcome.err
     assert run_folder(tmp_path / "out").checkpoints() == [1]
+
+
+def test_a_folder_in_which_another_run_works_is_a_temporary_error(trained_flags, tmp_path, classify):
+    """A scheduler then starts the command again."""
+    folder = str(tmp_path / "out")
+    with lock.held(folder, "auto", "bert-tag", lock.check_free(folder, "auto")):
+        outcome = classify(*trained_flags, f"--output_dir={folder}")
+    assert (outcome.code, outcome.out) == (75, "")
+    assert outcome.last_line.startswith(
+        f"bert-classify: error: {folder}: another run is at work there (bert-tag, process"
+    )
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow

@@ -1,28 +1,26 @@
-"""One run at a time in an output_dir: a file there says whose it is, and a lock of the system that
-it is so still.
+"""One run at a time in an output_dir: a lock file names the owner, and a lock of the system guards it.
 
-The file alone would outlive a run that was killed; the system's lock alone holds on one machine
-only on many network filesystems. So a lock whose process is gone is taken over on its own machine,
-and on another one it is believed as long as its file is touched, as a running process does.
+The file alone would outlive a run that was killed. The system's lock alone holds on one machine only
+on many network filesystems. So the lock of a process that has ended is taken over if this can be
+seen. Otherwise the owner is believed as long as its file is touched, as a running process does.
 """
 
 import contextlib
-import datetime
 import errno
 import fcntl
 import json
 import os
-import socket
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError, refuse_if, why_not_written
+from bert_cli.base.errors import BusyError, InputError, why_not_written
 from bert_cli.base.json_files import parse_json
-from bert_cli.base.log import LOG
+from bert_cli.base.log import LOG, warn_once
 from bert_cli.base.names import LOCK, MANIFEST, STATE
+from bert_cli.runs.output_dir.lock_owner import Owner, this_process
 from bert_cli.runtime.cluster import writes
 
 _TOUCHED_EVERY, _BELIEVED = 15, 120  # seconds: a network filesystem may show a time of change a minute late
@@ -32,60 +30,16 @@ _LEAST_NO_PROCESS = 1 << 31  # numbers of processes are below
 _HELD = (errno.EWOULDBLOCK, errno.EACCES)
 
 
-class Owner(NamedTuple):
-    """The process that has the lock. started: when, in a form to compare; since: the same moment as
-    people write it.
-    """
-
-    host: str
-    process: int
-    started: str | None
-    command: str
-    since: str
-
-    def __str__(self) -> str:
-        return f"{self.command}, process {self.process} on {self.host}, since {self.since}"
-
-    @property
-    def is_here(self) -> bool:
-        return self.host == socket.gethostname()
-
-    @property
-    def is_running(self) -> bool:
-        """Of a process of this machine."""
-        return _start_of(self.process) == self.started if self.started else _exists(self.process)
-
-
-def _start_of(process: int) -> str | None:
-    """When a process of this machine began, in ticks of this boot; None where there is none, or no
-    /proc to read.
-    """
-    try:
-        with open(f"/proc/{process}/stat", "rb") as stat, open("/proc/sys/kernel/random/boot_id", "rb") as boot:
-            # The name of the program, in parentheses, may hold spaces; the time is the 20th field
-            # after it.
-            return f"{boot.read(8).decode()}-{stat.read().rpartition(b')')[2].split()[19].decode()}"
-    except (OSError, IndexError):
-        return None
-
-
-def _exists(process: int) -> bool:
-    try:
-        os.kill(process, 0)  # signal 0 reaches nobody: the system only looks the process up
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # somebody else's
-        pass
-    return True
-
-
 def check_free(folder: str, distribution_strategy: str) -> tuple:
-    """InputError where another run holds the folder. Returns what `held` compares; changes nothing."""
+    """Raise BusyError if another run holds the folder; return what `held` compares. Changes nothing."""
     path = os.path.join(folder, LOCK)
     is_read = writes(distribution_strategy) and not files.is_remote(folder)
     if is_read and os.path.isfile(path) and os.access(path, os.R_OK):
         with open(path, "rb") as file:
-            _judge(path, _is_locked(file.fileno()), _owner(path, file.read(_MOST_BYTES)))
+            is_free = _try_lock(file.fileno(), folder)
+            if is_free:
+                fcntl.flock(file.fileno(), fcntl.LOCK_UN)
+            _judge(path, is_free, _owner(path, file.read(_MOST_BYTES)))
     return _last_run(folder)
 
 
@@ -97,18 +51,28 @@ def _last_run(folder: str) -> tuple:
     return tuple(os.stat(path).st_mtime_ns if os.path.exists(path) else None for path in paths)
 
 
-def _is_locked(descriptor: int) -> bool:
-    """Whether another process has the system's lock; one that is free is free after, too."""
+def _try_lock(descriptor: int, folder: str) -> bool | None:
+    """Take the system's lock on the lock file of a folder.
+
+    Returns:
+        True if it was free, False if another process has it, None if the filesystem cannot lock.
+    """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        return error.errno in _HELD
-    fcntl.flock(descriptor, fcntl.LOCK_UN)
-    return False
+        if error.errno in _HELD:
+            return False
+        # NFS without a lock daemon, or a FUSE filesystem.
+        warn_once(
+            f"warning: {folder} is on a filesystem that cannot lock ({error.strerror}): its file {LOCK} alone "
+            "keeps other runs out"
+        )
+        return None
+    return True
 
 
 def _owner(path: str, data: bytes) -> Owner | None:
-    """Who the file says has the lock; None where it does not say, as after a power cut."""
+    """Return the owner that a lock file names; None if it names none, for example after a power cut."""
     try:
         values: Any = parse_json(data, path)
         owner = Owner(**values)
@@ -117,32 +81,36 @@ def _owner(path: str, data: bytes) -> Owner | None:
         return None
 
 
-def _judge(path: str, is_locked: bool, owner: Owner | None) -> None:
-    """InputError where the lock is another run's."""
+def _judge(path: str, is_lock_free: bool | None, owner: Owner | None) -> None:
+    """Raise BusyError if the lock is another run's; is_lock_free: see _try_lock."""
     folder = os.path.dirname(path)
-    if is_locked or (owner and owner.is_here and owner.is_running and owner.process != os.getpid()):
-        raise InputError(
+    stat = os.stat(path)
+    is_running = owner and owner.is_running(stat, bool(is_lock_free))
+    if is_lock_free is False or is_running:
+        raise BusyError(
             f"{folder}: another run is at work there ({owner or 'which has just begun'}); wait for "
             "its end, or use another --output_dir"
         )
-    if owner is None or owner.is_here:
-        return
-    age = time.time() - os.stat(path).st_mtime
-    if age < _BELIEVED:
-        raise InputError(
+    age = time.time() - stat.st_mtime
+    if owner and is_running is None and age < _BELIEVED:
+        raise BusyError(
             f"{folder}: another run is at work there ({owner}); it cannot be seen from here, but "
-            f"{path} was touched {max(0, age):.0f} s ago: wait for its end, or, if it was killed, "
-            f"{_BELIEVED} s longer than that"
+            f"{path} was touched {max(0, age):.0f} s ago: give the same command again after its end, "
+            f"or, if it was killed, in {_BELIEVED - max(0, age):.0f} s"
         )
 
 
 @contextlib.contextmanager
 def held(folder: str, distribution_strategy: str, command: str, seen: tuple) -> Iterator[None]:
-    """Make the folder where it is missing, and keep other runs out of it.
+    """Make the folder if it is missing, and keep other runs out of it.
 
-    seen: what `check_free` returned when the run was planned. InputError where another run holds
-    the folder, or has written into it since then. Of several processes that train together the
-    writing process has the lock.
+    Of several processes that train together, the writing process has the lock.
+
+    Args:
+        seen: the result of `check_free` when the run was planned.
+
+    Raises:
+        BusyError: another run holds the folder, or has written into it since then.
     """
     if not writes(distribution_strategy):
         yield
@@ -151,8 +119,8 @@ def held(folder: str, distribution_strategy: str, command: str, seen: tuple) -> 
         yield
     else:
         with _traceless(folder), _locked(os.path.join(folder, LOCK), command):
-            was_used = _last_run(folder) != seen
-            refuse_if(was_used, f"{folder}: another run wrote into it just now; give the same command again")
+            if _last_run(folder) != seen:
+                raise BusyError(f"{folder}: another run wrote into it just now; give the same command again")
             yield
 
 
@@ -217,44 +185,33 @@ def _take(path: str, command: str) -> int:
             raise InputError(f"{path}: cannot be written: {why_not_written(error, os.path.dirname(path))}") from None
         with contextlib.ExitStack() as stack:
             stack.callback(os.close, descriptor)
-            if _lock(descriptor, path):
-                _write(descriptor, command)
+            if _lock(descriptor, path, command):
                 _held_here.add(descriptor)
                 stack.pop_all()
                 return descriptor
 
 
-def _lock(descriptor: int, path: str) -> bool:
-    """Lock the open file; False where its name went to another file meanwhile, as when its owner
-    ended.
+def _lock(descriptor: int, path: str, command: str) -> bool:
+    """Make this process the owner of the open lock file.
+
+    Returns:
+        False if the name went to another file meanwhile, for example when its owner ended.
     """
-    is_locked = False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        is_locked = error.errno in _HELD
-        if not is_locked:  # NFS without a lock daemon, or a FUSE filesystem
-            said = "warning: %s is on a filesystem that cannot lock (%s): its file %s alone keeps other runs out"
-            LOG.warning(said, os.path.dirname(path), error.strerror, LOCK)
+    is_free = _try_lock(descriptor, os.path.dirname(path))
     # The owner removes the file before it lets go of the lock: what was opened here may have no
     # name any more.
     if not os.path.exists(path) or not os.path.samestat(os.fstat(descriptor), os.stat(path)):
         return False
     owner = _owner(path, os.pread(descriptor, _MOST_BYTES, 0))
-    _judge(path, is_locked, owner)
+    _judge(path, is_free, owner)
     if owner:
         LOG.info("%s: the lock of a run that has ended without removing it (%s) is taken over", path, owner)
-    return True
-
-
-def _write(descriptor: int, command: str) -> None:
-    """Make this process the owner that an open lock file names."""
-    now = datetime.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
-    owner = Owner(socket.gethostname(), os.getpid(), _start_of(os.getpid()), command, now)
+    now = this_process(command, os.fstat(descriptor).st_dev if is_free else None)
     # Written in place: another file under this name would not be the locked file.
     os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, json.dumps(owner._asdict()).encode(), 0)
+    os.pwrite(descriptor, json.dumps(now._asdict()).encode(), 0)
     os.fsync(descriptor)
+    return True
 
 
 def _touch(path: str, ended: threading.Event) -> None:

@@ -1,5 +1,6 @@
 """One run at a time in an output_dir: who is refused, whose lock is taken over, and that nothing is left of it."""
 
+import errno
 import json
 import os
 import pathlib
@@ -11,11 +12,21 @@ import time
 
 import pytest
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import BusyError, InputError, TemporaryError
+from bert_cli.base.log import warn_once
 from bert_cli.base.names import LOCK
-from bert_cli.runs.output_dir import lock
+from bert_cli.runs.output_dir import lock, lock_owner
 
 HERE = socket.gethostname()
+BOOT = lock_owner._start_of(os.getpid()).rpartition("-")[0]
+HOLD = """
+import sys, time
+from bert_cli.runs.output_dir import lock
+folder = sys.argv[1]
+with lock.held(folder, "auto", "bert-classify", lock.check_free(folder, "auto")):
+    print("in", flush=True)
+    time.sleep(60)
+"""
 
 
 def held(folder: pathlib.Path, strategy: str = "auto"):
@@ -67,11 +78,7 @@ def test_a_run_that_is_refused_leaves_no_trace(tmp_path):
 
 
 def test_the_lock_of_a_process_that_was_killed_is_taken_over(tmp_path, ended, caplog):
-    code = (
-        "import sys, time; from bert_cli.runs.output_dir import lock; f = sys.argv[1]\n"
-        "with lock.held(f, 'auto', 'bert-classify', lock.check_free(f, 'auto')): print('in', flush=True); time.sleep(60)"
-    )
-    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE)
     assert process.stdout.readline() == b"in\n"
     with pytest.raises(InputError, match=rf"bert-classify, process {process.pid} on {HERE}, since 2"):
         lock.check_free(str(tmp_path), "auto")
@@ -88,7 +95,7 @@ def test_who_is_believed(tmp_path, ended, caplog):
     parent = os.getppid()
     taken_over = {
         "an ended process": {"process": ended},
-        "a number that another process has now": {"process": parent, "started": "another boot-1"},
+        "a number that another process has now": {"process": parent, "started": f"{BOOT}-1"},
         "another machine, long ago": {"host": "other", "age": 500},
     }
     for name, changes in taken_over.items():
@@ -102,13 +109,16 @@ def test_who_is_believed(tmp_path, ended, caplog):
         pass
     refused = {
         "a process without a known start": ({"process": parent}, f"bert-squad, process {parent} on {HERE}, since 2026"),
-        "the very process": ({"process": parent, "started": lock._start_of(parent)}, f"process {parent} on {HERE}"),
+        "the very process": (
+            {"process": parent, "started": lock_owner._start_of(parent)},
+            f"process {parent} on {HERE}",
+        ),
         "another machine, just now": ({"host": "other", "age": 7}, r"process 1 on other, .*was touched [78] s ago"),
     }
     for changes, said in refused.values():
         path = put(tmp_path / "b", **changes)
         before = path.read_bytes()
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(BusyError, match=said):
             lock.check_free(str(tmp_path / "b"), "auto")
         with pytest.raises(InputError, match=said), lock.held(str(tmp_path / "b"), "auto", "bert-tag", (None, None)):
             raise AssertionError
@@ -161,3 +171,50 @@ def test_a_number_that_no_process_has_is_no_owner(process, tmp_path):
     put(tmp_path, process=process)
     with held(tmp_path):
         assert json.loads((tmp_path / LOCK).read_text())["process"] == os.getpid()
+
+
+CONTAINER = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--uts"]
+
+
+def test_a_container_that_is_started_again_has_the_folder_immediately(tmp_path, caplog):
+    """With another host name and other processes, on the same volume; as long as the first one runs, it is refused."""
+    if subprocess.run([*CONTAINER, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to make namespaces")
+    caplog.set_level("INFO", "bert_cli")
+    run = [*CONTAINER, "sh", "-c", 'hostname other; exec "$@"', "sh", sys.executable, "-c", HOLD, str(tmp_path)]
+    process = subprocess.Popen(run, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"in\n"
+    assert json.loads((tmp_path / LOCK).read_text())["process"] == 1
+    with pytest.raises(BusyError, match="bert-classify, process 1 on other, since"):
+        lock.check_free(str(tmp_path), "auto")
+    process.kill()
+    process.communicate()
+    with held(tmp_path):
+        pass
+    assert "(bert-classify, process 1 on other, since" in caplog.text
+
+
+def test_an_owner_elsewhere_is_believed_for_two_minutes(tmp_path):
+    """It may run in another pod: its kernel has locked nothing that would be seen here."""
+    put(tmp_path, age=20, host="other", started=f"{BOOT}-1", pid_namespace="pid:[1]", device=None)
+    with pytest.raises(TemporaryError, match=r"touched 20 s ago: give the same command again .*, in 100 s$"):
+        lock.check_free(str(tmp_path), "auto")
+    put(tmp_path, age=130, host="other", started=f"{BOOT}-1", pid_namespace="pid:[1]", device=None)
+    with held(tmp_path):
+        assert json.loads((tmp_path / LOCK).read_text())["device"] == os.stat(tmp_path).st_dev
+
+
+def test_a_filesystem_that_cannot_lock_is_named_once(tmp_path, monkeypatch, caplog):
+    def refuse(descriptor, operation):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(lock.fcntl, "flock", refuse)
+    warn_once.cache_clear()
+    put(tmp_path, process=os.getppid(), started=f"{BOOT}-1")
+    with held(tmp_path):
+        assert json.loads((tmp_path / LOCK).read_text())["device"] is None
+        put(tmp_path, process=os.getppid())
+        with pytest.raises(BusyError, match="wait for its end"):
+            lock.check_free(str(tmp_path), "auto")
+    text = f"warning: {tmp_path} is on a filesystem that cannot lock (No locks available): its file {LOCK} alone keeps"
+    assert [message[: len(text)] for message in caplog.messages if "cannot lock" in message] == [text]
