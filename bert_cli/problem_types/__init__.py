@@ -1,3 +1,1 @@
-"""Problem types: single-label and multi-label classification, regression, multiple choice. One
-object for each.
-"""
+"""Problem types as one object each: single-label, multi-label, regression and multiple choice."""

@@ -1,4 +1,4 @@
-"""calibration.json: the temperatures of a model, and the uncertainty from which on it abstains."""
+"""Reader and writer of calibration.json: a model's temperatures and its abstention threshold."""
 
 import dataclasses
 import json
@@ -22,8 +22,13 @@ _ERROR, _CONFIDENCE, _UNCERTAINTY, _ANSWERED = "error", "confidence", "uncertain
 
 @dataclasses.dataclass(frozen=True)
 class Calibration:
-    """temperatures: what logits are divided by: one number, or one for each label. rows: that they
-    were fitted on. error, abstention: of --abstain_error, 0 and None without it.
+    """Temperatures for a model's logits, and the abstention threshold.
+
+    Attributes:
+        temperatures: logit divisors, either a single one or one per label.
+        rows: number of rows that the temperatures were fitted on.
+        error: value of --abstain_error, 0 without it.
+        abstention: threshold for --abstain_error, None without it.
     """
 
     temperatures: tuple[float, ...]
@@ -32,29 +37,38 @@ class Calibration:
     abstention: Abstention | None = None
 
     def divide(self, logits: np.ndarray) -> np.ndarray:
-        """Logits [n, outputs] divided by the temperatures: float64."""
+        """Return logits [n, outputs] divided by the temperatures, as float64."""
         return np.asarray(logits, np.float64) / np.array(self.temperatures)
 
     def facts(self, labels: Sequence[str]) -> dict[str, Any]:
-        """For JSON. labels: the names of the temperatures, where there are several."""
+        """Return the calibration as a dict for JSON.
+
+        Args:
+            labels: label of each temperature, empty if all logits share one temperature.
+        """
         values = self.temperatures
         temperature = dict(zip(labels, values, strict=True)) if labels else values[0]
         facts: dict[str, Any] = {_TEMPERATURE: temperature, _ROWS: self.rows}
         if self.abstention:
-            about = {_ERROR: self.error, _CONFIDENCE: CONFIDENCE, _UNCERTAINTY: self.abstention.uncertainty}
-            facts[_ABSTAIN] = about | {_ANSWERED: round(self.abstention.answered, 6)}
+            limit = {_ERROR: self.error, _CONFIDENCE: CONFIDENCE, _UNCERTAINTY: self.abstention.uncertainty}
+            facts[_ABSTAIN] = limit | {_ANSWERED: round(self.abstention.answered, 6)}
         return facts
 
 
 def write_calibration(folder: str, calibration: Calibration, labels: Sequence[str]) -> None:
-    """Write calibration.json, whole or not at all; labels: see Calibration.facts."""
+    """Write calibration.json, whole or not at all; see Calibration.facts for `labels`."""
     write_json(os.path.join(folder, CALIBRATION), calibration.facts(labels))
 
 
 def find_calibration(folders: Iterable[str], labels: Sequence[str]) -> Calibration | None:
-    """The calibration.json of the first folder that has one. labels: see Calibration.facts.
+    """Return the first calibration.json in these directories, None if there is no such file.
 
-    InputError where it is damaged or made for other labels.
+    Args:
+        folders: directories to search, in this order.
+        labels: see Calibration.facts.
+
+    Raises:
+        InputError: the file is damaged, or was made for other labels.
     """
     paths = (os.path.join(folder, CALIBRATION) for folder in folders)
     path = next((path for path in paths if files.exists(path)), None)
@@ -63,22 +77,22 @@ def find_calibration(folders: Iterable[str], labels: Sequence[str]) -> Calibrati
 
 def _read(path: str, labels: Sequence[str]) -> Calibration:
     values = read_json_object(path, "evaluate with --calibrate again")
-    given = values.get(_TEMPERATURE)
-    known = given if isinstance(given, dict) else {}
-    temperatures = [known.get(name) for name in labels] if labels else [given]
-    if len(known) != len(labels) or not all(map(_is_positive, temperatures)):
+    stored = values.get(_TEMPERATURE)
+    by_label = stored if isinstance(stored, dict) else {}
+    temperatures = [by_label.get(name) for name in labels] if labels else [stored]
+    if len(by_label) != len(labels) or not all(map(_is_positive, temperatures)):
         needed = f"above 0 for each of {listed(labels)}" if labels else "above 0"
         raise InputError(f"{path}: needs a {_TEMPERATURE} {needed}; evaluate with --calibrate again")
-    calibration = Calibration(tuple(float(str(each)) for each in temperatures), int(values.get(_ROWS, 0)))
-    bound = values.get(_ABSTAIN)
-    if bound is None:
+    calibration = Calibration(tuple(float(str(temperature)) for temperature in temperatures), int(values.get(_ROWS, 0)))
+    limit = values.get(_ABSTAIN)
+    if limit is None:
         return calibration
-    bound = bound if isinstance(bound, dict) else {}
-    least = bound.get(_UNCERTAINTY)
-    if not (_is_positive(least) or least == 0) or not _is_positive(bound.get(_ERROR)):
-        raise InputError(f"{path}: {_ABSTAIN} is {json.dumps(bound)}; evaluate with --calibrate --abstain_error again")
-    abstention = Abstention(float(least or 0), float(bound.get(_ANSWERED, 0)))
-    return dataclasses.replace(calibration, error=bound[_ERROR], abstention=abstention)
+    limit = limit if isinstance(limit, dict) else {}
+    uncertainty = limit.get(_UNCERTAINTY)
+    if not (_is_positive(uncertainty) or uncertainty == 0) or not _is_positive(limit.get(_ERROR)):
+        raise InputError(f"{path}: {_ABSTAIN} is {json.dumps(limit)}; evaluate with --calibrate --abstain_error again")
+    abstention = Abstention(float(uncertainty or 0), float(limit.get(_ANSWERED, 0)))
+    return dataclasses.replace(calibration, error=limit[_ERROR], abstention=abstention)
 
 
 def _is_positive(value: Any) -> bool:

@@ -1,6 +1,4 @@
-"""Columns of tables: the label columns that a problem type reads, and the columns of predictions
-that it fills.
-"""
+"""Table columns: label columns that a problem type reads, and prediction columns that it fills."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +13,10 @@ from bert_cli.problem_types.missing_labels import skip_advice
 
 @dataclass(frozen=True)
 class Probabilities:
-    """float32 [n, names]: in a table a column prob_<name> for each name, in JSON an object."""
+    """Probabilities of n rows, float32 [n, names].
+
+    A table has a column prob_<name> per name; JSON has one object per row.
+    """
 
     names: Sequence[str]
     rows: np.ndarray
@@ -25,25 +26,24 @@ Column = Sequence[str | None] | Sequence[list[str]] | np.ndarray | Probabilities
 
 
 def number_cells(numbers: np.ndarray) -> list[list[str]]:
-    """Every value of a matrix as the shortest decimal that gives the same float32: 0.9987654,
-    1.234e-05.
+    """Return each matrix value as the shortest text that gives the same float32.
+
+    For example 0.9987654 or 1.234e-05.
     """
-    # str, not repr: since NumPy 2 the repr of a scalar is `np.float32(0.5)`.
+    # Use str, not repr: since NumPy 2 a scalar's repr is `np.float32(0.5)`.
     return [[str(value) for value in row] for row in np.asarray(numbers, np.float32)]
 
 
 def taken(column: Column, rows: np.ndarray) -> Column:
-    """The entries of a column with these numbers, in their order."""
+    """Return the column entries at these row numbers, in their order."""
     if isinstance(column, Probabilities):
         return Probabilities(column.names, column.rows[rows])
     return column[rows] if isinstance(column, np.ndarray) else [column[row] for row in rows.tolist()]
 
 
 def json_values(column: Column) -> list[Any]:
-    """What each row has of a column, for JSON: a number as the shortest decimal that gives the same
-    float32.
-    """
-    # By way of the text: float() of a float32 would show the digits that float64 adds.
+    """Return each row's value for JSON, with numbers as the shortest decimal for their float32."""
+    # Convert through text: float() of a float32 would show the digits that float64 adds.
     if isinstance(column, Probabilities):
         return [dict(zip(column.names, map(float, cells), strict=True)) for cells in number_cells(column.rows)]
     if isinstance(column, np.ndarray) and column.dtype == bool:
@@ -54,27 +54,30 @@ def json_values(column: Column) -> list[Any]:
 
 
 def rows_of(columns: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
-    """The n rows of columns [n, …], ready for JSON."""
+    """Return columns [n, …] as n rows, ready for JSON."""
     cells = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in cells]
 
 
 def significant(value: float) -> float:
-    """A number with six significant digits, for JSON."""
+    """Return a number rounded to six significant digits, for JSON."""
     return float(f"{value:.6g}")
 
 
-Cell = str | tuple[str, ...]  # a tuple: a JSON list of names
+Cell = str | tuple[str, ...]  # a tuple is a JSON list of names
 
 
 @dataclass(frozen=True)
 class LabelCells:
-    """The label columns of a table of n rows.
+    """Label columns of a table with n rows.
 
-    path: for messages. lines: where each row begins. rows: of each row the cells of its label
-    columns, without spaces at their ends. columns: the names of the label columns, or their numbers
-    where has_header is False. separator: of several labels in one cell, None where a cell is one
-    label.
+    Attributes:
+        path: table path, for messages.
+        lines: first line of each row.
+        rows: each row's label cells, without leading and trailing spaces.
+        columns: label column names, or column numbers if the table has no header.
+        has_header: whether the table has a header.
+        separator: separator used between labels in a cell, None if each cell is one label.
     """
 
     path: str
@@ -90,33 +93,39 @@ class LabelCells:
 
     @property
     def are_flags(self) -> bool:
-        """Whether each label has a column of its own, of 0 and 1."""
+        """Return whether each label has a separate column of 0 and 1."""
         return len(self.columns) > 1 or (self.separator is None and all(row[0] in ("0", "1") for row in self.rows))
 
     def names(self, row: int) -> tuple[str, ...]:
-        """The labels in the first label cell of a row, which the separator divides."""
+        """Return the labels in a row's first label cell, split at the separator."""
         cell = self.rows[row][0]
         if isinstance(cell, tuple):
             return cell
         return tuple(
-            part.strip() for part in (cell.split(self.separator) if self.separator else [cell]) if part.strip()
+            name.strip() for name in (cell.split(self.separator) if self.separator else [cell]) if name.strip()
         )
 
     def check_one_column(self, problem_type: str) -> None:
-        """InputError for several label columns, where each row has one label."""
+        """Raise InputError if rows have several label columns, for types with one label per row."""
         if len(self.columns) > 1:
             raise InputError(
                 f"--problem_type={problem_type}: {self.path} has several labels a row; give one "
                 "label column, or --problem_type=multi_label"
             )
 
-    def check_known(self, named: Sequence[Sequence[str]], labels: Sequence[str]) -> None:
-        """InputError for the first label of any row that is not among `labels`. named: the labels
-        of each row.
+    def check_known(self, row_labels: Sequence[Sequence[str]], labels: Sequence[str]) -> None:
+        """Raise InputError for the first row label that is not among `labels`.
+
+        Args:
+            named: labels per row.
+            labels: labels that the model knows.
         """
-        known = frozenset(labels)
+        label_set = frozenset(labels)
         unknown = [
-            (line, name) for line, names in zip(self.lines, named, strict=True) for name in names if name not in known
+            (line, name)
+            for line, names in zip(self.lines, row_labels, strict=True)
+            for name in names
+            if name not in label_set
         ]
         if unknown:
             line, name = unknown[0]

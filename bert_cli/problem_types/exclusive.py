@@ -1,4 +1,4 @@
-"""Single-label classification and multiple choice: a softmax, and exactly one right output."""
+"""Single-label classification and multiple choice: a softmax with exactly one correct output."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 
 def log_softmax(logits: np.ndarray) -> np.ndarray:
-    """Over the last axis, in the dtype of the logits."""
-    # The largest logit becomes 0, so that no exponential overflows.
+    """Return the log-softmax over the last axis, in the logits' dtype."""
+    # Shift the largest logit to 0, so that no exponential overflows.
     shifted = logits - logits.max(axis=-1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
 
 
 class Exclusive(ProblemType):
-    """Exactly one output is right; its index is the label id."""
+    """Problem types with exactly one correct output; its index is the label id."""
 
     is_exclusive = True
 
-    def output_names(self, found: Found, labels: LabelSet) -> Sequence[str]:
-        """What tables and records call the outputs."""
+    def output_names(self, predictions: Found, labels: LabelSet) -> Sequence[str]:
+        """Return the names that tables and records use for the outputs."""
         return labels.names
 
     def constant_prediction(self, label_ids: np.ndarray, rows: int, outputs: int) -> np.ndarray:
@@ -43,13 +43,13 @@ class Exclusive(ProblemType):
     def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
         return math.log(outputs)
 
-    def collapse(self, found: Found, labels: LabelSet) -> str:
-        best = np.unique(found["probabilities"].argmax(axis=1))
-        name = self.output_names(found, labels)[best[0]]
+    def collapse(self, predictions: Found, labels: LabelSet) -> str:
+        best = np.unique(predictions["probabilities"].argmax(axis=1))
+        name = self.output_names(predictions, labels)[best[0]]
         return f"every row gets the label {name}" if len(best) == 1 else ""
 
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
-        # The loss comes from the logarithms: a probability that float32 rounds to 0 still has a
+        # Compute the loss from logarithms: a probability that float32 rounds to 0 still has a
         # finite loss.
         logs = log_softmax(logits)
         return {
@@ -57,10 +57,10 @@ class Exclusive(ProblemType):
             "losses": -logs[np.arange(len(label_ids)), label_ids],
         }
 
-    def decision_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
+    def decision_columns(self, predictions: Found, labels: LabelSet) -> dict[str, Column]:
         return {
-            "label": [str(label) for label in self.decisions(found, labels)],
-            "probabilities": Probabilities(self.output_names(found, labels), found["probabilities"]),
+            "label": [str(label) for label in self.decisions(predictions, labels)],
+            "probabilities": Probabilities(self.output_names(predictions, labels), predictions["probabilities"]),
         }
 
     def keep_decisions(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
@@ -69,27 +69,27 @@ class Exclusive(ProblemType):
         after[rows, best[rows]] = np.nextafter(after[rows].max(axis=1), np.float32(2))
         return after
 
-    def calibration_error(self, label_ids: np.ndarray, found: Found) -> float:
-        """Of the probability of the predicted output."""
-        probabilities = np.asarray(found["probabilities"], np.float64)
+    def calibration_error(self, label_ids: np.ndarray, predictions: Found) -> float:
+        """Return the expected calibration error of the predicted output's probability."""
+        probabilities = np.asarray(predictions["probabilities"], np.float64)
         return reliability(probabilities.max(axis=1), probabilities.argmax(axis=1) == label_ids).error
 
-    def uncertainty(self, found: Found, labels: LabelSet) -> np.ndarray:
-        """The probability of all other outputs."""
-        probabilities = np.array(found["probabilities"], np.float64)
-        # Summed, not 1 − the largest, which has lost its digits where it is next to 1.
+    def uncertainty(self, predictions: Found, labels: LabelSet) -> np.ndarray:
+        """Return the total probability of the outputs that are not predicted."""
+        probabilities = np.array(predictions["probabilities"], np.float64)
+        # Sum instead of subtracting from 1: next to 1, the largest probability has lost its digits.
         np.put_along_axis(probabilities, probabilities.argmax(axis=1)[:, np.newaxis], 0.0, axis=1)
         return probabilities.sum(axis=1)
 
-    def is_wrong(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> np.ndarray:
-        return found["probabilities"].argmax(axis=1) != label_ids
+    def is_wrong(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet) -> np.ndarray:
+        return predictions["probabilities"].argmax(axis=1) != label_ids
 
-    def eval_columns(self, label_ids: np.ndarray, found: Found) -> dict[str, np.ndarray]:
-        return {"label": label_ids, "probabilities": found["probabilities"]}
+    def eval_columns(self, label_ids: np.ndarray, predictions: Found) -> dict[str, np.ndarray]:
+        return {"label": label_ids, "probabilities": predictions["probabilities"]}
 
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
-        """The probability of the predicted output where another one is right."""
-        # The report sorts mistakes by confidence: the worst mistake has the highest.
+        """Return the predicted output's probability if the prediction is wrong, 0 otherwise."""
+        # The report sorts mistakes by confidence, so the worst mistake has the highest value.
         most = max(row["probabilities"])
         return most if row["probabilities"].index(most) != row["label"] else 0.0
 
@@ -97,11 +97,11 @@ class Exclusive(ProblemType):
         return 1.0 - row["probabilities"][row["label"]]
 
 
-_LEAST = 1e-30  # a probability of 0 counts as this
+_LEAST = 1e-30  # smallest probability, so that 0 has a logarithm
 
 
 class SingleLabel(Exclusive):
-    """Labels are names; label_ids int32 [n], the index of the name."""
+    """Labels are names; label_ids int32 [n] are indices into the label names."""
 
     name = "single_label"
     summary = "one label per text"
@@ -115,61 +115,61 @@ class SingleLabel(Exclusive):
             raise InputError(
                 f"{cells.path}:{empty[0]}: the label is empty{more(empty)}; every row needs one; {SKIP_ADVICE}"
             )
-        # A list with one name is read as that name, as JSON lines often have lists.
-        named = [self.cell_labels(cells, row) for row in range(len(cells.rows))]
-        several = [row for row, names in enumerate(named) if len(names) > 1]
+        # Accept a list with one name: labels in JSON lines are often lists.
+        row_labels = [self.cell_labels(cells, row) for row in range(len(cells.rows))]
+        several = [row for row, names in enumerate(row_labels) if len(names) > 1]
         if several:
             raise InputError(
                 f"{cells.path}:{cells.lines[several[0]]}: the list has "
-                f"{len(named[several[0]])} labels{more(several)}, and --problem_type={self.name} "
+                f"{len(row_labels[several[0]])} labels{more(several)}, and --problem_type={self.name} "
                 "takes one; give --problem_type=multi_label"
             )
-        cells.check_known(named, labels)
-        return [names[0] for names in named]
+        cells.check_known(row_labels, labels)
+        return [names[0] for names in row_labels]
 
-    def label_array(self, given: Sequence[str | None], labels: Sequence[str]) -> np.ndarray:
-        # A row to predict has no label. The original feeds index 0 for it, and nobody reads its
-        # loss.
+    def label_array(self, row_labels: Sequence[str | None], labels: Sequence[str]) -> np.ndarray:
+        # A row to predict has no label. Use index 0 as the original does; its loss is never read.
         index = {label: number for number, label in enumerate(labels)}
-        return np.array([0 if label is None else index[label] for label in given], np.int32)
+        return np.array([0 if label is None else index[label] for label in row_labels], np.int32)
 
     def label_counts(self, label_ids: np.ndarray, count: int) -> np.ndarray:
         return np.bincount(label_ids, minlength=count).astype(np.float64)
 
     def logits(self, probabilities: np.ndarray) -> np.ndarray:
-        """Up to a constant in each row, which a softmax ignores."""
-        # A probability of 0 has no logarithm; the smallest normal float32 is far below any that
-        # matters.
+        """Return logits up to a constant per row, which a softmax ignores."""
+        # A probability of 0 has no logarithm. The smallest normal float32 is far below any value
+        # that matters.
         return np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
 
     def linear_prediction(
-        self, features: "csr_matrix", label_ids: np.ndarray, others: "csr_matrix", outputs: int
+        self, features: "csr_matrix", label_ids: np.ndarray, test_features: "csr_matrix", outputs: int
     ) -> np.ndarray:
-        return logistic_probabilities(features, label_ids, outputs, others)
+        return logistic_probabilities(features, label_ids, outputs, test_features)
 
-    def decisions(self, found: Found, labels: LabelSet) -> list[str]:
-        """The most probable label, of equal ones the first."""
-        return self.label_column(found["probabilities"].argmax(axis=1), labels)
+    def decisions(self, predictions: Found, labels: LabelSet) -> list[str]:
+        """Return each row's most probable label, the first one in a tie."""
+        return self.label_column(predictions["probabilities"].argmax(axis=1), labels)
 
-    def explained_score(self, found: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
-        """The log-odds of the most probable label against all others: of two labels, the difference
-        of their logits.
+    def explained_score(self, predictions: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
+        """Return the prediction, and its log-odds against the other labels.
+
+        With two labels this is the difference between their logits.
         """
-        label = int(found["probabilities"][0].argmax())
-        probabilities = np.asarray(found["probabilities"], np.float64)
-        own = probabilities[:, label]
-        # Summed, not 1 − own, which has lost its digits where own is next to 1.
-        others = np.delete(probabilities, label, axis=1).sum(axis=1)
-        said = {
+        label = int(predictions["probabilities"][0].argmax())
+        probabilities = np.asarray(predictions["probabilities"], np.float64)
+        probability = probabilities[:, label]
+        # Sum instead of 1 - probability, which has lost its digits next to 1.
+        rest = np.delete(probabilities, label, axis=1).sum(axis=1)
+        prediction = {
             "label": labels.names[label],
-            "probability": significant(found["probabilities"][0, label]),
+            "probability": significant(predictions["probabilities"][0, label]),
         }
-        return said, np.log(np.maximum(own, _LEAST)) - np.log(np.maximum(others, _LEAST))
+        return prediction, np.log(np.maximum(probability, _LEAST)) - np.log(np.maximum(rest, _LEAST))
 
-    def evaluate(self, label_ids: np.ndarray, found: Found, labels: LabelSet, batch_size: int) -> Scores:
-        probabilities = found["probabilities"]
+    def evaluate(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet, batch_size: int) -> Scores:
+        probabilities = predictions["probabilities"]
         results = classification.classification_metrics(
-            label_ids, found["losses"], probabilities, labels.names, batch_size
+            label_ids, predictions["losses"], probabilities, labels.names, batch_size
         )
         details = classification.classification_report(label_ids, probabilities, labels.names)
         return Scores(results, details, classification.format_report(details))
@@ -177,34 +177,33 @@ class SingleLabel(Exclusive):
     def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> list[str]:
         return [labels.names[label] for label in label_ids]
 
-    def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:
-        """Rows with another most probable label than theirs; those with the least probability of
-        theirs first.
+    def suspects(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet) -> Suspects:
+        """Return rows with a label that is not the most probable one, least probable label first.
 
-        Columns: given, predicted, probability (of the given label); rows of equal probability stay
-        in their order.
+        The columns are given, predicted and probability (of the given label). Ties keep the row
+        order.
         """
-        probabilities = found["probabilities"]
+        probabilities = predictions["probabilities"]
         best = probabilities.argmax(axis=1)
         differing = np.flatnonzero(best != label_ids)
-        given_probability = probabilities[differing, label_ids[differing]]
-        # A stable sort, so that equal probabilities stay in file order and a second run writes the
-        # same file.
-        rows = differing[np.argsort(given_probability, kind="stable")]
-        given, predicted = (self.label_column(each[rows], labels) for each in (label_ids, best))
+        gold_probability = probabilities[differing, label_ids[differing]]
+        # Sort stably: equal probabilities stay in file order, and a second run writes the same
+        # file.
+        rows = differing[np.argsort(gold_probability, kind="stable")]
+        gold, predicted = (self.label_column(ids[rows], labels) for ids in (label_ids, best))
         probability = probabilities[rows, label_ids[rows]].astype(np.float32)
-        return Suspects(rows.tolist(), {"given": given, "predicted": predicted, "probability": probability})
+        return Suspects(rows.tolist(), {"given": gold, "predicted": predicted, "probability": probability})
 
 
 SINGLE_LABEL = SingleLabel()
 
 
 class MultipleChoice(Exclusive):
-    """Labels are indices of endings; label_ids int32 [n].
+    """Labels are indices of choices; label_ids int32 [n].
 
-    The index of an ending is no class: a model with one output serves any number of endings. So
-    there are no label names, no class weights and no suspected label errors, and examples.choice
-    reads the labels.
+    A choice's index is not a class: a model with one output serves any number of choices. So there
+    are no label names, class weights or suspected label errors, and examples.choice reads the
+    labels.
     """
 
     name = "multiple_choice"
@@ -215,18 +214,20 @@ class MultipleChoice(Exclusive):
     distillation_refusal = "learns the probabilities of labels, which multiple choice does not have"
     class_weights_refusal = "is about labels, and the endings of a choice are none"
 
-    def output_names(self, found: Found, labels: LabelSet) -> Sequence[str]:
-        return [str(ending) for ending in range(found["probabilities"].shape[1])]
+    def output_names(self, predictions: Found, labels: LabelSet) -> Sequence[str]:
+        return [str(choice) for choice in range(predictions["probabilities"].shape[1])]
 
-    def label_array(self, given: Sequence[int | None], labels: Sequence[str]) -> np.ndarray:
-        return np.array([0 if label is None else label for label in given], np.int32)
+    def label_array(self, row_labels: Sequence[int | None], labels: Sequence[str]) -> np.ndarray:
+        return np.array([0 if label is None else label for label in row_labels], np.int32)
 
-    def decisions(self, found: Found, labels: LabelSet) -> list[int]:
-        """The index of the most probable ending, of equal ones the first."""
-        return found["probabilities"].argmax(axis=1).tolist()
+    def decisions(self, predictions: Found, labels: LabelSet) -> list[int]:
+        """Return each row's most probable choice as an index, the first one in a tie."""
+        return predictions["probabilities"].argmax(axis=1).tolist()
 
-    def evaluate(self, label_ids: np.ndarray, found: Found, labels: LabelSet, batch_size: int) -> Scores:
-        results = classification.choice_metrics(label_ids, found["losses"], found["probabilities"], batch_size)
+    def evaluate(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet, batch_size: int) -> Scores:
+        results = classification.choice_metrics(
+            label_ids, predictions["losses"], predictions["probabilities"], batch_size
+        )
         return Scores(results, {}, [])
 
 

@@ -12,7 +12,7 @@ from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.missing_labels import skip_advice
 
 _DECIMAL_COMMA = re.compile(r"[-+]?(\d*),(\d+)([eE][-+]?\d+)?")
-# Numbers with separators of thousands, which are never guessed: 1.234,5 or 1,234.5 or 1 234,5.
+# Numbers with thousands separators are never guessed: 1.234,5 or 1,234.5 or 1 234,5.
 _GROUPED = re.compile(r"[-+]?\d{1,3}(?:(?:[.' \u00a0\u202f]\d{3})+,\d+|(?:,\d{3})+\.\d+)")
 _GROUP_DIGITS = 3
 
@@ -25,14 +25,15 @@ def has_comma(text: str) -> bool:
 def read_numbers(cells: LabelCells, texts: Sequence[str]) -> list[str]:
     """Return the numbers of a file as text with a decimal point.
 
-    Commas are decimal commas if no cell has a point, and one of them cannot separate thousands.
+    Commas are decimal commas if no cell has a point and at least one comma cannot separate
+    thousands.
 
     Args:
         cells: label cells, for the path and the lines.
         texts: text of each row.
 
     Raises:
-        InputError: a text is not a finite number, or its comma may mean two things.
+        InputError: a text is not a finite number, or its comma is ambiguous.
     """
     rows = list(zip(cells.lines, texts, strict=True))
     with_comma = [(line, text) for line, text in rows if _DECIMAL_COMMA.fullmatch(text)]
@@ -42,7 +43,7 @@ def read_numbers(cells: LabelCells, texts: Sequence[str]) -> list[str]:
                 f"{cells.path}:{line}: the label is {quoted(text)}; write the number without "
                 "separators of thousands and with a decimal point"
             )
-        # nan and inf are numbers as text, too; one of them makes every later loss NaN.
+        # The texts nan and inf are numbers, too, and either of them makes every later loss NaN.
         if not _DECIMAL_COMMA.fullmatch(text) and not math.isfinite(number_in(text)):
             raise InputError(f"{cells.path}:{line}: the label is {quoted(text)}, a number is needed{skip_advice(text)}")
     if not with_comma:
@@ -74,7 +75,7 @@ def _check_commas(
 
 
 def _is_decimal(text: str) -> bool:
-    """Return whether the comma of a number cannot separate thousands, as in 3,5 and 0,125."""
+    """Return whether a number's comma cannot separate thousands, as in 3,5 and 0,125."""
     matched = _DECIMAL_COMMA.fullmatch(text)
     assert matched is not None, "a number with a comma"
     whole, digits, exponent = matched.groups()

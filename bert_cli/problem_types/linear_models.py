@@ -1,4 +1,4 @@
-"""Linear models on sparse text features, as baselines. scikit-learn is imported where it is used."""
+"""Linear models on sparse text features, used as baselines; scikit-learn is imported lazily."""
 
 import warnings
 from typing import TYPE_CHECKING
@@ -10,19 +10,22 @@ if TYPE_CHECKING:
 
 
 def logistic_probabilities(
-    features: "csr_matrix", label_ids: np.ndarray, count: int, others: "csr_matrix"
+    features: "csr_matrix", label_ids: np.ndarray, num_labels: int, test_features: "csr_matrix"
 ) -> np.ndarray:
-    """Logistic regression: float64 [m, count], the probability of each of `count` labels in m rows
-    `others`.
+    """Return label probabilities from a logistic regression, float64 [m, num_labels].
 
-    features: [n, f] with int label_ids [n]; others: [m, f]. A label without a row has 0.
+    Args:
+        features: training features [n, f].
+        label_ids: training labels, int [n].
+        num_labels: number of labels. A label without training rows has probability 0.
+        test_features: features of rows to predict, [m, f].
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
     present = np.unique(label_ids)
-    probabilities = np.zeros((others.shape[0], count))
-    # The model needs two classes at least.
+    probabilities = np.zeros((test_features.shape[0], num_labels))
+    # LogisticRegression needs at least two classes.
     if len(present) == 1:
         probabilities[:, present] = 1.0
         return probabilities
@@ -30,14 +33,18 @@ def logistic_probabilities(
         # A baseline that has not quite converged is good enough, and nobody can act on the warning.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = LogisticRegression().fit(features, label_ids)
-    probabilities[:, present] = model.predict_proba(others)
+    probabilities[:, present] = model.predict_proba(test_features)
     return probabilities
 
 
-def ridge_values(features: "csr_matrix", values: np.ndarray, others: "csr_matrix") -> np.ndarray:
-    """Ridge regression: float64 [m] for the rows `others` [m, f]; features [n, f] with values float
-    [n].
+def ridge_values(features: "csr_matrix", values: np.ndarray, test_features: "csr_matrix") -> np.ndarray:
+    """Return the values that a ridge regression predicts, float64 [m].
+
+    Args:
+        features: training features [n, f].
+        values: training targets, float [n].
+        test_features: features of rows to predict, [m, f].
     """
     from sklearn.linear_model import Ridge
 
-    return Ridge().fit(features, values).predict(others)
+    return Ridge().fit(features, values).predict(test_features)

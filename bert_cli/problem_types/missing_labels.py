@@ -1,18 +1,18 @@
-"""Texts that other programs and annotators write into a label cell that has no label."""
+"""Texts that other programs and annotators write into a label cell if there is no label."""
 
 import re
 
 # Annotators write signs (SNLI a hyphen); pandas, R, SQL and spreadsheets write words.
 _SIGNS = re.compile(r"-{1,3}|[–—]|\?{1,3}")
 _WORDS = re.compile(r"nan|<na>|<null>|#?n/a|null|unlabell?ed|no[ _-]label", re.IGNORECASE)
-# They are names of classes as well: the stance "none", the answer "NA".
+# These words are also class names: the stance "none", the answer "NA".
 _CLASS_NAMES = re.compile(r"none|na", re.IGNORECASE)
-MINUS_ONE = "-1"  # for a missing class index, in data sets of Hugging Face
+MINUS_ONE = "-1"  # marks a missing class index in Hugging Face data sets
 SKIP_ADVICE = "--skip_unlabeled leaves such rows out"
 
 
 def skip_advice(text: str) -> str:
-    """Return the end of an error about a cell that may have no label, "" for any other cell."""
+    """Return the end of an error message if a cell may have no label, "" otherwise."""
     return f"; {SKIP_ADVICE}" if may_be_missing(text) or text == MINUS_ONE else ""
 
 
@@ -32,5 +32,5 @@ def is_doubtful_word(text: str) -> bool:
 
 
 def may_be_missing(text: str) -> bool:
-    """Return whether a cell may have no label: it is empty, or holds one of the signs and words."""
+    """Return whether a cell may have no label: it is empty, or a sign or word for a missing label."""
     return not text or is_missing_sign(text) or is_missing_word(text) or is_doubtful_word(text)

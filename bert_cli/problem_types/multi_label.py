@@ -1,6 +1,4 @@
-"""Multi-label classification: each text has any of L labels, none included. Sigmoid and binary
-cross entropy.
-"""
+"""Multi-label classification: each text has any number of labels; sigmoid and cross entropy."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,7 +19,7 @@ from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType, Sc
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-_LEAST = 1e-7  # a probability p so large that float32 separates p from 0, and 1 - p from 1
+_LEAST = 1e-7  # the smallest probability p that float32 separates from 0 while it separates 1 - p from 1
 
 
 def _thresholds(labels: LabelSet) -> np.ndarray:
@@ -29,13 +27,13 @@ def _thresholds(labels: LabelSet) -> np.ndarray:
     return labels.thresholds
 
 
-def _over(found: Found, labels: LabelSet) -> np.ndarray:
-    """Which labels are predicted: bool [n, L]."""
-    return multi_label.over_thresholds(found["probabilities"], _thresholds(labels))
+def _over(predictions: Found, labels: LabelSet) -> np.ndarray:
+    """Return which labels are predicted, bool [n, L]."""
+    return multi_label.over_thresholds(predictions["probabilities"], _thresholds(labels))
 
 
 class MultiLabel(ProblemType):
-    """Labels are a tuple of 0 and 1 for each of L names; label_ids float32 [n, L]."""
+    """Labels are a tuple of 0 and 1, one per label name; label_ids float32 [n, L]."""
 
     name = "multi_label"
     summary = "any number of labels per text"
@@ -52,7 +50,7 @@ class MultiLabel(ProblemType):
     chart = "roc"
 
     def stated_labels(self, cells: LabelCells) -> tuple[str, ...] | None:
-        """With a column of 0 and 1 for each label, the names of the columns."""
+        """Return the column names if each label has a separate column of 0 and 1, None otherwise."""
         return tuple(cells.columns) if cells.are_flags else None
 
     def cell_labels(self, cells: LabelCells, row: int) -> tuple[str, ...]:
@@ -61,16 +59,14 @@ class MultiLabel(ProblemType):
     def parse(self, cells: LabelCells, labels: Sequence[str]) -> list[tuple[int, ...]]:
         if len(cells.columns) > 1 or (len(labels) == 1 and cells.are_flags):
             return self._parse_columns(cells, labels)
-        named = [cells.names(row) for row in range(len(cells.rows))]
-        cells.check_known(named, labels)
-        return [tuple(int(label in names) for label in labels) for names in named]
+        row_labels = [cells.names(row) for row in range(len(cells.rows))]
+        cells.check_known(row_labels, labels)
+        return [tuple(int(label in names) for label in labels) for names in row_labels]
 
     def _parse_columns(self, cells: LabelCells, labels: Sequence[str]) -> list[tuple[int, ...]]:
-        """From a column of 0 and 1 for each label; the columns may be in another order than
-        `labels`.
-        """
+        """Read one column of 0 and 1 per label, in any order if the header names the labels."""
         names = cells.columns
-        # With a header the names decide, whatever the order; without one only the order is left.
+        # Match columns by name if there is a header, and by order otherwise.
         if cells.has_header and set(names) == set(labels):
             order = [names.index(label) for label in labels]
         elif len(names) == len(labels):
@@ -88,10 +84,10 @@ class MultiLabel(ProblemType):
                     )
         return [tuple(int(str(row[column])) for column in order) for row in cells.rows]
 
-    def label_array(self, given: Sequence[Sequence[int] | None], labels: Sequence[str]) -> np.ndarray:
-        none = (0,) * len(labels)
-        rows = [none if label is None else label for label in given]
-        # An empty list has no second axis by itself; the model wants [0, L].
+    def label_array(self, row_labels: Sequence[Sequence[int] | None], labels: Sequence[str]) -> np.ndarray:
+        no_labels = (0,) * len(labels)
+        rows = [no_labels if label is None else label for label in row_labels]
+        # Reshape, because an empty list has no second axis and the model needs [0, L].
         return np.array(rows, np.float32).reshape(len(rows), len(labels))
 
     def label_counts(self, label_ids: np.ndarray, count: int) -> np.ndarray:
@@ -99,30 +95,33 @@ class MultiLabel(ProblemType):
         return np.stack([len(label_ids) - present, present], axis=1).astype(np.float64)
 
     def label_weights(self, weights: np.ndarray) -> np.ndarray:
-        """Each label is a question of its own: a given weight is for the rows with the label; rows
-        without it have 1.
+        """Return weights [L, 2]: 1 for rows without the label, the given weight for rows with it.
+
+        Each label is a separate yes/no question.
         """
         return np.stack([np.ones_like(weights), weights], axis=1)
 
     def constant_prediction(self, label_ids: np.ndarray, rows: int, outputs: int) -> np.ndarray:
-        """Each label that most training rows have."""
+        """Return the labels that most training rows have, for each row."""
         return np.tile((label_ids.mean(axis=0) > 0.5).astype(np.float64), (rows, 1))
 
     def linear_prediction(
-        self, features: "csr_matrix", label_ids: np.ndarray, others: "csr_matrix", outputs: int
+        self, features: "csr_matrix", label_ids: np.ndarray, test_features: "csr_matrix", outputs: int
     ) -> np.ndarray:
-        """A model for each label."""
+        """Fit one linear model per label."""
         columns = (label_ids > 0).astype(np.int32).T
-        return np.stack([logistic_probabilities(features, has, 2, others)[:, 1] for has in columns], axis=1)
+        return np.stack(
+            [logistic_probabilities(features, is_present, 2, test_features)[:, 1] for is_present in columns], axis=1
+        )
 
     def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
         return math.log(2)
 
-    def collapse(self, found: Found, labels: LabelSet) -> str:
-        return "" if _over(found, labels).any() else "no row gets a label"
+    def collapse(self, predictions: Found, labels: LabelSet) -> str:
+        return "" if _over(predictions, labels).any() else "no row gets a label"
 
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
-        # log(1 + e^x) − x · y, without a large power
+        # Stable form of log(1 + e^x) − x · y, without a large power.
         losses = np.maximum(logits, 0) - logits * label_ids + np.log1p(np.exp(-np.abs(logits)))
         return {"probabilities": np.exp(-np.logaddexp(0, -logits)), "losses": losses.mean(axis=-1)}
 
@@ -130,109 +129,117 @@ class MultiLabel(ProblemType):
         clipped = np.clip(probabilities.astype(np.float64), _LEAST, 1 - _LEAST)
         return (np.log(clipped) - np.log1p(-clipped)).astype(np.float32)
 
-    def decisions(self, found: Found, labels: LabelSet) -> list[tuple[str, ...]]:
-        """The labels at or above their thresholds, in the order of `labels`."""
-        return [_named(labels, row) for row in _over(found, labels)]
+    def decisions(self, predictions: Found, labels: LabelSet) -> list[tuple[str, ...]]:
+        """Return each row's labels at or above their thresholds, in the order of `labels`."""
+        return [_named(labels, row) for row in _over(predictions, labels)]
 
-    def decision_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
-        """labels: the names with "," between them, in jsonl a list."""
+    def decision_columns(self, predictions: Found, labels: LabelSet) -> dict[str, Column]:
+        """Return label names (joined by "," in a table, a list in jsonl) and probabilities."""
         return {
-            "labels": self.label_column(_over(found, labels), labels),
-            "probabilities": Probabilities(labels.names, found["probabilities"]),
+            "labels": self.label_column(_over(predictions, labels), labels),
+            "probabilities": Probabilities(labels.names, predictions["probabilities"]),
         }
 
     def temperature_names(self, labels: Sequence[str]) -> Sequence[str]:
-        """All: each is a question of its own."""
+        """Return all labels: each is a separate question with a separate temperature."""
         return labels
 
     def fit_temperatures(self, logits: np.ndarray, label_ids: np.ndarray) -> tuple[float, ...]:
         columns = range(logits.shape[1])
         logits = np.asarray(logits, np.float64)
-        return tuple(self._fit_temperature(logits[:, [each]], label_ids[:, [each]]) for each in columns)
+        return tuple(self._fit_temperature(logits[:, [column]], label_ids[:, [column]]) for column in columns)
 
     def keep_decisions(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        """With regard to the threshold 0.5, where a logit is 0 at any temperature."""
-        middle = multi_label.DEFAULT_THRESHOLD
-        return np.where((after >= middle) == (before >= middle), after, before)
+        """Keep each decision at threshold 0.5, which is a logit of 0 at any temperature."""
+        threshold = multi_label.DEFAULT_THRESHOLD
+        return np.where((after >= threshold) == (before >= threshold), after, before)
 
-    def calibration_error(self, label_ids: np.ndarray, found: Found) -> float:
-        """The mean over the labels, of the probability of having the label."""
-        columns = zip(np.asarray(found["probabilities"], np.float64).T, np.asarray(label_ids).T > 0, strict=True)
-        return float(np.mean([reliability(probability, has).error for probability, has in columns]))
+    def calibration_error(self, label_ids: np.ndarray, predictions: Found) -> float:
+        """Return the mean calibration error over labels."""
+        columns = zip(np.asarray(predictions["probabilities"], np.float64).T, np.asarray(label_ids).T > 0, strict=True)
+        return float(np.mean([reliability(probability, is_present).error for probability, is_present in columns]))
 
-    def uncertainty(self, found: Found, labels: LabelSet) -> np.ndarray:
-        """1 − the product of the probabilities of all decisions."""
-        probabilities = np.asarray(found["probabilities"], np.float64)
-        doubts = np.where(_over(found, labels), 1.0 - probabilities, probabilities)
-        return -np.expm1(np.log1p(-np.minimum(doubts, 1.0 - _LEAST)).sum(axis=1))
+    def uncertainty(self, predictions: Found, labels: LabelSet) -> np.ndarray:
+        """Return 1 − the probability that all decisions are correct."""
+        probabilities = np.asarray(predictions["probabilities"], np.float64)
+        wrong = np.where(_over(predictions, labels), 1.0 - probabilities, probabilities)
+        return -np.expm1(np.log1p(-np.minimum(wrong, 1.0 - _LEAST)).sum(axis=1))
 
-    def is_wrong(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> np.ndarray:
-        """Where any label is wrong."""
-        return (_over(found, labels) != (np.asarray(label_ids) > 0)).any(axis=1)
+    def is_wrong(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet) -> np.ndarray:
+        """Return the rows with at least one wrong label."""
+        return (_over(predictions, labels) != (np.asarray(label_ids) > 0)).any(axis=1)
 
-    def explained_score(self, found: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
-        """The labels at or above their thresholds; the score is the log-odds of the most probable
-        label, its logit.
-        """
-        label = int(found["probabilities"][0].argmax())
-        own = np.asarray(found["probabilities"], np.float64)[:, label]
-        own = np.clip(own, 1e-7, 1 - 6e-8)  # next to 1, float32 has no more values
-        said = {
-            "labels": list(self.decisions({"probabilities": found["probabilities"][:1]}, labels)[0]),
+    def explained_score(self, predictions: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
+        """Return the predicted labels, and the most probable label's log-odds (its logit)."""
+        label = int(predictions["probabilities"][0].argmax())
+        probability = np.asarray(predictions["probabilities"], np.float64)[:, label]
+        probability = np.clip(probability, 1e-7, 1 - 6e-8)  # float32 has no value between this and 1
+        prediction = {
+            "labels": list(self.decisions({"probabilities": predictions["probabilities"][:1]}, labels)[0]),
             "explained_label": labels.names[label],
-            "probability": significant(found["probabilities"][0, label]),
+            "probability": significant(predictions["probabilities"][0, label]),
         }
-        return said, np.log(own) - np.log1p(-own)
+        return prediction, np.log(probability) - np.log1p(-probability)
 
-    def evaluate(self, label_ids: np.ndarray, found: Found, labels: LabelSet, batch_size: int) -> Scores:
+    def evaluate(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet, batch_size: int) -> Scores:
         results, details = multi_label.multi_label_metrics(
-            label_ids, found["losses"], found["probabilities"], labels.names, _thresholds(labels), batch_size
+            label_ids,
+            predictions["losses"],
+            predictions["probabilities"],
+            labels.names,
+            _thresholds(labels),
+            batch_size,
         )
         return Scores(results, details, multi_label.format_multi_label(details))
 
-    def eval_columns(self, label_ids: np.ndarray, found: Found) -> dict[str, np.ndarray]:
-        return {"labels": (np.asarray(label_ids) > 0).astype(int), "probabilities": found["probabilities"]}
+    def eval_columns(self, label_ids: np.ndarray, predictions: Found) -> dict[str, np.ndarray]:
+        return {"labels": (np.asarray(label_ids) > 0).astype(int), "probabilities": predictions["probabilities"]}
 
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
-        """The distance of the worst decision from the label."""
+        """Return the largest distance between a wrong decision's probability and its label."""
         # A mean over many absent labels would hide one bad miss.
         decisions = zip(row["labels"], row["probabilities"], thresholds, strict=True)
         return max(
-            (abs(has - each) for has, each, threshold in decisions if (each >= threshold) != bool(has)), default=0.0
+            (
+                abs(is_present - probability)
+                for is_present, probability, threshold in decisions
+                if (probability >= threshold) != bool(is_present)
+            ),
+            default=0.0,
         )
 
     def row_surprise(self, row: Mapping[str, Any]) -> float:
         decisions = zip(row["labels"], row["probabilities"], strict=True)
-        return max((abs(has - each) for has, each in decisions), default=0.0)
+        return max((abs(is_present - probability) for is_present, probability in decisions), default=0.0)
 
     def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> list[list[str]]:
-        # Lists, not tuples: write_table joins a list in one cell.
+        # Return lists, not tuples: write_table joins a list in one cell.
         return [list(_named(labels, row)) for row in label_ids > 0]
 
-    def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:
-        """A line for each label that a row has and is not predicted, or the other way; the least
-        probable given first.
+    def suspects(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet) -> Suspects:
+        """Return each wrong decision about a label of a row, least probable given label first.
 
-        Columns: label, given and predicted (yes or no), probability (of the given label).
+        The columns are label, given and predicted (yes or no), and probability (of the given
+        answer).
         """
-        has = label_ids > 0
-        probabilities = found["probabilities"]
-        rows, columns_of = np.nonzero(has != _over(found, labels))
-        probability = np.where(has, probabilities, 1.0 - probabilities)[rows, columns_of]
-        # Each label of a row is a decision of its own, so a row may be listed more than once.
+        is_present = label_ids > 0
+        probabilities = predictions["probabilities"]
+        rows, columns_of = np.nonzero(is_present != _over(predictions, labels))
+        probability = np.where(is_present, probabilities, 1.0 - probabilities)[rows, columns_of]
+        # Each label is a separate decision, so a row may be listed more than once.
         order = np.argsort(probability, kind="stable")
-        given = has[rows, columns_of][order]
+        gold = is_present[rows, columns_of][order]
         columns: dict[str, Column] = {
             "label": [labels.names[column] for column in columns_of[order]],
-            "given": np.where(given, "yes", "no").tolist(),
-            "predicted": np.where(given, "no", "yes").tolist(),
+            "given": np.where(gold, "yes", "no").tolist(),
+            "predicted": np.where(gold, "no", "yes").tolist(),
             "probability": probability[order].astype(np.float32),
         }
         return Suspects(rows[order].tolist(), columns)
 
 
-def _named(labels: LabelSet, has: np.ndarray) -> tuple[str, ...]:
-    return tuple(name for name, each in zip(labels.names, has, strict=True) if each)
+def _named(labels: LabelSet, is_present: np.ndarray) -> tuple[str, ...]:
+    return tuple(name for name, is_named in zip(labels.names, is_present, strict=True) if is_named)
 
 
 MULTI_LABEL = MultiLabel()

@@ -1,8 +1,8 @@
-"""The interface of a problem type: everything that depends on what a model is asked about a text.
+"""The interface of a problem type: everything that depends on the kind of prediction.
 
-The rest of the package reads attributes and calls methods of the object and never asks which one it
-is. The loss in TensorFlow is the one part that is elsewhere, in heads.losses under the same name,
-because this room imports no TensorFlow.
+Other code reads attributes and calls methods, and never asks which problem type it has. Only the
+loss in TensorFlow is elsewhere, in heads.losses under the same name, because this room does not
+import TensorFlow.
 """
 
 import abc
@@ -20,15 +20,18 @@ from bert_cli.problem_types.columns import Column, LabelCells, json_values
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-# The predictions of a model for n examples in file order: `probabilities` [n, L] or `values` [n],
-# `losses` [n] and `logits` [n, L].
+# Model predictions for n examples in file order: `probabilities` [n, L] or `values` [n], `losses`
+# [n] and `logits` [n, L].
 Found = Mapping[str, np.ndarray]
 
 
 class LabelSet(NamedTuple):
-    """The names of a model's L outputs, () where they have none; thresholds: float64 [L], of
-    multi-label classification. abstain_from: the uncertainty from which on a text is left for
-    people, None where none is.
+    """Names and decision rules for a model's L outputs.
+
+    Attributes:
+        names: output names, () if outputs have no names.
+        thresholds: float64 [L] for multi-label classification, None otherwise.
+        abstain_from: uncertainty from which people have to label a text, or None.
     """
 
     names: tuple[str, ...] = ()
@@ -37,7 +40,7 @@ class LabelSet(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """metrics: for eval_results.txt. details: for run_report.json. lines: of a table for the log."""
+    """Metrics for eval_results.txt, details for run_report.json, and a table's lines for the log."""
 
     metrics: dict[str, Any]
     details: dict[str, Any]
@@ -45,34 +48,35 @@ class Scores(NamedTuple):
 
 
 class Suspects(NamedTuple):
-    """Suspected label errors, sorted by confidence. rows: numbers of their examples; columns: of
-    suspects.tsv.
-    """
+    """Suspected label errors by confidence: example numbers, and the columns of suspects.tsv."""
 
     rows: list[int]
     columns: dict[str, Column]
 
 
 class ProblemType(abc.ABC):
-    """One problem type. `labels` is the LabelSet of the model in every method; label_ids: see
+    """One problem type.
+
+    In every method, `labels` is the model's LabelSet, and `label_ids` is the array from
     `label_array`.
 
-    name             as --problem_type, flags.txt and the manifest spell it; the key of heads.losses.FORMULAS
-    summary          in the help of --problem_type
-    metrics          keys of eval_results.txt by which one evaluation can be better than another, the main one first
-    label_shape      of label_ids in the letters of base.spec, and label_dtype, as NumPy calls it
-    head_type        key of base.head_types.HEAD_TYPES
-    activation       of the logits: softmax, sigmoid or identity
-    output_name      the array of predictions; exported_name: the output of exported models
-    hugging_face     problem_type in a config.json, None where the architecture says it
-    has_endings      whether an example is a context with endings (examples.choice) and not one or two texts
-    is_numeric       whether labels are numbers, so that outputs have no names and strata are intervals
-    is_exclusive     whether an example has exactly one of the labels
-    has_thresholds   whether --threshold applies
-    chart            key of report.classification.CHARTS; mistakes_title: of the report's list of mistakes
-    collapse_advice  what to do where all predictions are the same; "": what helps against any poor training
-    baseline_names   names in run_report.json of the constant and of the linear prediction
-    *_refusal        why --distill_from, the flags of the loss, --class_weights or --calibrate make no sense; "" where they do
+    Attributes:
+        name: spelling in --problem_type, flags.txt and the manifest; key of heads.losses.FORMULAS.
+        summary: text in the help of --problem_type.
+        metrics: keys of eval_results.txt that can rank evaluations, the main metric first.
+        label_dtype, label_shape: NumPy dtype of label_ids, and shape in the letters of base.spec.
+        head_type: key of base.head_types.HEAD_TYPES.
+        activation: activation of the logits: softmax, sigmoid or identity.
+        output_name, exported_name: array of predictions, and output name of exported models.
+        hugging_face: problem_type in a config.json, None if the architecture implies it.
+        has_endings: whether an example is a context with several choices (examples.choice) instead of one or two texts.
+        is_numeric: whether labels are numbers, so that outputs have no names and strata are intervals.
+        is_exclusive: whether an example has exactly one label.
+        has_thresholds: whether --threshold applies.
+        chart, mistakes_title: key of report.classification.CHARTS, and heading of the report's mistakes.
+        collapse_advice: advice if all predictions are equal; "" for the usual advice on poor training.
+        baseline_names: names of the constant and the linear prediction in run_report.json.
+        *_refusal: why --distill_from, loss flags, --class_weights or --calibrate make no sense; "" if they do.
     """
 
     name: str
@@ -101,200 +105,182 @@ class ProblemType(abc.ABC):
 
     @property
     def has_named_outputs(self) -> bool:
-        """Whether each output is a label with a name."""
-        # Numbers have one output without a name, and endings are different ones in each row.
+        """Return whether each output is a label with a name."""
+        # A number is one output without a name, and choices differ from row to row.
         return not self.is_numeric and not self.has_endings
 
     @property
     def batch_columns(self) -> tuple[spec.Column, ...]:
-        """The arrays of a batch of a classifier; of multiple choice a sequence for each ending."""
+        """Return the batch columns for a classifier; multiple choice has a sequence per choice."""
         tokens = spec.windowed(spec.ENCODER) if self.has_endings else spec.ENCODER
         return (*tokens, spec.Column("label_ids", self.label_shape, self.label_dtype))
 
     def output_count(self, labels: Sequence[str]) -> int:
-        """Outputs of the head of a model with these labels."""
+        """Return the number of head outputs for these labels."""
         return len(labels) if self.has_named_outputs else 1
 
     # Labels of the data.
 
     def stated_labels(self, cells: LabelCells) -> tuple[str, ...] | None:
-        """The labels, where the label columns say them; None where the labels of the rows have to
-        be counted.
-        """
+        """Return the labels if the columns name them, None if they must be counted in the rows."""
         return None if self.has_named_outputs else ()
 
     def cell_labels(self, cells: LabelCells, row: int) -> tuple[str, ...]:
-        """The labels in the one label cell of a row."""
+        """Return the labels in the only label cell of a row."""
         cell = cells.rows[row][0]
         return cell if isinstance(cell, tuple) else (cell,)
 
     def parse(self, cells: LabelCells, labels: Sequence[str]) -> Sequence[Any]:
-        """The label of each row, as `label_array` takes it. InputError, with the line, for one that
-        does not fit.
-        """
+        """Return each row's label for `label_array`; raise InputError with the line if it is invalid."""
         raise self._impossible("labels in one column")
 
     @abc.abstractmethod
-    def label_array(self, given: Sequence[Any], labels: Sequence[str]) -> np.ndarray:
-        """label_ids of n examples, as the model takes them; zeros where a label is None, as in the
-        original.
-        """
+    def label_array(self, row_labels: Sequence[Any], labels: Sequence[str]) -> np.ndarray:
+        """Return the label_ids of n examples; 0 if a label is None, as in the original."""
 
     def stratum(self, label: Any) -> str | float:
-        """Return the key that rows are sorted by before they are divided, a share per label."""
+        """Return the sort key for stratified splits, which keep label shares equal."""
         return str(label)
 
     def label_counts(self, label_ids: np.ndarray, count: int) -> np.ndarray:
-        """Training rows of each of `count` labels for --class_weights, float64: [L], or [L, 2]
-        (without, with the label).
-        """
+        """Return training rows per label, float64 [L], or [L, 2] for rows without and with it."""
         raise self._impossible("class weights")
 
     def label_weights(self, weights: np.ndarray) -> np.ndarray:
-        """Given weights [L] in the shape of label_counts."""
+        """Return user-provided weights [L] in the shape of label_counts."""
         return weights
 
     # Logits and predictions.
 
     @abc.abstractmethod
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
-        """`output_name` and `losses` of float32 logits [n, outputs], as the head computes them in
-        TensorFlow.
-        """
+        """Return `output_name` and `losses` for logits float32 [n, outputs], as heads compute them."""
 
     def logits(self, probabilities: np.ndarray) -> np.ndarray:
-        """The inverse of the activation, float32 [n, L], for distillation."""
+        """Invert the activation: return logits float32 [n, L] for distillation."""
         raise self._impossible("distillation")
 
     @abc.abstractmethod
-    def decisions(self, found: Found, labels: LabelSet) -> list[Any]:
-        """The prediction for each example: a name, a tuple of names, a number, or the index of an
-        ending.
-        """
+    def decisions(self, predictions: Found, labels: LabelSet) -> list[Any]:
+        """Return the prediction per example: a name, a tuple of names, a number or a choice's index."""
 
-    def record(self, found: Found, row: int, labels: LabelSet) -> dict[str, Any]:
-        """The prediction for one example, ready for JSON: its prediction_columns."""
-        own = {self.output_name: found[self.output_name][row : row + 1]}
-        return {name: json_values(column)[0] for name, column in self.prediction_columns(own, labels).items()}
+    def record(self, predictions: Found, row: int, labels: LabelSet) -> dict[str, Any]:
+        """Return an example's prediction_columns, ready for JSON."""
+        row_predictions = {self.output_name: predictions[self.output_name][row : row + 1]}
+        return {
+            name: json_values(column)[0] for name, column in self.prediction_columns(row_predictions, labels).items()
+        }
 
-    def prediction_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
-        """Columns of predictions.tsv between id and text."""
-        columns = self.decision_columns(found, labels)
+    def prediction_columns(self, predictions: Found, labels: LabelSet) -> dict[str, Column]:
+        """Return the columns of predictions.tsv between id and text."""
+        columns = self.decision_columns(predictions, labels)
         if labels.abstain_from is None:
             return columns
-        return columns | {"abstain": self.uncertainty(found, labels) >= labels.abstain_from}
+        return columns | {"abstain": self.uncertainty(predictions, labels) >= labels.abstain_from}
 
     @abc.abstractmethod
-    def decision_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
-        """The columns of a prediction and its probabilities."""
+    def decision_columns(self, predictions: Found, labels: LabelSet) -> dict[str, Column]:
+        """Return the columns with the decision and its probabilities."""
 
-    def explained_score(self, found: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
-        """(the prediction of row 0 for JSON, the score that its words add up to in each row:
-        float64 [rows]).
-        """
+    def explained_score(self, predictions: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
+        """Return row 0's prediction for JSON, and the score to explain for each row, float64 [rows]."""
         raise self._impossible("explanations")
 
     # Calibration.
 
     def temperature_names(self, labels: Sequence[str]) -> Sequence[str]:
-        """The labels that have a temperature each; () where all logits have one."""
+        """Return the labels that have separate temperatures; () if all logits share one."""
         return ()
 
     def fit_temperatures(self, logits: np.ndarray, label_ids: np.ndarray) -> tuple[float, ...]:
-        """The temperatures of logits [n, L] with the least losses."""
+        """Return the temperatures of logits [n, L] that minimize the losses."""
         logits = np.asarray(logits, np.float64)
         return (self._fit_temperature(logits, label_ids),)
 
     def _fit_temperature(self, logits: np.ndarray, label_ids: np.ndarray) -> float:
         return fit_temperature(lambda t: float(self.postprocess(logits / t, label_ids)["losses"].mean()), len(logits))
 
-    def calibrated(self, found: Found, label_ids: np.ndarray, calibration: Calibration) -> dict[str, np.ndarray]:
-        """The same predictions with the probabilities and losses of calibrated logits, float32. No
-        decision changes, also where float32 rounds two probabilities to one.
+    def calibrated(self, predictions: Found, label_ids: np.ndarray, calibration: Calibration) -> dict[str, np.ndarray]:
+        """Return the predictions with calibrated probabilities and losses, float32.
+
+        No decision changes, even if float32 rounds two probabilities to the same value.
         """
-        made = self.postprocess(calibration.divide(found["logits"]), label_ids)
-        rounded = {name: values.astype(np.float32) for name, values in made.items()}
-        rounded["probabilities"] = self.keep_decisions(found["probabilities"], rounded["probabilities"])
-        return {**found, **rounded}
+        calibrated = self.postprocess(calibration.divide(predictions["logits"]), label_ids)
+        rounded = {name: values.astype(np.float32) for name, values in calibrated.items()}
+        rounded["probabilities"] = self.keep_decisions(predictions["probabilities"], rounded["probabilities"])
+        return {**predictions, **rounded}
 
     def keep_decisions(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        """Probabilities `after` calibration, with the decisions of those `before` it."""
+        """Return the probabilities `after` calibration, with the decisions from `before` it."""
         raise self._impossible("calibration")
 
-    def calibration_error(self, label_ids: np.ndarray, found: Found) -> float:
-        """The expected calibration error of the probabilities."""
+    def calibration_error(self, label_ids: np.ndarray, predictions: Found) -> float:
+        """Return the expected calibration error of the probabilities."""
         raise self._impossible("calibration")
 
-    def uncertainty(self, found: Found, labels: LabelSet) -> np.ndarray:
-        """The probability that a decision is wrong, as the model sees it: float64 [n]."""
+    def uncertainty(self, predictions: Found, labels: LabelSet) -> np.ndarray:
+        """Return the model's probability that a decision is wrong, float64 [n]."""
         raise self._impossible("uncertainty")
 
-    def is_wrong(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> np.ndarray:
-        """Which decisions are wrong: bool [n]."""
+    def is_wrong(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet) -> np.ndarray:
+        """Return which decisions are wrong, bool [n]."""
         raise self._impossible("wrong decisions")
 
-    # Simple predictors, which a trained model is compared with.
+    # Simple baselines to compare a trained model with.
 
     @abc.abstractmethod
     def constant_prediction(self, label_ids: np.ndarray, rows: int, outputs: int) -> np.ndarray:
-        """`output_name` for `rows` equal rows: the most frequent label of the training rows,
-        or their mean.
-        """
+        """Return `output_name` for `rows` equal rows: the most frequent training label, or the mean."""
 
     def linear_prediction(
-        self, features: "csr_matrix", label_ids: np.ndarray, others: "csr_matrix", outputs: int
+        self, features: "csr_matrix", label_ids: np.ndarray, test_features: "csr_matrix", outputs: int
     ) -> np.ndarray:
-        """`output_name` for the rows `others` [m, f], by a linear model of training features [n,
-        f].
-        """
+        """Return `output_name` for test_features [m, f], using a linear model of features [n, f]."""
         raise self._impossible("linear model")
 
     @abc.abstractmethod
     def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
-        """The loss of guessing: of equal probabilities; of a regression, of 0 for every row."""
+        """Return the loss of guessing: equal probabilities, or 0 for every row in a regression."""
 
     def learning_advice(self, label_ids: np.ndarray) -> str:
-        """Return what to do about training labels that cannot be learned, "" for usual ones."""
+        """Return advice on training labels that cannot be learned, "" for usual labels."""
         return ""
 
     @abc.abstractmethod
-    def collapse(self, found: Found, labels: LabelSet) -> str:
-        """What the predictions have in common where all of them are the same, "" where they differ."""
+    def collapse(self, predictions: Found, labels: LabelSet) -> str:
+        """Return a description if all rows have the same prediction, "" otherwise."""
 
     # Evaluation.
 
     @abc.abstractmethod
-    def evaluate(self, label_ids: np.ndarray, found: Found, labels: LabelSet, batch_size: int) -> Scores:
-        """Metrics; batch_size: of the evaluation, on which the original's `loss` depends.
-        InputError for NaN.
-        """
+    def evaluate(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet, batch_size: int) -> Scores:
+        """Return the metrics; the original's `loss` depends on `batch_size`. Raise InputError for NaN."""
 
     @abc.abstractmethod
-    def eval_columns(self, label_ids: np.ndarray, found: Found) -> dict[str, np.ndarray]:
-        """What eval_examples.jsonl has of its rows, [n, …] each."""
+    def eval_columns(self, label_ids: np.ndarray, predictions: Found) -> dict[str, np.ndarray]:
+        """Return the columns of eval_examples.jsonl, [n, …] each."""
 
     @abc.abstractmethod
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
-        """How wrong a row is, with the members of eval_columns; 0 where it is right."""
+        """Return how wrong a row (a dict of eval_columns) is, 0 if it is correct."""
 
     def row_surprise(self, row: Mapping[str, Any]) -> float:
-        """How far a row is from its label, also where the prediction is right; larger is worse."""
+        """Return a row's distance from its label, even if the prediction is correct."""
         return self.row_error(row, ())
 
-    def out_of_fold(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> dict[str, Column]:
-        """Columns of out_of_fold.tsv: the given label, the prediction, and its probabilities."""
-        (_, predicted), *others = self.decision_columns(found, labels).items()
-        return {"given": self.label_column(label_ids, labels), "predicted": predicted, **dict(others)}
+    def out_of_fold(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet) -> dict[str, Column]:
+        """Return the columns of out_of_fold.tsv: given label, prediction and its probabilities."""
+        (_, predicted), *probabilities = self.decision_columns(predictions, labels).items()
+        return {"given": self.label_column(label_ids, labels), "predicted": predicted, **dict(probabilities)}
 
     def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> Column:
-        """The labels of n rows as a column of a table."""
+        """Return the labels of n rows as a table column."""
         raise self._impossible("cross-validation")
 
-    def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:
-        """Suspected label errors among rows that were predicted by models that had not seen them."""
+    def suspects(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet) -> Suspects:
+        """Return suspected label errors, predicted by models that had not seen the rows."""
         raise self._impossible("cross-validation")
 
-    def _impossible(self, what: str) -> NotImplementedError:
-        # The flags that ask for it are refused with a sentence before data is read; see the
-        # *_refusal attributes.
-        return NotImplementedError(f"{self.name} has no {what}")
+    def _impossible(self, feature: str) -> NotImplementedError:
+        # Unreachable for users: the *_refusal attributes reject such flags before data is read.
+        return NotImplementedError(f"{self.name} has no {feature}")

@@ -1,4 +1,4 @@
-"""All problem types by name."""
+"""Registry of all problem types by name."""
 
 from bert_cli.base.errors import InputError
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
@@ -6,17 +6,20 @@ from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.regression import REGRESSION
 
-# --help and error messages have this order.
+# --help and error messages list the types in this order.
 PROBLEM_TYPES: dict[str, ProblemType] = {
-    each.name: each for each in (SINGLE_LABEL, MULTI_LABEL, REGRESSION, MULTIPLE_CHOICE)
+    registered_type.name: registered_type
+    for registered_type in (SINGLE_LABEL, MULTI_LABEL, REGRESSION, MULTIPLE_CHOICE)
 }
 
 
 def problem_type(name: str | None) -> ProblemType:
-    """The problem type of that name; of None single-label, as old runs and strangers' models name
-    none.
+    """Return the problem type with this name, single-label if the name is None.
 
-    InputError for an unknown name.
+    Old runs and third-party models name no problem type.
+
+    Raises:
+        InputError: the name is unknown.
     """
     if name is None:
         return SINGLE_LABEL

@@ -1,4 +1,4 @@
-"""Regression: a number for each text. No activation, squared error."""
+"""Regression: a number per text, using no activation and squared error."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from bert_cli.problem_types.linear_models import ridge_values
 from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType, Scores, Suspects
 from bert_cli.problem_types.target_scale import scale_advice
 
-_LEAST_SPREAD = 0.05  # of the predictions, times their error; below it they are nearly the same
+_LEAST_SPREAD = 0.05  # predictions with less spread than this share of their error are nearly equal
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -43,24 +43,24 @@ class Regression(ProblemType):
 
     def parse(self, cells: LabelCells, labels: Sequence[str]) -> list[str]:
         cells.check_one_column(self.name)
-        # A list with one number is read as that number, as JSON lines often have lists.
+        # Accept a list with one number: labels in JSON lines are often lists.
         rows = [self.cell_labels(cells, row) for row in range(len(cells.rows))]
         return read_numbers(cells, [row[0] if len(row) == 1 else str(row) for row in rows])
 
-    def label_array(self, given: Sequence[str | float | None], labels: Sequence[str]) -> np.ndarray:
-        return np.array([0.0 if label is None else float(label) for label in given], np.float32)
+    def label_array(self, row_labels: Sequence[str | float | None], labels: Sequence[str]) -> np.ndarray:
+        return np.array([0.0 if label is None else float(label) for label in row_labels], np.float32)
 
     def stratum(self, label: Any) -> float:
-        # By value: sorted as text, 10 would come before 9.
+        # Sort by value: as text, 10 would come before 9.
         return float(str(label))
 
     def constant_prediction(self, label_ids: np.ndarray, rows: int, outputs: int) -> np.ndarray:
         return np.full(rows, label_ids.mean(dtype=np.float64))
 
     def linear_prediction(
-        self, features: "csr_matrix", label_ids: np.ndarray, others: "csr_matrix", outputs: int
+        self, features: "csr_matrix", label_ids: np.ndarray, test_features: "csr_matrix", outputs: int
     ) -> np.ndarray:
-        return ridge_values(features, label_ids, others)
+        return ridge_values(features, label_ids, test_features)
 
     def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
         return float(np.mean(np.square(label_ids, dtype=np.float64)))
@@ -68,37 +68,37 @@ class Regression(ProblemType):
     def learning_advice(self, label_ids: np.ndarray) -> str:
         return scale_advice(label_ids)
 
-    def collapse(self, found: Found, labels: LabelSet) -> str:
-        values = found["values"]
+    def collapse(self, predictions: Found, labels: LabelSet) -> str:
+        values = predictions["values"]
         least, most = significant(values.min()), significant(values.max())
         if least == most:
             return f"every row gets the value {least}"
-        # The mean has a correlation of 0, which chance exceeds: so the spread is checked, too.
-        is_flat = np.std(values) < _LEAST_SPREAD * np.sqrt(np.mean(found["losses"]))
+        # Check the spread as well: the mean has a correlation of 0, which chance exceeds.
+        is_flat = np.std(values) < _LEAST_SPREAD * np.sqrt(np.mean(predictions["losses"]))
         return f"every row gets nearly the same value, {least} to {most}" if is_flat else ""
 
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
         return {"values": logits[:, 0], "losses": (logits[:, 0] - label_ids) ** 2}
 
-    def decisions(self, found: Found, labels: LabelSet) -> list[float]:
-        return found["values"].tolist()
+    def decisions(self, predictions: Found, labels: LabelSet) -> list[float]:
+        return predictions["values"].tolist()
 
-    def decision_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
-        return {"value": np.asarray(found["values"], np.float32)}
+    def decision_columns(self, predictions: Found, labels: LabelSet) -> dict[str, Column]:
+        return {"value": np.asarray(predictions["values"], np.float32)}
 
-    def explained_score(self, found: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
-        """The number itself."""
-        return {"value": significant(found["values"][0])}, np.asarray(found["values"], np.float64)
+    def explained_score(self, predictions: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
+        """Return the predicted number itself as the score."""
+        return {"value": significant(predictions["values"][0])}, np.asarray(predictions["values"], np.float64)
 
-    def evaluate(self, label_ids: np.ndarray, found: Found, labels: LabelSet, batch_size: int) -> Scores:
-        metrics = regression_metrics(label_ids, found["losses"], found["values"], batch_size)
+    def evaluate(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet, batch_size: int) -> Scores:
+        metrics = regression_metrics(label_ids, predictions["losses"], predictions["values"], batch_size)
         undefined = [name for name in CORRELATIONS if name not in metrics]
         number = significant(label_ids[0])
         reason = f"as all numbers of the evaluated data are {number}: {', '.join(undefined)}"
         return Scores(metrics, {}, [f"left out, {reason}"] if undefined else [])
 
-    def eval_columns(self, label_ids: np.ndarray, found: Found) -> dict[str, np.ndarray]:
-        return {"value": label_ids, "predicted": found["values"]}
+    def eval_columns(self, label_ids: np.ndarray, predictions: Found) -> dict[str, np.ndarray]:
+        return {"value": label_ids, "predicted": predictions["values"]}
 
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
         return abs(row["value"] - row["predicted"])
@@ -106,15 +106,15 @@ class Regression(ProblemType):
     def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> np.ndarray:
         return label_ids
 
-    def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:
-        """Every row, those that are furthest from their number first, as no distance is an error by
-        itself.
+    def suspects(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet) -> Suspects:
+        """Return every row, largest difference from its number first.
 
-        Columns: given, predicted, difference (predicted minus given).
+        No distance alone makes a label an error. The columns are given, predicted and difference
+        (predicted minus given).
         """
-        difference = found["values"] - label_ids
+        difference = predictions["values"] - label_ids
         rows = np.argsort(-np.abs(difference), kind="stable")
-        columns = {"given": label_ids, "predicted": found["values"], "difference": difference}
+        columns = {"given": label_ids, "predicted": predictions["values"], "difference": difference}
         return Suspects(rows.tolist(), {name: values[rows].astype(np.float32) for name, values in columns.items()})
 
 

@@ -1,18 +1,18 @@
-"""Scale of the numbers of a regression, and how to bring them into the reach of a model."""
+"""Check of a regression's target scale, and advice on scaling targets."""
 
 import math
 
 import numpy as np
 
-_LARGEST, _LEAST_SPREAD = 20.0, 0.01  # A fine-tuning reaches 0 to 5, and 0 to 10.
-_FAR = 3.0  # A mean that is more spreads away from 0 is an offset.
+_LARGEST, _LEAST_SPREAD = 20.0, 0.01  # Fine-tuning reaches targets from 0 to 5 and from 0 to 10.
+_FAR = 3.0  # A mean further than this many spreads from 0 is an offset.
 
 
 def scale_advice(values: np.ndarray) -> str:
-    """Return how to scale numbers that a model cannot reach, "" for usual ones.
+    """Return how to scale targets that a model cannot reach, "" for usual targets.
 
     Args:
-        values: numbers of the training rows, float [n].
+        values: targets of the training rows, float [n].
     """
     numbers = np.asarray(values, np.float64)
     least, most, spread = numbers.min(), numbers.max(), numbers.std()
