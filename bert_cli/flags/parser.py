@@ -100,7 +100,7 @@ class _NumberOrList(absl_flags.ArgumentParser):
 
 def _define(known: dict[str, Flag]) -> absl_flags.FlagValues:
     """A fresh absl FlagValues, so that commands can share a process."""
-    # The global flags.FLAGS would refuse a second command in one process, as in tests and
+    # The global FLAGS of absl would refuse a second command in one process, as in tests and
     # notebooks.
     values = absl_flags.FlagValues()
     for name, flag in known.items():

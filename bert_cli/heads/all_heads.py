@@ -22,7 +22,7 @@ class BertWithHeads(keras.Model):
     `classifier_logits` [B, n], or [B, S, n] where the classifier is one of tokens. Attributes are
     called as in the models of one task, so that Keras files fit those too.
 
-    heads: names from weights.kinds. classifier_shape: (n, W), W being H or, for a classifier that
+    heads: names from base.head_types.HEAD_TYPES. classifier_shape: (n, W), W being H or, for a classifier that
     reads the last k layers side by side, k·H.
     """
 

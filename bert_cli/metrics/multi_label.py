@@ -92,7 +92,7 @@ def multi_label_metrics(
     eval_roc_auc            mean over the labels that some examples have and some not (as Kaggle takes it)
     eval_roc_auc_micro      of all decisions together, as of one label; not there where all of them are the same
     eval_average_precision  mean over the labels that some example has
-    eval_loss, loss, eval_examples  as in metrics.classification_metrics
+    eval_loss, loss, eval_examples  as in metrics.classification.classification_metrics
 
     A mean over no label at all is not there. The second: {"labels": {name: {"threshold",
     "precision", "recall", "f1", "roc_auc", "average_precision", "support"}}, "without_roc_auc":

@@ -143,7 +143,7 @@ def feature_rows(
     """What is to be written of a chunk. vectors: [T, L, H], or with a pooling [windows, L, H] (for
     "mean": sums).
 
-    pooling, combine: of POOLINGS and COMBINATIONS in settings/tools.
+    pooling, combine: of POOLINGS and COMBINATIONS in settings/texts.py.
     """
     columns: dict[str, Any] = {}
     if pooling != "none":

@@ -127,7 +127,7 @@ class Session(Predictor):
         LOG.info("devices: %s, precision %s", describe(self.strategy), self.precision)
 
     def check_agreement(self, facts: dict[str, Any]) -> None:
-        """See training.strategy.check_agreement."""
+        """See training.several_processes.check_agreement."""
         check_agreement(self.strategy, facts)
 
     def parameters(self) -> dict[str, int]:

@@ -77,7 +77,7 @@ class TrainingRun:
         token_ids: np.ndarray | None,
         state: str | None = None,
     ):
-        """factors: of the learning rate, see rate_multipliers. token_ids: see TrainingInput. state:
+        """factors: of the learning rate, see rate_factors. token_ids: see TrainingInput. state:
         a checkpoint's prefix.
         """
         self.session = session
@@ -216,7 +216,7 @@ def train(
     `global_step` is one of the figures.
 
     Args:
-        factors: of the learning rate, see rate_multipliers.
+        factors: of the learning rate, see rate_factors.
         state: prefix of the checkpoint to resume from.
         callbacks: called before the callback that saves; they may use the session to predict.
         paused: returns the seconds since the start that were no training.

@@ -26,7 +26,7 @@ Windows = Iterator[tuple[np.ndarray, np.ndarray]]
 class VectorChoice:
     """What is asked of an encoder.
 
-    pooling: of settings.tools.POOLINGS; places: of the layers, 0 for the embedding, n for the n-th
+    pooling: of settings.texts.POOLINGS; places: of the layers, 0 for the embedding, n for the n-th
     Transformer layer; max_seq_length: tokens of a window; batch_size: windows that are computed at
     once; attention: whether it is given, too.
     """

@@ -89,7 +89,7 @@ def factors(
     rates: LayerRates,
     freezes_encoder: bool,
 ) -> dict[str, float]:
-    """The factor of the learning rate of each variable; see training.optimizers.rate_multipliers."""
+    """The factor of the learning rate of each variable; see training.optimizers.hyperparameters.rate_factors."""
     if freezes_encoder:
         return rate_factors(names, FROZEN_ENCODER)
     by_layer = layer_factors(config.num_hidden_layers, rates.layerwise_lr_decay, rates.freeze_layers)

@@ -1,0 +1,165 @@
+"""Measure the English of the package: docstrings, comments and names, for each directory.
+
+`python -m tests.prose` prints every figure of every room. `python -m tests.prose bert_cli/model where` lists the
+places that a figure counts. tests/test_prose.py has the limits.
+"""
+
+import ast
+import functools
+import io
+import pathlib
+import re
+import sys
+import tokenize
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Documented = ast.Module | ast.ClassDef | Function
+
+
+class Text(NamedTuple):
+    """A docstring or a comment.
+
+    Attributes:
+        place: "path:line" below the checkout.
+        text: the words, without quotes and number signs.
+        node: what a docstring belongs to; None for a comment.
+        column: of the first character of the text.
+    """
+
+    place: str
+    text: str
+    node: Documented | None
+    column: int
+
+
+class Name(NamedTuple):
+    """A variable that is assigned, or a parameter."""
+
+    place: str
+    name: str
+
+
+class Room(NamedTuple):
+    """Texts and names of the files of one directory."""
+
+    texts: list[Text]
+    names: list[Name]
+
+    @property
+    def docstrings(self) -> list[Text]:
+        """Return the texts that are docstrings."""
+        return [text for text in self.texts if text.node is not None]
+
+
+class Rate(NamedTuple):
+    """A figure of a room.
+
+    Attributes:
+        pattern: regular expression of what is counted.
+        target: the limit for a room that is done.
+        base: "words" and "names" count hits per 1,000, "docstrings" counts first lines in percent.
+        is_minimum: whether `target` is a lower bound.
+    """
+
+    pattern: str
+    target: float
+    base: str = "words"
+    is_minimum: bool = False
+
+
+RATES = {
+    "where": Rate(r"\bwhere\b", 3.0),
+    "if": Rate(r"\bif\b", 3.0, is_minimum=True),
+    "what": Rate(r"\bwhat\b", 1.0),
+    "of_the": Rate(r"\bof (an?|the|all|another|both|each|one|its|their)\b", 12.0),
+    "says": Rate(r"\b(says?|said)\b", 0.3),
+    "use": Rate(r"\b(used?|uses|using)\b", 3.0, is_minimum=True),
+    "return": Rate(r"\breturns?\b", 4.0, is_minimum=True),
+    "of_which": Rate(r"\b(of|for|from|in|by) which\b|\bwhose\b", 0.4),
+    "none": Rate(r"\b(is|are|be|has|have|there (is|are)) none\b|\bNone for none\b", 0.2),
+    "headless": Rate(
+        r"^(What|Of|Who(se)?|Whether|Which|Where|How|As|From|In|Into|For|By|With|To)\b", 1.0, "docstrings"
+    ),
+    "no_sentence": Rate(r"^.*[^.:?\s]\s*$", 5.0, "docstrings"),
+    "vague": Rate(
+        r"^(found|known|given|said|each|own|others?|one|parts?|again|wanted|kind|asked|fault)$", 12.0, "names"
+    ),
+}
+
+
+@functools.cache
+def rooms() -> dict[str, Room]:
+    """Return each directory of the package with the texts and names of its files."""
+    by_directory: dict[str, Room] = defaultdict(lambda: Room([], []))
+    for path in sorted((ROOT / "bert_cli").rglob("*.py")):
+        room = by_directory[path.parent.relative_to(ROOT).as_posix()]
+        add_file(room, path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
+    return dict(by_directory)
+
+
+def add_file(room: Room, path: str, source: str) -> None:
+    """Add the texts and names of a file to its room."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, Documented) and (text := ast.get_docstring(node)):
+            docstring = node.body[0]
+            room.texts.append(Text(f"{path}:{docstring.lineno}", text, node, docstring.col_offset + len('"""')))
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            room.names.append(Name(f"{path}:{node.lineno}", node.id))
+        elif isinstance(node, ast.arg):
+            room.names.append(Name(f"{path}:{node.lineno}", node.arg))
+    room.texts.extend(_comments(path, source))
+
+
+def _comments(path: str, source: str) -> Iterator[Text]:
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield Text(f"{path}:{token.start[0]}", token.string.lstrip("# "), None, token.start[1])
+
+
+def places(room: Room, rate: Rate) -> list[str]:
+    """Return "path:line: words around it" for everything that `rate` counts in `room`."""
+    if rate.base == "names":
+        return [f"{name.place}: {name.name}" for name in room.names if re.match(rate.pattern, name.name)]
+    if rate.base == "docstrings":
+        first_lines = [(text.place, text.text.split("\n")[0]) for text in room.docstrings]
+        return [f"{place}: {line}" for place, line in first_lines if re.match(rate.pattern, line)]
+    return [
+        f"{text.place}: {' '.join(text.text[max(0, hit.start() - 40) : hit.end() + 40].split())}"
+        for text in room.texts
+        for hit in re.finditer(rate.pattern, text.text, re.IGNORECASE)
+    ]
+
+
+def figure(room: Room, rate: Rate) -> float:
+    """Return hits per 1,000 words, per 1,000 names, or per 100 docstrings."""
+    scale, base = {
+        "words": (1000, words(room)),
+        "names": (1000, len(room.names)),
+        "docstrings": (100, len(room.docstrings)),
+    }[rate.base]
+    return scale * len(places(room, rate)) / max(base, 1)
+
+
+def words(room: Room) -> int:
+    """Return the number of words in docstrings and comments."""
+    return sum(len(text.text.split()) for text in room.texts)
+
+
+def table() -> str:
+    """Return one line per room with its figures, in the order of RATES."""
+    lines = [" ".join([f"{'room':38}", f"{'words':>6}", *(f"{name:>11}" for name in RATES)])]
+    for name, room in rooms().items():
+        figures = (f"{figure(room, rate):11.1f}" for rate in RATES.values())
+        lines.append(" ".join([f"{name:38}", f"{words(room):6}", *figures]))
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3:
+        print("\n".join(places(rooms()[sys.argv[1]], RATES[sys.argv[2]])))
+    else:
+        print(table())

@@ -1,0 +1,285 @@
+"""Limits for the English of every room, and checks that docstrings refer to what exists.
+
+A room is a directory of the package. LIMITS has one row for each room that is not rewritten yet: its figures, rounded
+away from the target. A rewritten room has no row: TARGETS apply, every summary fits on one line and ends with a
+period, and public functions with three or more parameters describe them. tests/prose.py measures.
+"""
+
+import functools
+import pathlib
+import re
+from collections import defaultdict
+
+import pytest
+
+from tests.prose import RATES, ROOT, Function, Room, Text, add_file, figure, places, rooms, words
+
+LIMITS_TABLE = """
+room                                  where   if what of_the says  use return of_which none headless no_sentence vague
+bert_cli                                  3  0.3 12.6   18.9  5.5    1      4      2.2  0.2      4.2        31.5    73
+bert_cli/api                            8.8    0    5   31.6  2.9  0.3    2.4      2.5  3.3      3.8        36.9  62.4
+bert_cli/base                           6.7    3   13   30.6  2.4  0.8      4      2.1  2.1      9.7        32.7  29.4
+bert_cli/bert_cli                         3    0    1   55.8  0.3    0      0      0.4  0.2        1           5    12
+bert_cli/builtin                          3    0    1   57.8  0.3    0      0      0.4  0.2        1         100    12
+bert_cli/corpus                         9.7  0.4  3.3   32.3  2.1  0.6    2.4      1.5  0.2     15.1        63.7  28.2
+bert_cli/engines                       13.9  2.9 16.1   31.9  0.3    0      0      0.4  0.2     30.6        36.7  26.8
+bert_cli/examples                         9    3  2.8   41.7  2.6    0      4      5.2  3.7     11.1        31.8  68.8
+bert_cli/examples/annotations             3  0.6  4.1   45.3    1    0      4      1.6  2.2      2.1         9.2  29.4
+bert_cli/examples/labels                  3    3    1   36.5  0.3  0.8      4      1.1  1.1      2.9           5    12
+bert_cli/examples/squad                   3    3    1   29.3  0.3    0      4      1.9  3.4      4.5         8.6    12
+bert_cli/examples/table_files             3    3    3   35.9    3    0      4      2.6  0.2      8.1           5  31.9
+bert_cli/examples/token_files             3    3  2.6   40.3  0.3    0      4      1.3  1.7      3.1          14  17.1
+bert_cli/exports                       13.5  0.3  9.6   20.8    3    0    2.2      0.4  0.7       13        55.5  51.9
+bert_cli/features                       5.8    0  2.9   41.2  1.4    0    0.8      2.9  1.6        7        47.9  33.7
+bert_cli/flags                          7.6  0.9 11.5   36.1  3.1  0.1    1.3      2.6  4.3     18.7        38.7 115.3
+bert_cli/heads                            5    0    5   35.7  1.6    0      0      1.2  2.5       12        55.7  24.7
+bert_cli/keras                            3    0  5.4   30.4  5.4    0      4      0.4  0.2     13.1        38.7  39.1
+bert_cli/metrics                       14.8    1    4     28  0.3    1      1      1.7  2.2       17        59.7  53.6
+bert_cli/model                          8.4  0.4  7.3   31.5  0.9  0.2      1      2.4  1.2     19.9        39.4  43.8
+bert_cli/onnx                             3    0 12.1   41.4  0.3    0    0.7      3.6  0.2     19.8        30.4  20.3
+bert_cli/outputs                        9.4  0.4  5.9   42.3  1.9    0    2.2      2.4  2.4     15.2        46.7  58.4
+bert_cli/outputs/vectors                5.7  0.4  3.9   31.5  1.2    0    0.4      0.4  0.2     10.8        42.2  18.9
+bert_cli/problem_types                 12.2  0.1  4.4   37.2  1.3  0.1    3.5      1.7  1.3     16.5        29.6 125.8
+bert_cli/records                         16    0    1   25.9  0.3    3      0      2.3  4.3      5.6        57.8  74.1
+bert_cli/report                        12.5    0  8.3   45.6  2.2  1.4      0      2.2  1.3     11.6        40.3    50
+bert_cli/runs                            12    3   20   30.8  5.7  0.4      4      2.1  2.1     11.6        53.6  41.8
+bert_cli/runs/callbacks                15.1    0 10.9   23.5  2.5    0    2.7      2.5  0.2       16        63.1    84
+bert_cli/runs/engine                     15  1.9 18.6   34.4  2.8  0.2    1.9      3.4  2.2     32.6        42.4  41.8
+bert_cli/runs/extraction                  9  0.6 15.1   28.7  1.6    0    1.5      5.3  1.6     23.3        39.8  21.7
+bert_cli/runs/loading                  20.8  1.6   15   36.5  9.8  1.9    1.2      2.4  2.4     20.9        51.8  72.8
+bert_cli/runs/output_dir                 11    3 16.1   33.2  4.5    0    2.3      4.5  2.7     20.3        53.7  41.3
+bert_cli/runs/preparation               6.6  2.6  6.6   32.6  2.4  0.5      4      1.4  0.2     17.2        42.4  23.5
+bert_cli/runs/sweep                     7.6    0 12.5   39.1  5.2  1.4      4      5.2  2.8      7.5        43.5  72.2
+bert_cli/runs/tasks                     8.8  2.3 20.1   34.6  4.4  0.3      4      1.6  3.6     23.7        30.9  31.5
+bert_cli/runs/tasks/classification     13.4  2.5 15.6   37.9  3.8    0    2.2      3.8  2.1     24.8        34.6  80.4
+bert_cli/runtime                        5.7  1.3  7.9   21.4    2  0.9    0.9        3  1.4     24.6        28.6  42.9
+bert_cli/serving                        6.6  0.3 11.3   30.8  1.1  0.8    0.3      1.9  1.9     20.1        18.3    70
+bert_cli/settings                        10  0.9 10.6   33.2  0.9    0    1.7      2.6  0.9     15.2        11.1  28.5
+bert_cli/text                           4.8    0  4.8   30.3  1.5  0.5    0.5      2.6  0.2        1        59.8    18
+bert_cli/tf_internals                     3    0  2.1   27.7  3.8  0.9      0      5.5  0.2     10.8        63.1  32.3
+bert_cli/training                      10.9    0  7.3   30.1  2.4    0    1.5      2.8  1.2     13.1        49.9  30.7
+bert_cli/training/optimizers            7.4  0.5  6.4   32.7  2.4    0    0.5      1.4  1.4     15.7          31  20.4
+bert_cli/weights                       12.7  2.3    8   40.8  3.7  0.2    1.6      1.4    3     16.6          32  50.6
+bert_cli/weights/formats                8.7    3 11.8   42.9  2.4  1.2      4      0.4  1.4      9.9        25.9  45.5
+"""
+LIMITS = {
+    row.split()[0]: dict(zip(RATES, map(float, row.split()[1:]), strict=True)) for row in LIMITS_TABLE.split("\n")[2:-1]
+}
+TARGETS = {name: rate.target for name, rate in RATES.items()}
+# A lower bound means nothing for a room with fewer words.
+FEWEST_WORDS = 600
+# Files of Google's repositories, and of Hugging Face's, that comments name as a source.
+FILES_ELSEWHERE = {"modeling.py", "optimization.py", "tokenization.py", "configure_pretraining.py"}
+DATA_SUFFIXES = {
+    ".ckpt",
+    ".csv",
+    ".h",
+    ".html",
+    ".json",
+    ".jsonl",
+    ".md",
+    ".py",
+    ".safetensors",
+    ".tfrecord",
+    ".tsv",
+    ".txt",
+}
+# Modules of other packages that are also called like a module of this one.
+MODULES_ELSEWHERE = {"json", "keras", "onnx", "tokenize"}
+
+
+def done() -> list[str]:
+    """Return the rooms that are rewritten."""
+    return [name for name in rooms() if name not in LIMITS]
+
+
+def misses(name: str, room: Room, limits: dict[str, float]) -> list[str]:
+    """Return one message per rate beyond its limit, with the first places that it counts."""
+    messages = []
+    for rate_name, rate in RATES.items():
+        value, limit = figure(room, rate), limits[rate_name]
+        if rate.is_minimum and value < limit and words(room) >= FEWEST_WORDS:
+            messages.append(f"{name}: {rate_name} is {value:.2f}, at least {limit} is needed")
+        if not rate.is_minimum and value > limit:
+            hits = "".join(f"\n    {place}" for place in places(room, rate)[:5])
+            messages.append(f"{name}: {rate_name} is {value:.2f}, at most {limit} is allowed{hits}")
+    return messages
+
+
+def bad_summaries(room: Room) -> list[str]:
+    """Return the docstrings with a first line that passes column 100 or has no period."""
+    bad = []
+    for text in room.docstrings:
+        summary = text.text.split("\n")[0]
+        if text.column + len(summary) > 100 or not summary.endswith("."):
+            bad.append(f"{text.place}: {summary}")
+    return bad
+
+
+def undescribed(room: Room) -> list[str]:
+    """Return the public functions with three or more parameters that their docstrings leave out."""
+    functions = [(text, text.node) for text in room.docstrings if isinstance(text.node, Function)]
+    return [
+        f"{text.place}: {node.name}"
+        for text, node in functions
+        if not node.name.startswith("_") and len(parameters(node)) >= 3 and not _describes(text.text, parameters(node))
+    ]
+
+
+def parameters(function: Function) -> list[str]:
+    """Return the names of a function's parameters, without self and cls."""
+    arguments = function.args
+    names = [argument.arg for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]]
+    return [name for name in names if name not in ("self", "cls")]
+
+
+def _describes(docstring: str, names: list[str]) -> bool:
+    """Return whether there is a section Args, or a text that names every parameter."""
+    return "Args:\n" in docstring or all(re.search(rf"\b{name}\b", docstring) for name in names)
+
+
+def stale_arguments(room: Room) -> list[str]:
+    """Return the entries of a section Args that are no parameters."""
+    stale = []
+    for text in room.docstrings:
+        section = re.search(r"^Args:\n((?: +.*\n?|\n(?= ))*)", text.text, re.MULTILINE)
+        if section and isinstance(text.node, Function):
+            variadic = [argument.arg for argument in (text.node.args.vararg, text.node.args.kwarg) if argument]
+            entries = re.findall(r"^ {4}\*{0,2}([a-z_]\w*(?:, \*{0,2}[a-z_]\w*)*):", section[1], re.MULTILINE)
+            names = [name.strip(" *") for entry in entries for name in entry.split(",")]
+            stale += [f"{text.place}: {name}" for name in names if name not in parameters(text.node) + variadic]
+    return stale
+
+
+@functools.cache
+def sources() -> dict[str, str]:
+    """Return the source of each module by its dotted path below bert_cli, and "" for a directory."""
+    package = ROOT / "bert_cli"
+    paths = [path for path in package.rglob("*") if path.suffix == ".py" or path.is_dir()]
+    dotted = {path: ".".join(path.relative_to(package).with_suffix("").parts) for path in paths}
+    return {name: "" if path.is_dir() else path.read_text(encoding="utf-8") for path, name in dotted.items() if name}
+
+
+@functools.cache
+def files() -> set[str]:
+    """Return the paths of all Python files of the checkout."""
+    folders = [ROOT / name for name in ("bert_cli", "tests", "benchmarks")]
+    paths = [path for folder in folders for path in folder.rglob("*.py")] + list(ROOT.glob("*.py"))
+    return {path.relative_to(ROOT).as_posix() for path in paths}
+
+
+def path_of(place: str) -> str:
+    """Return the path of "path:line"."""
+    return place.partition(":")[0]
+
+
+def stale_references(text: Text, variables: set[str]) -> list[str]:
+    """Return references of a text to modules, files and names of modules that do not exist.
+
+    "layout.py" and "model/layout.py" are files. "model.layout", "layout.Layout" and "model.layout.Layout" are modules
+    and names in them, if the first word is a module or a room, and none of the file's `variables`.
+    """
+    stale = [
+        path
+        for path in re.findall(r"(?<![\w./{}-])[a-z_][\w/]*\.py\b", text.text)
+        if path not in FILES_ELSEWHERE and not any(f"/{file}".endswith(f"/{path}") for file in files())
+    ]
+    for reference in re.findall(r"(?<![\w./-])[a-z_]\w*(?:\.[A-Za-z_]\w*)+(?![\w(/])", text.text):
+        first, *rest = reference.removeprefix("bert_cli.").split(".")
+        modules = [name for name in sources() if f".{name}".endswith(f".{first}")]
+        is_name_elsewhere = first in variables | MODULES_ELSEWHERE or pathlib.Path(reference).suffix in DATA_SUFFIXES
+        if modules and not is_name_elsewhere and not any(_has(name, rest) for name in modules):
+            stale.append(reference)
+    return [f"{text.place}: {reference}" for reference in stale]
+
+
+def _has(module: str, names: list[str]) -> bool:
+    """Return whether a module or room has a module of these names, or a name in it."""
+    if not names:
+        return True
+    if f"{module}.{names[0]}" in sources():
+        return _has(f"{module}.{names[0]}", names[1:])
+    return all(re.search(rf"\b{name}\b", sources()[module]) for name in names)
+
+
+@pytest.mark.parametrize("name", sorted(rooms()))
+def test_a_room_keeps_its_limits(name):
+    messages = misses(name, rooms()[name], LIMITS.get(name, TARGETS))
+    assert not messages, "\n".join(messages)
+
+
+def test_rows_are_of_rooms_that_exist():
+    assert sorted(set(LIMITS) - set(rooms())) == []
+
+
+@pytest.mark.parametrize("check", [bad_summaries, undescribed])
+def test_docstrings_of_rewritten_rooms_have_summaries_and_parameters(check):
+    assert [place for name in done() for place in check(rooms()[name])] == []
+
+
+def test_every_argument_that_a_docstring_lists_exists():
+    assert [place for room in rooms().values() for place in stale_arguments(room)] == []
+
+
+def test_every_module_and_name_that_a_text_refers_to_exists():
+    variables = defaultdict(set)
+    for room in rooms().values():
+        for name in room.names:
+            variables[path_of(name.place)].add(name.name)
+    texts = [text for room in rooms().values() for text in room.texts]
+    assert [place for text in texts for place in stale_references(text, variables[path_of(text.place)])] == []
+
+
+@pytest.mark.parametrize(
+    ("comment", "stale"),
+    [
+        ("see layout.py, model/layout.py and tests/test_words.py", []),
+        ("see model.layout, layout.Layout, bert_cli.model.layout.Layout and flags.option", []),
+        ("the loss of session.run, tf.gather(x) or np.load; config.json, model.ckpt and modeling.py", []),
+        ("see model/lay_out.py", ["model/lay_out.py"]),
+        ("see layout.no_such_name", ["layout.no_such_name"]),
+        ("see model.lay_out.Layout.", ["model.lay_out.Layout"]),
+        ("`heads.losses.NO_SUCH_NAME`", ["heads.losses.NO_SUCH_NAME"]),
+    ],
+)
+def test_references_to_nothing_are_recognized(comment, stale):
+    place = "bert_cli/model/ops.py:1"
+    assert stale_references(Text(place, comment, None, 0), {"session"}) == [f"{place}: {name}" for name in stale]
+
+
+def test_texts_are_counted_and_checked():
+    source = '''
+def f(a, b, wanted):
+    """Whether a is what b says, and return it
+    if used.
+    """
+    for each in a:  # where it is none
+        pass
+
+
+class A:
+    """Noun.
+
+    Args:
+        a: no function.
+    """
+
+    def g(self, a, b, c):
+        """Return a of the b.
+
+        Args:
+            a: its text.
+            b, d: of another.
+        """
+'''
+    room = Room([], [])
+    add_file(room, "a.py", source)
+    counts = {name: len(places(room, rate)) for name, rate in RATES.items() if places(room, rate)}
+    assert counts == {
+        "where": 1, "if": 1, "what": 1, "of_the": 2, "says": 1, "use": 1, "return": 2, "none": 1,
+        "headless": 1, "no_sentence": 1, "vague": 2,
+    }  # fmt: skip
+    assert bad_summaries(room) == ["a.py:3: Whether a is what b says, and return it"]
+    assert undescribed(room) == ["a.py:3: f"]
+    assert stale_arguments(room) == ["a.py:18: d"]
+    assert figure(room, RATES["vague"]) == 1000 * 2 / 8
