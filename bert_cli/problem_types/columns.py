@@ -117,7 +117,7 @@ class LabelCells:
         """Raise InputError for the first row label that is not among `labels`.
 
         Args:
-            named: labels per row.
+            row_labels: labels per row.
             labels: labels that the model knows.
         """
         label_set = frozenset(labels)
