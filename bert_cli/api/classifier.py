@@ -23,7 +23,7 @@ from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.problem_types.regression import REGRESSION
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.loading.trained import load_with_settings
+from bert_cli.runs.loading.trained import check_label_count, load_with_settings
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
 from bert_cli.runs.tasks.classification.explanation import BUDGET, explain, explained_tokens, text_record
@@ -175,9 +175,12 @@ class Classifier(loading.Trained, loading.Cutting):
             raise InputError(f"{checkpoint.folder}: this is a multiple-choice model; predict a file with bert-classify")
         # labels.txt may be missing next to a checkpoint from elsewhere.
         names = tuple(() if labels is None else list_items("labels", labels, "a list of names"))
-        names = names or tuple(model.labels or ())
         if problem_type.is_numeric and names:
             raise InputError(f"labels: the model in {checkpoint.folder} predicts a number; leave them out")
+        # A config.json may name the one output of a regression.
+        if problem_type.has_named_outputs:
+            check_label_count(names, model)
+            names = names or model.labels or model.generic_labels
         if not names and problem_type.has_named_outputs:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
         data = task.for_new_texts(model, names, run_folders(checkpoint))

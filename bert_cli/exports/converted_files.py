@@ -49,7 +49,9 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
         # transformers gives the row of this id no gradient, so it is the vocabulary's own [PAD]
         # where it has one.
         pad = vocabulary.ids.get(PAD, PAD_ID) if vocabulary else PAD_ID
-        values = hugging_face_config(config, converted.kind, converted.labels, pad, converted.dtype, model.problem_type)
+        values = hugging_face_config(
+            config, converted.kind, converted.labels, pad, converted.dtype, model.named_problem_type
+        )
         write_json(path(HUGGING_FACE_CONFIG), values)
         if vocabulary:
             write_json(path(TOKENIZER), tokenizer_json(vocabulary, model.do_lower_case))
@@ -71,7 +73,7 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
             prefix = config.network.class_prefix
             values = tokenizer_config(model.do_lower_case, config.max_position_embeddings, vocabulary, prefix)
             write_json(path(TOKENIZER_CONFIG), values)
-    problem_type = model.problem_type or SINGLE_LABEL
+    problem_type = model.named_problem_type or SINGLE_LABEL
     is_of_texts = converted.kind in (CLASSIFIER, CHOICE)
     if is_of_texts and (calibration := model.calibration(problem_type, converted.labels)):
         write_calibration(staged, calibration, problem_type.temperature_names(converted.labels or ()))

@@ -124,7 +124,7 @@ def _classifier_labels(labels: tuple[str, ...] | None, model: ModelBundle) -> tu
     """
     if model.classifier_type == TAGGER:
         raise InputError(f"{model.folder}: holds a tagger of words; --format=saved_model exports classifiers of texts")
-    names = agreed_labels(labels, model.labels, model.folder)
+    names = agreed_labels(labels, model.labels, model.folder) or model.generic_labels
     if not names:
         raise InputError(
             f"{model.folder}: has no labels.txt; give the output_dir of bert-classify, or "

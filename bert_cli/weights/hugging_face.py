@@ -185,6 +185,19 @@ def read_hugging_face_problem(path: str) -> ProblemType | None:
     return next((each for each in PROBLEM_TYPES.values() if named and each.hugging_face == named), None)
 
 
+def read_cross_encoder_activation(path: str) -> str | None:
+    """Return the function, such as Sigmoid, that sentence-transformers applies to the logit of a cross-encoder.
+
+    None if the config.json has no such key, or the function is the identity.
+    """
+    values = read_json_object(path)
+    section = values.get("sentence_transformers")
+    named = section.get("activation_fn") if isinstance(section, dict) else None
+    named = named or values.get("sbert_ce_default_activation_function")
+    name = named.rpartition(".")[2] if isinstance(named, str) else ""
+    return name if name not in ("", "Identity") else None
+
+
 def read_hugging_face_labels(path: str) -> tuple[tuple[str, ...] | None, str | None]:
     """The label names of a config.json, None where it has none but LABEL_0, LABEL_1, …; and its
     architecture.

@@ -10,16 +10,20 @@ from typing import Any, Generic, TypeVar
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import HEAD_INPUTS, POOLED, TAGGER, TextInput
+from bert_cli.base.head_types import CLASSIFIER, HEAD_INPUTS, POOLED, TAGGER, TextInput
 from bert_cli.base.lines import read_text, split_lines
-from bert_cli.base.names import FLAGS, LABELS, OUTSIDE
+from bert_cli.base.log import LOG, warn_once
+from bert_cli.base.messages import listed
+from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG, LABELS, OUTSIDE
 from bert_cli.examples.glue import TASKS
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.flags.saved import read_flags, read_guesses
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.problem_types.calibration import Calibration, find_calibration
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
+from bert_cli.problem_types.regression import REGRESSION
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.output_dir.manifest import check_labels
 from bert_cli.settings.groups import LAST_LAYER
@@ -108,8 +112,37 @@ class ModelBundle(ModelPaths, Generic[Config]):
         return read_labels(self.required_checkpoint)
 
     @functools.cached_property
-    def problem_type(self) -> ProblemType | None:
-        """As flags.txt or Hugging Face's config.json says; None where neither does."""
+    def num_outputs(self) -> int | None:
+        """Number of outputs of a Hugging Face classifier, None for another model."""
+        if not (self.checkpoint and self.checkpoint.hugging_face_config):
+            return None
+        # Import late: it imports safetensors, which only a Hugging Face folder needs.
+        from bert_cli.weights.checkpoint import open_checkpoint
+
+        shape = open_checkpoint(self.checkpoint).shapes.get("output_weights", ())
+        return shape[0] if shape else None
+
+    @functools.cached_property
+    def generic_labels(self) -> tuple[str, ...]:
+        """LABEL_0, LABEL_1, … for a Hugging Face classifier whose files name no labels, () for another model.
+
+        The first use of a model logs how to name them.
+        """
+        if not self.num_outputs:
+            return ()
+        from bert_cli.weights.hugging_face import generic_labels
+
+        labels = generic_labels(self.num_outputs)
+        warn_once(
+            f"warning: {self.folder}: {HUGGING_FACE_CONFIG} does not name the labels, so they are called "
+            f"{listed(labels)}, as in transformers; name all {len(labels)} in this order with --labels (in Python "
+            f"labels=[…]), or as id2label in {HUGGING_FACE_CONFIG}"
+        )
+        return labels
+
+    @functools.cached_property
+    def named_problem_type(self) -> ProblemType | None:
+        """The problem type in flags.txt or Hugging Face's config.json, None if neither has one."""
         saved = self.saved_flags
         config_file = self.checkpoint.hugging_face_config if self.checkpoint else None
         # A GLUE task has one problem type, whatever the flag says.
@@ -119,11 +152,32 @@ class ModelBundle(ModelPaths, Generic[Config]):
             return problem_type(saved["problem_type"])
         if config_file is None:
             return None
-        # Not at the top: it imports no TensorFlow, but safetensors, which only a Hugging Face
-        # folder needs.
+        # Import late: it imports no TensorFlow, but safetensors, which only a Hugging Face folder needs.
         from bert_cli.weights.hugging_face import read_hugging_face_problem
 
         return read_hugging_face_problem(config_file)
+
+    @functools.cached_property
+    def problem_type(self) -> ProblemType | None:
+        """The named problem type, or regression for a Hugging Face classifier of texts with one output.
+
+        The first use of such a classifier logs that a number is predicted, as in transformers.
+        """
+        config_file = self.checkpoint.hugging_face_config if self.checkpoint else None
+        named_type = self.named_problem_type
+        # Of one label the probability would always be 1.
+        if not config_file or named_type not in (None, SINGLE_LABEL) or not self._has_one_text_output():
+            return named_type
+        from bert_cli.weights.hugging_face import read_cross_encoder_activation
+
+        activation = read_cross_encoder_activation(config_file)
+        note = f", before the {activation} that sentence-transformers applies to it" if activation else ""
+        LOG.info("%s: the classifier has one output, so a number is predicted: its logit%s", self.folder, note)
+        return REGRESSION
+
+    def _has_one_text_output(self) -> bool:
+        names, head_type = _hugging_face_labels(self.required_checkpoint)
+        return head_type in (CLASSIFIER, None) and len(names or ()) < 2 and self.num_outputs == 1
 
     @functools.cached_property
     def classifier_type(self) -> str | None:
@@ -136,7 +190,8 @@ class ModelBundle(ModelPaths, Generic[Config]):
         kind = _hugging_face_labels(self.required_checkpoint)[1]
         if "tag_scheme" in saved or (kind is None and "task_name" not in saved and OUTSIDE in (self.labels or ())):
             kind = TAGGER
-        return self.problem_type.head_type if self.problem_type and self.problem_type.has_endings else kind
+        named_type = self.named_problem_type
+        return named_type.head_type if named_type and named_type.has_endings else kind
 
     def calibration(self, problem_type: ProblemType, labels: Sequence[str] | None) -> Calibration | None:
         """What --calibrate has left of a classifier of texts with these labels; None where it has not."""

@@ -2,10 +2,10 @@
 
 import dataclasses
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.head_types import CLASSIFIER, SPANS, TAGGER
 from bert_cli.base.json_files import read_json
 from bert_cli.base.names import FLAGS
@@ -14,7 +14,8 @@ from bert_cli.flags.option import build
 from bert_cli.flags.saved import read_flags, remembered
 from bert_cli.model.config import ModuleConfig
 from bert_cli.model.networks import HEAD_TYPES_OF_CLASSES
-from bert_cli.runs.loading.bundle import AnyModel, read_labels
+from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir.manifest import COMMAND, check_labels, read_manifest
@@ -130,11 +131,37 @@ def trained_columns(model: AnyModel, columns: Columns) -> TrainedColumns:
     return TrainedColumns(frozenset(kept), read_columns(model.guesses))
 
 
-def trained_labels(given: tuple[str, ...], checkpoint: CheckpointPath) -> tuple[str, ...]:
-    """The labels of the flag or of a trained model. InputError where both are there and differ, or
-    its labels.txt is lost.
+def check_label_count(given: Sequence[str], model: AnyModel) -> None:
+    """Raise InputError if labels do not name all outputs of a Hugging Face classifier."""
+    if given and model.num_outputs not in (None, len(given)):
+        raise InputError(
+            f"--labels={','.join(given)}: {len(given)} names, but the classifier in {model.folder} has "
+            f"{model.num_outputs} outputs; name all of them, in their order"
+        )
+
+
+def trained_labels(given: tuple[str, ...], model: AnyModel, problem_type: ProblemType | None) -> tuple[str, ...]:
+    """Return the labels of the flag or of a trained model, () if neither has any.
+
+    Args:
+        given: labels of the flag.
+        model: model that was trained.
+        problem_type: problem type of the model, None if the data decides it.
+
+    Raises:
+        InputError: the two differ, labels.txt is lost, or the number or kind of labels is wrong.
     """
-    saved = read_labels(checkpoint)
-    if not given and not saved:
-        check_labels((), checkpoint)  # the manifest of a bert_cli run lists labels, so that a lost file is noticed
-    return agreed_labels(given, saved, checkpoint.folder) or ()
+    if problem_type and problem_type.is_numeric:
+        refuse_if(given, f"--labels: the model in {model.folder} predicts a number; leave them out")
+        return ()
+    if not given and not model.labels:
+        # The manifest of a bert_cli run lists the labels, so a lost file is noticed.
+        check_labels((), model.required_checkpoint)
+    labels = agreed_labels(given, model.labels, model.folder) or ()
+    check_label_count(given, model)
+    if len(labels) == 1 and problem_type and problem_type.is_exclusive and problem_type.has_named_outputs:
+        raise InputError(
+            f"{model.folder}: one label ({labels[0]}) would always have the probability 1; give two as --labels, or "
+            "--problem_type=regression or multi_label"
+        )
+    return labels

@@ -116,7 +116,15 @@ def trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
     path = os.path.join(checkpoint.folder, LABELS)
     labels = read_labels(checkpoint)
     if labels is None:
-        raise InputError(f"{path}: no such file; it has to list the labels of the model (O, B-x, I-x …), one a line")
+        config = (
+            f", and id2label in {checkpoint.hugging_face_config} does not name them"
+            if checkpoint.hugging_face_config
+            else ""
+        )
+        raise InputError(
+            f"{path}: no such file{config}; it has to list the labels of the model (O, B-x, I-x …), one per line, in the "
+            "order of its outputs"
+        )
     problem = next((problem for label in labels if (problem := tag_problem(label, "BIO"))), "")
     if problem or OUTSIDE not in labels or len(set(labels)) < len(labels):
         raise InputError(f"{path}: {problem or f'lacks {OUTSIDE} or has a label twice'}; is it a model of bert-tag?")

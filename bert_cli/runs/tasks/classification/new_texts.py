@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.lines import input_name
 from bert_cli.base.log import LOG
 from bert_cli.examples.classification import ClassificationExample
@@ -90,11 +90,12 @@ def _dataset(settings: ClassifySettings, task: ClassificationTask, model: AnyMod
             f"{checkpoint.folder} is a multiple-choice model; give the texts with their endings as "
             "a --predict_file, with --do_predict"
         )
-    labels = trained_labels(settings.encoding.labels or (), checkpoint)
+    labels = trained_labels(settings.encoding.labels or (), model, problem_type)
     if not labels and settings.task.task_name:
         labels = find_task(settings.task.task_name).labels
     if not labels and problem_type.has_named_outputs:
-        raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
+        labels = model.generic_labels
+        refuse_if(not labels, f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
     return task.for_new_texts(model, labels, run_folders(checkpoint))
 
 

@@ -66,7 +66,7 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
     task = ClassificationTask(settings)
     model = opening.load_task_model(task, settings)
     checkpoint = model.required_checkpoint
-    labels = trained_labels(settings.encoding.labels or (), checkpoint)
+    labels = trained_labels(settings.encoding.labels or (), model, task.trained_problem_type(model))
     whole = task.for_new_texts(model, labels, [folder, *run_folders(checkpoint)])
     files.make_directory(folder)
     # The names of a run that is not sharded, from which the plan makes the names of each shard.

@@ -83,9 +83,11 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         # A training takes its labels from the data; a trained model has the order of its outputs.
         if not phases.do_train:
             known = known or model.problem_type
-            checkpoint = model.required_checkpoint
-            labels = trained_labels(labels, checkpoint)
-            folders = [phases.output_dir, *run_folders(checkpoint)]
+            labels = trained_labels(labels, model, known)
+            # The files of a task have their own labels, and a number or a choice has none.
+            if not labels and not settings.task.task_name and (known or SINGLE_LABEL).has_named_outputs:
+                labels = model.generic_labels
+            folders = [phases.output_dir, *run_folders(model.required_checkpoint)]
             columns = trained_columns(model, settings.columns)
         data = DataReader(settings, labels or None, known, self.tables, columns).read_all()
         if not data.labels and data.problem_type.has_named_outputs:
