@@ -3,7 +3,8 @@ of a model.
 
 Without a path it is the built-in model; else any that the other commands take: an output_dir, a TF1 checkpoint, a Hugging
 Face folder, a .weights.h5 file, a module for tensorflow-hub. A bert_config.json is counted as an encoder without a head.
-Nothing is written.
+Nothing is written. A package that cannot be imported, such as a broken TensorFlow, is named after the other findings, with
+the reason.
 
 Examples:
 
@@ -13,33 +14,36 @@ Examples:
     bert-doctor bert_output/reviews
 """
 
+import functools
+import importlib
 import importlib.metadata
 import importlib.util
+import itertools
 import os
 import platform
 import shutil
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import byte_size
-from bert_cli.base.head_types import count_parameters, head_of, parameters_line
-from bert_cli.base.json_files import read_json_object
 from bert_cli.base.log import LOG, RESULT
-from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
 from bert_cli.base.version import __version__
 from bert_cli.flags.command import Command
-from bert_cli.model.config_files import MODULE_KEY, read_config
-from bert_cli.model.networks import BERT, ELECTRA, NETWORKS
-from bert_cli.model.shapes import encoder_shapes
+from bert_cli.model.config_files import read_config
 from bert_cli.runs.loading.checkpoints import ready_checkpoint
+from bert_cli.runs.loading.description import ModelDescription, describe_checkpoint, describe_config
+from bert_cli.runtime.failures import explain_import, failed_import
 from bert_cli.runtime.memory import machine_memory
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.tools import DoctorSettings
-from bert_cli.weights.names import is_of_training
 from bert_cli.weights.path import find_checkpoint
 
 _PACKAGES = ("tensorflow", "keras", "tensorflow-text", "tensorflow-hub", "numpy", "pandas", "scikit-learn")
+# Packages that are imported to see whether that works, after TensorFlow.
+_IMPORTED = ("onnx", "onnxruntime", "pandas", "sklearn")
+_Result = TypeVar("_Result")
 # Extra -> a package of it.
 _EXTRAS = {
     "onnx": "onnxruntime",
@@ -59,53 +63,73 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 
 
 def run(settings: DoctorSettings) -> dict[str, Any]:
-    """Log a line for each finding; returns them by name, `parameters` as count_parameters gives them."""
+    """Log a line for each finding, and return the findings by name.
+
+    `parameters` is as `count_parameters` returns it. Raises InputError, after the other findings, for packages that
+    cannot be imported.
+    """
     path = next(iter(settings.model.model), settings.files.init_checkpoint)
     config_file = settings.files.bert_config_file or (path if path.endswith(".json") else None)
+    describe: Callable[[], ModelDescription]
+    # A mistake in a name takes no import.
     if config_file:
-        shapes = encoder_shapes(read_config(config_file))
+        describe = functools.partial(describe_config, config_file, read_config(config_file))
     else:
         checkpoint = find_checkpoint(path) if path else ready_checkpoint("", ModelFiles())
-    setup_tensorflow()
-    from bert_cli.training.strategy import compute_dtype, describe, make_strategy
-    from bert_cli.weights.checkpoint import open_checkpoint
-    from bert_cli.weights.electra import ElectraReader
-
-    strategy = make_strategy("auto", use_tpu=False)
-    description, is_electra = config_file, False
-    if not config_file:
-        config_file = checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
-        reader = open_checkpoint(checkpoint)
-        description, is_electra = reader.description, isinstance(reader, ElectraReader)
-        shapes = {name: shape for name, shape in reader.shapes.items() if not is_of_training(name)}
-    counts = count_parameters(shapes)
-    versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
-    missing = [extra for extra, package in _EXTRAS.items() if importlib.util.find_spec(package) is None]
-    found = {
-        "versions": f"bert_cli {__version__}, Python {platform.python_version()}, "
-        + ", ".join(f"{name} {version}" for name, version in versions.items()),
-        "devices": f"{describe(strategy)}, {os.cpu_count()} cores; --precision=auto is {compute_dtype('auto', strategy)}",
+        describe = functools.partial(describe_checkpoint, checkpoint)
+    broken: dict[str, str] = {}
+    devices = _attempt(_devices, broken)
+    for package in filter(importlib.util.find_spec, _IMPORTED):
+        _attempt(functools.partial(importlib.import_module, package), broken)
+    findings = {
+        "versions": f"bert_cli {__version__}, Python {platform.python_version()}, {', '.join(map(_version, _PACKAGES))}",
+        "devices": devices or f"{os.cpu_count()} cores",
         "memory": byte_size(machine_memory(), GB=1),
         "free disk": f"{byte_size(shutil.disk_usage('.').free, GB=1)} here",
-        "extras": "all are there"
-        if not missing
-        else f"not there: {', '.join(missing)}; pip install 'bert_cli[{','.join(missing)}]'",
-        "model": f"{description}: {parameters_line(counts)}",
+        "extras": _extras(),
     }
-    network = NETWORKS[ELECTRA].title if is_electra else _network(config_file) if config_file else None
-    if network:
-        heads = sorted({head for name in shapes if (head := head_of(name))})
-        found["network"] = f"{network}; heads: {', '.join(heads) or 'none'}"
-    for name, text in found.items():
+    model = _attempt(describe, broken)
+    findings |= model.lines() if model else {}
+    for name, text in findings.items():
         LOG.log(RESULT, "%s: %s", name, text)
-    return found | {"parameters": counts}
+    if broken:
+        reasons = "; ".join(itertools.starmap(explain_import, broken.items()))
+        raise InputError(f"{reasons}; pip install --force-reinstall {' '.join(broken)} may help")
+    return findings | {"parameters": model.parameters if model else {}}
 
 
-def _network(config_file: str) -> str | None:
-    """What a config calls the network; None for one that is not read, and for a module."""
-    values = read_json_object(config_file)
-    network = NETWORKS.get(str(values.get("model_type", BERT)))
-    return network.title if network and MODULE_KEY not in values else None
+def _attempt(action: Callable[[], _Result], broken: dict[str, str]) -> _Result | None:
+    """Return the action's result; None if it fails because of a package, which `broken` gets."""
+    try:
+        return action()
+    except Exception as error:
+        if not (failure := failed_import(error)):
+            raise
+        # A second import of the same package fails for other reasons.
+        broken.setdefault(*failure)
+        return None
+
+
+def _devices() -> str:
+    setup_tensorflow()
+    from bert_cli.training.strategy import compute_dtype, describe, make_strategy
+
+    strategy = make_strategy("auto", use_tpu=False)
+    return f"{describe(strategy)}, {os.cpu_count()} cores; --precision=auto is {compute_dtype('auto', strategy)}"
+
+
+def _version(name: str) -> str:
+    try:
+        return f"{name} {importlib.metadata.version(name)}"
+    except importlib.metadata.PackageNotFoundError:
+        return f"no {name}"
+
+
+def _extras() -> str:
+    missing = [extra for extra, package in _EXTRAS.items() if importlib.util.find_spec(package) is None]
+    if not missing:
+        return "all are there"
+    return f"not there: {', '.join(missing)}; pip install 'bert_cli[{','.join(missing)}]'"
 
 
 main = Command("bert-doctor", __doc__, DoctorSettings, run, check, interrupted="nothing was written")

@@ -54,7 +54,7 @@ class BusyError(InputError, TemporaryError):
 _GRAPH_PLACES = re.compile(r"\{\{(?:function_)?node [^}]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?")
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """What an exception says, short enough for one line of ours; its type's name where it says
     nothing.
     """

@@ -6,11 +6,13 @@ once. What goes wrong with a remote path is an InputError.
 """
 
 import atexit
+import errno
 import functools
 import glob
 import io
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -37,17 +39,39 @@ def _reporting(function: Callable[[str], _Found]) -> Callable[[str], _Found]:
 
 @_reporting
 def exists(path: str) -> bool:
-    return gfile(path).exists(path) if is_remote(path) else os.path.exists(path)
+    """Return whether there is a file or directory; PermissionError if that cannot be known."""
+    return gfile(path).exists(path) if is_remote(path) else _status(path) is not None
 
 
 @_reporting
 def is_directory(path: str) -> bool:
-    return gfile(path).isdir(path) if is_remote(path) else os.path.isdir(path)
+    """Return whether a path is a directory; PermissionError if that cannot be known."""
+    if is_remote(path):
+        return gfile(path).isdir(path)
+    status = _status(path)
+    return status is not None and stat.S_ISDIR(status.st_mode)
+
+
+def _status(path: str) -> os.stat_result | None:
+    """Return the status of a local file; None if there is none.
+
+    Raises PermissionError, about the directory that cannot be searched, where os.path.exists would
+    say that the file is missing.
+    """
+    try:
+        return os.stat(path)
+    except PermissionError as error:
+        folder = os.path.dirname(path)
+        while folder and not os.path.isdir(folder):
+            folder = os.path.dirname(folder)
+        raise PermissionError(error.errno, error.strerror, folder or path) from None
+    except (OSError, ValueError):  # ValueError: a NUL character, which no name has
+        return None
 
 
 @_reporting
 def list_directory(path: str) -> list[str]:
-    """Names in a directory, sorted; an empty list where there is no such directory."""
+    """Return the names in a directory, sorted; an empty list if there is no such directory."""
     if not is_directory(path):
         return []
     names = gfile(path).listdir(path) if is_remote(path) else os.listdir(path)
@@ -56,8 +80,21 @@ def list_directory(path: str) -> list[str]:
 
 @_reporting
 def match(pattern: str) -> list[str]:
-    """Paths that a glob pattern matches, sorted; the name of a file matches itself."""
-    return sorted(gfile(pattern).glob(pattern) if is_remote(pattern) else glob.glob(pattern))
+    """Return the paths that a glob pattern matches, sorted; the name of a file matches itself.
+
+    Raises PermissionError if the pattern leads into a directory that cannot be read, which `glob`
+    skips.
+    """
+    if is_remote(pattern):
+        return sorted(gfile(pattern).glob(pattern))
+    above, name = os.path.split(pattern)
+    while name:
+        needed = os.R_OK | os.X_OK if glob.has_magic(name) else os.X_OK
+        for folder in glob.glob(above) if above else ["."]:
+            if os.path.isdir(folder) and not os.access(folder, needed):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), folder)
+        above, name = os.path.split(above)
+    return sorted(glob.glob(pattern))
 
 
 def is_pattern(path: str) -> bool:

@@ -16,6 +16,7 @@ from bert_cli.flags.help import full_help_text, help_text
 from bert_cli.flags.option import build, every_flag
 from bert_cli.flags.parser import parse
 from bert_cli.flags.pasted import refuse_pasted
+from bert_cli.runtime.failures import explain_failure, is_out_of_memory
 from bert_cli.runtime.process import PROCESS
 from bert_cli.runtime.signals import Stopped, raised
 from bert_cli.runtime.streams import StandardOutput, drop_unwritten, print_text, repair_streams, settle_log
@@ -28,18 +29,19 @@ _MEMORY_FLAGS = (*_BATCHES, "max_seq_length", "num_workers")
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """The `main` of a command's module: called with a command line, it does the work and returns
-    the exit code.
+    """The `main` of a command's module: called with a command line, it returns the exit code.
 
-    description: the docstring of the module. run takes the settings. check(values, given) sees the
-    values of all flags by name, and which were given, before they are put together; it returns
-    them, with remembered and derived values, and raises InputError for what does not go together.
-    interrupted: what to say after Ctrl-C, and after SIGTERM and SIGHUP; a function is given the
-    settings.
+    Attributes:
+        description: the docstring of the module; None if `python -OO` has left it out.
+        run: takes the settings.
+        check: called with the values of all flags by name and the names of those that were given,
+            before they are put together. Returns the values with remembered and derived ones.
+            Raises InputError for flags that do not go together.
+        interrupted: the advice after Ctrl-C, SIGTERM and SIGHUP; a function is given the settings.
     """
 
     name: str
-    description: str
+    description: str | None
     settings_class: type
     run: Callable[[Any], Any]
     check: Callable[[dict[str, Any], frozenset[str]], dict[str, Any]]
@@ -62,16 +64,15 @@ class Command:
 
     def _exit_code(self, arguments: list[str]) -> int:
         begun: list[Any] = []  # the settings, once the command line is understood
+        paths: dict[str, str] = {}  # of the flags that name files
         try:
             with raised():
-                self._work(arguments, begun)
+                self._work(arguments, begun, paths)
             StandardOutput().flush()
         except (InputError, TemporaryError) as error:
             exit_code = TEMPORARY if isinstance(error, TemporaryError) else 1
             # One line, also if the message quotes a library that writes several.
             return self._ended(f"error: {' '.join(str(error).split())}", exit_code)
-        except MemoryError as error:
-            return self._ended(f"error: out of memory{self._memory_advice()} ({first_line(error)})", 1)
         except KeyboardInterrupt:
             return self._ended(f"interrupted; {self._advice(begun)}", 130)
         except Stopped as stopped:
@@ -80,6 +81,13 @@ class Command:
         except BrokenPipeError:  # the reader of our output, such as `head`, has gone
             drop_unwritten(sys.stdout)
             return 1
+        except Exception as error:
+            if is_out_of_memory(error):
+                return self._ended(f"error: out of memory{self._memory_advice()} ({first_line(error)})", 1)
+            line = explain_failure(error, paths)
+            if line is None:
+                raise
+            return self._ended(f"error: {line}", 1)
         return 0
 
     def _ended(self, said: str, exit_code: int) -> int:
@@ -97,21 +105,33 @@ class Command:
         names = [f"--{flag.name}" for flag in every_flag(self.settings_class) if flag.name in _MEMORY_FLAGS]
         return f": lower {', '.join(names)}" if names else ""
 
-    def _work(self, arguments: list[str], begun: list[Any]) -> None:
+    def _work(self, arguments: list[str], begun: list[Any], paths: dict[str, str]) -> None:
         # Before the flags are parsed, so that --help works together with a wrong flag.
         asked = {argument.lstrip("-") for argument in arguments if argument.startswith("-")}
         if "helpfull" in asked:
-            print_text(full_help_text(self.settings_class, self.name, self.description))
+            print_text(full_help_text(self.settings_class, self.name, self._docstring()))
         elif asked & {"help", "helpshort", "h"}:
-            print_text(help_text(self.settings_class, self.name, self.description))
+            print_text(help_text(self.settings_class, self.name, self._docstring()))
         elif "version" in asked:
             print_text(f"{self.name} {__version__}")
         elif shell := requested_shell(arguments):
             print_text(completion(self.settings_class, self.name, shell))
         else:
             values, given = self._parsed(arguments)
+            files = (flag.name for flag in every_flag(self.settings_class) if flag.is_file)
+            paths.update({name: values[name] for name in files if isinstance(values.get(name), str)})
             begun.append(build(self.settings_class, self.check(values, given)))
             self.run(begun[0])
+
+    def _docstring(self) -> str:
+        """Return the docstring of the command's module, from its source if `-OO` has left it out."""
+        if self.description is not None:
+            return self.description
+        # Import late: these modules take a while, and nobody else needs them.
+        import ast
+        import inspect
+
+        return ast.get_docstring(ast.parse(inspect.getsource(sys.modules[self.run.__module__])), clean=False) or ""
 
     def _parsed(self, arguments: list[str]) -> tuple[dict[str, Any], frozenset[str]]:
         """See parser.parse; the log is set up, too."""

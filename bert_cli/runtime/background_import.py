@@ -1,8 +1,10 @@
 """Packages that a run needs only at its end, imported while TensorFlow compiles its first step."""
 
-import contextlib
 import importlib
 import threading
+
+from bert_cli.base.errors import first_line
+from bert_cli.base.log import LOG
 
 
 class BackgroundImports:
@@ -37,9 +39,10 @@ class BackgroundImports:
 
 def _import(names: list[str]) -> None:
     for name in names:
-        # Where it is missing, who needs it says so.
-        with contextlib.suppress(ImportError):
+        try:
             importlib.import_module(name)
+        except Exception as error:  # a package may fail with any; the code that needs it fails, too
+            LOG.debug("%s cannot be imported: %s", name, first_line(error))
 
 
 BACKGROUND_IMPORTS = BackgroundImports()

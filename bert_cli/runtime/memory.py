@@ -10,6 +10,8 @@ import os
 import resource
 import sys
 
+from bert_cli.base.errors import refuse_if
+
 
 def machine_memory() -> int:
     """Bytes of this machine's memory; sys.maxsize where the system does not report it."""
@@ -28,6 +30,16 @@ def free_memory() -> int:
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
     return machine_memory()
+
+
+def check_address_space(needed: int, purpose: str) -> None:
+    """Raise InputError if the limit of `ulimit -v` is below the bytes of address space needed."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    refuse_if(
+        limit != resource.RLIM_INFINITY and limit < needed,
+        f"not enough memory to {purpose}: ulimit -v allows {limit // 1024:,} kB, at least {needed // 1024:,} kB are "
+        "needed; raise the limit (ulimit -v unlimited), or run this as a job of the cluster",
+    )
 
 
 def memory_now() -> int:

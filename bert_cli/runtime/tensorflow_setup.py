@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from bert_cli.base.log import LogStream
 from bert_cli.runtime.forks import refuse_lost_tensorflow
 from bert_cli.runtime.keras_settings import check_keras_backend, keras_import
+from bert_cli.runtime.memory import check_address_space
 from bert_cli.runtime.process import PROCESS
 from bert_cli.runtime.streams import reserve_descriptor
 
@@ -34,6 +35,10 @@ _OF_SCIKIT_LEARN = {"KMP_DUPLICATE_LIB_OK": "True", "KMP_INIT_AT_FORK": "FALSE"}
 # over what TensorFlow's import and the tracing of a graph make, hardly any of it garbage: a sixth
 # of the import, a twentieth of a start.
 _COLLECTED_AFTER = 50_000
+
+# Bytes of address space that a small training takes on two cores, as measured with TensorFlow 2.21: with 2.0e9 it
+# crashed, with 2.4e9 it ran.
+_ADDRESS_SPACE = 2_300_000_000
 
 # Lines that TensorFlow 2.21 prints on every start on a machine without a GPU, before its log level
 # takes effect.
@@ -120,6 +125,8 @@ def left_out(names: Iterable[str]) -> Iterator[None]:
 
 def _import_quietly() -> None:
     """Import TensorFlow, look for devices, and print its lines except the known noise."""
+    # Within a smaller limit, TensorFlow ends the process with a segmentation fault.
+    check_address_space(_ADDRESS_SPACE, "start TensorFlow")
     log = LogStream()
     log.flush()
     # TensorFlow's C++ prints there, whatever file has the number.

@@ -1,6 +1,9 @@
 """Checks of files before anything is written."""
 
 import os
+import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -84,3 +87,42 @@ def test_a_text_about_pointers_is_not_one(tmp_path, text):
     path.write_text(text)
     with files.open_binary(str(path)) as file:
         assert file.read() == files.read_bytes(str(path)) == text.encode()
+
+
+def run_without_privileges(code: str, folder) -> str:
+    """Return what a program prints that has no right to read everything, as root has."""
+    command = [sys.executable, "-c", f"from bert_cli.base import files\n{code}"]
+    if os.geteuid() == 0:
+        if not shutil.which("setpriv"):
+            pytest.skip("needs setpriv, as root reads every directory")
+        command = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", *command]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False)
+    return done.stdout + done.stderr.strip().splitlines()[-1] if done.returncode else done.stdout
+
+
+@pytest.mark.parametrize(
+    ("mode", "call", "closed"),
+    [
+        (0o000, "exists('closed/a.txt')", True),
+        (0o000, "is_directory('closed/inner')", True),
+        (0o000, "list_directory('closed')", True),
+        (0o600, "exists('closed/inner/deeper/a.txt')", True),
+        (0o000, "match('closed/*.txt')", True),
+        (0o000, "match('clo*/a.txt')", True),
+        (0o300, "match('closed/*.txt')", True),
+        (0o300, "match('closed/a.txt')", False),
+        (0o300, "exists('closed/a.txt')", False),
+        (0o000, "exists('closed')", False),
+        (0o000, "match('open/*.txt')", False),
+    ],
+)
+def test_a_directory_without_permission_is_no_empty_one(mode, call, closed, tmp_path):
+    for name in ("closed", "open"):
+        (tmp_path / name / "inner").mkdir(parents=True)
+        (tmp_path / name / "a.txt").touch()
+    (tmp_path / "closed").chmod(mode)
+    output = run_without_privileges(f"print(files.{call})", tmp_path)
+    (tmp_path / "closed").chmod(0o700)
+    assert ("PermissionError: [Errno 13] Permission denied: 'closed'" in output) == closed
+    assert closed or "Error" not in output

@@ -100,3 +100,19 @@ def test_the_umbrella_calls_a_command(capsys):
     assert capsys.readouterr().err == "bert: error: clasify: no such command; did you mean bert classify?\n"
     assert main(["nothing"]) == 1
     assert capsys.readouterr().err == "bert: error: nothing: no such command; bert --help lists the commands\n"
+
+
+def test_a_broken_tensorflow_leaves_the_other_findings(tmp_path):
+    (tmp_path / "tensorflow.py").write_text('raise ImportError("libcudart.so.12: cannot open it")', encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    command = [sys.executable, "-m", "bert_cli.doctor"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 1
+    *lines, last = done.stderr.splitlines()
+    assert [line.partition(":")[0] for line in lines] == [
+        "versions", "devices", "memory", "free disk", "extras", "model", "network",
+    ]  # fmt: skip
+    assert last == (
+        "bert-doctor: error: the package tensorflow cannot be imported: libcudart.so.12: cannot open it; "
+        "pip install --force-reinstall tensorflow may help"
+    )

@@ -1,6 +1,8 @@
 """The texts of --help and --helpfull: essential flags, sections, words, lines that fit, and examples."""
 
 import dataclasses
+import subprocess
+import sys
 from typing import ClassVar
 
 import pytest
@@ -185,3 +187,12 @@ def test_essential_names_flags():
 
     with pytest.raises(TypeError, match=r"Wrong.essential names no flag: tempo"):
         help_text(Wrong, "bert-something", "Do something.")
+
+
+def test_help_without_docstrings():
+    """`python -OO` leaves them out."""
+    outputs = []
+    for options in ([], ["-O"], ["-OO"]):
+        command = [sys.executable, *options, "-m", "bert_cli.tokenize_text", "--helpfull"]
+        outputs.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert outputs[0] == outputs[1] == outputs[2]

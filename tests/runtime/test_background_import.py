@@ -63,3 +63,11 @@ def test_the_environment_stays_as_it_is():
     """TensorFlow reads it in other threads meanwhile, without a lock: a change would end the process with a signal."""
     found = subprocess.run([sys.executable, "-c", _CHANGES], check=False, capture_output=True, text=True, timeout=120)
     assert (found.stdout.strip(), found.stderr) == ("[]", "")
+
+
+def test_a_broken_package_is_left_to_the_code_that_needs_it(packages, tmp_path):
+    (tmp_path / "bert_later_broken.py").write_text("raise TypeError('Descriptors cannot be created directly')\n")
+    imports = BackgroundImports()
+    imports.need("bert_later_broken", "bert_later_one")
+    imports.start().join(10)
+    assert "bert_later_one" in sys.modules

@@ -1,8 +1,12 @@
 """Memory of the machine and of this process, as Linux reports it."""
 
-import numpy as np
+import resource
 
-from bert_cli.runtime.memory import free_memory, machine_memory, memory_now, peak_memory
+import numpy as np
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.runtime.memory import check_address_space, free_memory, machine_memory, memory_now, peak_memory
 
 
 def test_free_memory_is_a_part_of_the_machines():
@@ -14,3 +18,17 @@ def test_a_large_array_is_seen():
     array = np.ones(400_000_000, np.uint8)
     assert memory_now() - before > 200_000_000  # the process may have had free pages
     assert peak_memory() >= memory_now() - array.nbytes // 10
+
+
+@pytest.mark.parametrize(("limit", "is_enough"), [(2_048_000_000, False), (2_300_000_000, True), (-1, True)])
+def test_the_limit_of_address_space(limit, is_enough, monkeypatch):
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (limit, -1))
+    if is_enough:
+        check_address_space(2_300_000_000, "start TensorFlow")
+        return
+    message = (
+        r"^not enough memory to start TensorFlow: ulimit -v allows 2,000,000 kB, at least 2,246,093 kB are needed; "
+        r"raise the limit \(ulimit -v unlimited\), or run this as a job of the cluster$"
+    )
+    with pytest.raises(InputError, match=message):
+        check_address_space(2_300_000_000, "start TensorFlow")

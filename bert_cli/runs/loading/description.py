@@ -1,0 +1,65 @@
+"""Description of a model for people: where its variables come from, their shapes, its network and heads."""
+
+from typing import NamedTuple
+
+from bert_cli.base.head_types import count_parameters, head_of, parameters_line
+from bert_cli.base.json_files import read_json_object
+from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
+from bert_cli.model.config import BertConfig
+from bert_cli.model.config_files import MODULE_KEY
+from bert_cli.model.networks import BERT, ELECTRA, NETWORKS
+from bert_cli.model.shapes import encoder_shapes
+from bert_cli.weights.names import is_of_training
+from bert_cli.weights.path import CheckpointPath
+
+
+class ModelDescription(NamedTuple):
+    """A model whose weights need not be read.
+
+    Attributes:
+        source: what messages call its file or module.
+        network: the name of its network; None if no file has it, and for a module.
+        shapes: by the names of variables, without training state.
+    """
+
+    source: str
+    network: str | None
+    shapes: dict[str, tuple[int, ...]]
+
+    @property
+    def parameters(self) -> dict[str, int]:
+        """The numbers of parameters, see `count_parameters`."""
+        return count_parameters(self.shapes)
+
+    def lines(self) -> dict[str, str]:
+        """Return the findings for a log, by name."""
+        model = {"model": f"{self.source}: {parameters_line(self.parameters)}"}
+        if self.network is None:
+            return model
+        heads = sorted({head for name in self.shapes if (head := head_of(name))})
+        return model | {"network": f"{self.network}; heads: {', '.join(heads) or 'none'}"}
+
+
+def describe_config(path: str, config: BertConfig) -> ModelDescription:
+    """Return the description of an encoder without a head, of which there is only the config file."""
+    return ModelDescription(path, _network(path), encoder_shapes(config))
+
+
+def describe_checkpoint(checkpoint: CheckpointPath) -> ModelDescription:
+    """Open a checkpoint and describe its model. Imports TensorFlow for some formats."""
+    # Import late: open_checkpoint imports safetensors.
+    from bert_cli.weights.checkpoint import open_checkpoint
+    from bert_cli.weights.electra import ElectraReader
+
+    reader = open_checkpoint(checkpoint)
+    shapes = {name: shape for name, shape in reader.shapes.items() if not is_of_training(name)}
+    config_file = checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
+    is_electra = isinstance(reader, ElectraReader)
+    network = NETWORKS[ELECTRA].title if is_electra else _network(config_file) if config_file else None
+    return ModelDescription(reader.description, network, shapes)
+
+
+def _network(config_file: str) -> str | None:
+    values = read_json_object(config_file)
+    network = NETWORKS.get(str(values.get("model_type", BERT)))
+    return network.title if network and MODULE_KEY not in values else None
