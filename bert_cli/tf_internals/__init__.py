@@ -1,3 +1,4 @@
-"""Every private API of TensorFlow and Keras that is used, each in one function, with the version it
-was checked with.
+"""The private APIs of TensorFlow and Keras that the package uses, one function each.
+
+Every module names the version that it was checked with.
 """

@@ -1,5 +1,6 @@
-"""Options of TensorFlow's graph optimizers (Grappler) that no public function sets; checked with
-TensorFlow 2.21.0.
+"""Options of TensorFlow's graph optimizers (Grappler) that no public function sets.
+
+Checked with TensorFlow 2.21.0.
 """
 
 import contextlib
@@ -12,21 +13,22 @@ from tensorflow.python.eager import context
 
 @contextlib.contextmanager
 def single_optimizer_round() -> Iterator[None]:
-    """Within it the graphs of this process are optimized in one round instead of two, without
-    memory optimization.
+    """Optimize this process's graphs in one round instead of two, without memory optimization.
+
+    The previous options return when the context ends.
     """
-    # tf.config.optimizer.set_experimental_options has neither option. They are fields of the
-    # ConfigProto from which the eager context derives the configuration of each function call, and
-    # only the attribute itself can replace it.
-    process = context.context()
-    before = process._config  # None: TensorFlow's default
+    # tf.config.optimizer.set_experimental_options has neither option. Both are fields of a
+    # ConfigProto in the eager context, which configures every function call with it. There is no
+    # setter, so this replaces the attribute.
+    eager_context = context.context()
+    previous_config = eager_context._config  # None: TensorFlow's default
     config = ConfigProto()
-    if before:
-        config.CopyFrom(before)
+    if previous_config:
+        config.CopyFrom(previous_config)
     config.graph_options.rewrite_options.meta_optimizer_iterations = RewriterConfig.ONE
     config.graph_options.rewrite_options.memory_optimization = RewriterConfig.NO_MEM_OPT
-    process._config = config
+    eager_context._config = config
     try:
         yield
     finally:
-        process._config = before
+        eager_context._config = previous_config

@@ -1,8 +1,8 @@
-"""Variables through their resource handles and without copies; checked with TensorFlow 2.21.0.
+"""Access to variables through their resource handles, without copies.
 
-tf.Variable.assign inside a replica of tf.distribute synchronizes with the other replicas. The
-operators on the handle do not: each replica changes its own copy, and all in the same way, as the
-gradient is summed before.
+Inside a replica, tf.Variable.assign synchronizes with the other replicas. These operators use the
+handle and do not: each replica changes its copy. The copies stay equal, as the gradients are summed
+before. Checked with TensorFlow 2.21.0.
 """
 
 import keras
@@ -11,19 +11,17 @@ import tensorflow as tf
 
 
 def read(handle: tf.Tensor, dtype: tf.DType = tf.float32) -> tf.Tensor:
-    """The value of the variable with this handle, in the current replica."""
+    """Return the variable's value in the current replica."""
     return tf.raw_ops.ReadVariableOp(resource=handle, dtype=dtype)
 
 
 def assign(handle: tf.Tensor, value: tf.Tensor) -> None:
-    """Set the variable with this handle, in the current replica, which takes over the memory of
-    `value`.
-    """
+    """Set the variable in the current replica; it takes over the memory of `value`."""
     tf.raw_ops.AssignVariableOp(resource=handle, value=value)
 
 
 def add(handle: tf.Tensor, value: tf.Tensor) -> None:
-    """Add to the variable with this handle, in the current replica."""
+    """Add `value` to the variable in the current replica."""
     tf.raw_ops.AssignAddVariableOp(resource=handle, value=value)
 
 
@@ -37,10 +35,16 @@ def apply_adam(
     powers: tuple[tf.Tensor | float, tf.Tensor | float],
     epsilon: tf.Tensor | float,
 ) -> None:
-    """One update of Adam of the variables with these handles, in one pass over memory.
+    """Update a weight and its moments with one step of Adam, in one pass over memory.
 
-    powers: βᵗ of the two betas, by which the kernel corrects the bias; 0 for no correction.
-    epsilon: added to √v.
+    Args:
+        weight: handle of a weight variable.
+        first, second: handles of the moments m and v.
+        gradient: the gradient itself, not a handle.
+        rate: learning rate.
+        betas: β₁ and β₂.
+        powers: β₁ᵗ and β₂ᵗ, which the kernel uses to correct the bias; 0 for no correction.
+        epsilon: added to √v.
     """
     tf.raw_ops.ResourceApplyAdam(
         var=weight, m=first, v=second, beta1_power=powers[0], beta2_power=powers[1], lr=rate, beta1=betas[0], beta2=betas[1],
@@ -49,12 +53,12 @@ def apply_adam(
 
 
 def memory_of(variable: tf.Variable | keras.Variable) -> np.ndarray:
-    """The values in the variable's own memory, to be read only; a later update leaves them as they
-    are.
+    """Return the variable's values; a later update does not change them.
 
-    On a CPU it shares the variable's memory; from a GPU it is a copy.
+    The array shares the variable's memory if that is on a CPU, so do not write to it. From a GPU
+    it is a copy.
     """
-    # Documented nowhere: an eager tensor on a CPU shares its buffer with NumPy, and an update of a
-    # variable with a buffer that somebody else holds writes to a new one. `variable.numpy()` copies
-    # instead: 4 bytes for each weight and each moment.
+    # Undocumented: an eager tensor on a CPU shares its buffer with NumPy. If somebody else holds
+    # the buffer, an update writes to a new one. `variable.numpy()` would copy: 4 bytes for every
+    # weight and every moment.
     return np.asarray(tf.convert_to_tensor(variable))
