@@ -1,8 +1,9 @@
-"""Split a table or JSON lines into train.tsv, dev.tsv and test.tsv for bert-classify --task_name=cola.
+"""Split a table into train.tsv, dev.tsv and test.tsv for bert-classify --task_name=cola.
 
-It reads a .tsv, .csv or .jsonl file, also as .gz, row by row, and writes train.tsv and dev.tsv (id, label, an empty
-column, text) and test.tsv (id, text, with a header). Tabs and line ends in a text become spaces, labels stay unchanged,
-and the split is stratified by label. It ends with a table:
+It reads .tsv, .csv and .jsonl files, also as .gz, row by row, and .json, .xlsx, .xls, .ods, .parquet and .feather
+files at once. It writes train.tsv and dev.tsv (id, label, an empty column, text) and test.tsv (id, text, with a
+header). Tabs and line ends in a text become spaces, labels stay unchanged, and the split is stratified by label. It
+ends with a table:
 
     rows read    64
     train.tsv    42    a 28, b 14

@@ -25,7 +25,7 @@ class Paths(FlagGroup, heading="Input and output"):
     """The arguments of bert-prepare without a flag."""
 
     paths: tuple[str, ...] = option(
-        (), "the file to read (.tsv, .csv, .jsonl, each also .gz) and the folder to write to", words=True, file=True
+        (), "the table to read (.tsv, .csv, .jsonl, .xlsx, …) and the directory to write to", words=True, file=True
     )
 
 
