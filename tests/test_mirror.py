@@ -58,7 +58,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "serving/service.py": "commands/test_serve.py",
     "serving/watching.py": "commands/test_serve.py",
     "serving/errors.py": "commands/test_serve.py",
-    "settings/serving.py": "commands/test_serve.py",
     "features/fill_mask.py": "commands/test_fill_mask.py",
     "features/pretraining_batch.py": "training/test_step_golden.py",
     "flags/command.py": "commands/test_log.py",

@@ -10,8 +10,9 @@ from typing import Any, ParamSpec, TypeVar
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import join_names
+from bert_cli.flags.foreign import unknown
 from bert_cli.flags.option import Flag, every_flag
-from bert_cli.flags.parser import parse, shown, unknown
+from bert_cli.flags.parser import parse, shown
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,9 +36,9 @@ def parse_arguments(settings_class: type, given: Mapping[str, Any], own: Collect
     """
     flags = {flag.name: flag for flag in every_flag(settings_class)}
     known = [name for name in flags if name not in _NOT_ARGUMENTS and name not in own]
-    wrong = next((name for name in given if name not in known), None)
-    if wrong is not None:
-        raise InputError(unknown(wrong, known).removesuffix("; --helpfull lists all flags"))
+    wrong = [name for name in given if name not in known]
+    if wrong:
+        raise InputError(unknown(wrong, known, further=""))
     # As words of a command line, so that values get the same checks and the same messages.
     words = [f"--{name}={_text(flags[name], value)}" for name, value in given.items() if value is not None]
     return parse(settings_class, words)[0]
@@ -73,7 +74,9 @@ def named_arguments(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 def in_arguments(message: str, names: Mapping[str, str] = {}) -> str:
     """An error's text with arguments for flags, and places in lists for lines of a table in memory."""
-    message = message.replace("unknown flag --", "unknown argument ")
+    message = message.replace("unknown flag --", "unknown argument ").replace(
+        "unknown flags --", "unknown arguments --"
+    )
 
     def argument(found: re.Match) -> str:
         return names.get(found[1], found[1]) + (f"={found[3].capitalize()}" if found[3] else "")

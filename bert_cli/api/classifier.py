@@ -20,6 +20,7 @@ from bert_cli.api.texts import check_text, list_items, texts_or_pairs
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.table_files.probe import TableFile
+from bert_cli.flags.paths import path_text
 from bert_cli.problem_types.regression import REGRESSION
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import run_folders
@@ -85,7 +86,7 @@ class Classifier(loading.Trained, loading.Cutting):
         """
         given = (("train", train), ("dev", dev))
         tables = {name: read_table(name, data) for name, data in given if data is not None and not is_path(data)}
-        paths = {f"{name}_file": os.fspath(data) for name, data in given if is_path(data)}
+        paths = {f"{name}_file": path_text(data, name) for name, data in given if is_path(data)}
         return cls._trained(tables, paths, dev is not None, output_dir, options)
 
     @classmethod

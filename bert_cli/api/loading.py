@@ -13,6 +13,7 @@ from bert_cli.base.head_types import parameters_line
 from bert_cli.base.log import shown
 from bert_cli.features.cuts import Cuts, warn_cuts
 from bert_cli.flags.option import build
+from bert_cli.flags.paths import path_text
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import ready_checkpoint
 from bert_cli.runs.loading.trained import check_command
@@ -30,7 +31,7 @@ def find(path: str | os.PathLike | None, command: str | None = None) -> Checkpoi
     """
     if path is None:
         return ready_checkpoint("", ModelFiles())
-    checkpoint = find_checkpoint(os.fspath(path), "path")
+    checkpoint = find_checkpoint(path_text(path), "path")
     if command:
         check_command(checkpoint, command)
     return checkpoint
@@ -95,12 +96,13 @@ class Trained:
         kind: Any = cls  # its `load` takes more arguments than others
         values = parse_arguments(settings_class, options, phases)
         said = {name: value for name, value in phases.items() if value is not None}
-        values |= {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in said.items()}
+        paths = {name: path_text(value, name) for name, value in said.items() if isinstance(value, str | os.PathLike)}
+        values |= said | paths
         # Not among the phases, as no method takes it as an argument.
         values["do_train"] = True
         # In the order of the commands: their own checks see what complete has derived.
         check(complete(values))
-        folder = tempfile.mkdtemp(prefix="bert_cli-") if output_dir is None else os.fspath(output_dir)
+        folder = tempfile.mkdtemp(prefix="bert_cli-") if output_dir is None else path_text(output_dir, "output_dir")
         from bert_cli.runs import driver  # and the pages of reports, which a model that is loaded does without
 
         rerun = ""  # a temporary folder is removed after a signal

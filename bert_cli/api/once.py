@@ -3,6 +3,7 @@
 import os
 from typing import Any, Protocol, TypeVar
 
+from bert_cli.flags.paths import path_text
 from bert_cli.runtime.forks import ForkedLock
 
 Model = TypeVar("Model", covariant=True)
@@ -24,7 +25,7 @@ def load_once(kind: Loads[Model], path: str | os.PathLike, **arguments: Any) -> 
     The model stays in memory as long as the process, also where `path` is trained again. Threads
     may call it at the same time. Raises InputError as `load` does.
     """
-    path = os.fspath(path)
+    path = path_text(path)
     # Arguments as text, since a list cannot be a key.
     key = (kind, path, repr(sorted(arguments.items())))
     with _LOCK:

@@ -12,6 +12,7 @@ from typing import Any
 from bert_cli.api.arguments import named_arguments
 from bert_cli.api.texts import check_text
 from bert_cli.features.encoded_text import encoded_text
+from bert_cli.flags.paths import path_text
 from bert_cli.runs.loading.tokenizer import load_tokenizer
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.tokenization import FullTokenizer
@@ -33,7 +34,7 @@ class Tokenizer:
         """The tokenizer of a checkpoint of any format, of a vocab.txt, or by default of the
         built-in model. Raises InputError.
         """
-        name = "" if path is None else os.fspath(path)
+        name = "" if path is None else path_text(path)
         is_vocabulary = name.endswith(".txt")
         given = {"vocab_file": name} if is_vocabulary else {"init_checkpoint": name}
         return cls(load_tokenizer(ModelFiles(**given, do_lower_case=do_lower_case)))  # type: ignore[arg-type]

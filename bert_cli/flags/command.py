@@ -15,7 +15,7 @@ from bert_cli.flags.completion import completion, requested_shell
 from bert_cli.flags.help import full_help_text, help_text
 from bert_cli.flags.option import build, every_flag
 from bert_cli.flags.parser import parse
-from bert_cli.flags.pasted import refuse_pasted
+from bert_cli.flags.pasted import refuse_pasted, without_carriage_returns
 from bert_cli.runtime.failures import explain_failure, is_out_of_memory
 from bert_cli.runtime.process import PROCESS
 from bert_cli.runtime.signals import Stopped, raised
@@ -106,6 +106,7 @@ class Command:
         return f": lower {', '.join(names)}" if names else ""
 
     def _work(self, arguments: list[str], begun: list[Any], paths: dict[str, str]) -> None:
+        arguments = without_carriage_returns(arguments)
         # Before the flags are parsed, so that --help works together with a wrong flag.
         asked = {argument.lstrip("-") for argument in arguments if argument.startswith("-")}
         if "helpfull" in asked:
@@ -139,6 +140,8 @@ class Command:
         if not any(isinstance(handler, StderrHandler) for handler in LOG.handlers):
             LOG.addHandler(StderrHandler())
             LOG.propagate = False
+        # Before the flags are parsed, as a file of flags may need a line of the log.
+        LOG.setLevel(RESULT if "--quiet" in arguments else logging.INFO)
         refuse_pasted(self.name, arguments, {flag.name: flag for flag in every_flag(self.settings_class)})
         values, given = parse(self.settings_class, arguments)
         is_quiet, is_verbose = values["quiet"], values["verbose"]

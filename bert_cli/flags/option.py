@@ -19,7 +19,7 @@ import dataclasses
 import functools
 import types
 import typing
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar
 
 
@@ -42,7 +42,7 @@ class Option:
     is then a tuple of them until runs.sweep.sweep has made a run of each. alone: the value of a
     text flag that the command line gives without one. once: the flag cannot be given twice, and
     what to do instead; "": the last value counts. repeated: all values count; `read` gets them as
-    lines.
+    lines. csv_quotes: quotes belong to names in the value, as in CSV.
     """
 
     help: str
@@ -65,6 +65,7 @@ class Option:
     alone: str | None = None
     once: str = ""
     repeated: bool = False
+    csv_quotes: bool = False
 
 
 def option(default: Any, help: str, **facts: Any) -> Any:
@@ -138,6 +139,18 @@ class Flag:
         """Whether it is the name of a file or a folder."""
         named = self.option.file or self.option.path or self.name.endswith(("_file", "_dir"))
         return named and self.kind is str
+
+    @property
+    def is_free_text(self) -> bool:
+        """Whether any characters may be in the value: it is no file, no number and no choice."""
+        option = self.option
+        return self.kind is str and not (self.is_file or option.choices or option.usual or option.read)
+
+
+def flag_named(argument: str, known: Mapping[str, Flag]) -> Flag | None:
+    """Return the flag of an argument such as --name, --noname or --name=value; None for another argument."""
+    name = argument.lstrip("-").partition("=")[0]
+    return known.get(name) or known.get(name.removeprefix("no"))
 
 
 def every_flag(settings_class: type) -> list[Flag]:

@@ -1,104 +1,140 @@
 """Command lines: absl flags from the groups of a command, and errors in one line."""
 
-import difflib
 import itertools
 import math
 import os
 import re
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from absl import flags as absl_flags
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.flags.option import Flag, every_flag
+from bert_cli.flags.flagfile import Argument, read_flagfiles
+from bert_cli.flags.foreign import unknown
+from bert_cli.flags.numbers import Number, NumberOrList, comma_advice
+from bert_cli.flags.option import Flag, every_flag, flag_named
+from bert_cli.flags.paths import expand_home
 
-# Spellings from tutorials and forks that the original ignored, and what to say about them.
-_KNOWN_MISTAKES = {
-    "do_lower": "the flag is --do_lower_case",
-    "use_gpu": "a GPU is used when there is one; --distribution_strategy chooses",
-    "fp16": "the flag is --precision=float16",
-    "use_fp16": "the flag is --precision=float16",
-    "batch_size": "the flags are --train_batch_size, --eval_batch_size and --predict_batch_size",
-    "seed": "the flag is --random_seed",
-    "max_seq_len": "the flag is --max_seq_length",
-    "num_epochs": "the flag is --num_train_epochs",
-}
-_NUMBERS: dict[type, Any] = {int: absl_flags.IntegerParser, float: absl_flags.FloatParser}
+_UNDEFOK = "undefok"  # of absl: names of flags to ignore if they are unknown
 # What absl and Python say about a value, and the same for people.
 _PLAINER = (
     (r"invalid literal for int\(\).*", "a whole number is needed"),
     (r"could not convert string to float.*", "a number is needed"),
     (r"\('Non-boolean argument.*", "true or false is needed"),
-    (r"ERROR:: Unable to open flagfile: \[Errno \d+\] (.*): '(.*)'", r"--flagfile=\2: \1"),
     (r"^flag --", "--"),
 )
 
 
-def parse(settings_class: type, arguments: list[str]) -> tuple[dict[str, Any], frozenset[str]]:
-    """Values of all flags by name, and the names that the command line (or a flagfile) gave. Raises
-    InputError.
+class _Divided(NamedTuple):
+    """A command line: flags with their values, words, and flags that the command does not have."""
+
+    flags: list[str]
+    words: list[str]
+    unknown: list[Argument]
+
+
+def parse(settings_class: type, arguments: Sequence[str]) -> tuple[dict[str, Any], frozenset[str]]:
+    """Return the values of all flags by name, and the names that the arguments or a flagfile gave.
+
+    Raises InputError, with the place in a file of flags if the mistake is there.
     """
     known = {flag.name: flag for flag in every_flag(settings_class)}
-    words = next((flag for flag in known.values() if flag.option.words), None)
-    values = _define(known)
-    # absl stops at the first word otherwise, and would take all flags after a text for texts.
-    values.set_gnu_getopt(words is not None)
+    expanded = read_flagfiles(arguments, known)
     try:
-        rest = values(["command", *_with_values(arguments, known)])[1:]
-    except absl_flags.UnrecognizedFlagError as error:
-        raise InputError(unknown(error.flagname, list(known))) from None
-    except UnicodeDecodeError:
-        raise InputError("--flagfile: the file is not UTF-8 text") from None
-    except (absl_flags.Error, OSError) as error:
+        return _values(_with_values(expanded, known), known)
+    except InputError as error:
+        # A bad value's error begins with its flag, and a stray word's error has the word first.
+        message = str(error)
+        places = [
+            place for text, place in expanded if place and message.startswith((f"{text}: ", f"stray word {text!r}"))
+        ]
+        raise InputError(f"{places[-1]}: {message}" if places else message) from None
+
+
+def _values(arguments: Sequence[Argument], known: Mapping[str, Flag]) -> tuple[dict[str, Any], frozenset[str]]:
+    """Return what `parse` returns, for arguments without files of flags."""
+    words = next((flag for flag in known.values() if flag.option.words), None)
+    divided = _divide(arguments, known)
+    if divided.unknown:
+        names = list(dict.fromkeys(_bare(argument.text) for argument in divided.unknown))
+        place = f"{divided.unknown[0].place}: " if divided.unknown[0].place else ""
+        raise InputError(place + unknown(names, list(known)))
+    values = _define(known)
+    try:
+        values(["command", *divided.flags])
+    except absl_flags.Error as error:
         raise InputError(_plain(str(error))) from None
-    if rest and not words:
-        raise InputError(_stray(rest[0], arguments, known))
+    if divided.words and not words:
+        raise InputError(_stray(divided.words[0], [argument.text for argument in arguments], known))
     for name, flag in known.items():
         if flag.option.once and (times := values[name].present) > 1:
             raise InputError(f"--{name} is given {times} times; {flag.option.once}")
     given = frozenset(name for name in known if name in values and values[name].present)
-    found = {name: _checked(known[name], values[name].value, name in given) for name in known if name in values}
+    checked = {name: _checked(known[name], values[name].value, name in given) for name in known if name in values}
     if words:
-        found[words.name] = tuple(rest if words.is_file else (_decoded(word, repr(word)) for word in rest))
-    return found, given
+        checked[words.name] = tuple(
+            expand_home(word, word) if words.is_file else _decoded(word, repr(word)) for word in divided.words
+        )
+    return checked, given
 
 
-def _with_values(arguments: list[str], known: dict[str, Flag]) -> list[str]:
-    """The command line, in which a flag given without a value has its value; see Option.alone."""
+def _divide(arguments: Sequence[Argument], known: Mapping[str, Flag]) -> _Divided:
+    """Return the parts of a command line. All words after "--" are words."""
+    divided = _Divided([], [], [])
+    ignored: set[str] = set()
+    rest = iter(arguments)
+    is_after_unknown = False
+    for argument in rest:
+        text = argument.text
+        if text == "--":
+            break
+        name, (_, equals, value) = _bare(text), text.partition("=")
+        flag = flag_named(text, known) if name else None
+        is_negated = flag is not None and flag.name != name
+        if not text.startswith("-") or not name:
+            divided.words.append(text)
+        elif name == _UNDEFOK:
+            names = value if equals else next(rest, argument).text
+            ignored |= {prefix + part.strip() for part in names.split(",") for prefix in ("", "no")}
+        elif flag is None or flag.option.words or (is_negated and flag.kind is not bool):
+            # The value of an unknown flag may be a negative number.
+            if not (is_after_unknown and name[0].isdecimal()):
+                divided.unknown.append(argument)
+            is_after_unknown = not equals
+            continue
+        else:
+            divided.flags.append(text)
+            if not equals and flag.kind is not bool:
+                divided.flags.extend(following.text for following in itertools.islice(rest, 1))
+        is_after_unknown = False
+    divided.words.extend(argument.text for argument in rest)
+    return divided._replace(unknown=[flag for flag in divided.unknown if _bare(flag.text) not in ignored])
+
+
+def _bare(argument: str) -> str:
+    """Return the name in an argument such as -name, --name or --name=value."""
+    return argument.removeprefix("-").removeprefix("-").partition("=")[0]
+
+
+def _with_values(arguments: Sequence[Argument], known: Mapping[str, Flag]) -> list[Argument]:
+    """Return the command line, in which a flag given without a value has its value; see Option.alone."""
     completed = []
     # absl would take the next flag for the value.
-    for argument, following in itertools.pairwise([*arguments, "--"]):
-        flag = known.get(argument.lstrip("-")) if argument.startswith("-") else None
-        is_alone = flag is not None and flag.option.alone is not None and _is_flag(following, known)
-        completed.append(f"{argument}={flag.option.alone}" if flag and is_alone else argument)
+    for argument, following in itertools.pairwise([*arguments, Argument("--")]):
+        text = argument.text
+        flag = known.get(text.lstrip("-")) if text.startswith("-") else None
+        is_alone = flag is not None and flag.option.alone is not None and _is_flag(following.text, known)
+        completed.append(argument._replace(text=f"{text}={flag.option.alone}") if flag and is_alone else argument)
     return completed
 
 
-def _is_flag(argument: str, known: dict[str, Flag]) -> bool:
-    """Whether an argument is a flag or the end of the flags, and not a text that begins with a
-    hyphen.
-    """
-    name = argument.lstrip("-").partition("=")[0]
-    is_known = name in known or name.removeprefix("no") in known or name == "flagfile"
-    return argument == "--" or (argument.startswith("-") and is_known)
+def _is_flag(argument: str, known: Mapping[str, Flag]) -> bool:
+    """Return whether an argument is a flag or the end of the flags, not a text that begins with a hyphen."""
+    return argument == "--" or (argument.startswith("-") and flag_named(argument, known) is not None)
 
 
-class _NumberOrList(absl_flags.ArgumentParser):
-    """A number as absl reads it, or several with commas between, all different, as a tuple."""
-
-    def __init__(self, number: absl_flags.ArgumentParser):
-        self._number = number
-
-    def parse(self, argument: Any) -> Any:
-        if not isinstance(argument, str) or "," not in argument:
-            return self._number.parse(argument)
-        values = tuple(self._number.parse(part.strip()) for part in argument.split(","))
-        if len(set(values)) < len(values):
-            raise ValueError("a list needs different numbers")
-        return values
-
-
-def _define(known: dict[str, Flag]) -> absl_flags.FlagValues:
+def _define(known: Mapping[str, Flag]) -> absl_flags.FlagValues:
     """A fresh absl FlagValues, so that commands can share a process."""
     # The global FLAGS of absl would refuse a second command in one process, as in tests and
     # notebooks.
@@ -110,9 +146,9 @@ def _define(known: dict[str, Flag]) -> absl_flags.FlagValues:
             absl_flags.DEFINE_enum(name, flag.default, list(option.choices), text, flag_values=values)
         elif flag.kind is bool:
             absl_flags.DEFINE_bool(name, flag.default, text, flag_values=values)
-        elif flag.kind in _NUMBERS:
-            number = _NUMBERS[flag.kind](option.lower, option.upper)
-            parser = _NumberOrList(number) if option.grid else number
+        elif flag.kind in (int, float):
+            number = Number(flag.kind, option.lower, option.upper)
+            parser = NumberOrList(number) if option.grid else number
             absl_flags.DEFINE(parser, name, flag.default, text, flag_values=values)
         elif option.repeated:
             absl_flags.DEFINE_multi_string(name, None, text, flag_values=values)
@@ -138,7 +174,14 @@ def _checked(flag: Flag, value: Any, is_given: bool) -> Any:
     for number in value if isinstance(value, tuple) else (value,):
         is_infinite = isinstance(number, float) and not math.isfinite(number)
         refuse_if(is_infinite, f"--{flag.name}={number}: a finite number is needed")
-    return flag.option.read(value) if flag.option.read else value
+    if flag.is_file and value:
+        value = expand_home(value, f"--{flag.name}={value}")
+    if not flag.option.read:
+        return value
+    try:
+        return flag.option.read(value)
+    except InputError as error:
+        raise InputError(f"{error}{comma_advice(value)}") from None
 
 
 def _decoded(text: str, place: str) -> str:
@@ -158,18 +201,7 @@ def _decoded(text: str, place: str) -> str:
     return text
 
 
-def unknown(name: str, known: list[str]) -> str:
-    """The error text for a flag that is none of `known`, with the most similar known flag."""
-    bare = name.replace("-", "_")
-    if bare in _KNOWN_MISTAKES:
-        return f"unknown flag --{name}: {_KNOWN_MISTAKES[bare]}"
-    # --nodo_trian is most like --do_train; a name that begins with "no" by itself comes second.
-    names = (bare.removeprefix("no"), bare)
-    close = [likest for name in names for likest in difflib.get_close_matches(name, known, n=1)]
-    return f"unknown flag --{name}" + (f"; did you mean --{close[0]}?" if close else "; --helpfull lists all flags")
-
-
-def _stray(word: str, arguments: list[str], known: dict[str, Flag]) -> str:
+def _stray(word: str, arguments: Sequence[str], known: Mapping[str, Flag]) -> str:
     position = arguments.index(word) if word in arguments else 0
     before = arguments[position - 1].lstrip("-") if position else ""
     if before in known and known[before].kind is bool:

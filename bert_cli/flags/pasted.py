@@ -2,13 +2,14 @@
 hyphens, blanks and quotes.
 """
 
+import collections
 import itertools
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from bert_cli.base.errors import refuse_if
-from bert_cli.flags.option import Flag
+from bert_cli.flags.option import Flag, flag_named
 
 _DASHES = "‐‑‒–—―−"
 _OPENING, _CLOSING = "“„‘‚«", "”‟’‛»“‘"  # German closes with what English opens with
@@ -34,22 +35,28 @@ def refuse_pasted(command: str, arguments: Sequence[str], known: Mapping[str, Fl
     ):
         changed = list(mend(mended, known))
         if changed != mended:
-            where = next(old for old in mended if old not in changed)
+            kept = set(changed)
+            where = next(old for old in mended if old not in kept)
             causes.append(f"{where if where.isprintable() and where.strip(' ') == where else repr(where)}: {cause}")
             mended = changed
     refuse_if(causes, f"{'; '.join(causes)}; the command is: {command} {shlex.join(mended)}")
 
 
-def _flag_of(argument: str, known: Mapping[str, Flag]) -> Flag | None:
-    name = argument.lstrip("-").partition("=")[0]
-    return known.get(name) or known.get(name.removeprefix("no"))
+def without_carriage_returns(arguments: Sequence[str]) -> list[str]:
+    """Return arguments without the carriage returns of a script with Windows line ends.
+
+    Raises:
+        InputError: an argument is a carriage return. The shell ended the command there, though a
+            backslash before it was to continue the command on the next line.
+    """
+    advice = "the script has Windows line ends; convert it, as with sed -i 's/\\r$//' SCRIPT"
+    refuse_if("\r" in arguments, f"the command ends in a backslash and a carriage return: {advice}")
+    return [argument.rstrip("\r") for argument in arguments]
 
 
 def _is_free_text(flag: Flag | None) -> bool:
-    """Whether any characters may be in the value: it is no file, no number and no choice."""
-    return flag is None or (
-        flag.kind is str and not (flag.is_file or flag.option.choices or flag.option.usual or flag.option.read)
-    )
+    """Return whether any characters may be in the value; a word without a flag is free text, too."""
+    return flag is None or flag.is_free_text
 
 
 def _visible(arguments: Sequence[str], known: Mapping[str, Flag]) -> Iterator[str]:
@@ -57,7 +64,7 @@ def _visible(arguments: Sequence[str], known: Mapping[str, Flag]) -> Iterator[st
     for argument in arguments:
         name, equals, value = argument.lstrip(_NO_BREAK).partition("=")
         name = name.translate(_HIDDEN).strip(_NO_BREAK)
-        flag = _flag_of(name.lstrip(_DASHES), known) if name[:1] in (*_DASHES, "-") else None
+        flag = flag_named(name.lstrip(_DASHES), known) if name[:1] in (*_DASHES, "-") else None
         if not _is_free_text(flag):
             value = value.translate(_HIDDEN).strip(_NO_BREAK)
         yield name + equals + value if flag else argument
@@ -69,7 +76,7 @@ def _without_escapes(arguments: Sequence[str], known: Mapping[str, Flag]) -> Ite
     for argument in arguments:
         inside = argument.strip(f" \n{_NO_BREAK}")
         if inside.startswith("--"):
-            is_text = _is_free_text(_flag_of(inside, known))
+            is_text = _is_free_text(flag_named(inside, known))
             yield from [argument.lstrip(" \n")] if is_text else further.split(inside)
         elif inside not in ("", "\\") or not argument:
             yield argument
@@ -77,18 +84,18 @@ def _without_escapes(arguments: Sequence[str], known: Mapping[str, Flag]) -> Ite
 
 def _joined(arguments: Sequence[str], known: Mapping[str, Flag]) -> Iterator[str]:
     """Arguments such as `--name = value`, joined."""
-    rest = list(arguments)
+    rest = collections.deque(arguments)
     while rest:
-        argument = rest.pop(0)
-        if argument.startswith("--") and "=" not in argument and rest and _flag_of(argument, known):
+        argument = rest.popleft()
+        if argument.startswith("--") and "=" not in argument and rest and flag_named(argument, known):
             follows = rest[0]
-            is_free = _is_free_text(_flag_of(argument, known))
-            if follows == "=" and rest[1:] and not rest[1].startswith("-"):
-                argument += rest.pop(0) + rest.pop(0)
+            is_free = _is_free_text(flag_named(argument, known))
+            if follows == "=" and len(rest) > 1 and not rest[1].startswith("-"):
+                argument += rest.popleft() + rest.popleft()
             elif follows.startswith("=") and follows != "=" and not is_free:
-                argument += rest.pop(0)
+                argument += rest.popleft()
         elif argument.startswith("--") and argument.endswith("=") and rest and not rest[0].startswith("-"):
-            argument += rest.pop(0)
+            argument += rest.popleft()
         yield argument
 
 
@@ -96,14 +103,14 @@ def _with_hyphens(arguments: Sequence[str], known: Mapping[str, Flag]) -> Iterat
     for argument in arguments:
         name = argument.lstrip(f"-{_DASHES}")
         is_dashed = any(dash in argument[: len(argument) - len(name)] for dash in _DASHES)
-        yield f"--{name}" if is_dashed and _flag_of(name, known) else argument
+        yield f"--{name}" if is_dashed and flag_named(name, known) else argument
 
 
 def _with_minus(arguments: Sequence[str], known: Mapping[str, Flag]) -> Iterator[str]:
     """Numbers and lists of numbers such as 2e–5, with the hyphen that a number has."""
     for before, argument in itertools.pairwise(["", *arguments]):
         beginning, equals, value = argument.rpartition("=")
-        flag = _flag_of(beginning or before, known)
+        flag = flag_named(beginning or before, known)
         is_number = _NUMBERS.fullmatch(value) and flag and (not _is_free_text(flag) or flag.name == "layers")
         yield beginning + equals + re.sub(f"[{_DASHES}]", "-", value) if is_number else argument
 
@@ -125,20 +132,35 @@ def _divided(arguments: Sequence[str], known: Mapping[str, Flag]) -> Iterator[st
 
 
 def _unquoted(arguments: Sequence[str], known: Mapping[str, Flag]) -> Iterator[str]:
-    """Values in typographic quotes, over as many arguments as these hold, without them."""
+    """Yield the arguments, with a value in typographic quotes, which may span several, as one without quotes."""
+    closing = _next_closing(arguments)
     before = ""
-    rest = list(arguments)
-    while rest:
-        argument = rest.pop(0)
+    position = 0
+    while position < len(arguments):
+        argument = arguments[position]
         beginning, equals, value = argument.partition("=") if argument.startswith("-") else ("", "", argument)
-        ends = [n for n, part in enumerate([value, *rest]) if part.endswith(tuple(_CLOSING))]
-        if value.startswith(tuple(_OPENING)) and ends and len(value) > 1:
-            flag = _flag_of(beginning or before, known)
-            # A text of one argument may have such quotes of its own; a file, a number or a choice has
-            # none.
-            if ends[0] or not flag or not _is_free_text(flag):
-                inside = " ".join([value, *rest[: ends[0]]])[1:-1]
-                del rest[: ends[0]]
+        end = closing[position]
+        if value.startswith(tuple(_OPENING)) and end < len(arguments) and len(value) > 1:
+            flag = flag_named(beginning or before, known)
+            # One argument of free text may contain such quotes; a file, a number or a choice does not.
+            if end > position or not flag or not _is_free_text(flag):
+                inside = " ".join([value, *arguments[position + 1 : end + 1]])[1:-1]
+                position = end
                 argument = beginning + equals + inside
         yield argument
         before = argument
+        position += 1
+
+
+def _next_closing(arguments: Sequence[str]) -> list[int]:
+    """Return for each position the first one from there on whose argument ends in a closing quote.
+
+    len(arguments) if there is none. All positions in one pass, as a command line may have many words.
+    """
+    positions = [0] * len(arguments)
+    nearest = len(arguments)
+    for position in reversed(range(len(arguments))):
+        if arguments[position].endswith(tuple(_CLOSING)):
+            nearest = position
+        positions[position] = nearest
+    return positions

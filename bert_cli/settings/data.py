@@ -1,8 +1,8 @@
 """The flags of data files that bert-classify, bert-squad, bert-tag and bert-prepare share."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.formats import number_in
@@ -59,7 +59,7 @@ PLAIN = TextForm()
 
 
 # A column may have no name, which is "" in quotes on the command line.
-_NAME: dict[str, Callable[[str], str]] = {"read": read_name, "write": write_name}
+_NAME: dict[str, Any] = {"read": read_name, "write": write_name, "csv_quotes": True}
 
 
 class Columns(FlagGroup, heading="Your own files"):
@@ -82,6 +82,7 @@ class Columns(FlagGroup, heading="Your own files"):
         "(a name with a comma in double quotes); "
         "default: detected by its name (label, class, stars, category, …), or without a header by "
         "its values",
+        csv_quotes=True,
     )
     id_column: str | None = remembered(
         None, "column of the id, which is copied to the predictions; default: id, or none", **_NAME

@@ -3,6 +3,7 @@ evaluation and prediction.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.files import exists
@@ -26,7 +27,7 @@ _ONCE = "give it once; several texts are lines of --input_file"
 DECODINGS = ("argmax", "viterbi")
 
 
-def names_of(flag: str, least: int) -> dict[str, Callable]:
+def names_of(flag: str, least: int) -> dict[str, Any]:
     """Return facts of an option that takes names with commas between, see `split_names`.
 
     Its reader raises InputError unless there are `least` names or more, all different.
@@ -39,7 +40,7 @@ def names_of(flag: str, least: int) -> dict[str, Callable]:
         refuse_if(are_wrong, f"{wanted} with commas between are needed")
         return names
 
-    return {"read": read, "write": join_names}
+    return {"read": read, "write": join_names, "csv_quotes": True}
 
 
 def file_names(flag: str) -> Callable[[str], str]:
@@ -256,8 +257,19 @@ class Processes(FlagGroup, heading="Processes"):
     num_workers: int = option(0, "processes that share the work", lower=0)
 
 
+_OF_ABSL = "accepted for scripts with flags of absl, without effect"
+
+
 class Log(FlagGroup, heading="Log"):
-    """The log."""
+    """The log, and the flags of absl's log, which Google's scripts have."""
 
     quiet: bool = passing(False, "log only warnings and results, without progress")
     verbose: bool = passing(False, "also log five examples of each file, with ids, mask and segments")
+    verbosity: str = option("", _OF_ABSL, ignored=True, may_be_empty=True)
+    v: str = option("", _OF_ABSL, ignored=True, may_be_empty=True)
+    logtostderr: bool = option(False, _OF_ABSL, ignored=True)
+    alsologtostderr: bool = option(False, _OF_ABSL, ignored=True)
+    stderrthreshold: str = option("", _OF_ABSL, ignored=True, may_be_empty=True)
+    log_dir: str = option("", _OF_ABSL, ignored=True, may_be_empty=True)
+    logger_levels: str = option("", _OF_ABSL, ignored=True, may_be_empty=True)
+    showprefixforinfo: bool = option(False, _OF_ABSL, ignored=True)

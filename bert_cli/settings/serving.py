@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import FlagGroup, group, option
+from bert_cli.flags.paths import expand_home
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Log, Phases
 
@@ -23,7 +24,7 @@ def read_models(text: str) -> tuple[tuple[str, str], ...]:
             raise InputError(f"--model={part}: NAME=DIRECTORY is needed; a name has letters, digits, '.', '_' and '-'")
         if name in models:
             raise InputError(f"--model={part}: the name {name} is given twice")
-        models[name] = path
+        models[name] = expand_home(path, f"--model={part}")
     return tuple(models.items())
 
 

@@ -128,13 +128,13 @@ class ExportSettings:
 class Runs(FlagGroup, heading="Runs"):
     """The arguments of bert-report without a flag."""
 
-    runs: tuple[str, ...] = option((), "directories of training runs (their --output_dir)", words=True)
+    runs: tuple[str, ...] = option((), "directories of training runs (their --output_dir)", words=True, file=True)
 
 
 class Examined(FlagGroup, heading="Model"):
     """The arguments of bert-doctor without a flag."""
 
-    model: tuple[str, ...] = option((), "model or bert_config.json; default: the built-in model", words=True)
+    model: tuple[str, ...] = option((), "model or bert_config.json; default: the built-in model", words=True, file=True)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -91,7 +91,7 @@ BAD_FLAGS = {
     "unknown flag": (["--do_train", "--max_seq_lenght=9"], ["--max_seq_lenght", "did you mean --max_seq_length?"]),
     "hyphens": (["--do-train"], ["--do-train", "did you mean --do_train?"]),
     "misspelt no": (["--nodo_trian"], ["--nodo_trian", "--do_train"]),
-    "abbreviated": (["--do_train", "--vocab=x"], ["--vocab", "did you mean --vocab_file?"]),
+    "abbreviated": (["--do_train", "--vocab=x"], ["--vocab: the flag is --vocab_file"]),
     "from the original's README": (["--do_train", "--do_lower=False"], ["--do_lower", "--do_lower_case"]),
     "word after a boolean": (["--do_train", "False"], ["stray word 'False'", "--do_train=false"]),
     "stray word": (["--do_train", "cola"], ["stray word 'cola'"]),
@@ -121,7 +121,7 @@ BAD_FLAGS = {
     "too short": (["--do_train", "--max_seq_length=2"], ["--max_seq_length: 2 is too short"]),
     "variable not set": (["--do_train", "--init_checkpoint="], ["--init_checkpoint= has no value"]),
     "no value": (["--do_train", "--labels"], ["--labels"]),
-    "no flagfile": (["--flagfile=not/there.txt"], ["--flagfile=not/there.txt: No such file"]),
+    "no flagfile": (["--flagfile=not/there.txt"], ["not/there.txt: no such file; check --flagfile"]),
     "no data": (["--do_train", "--data_dir=not/there"], ["not/there/train.tsv: no such file", "--data_dir"]),
     "no vocabulary": (["--do_train", "--vocab_file=not/there"], ["not/there: no such file", "--vocab_file"]),
     "no config": (["--do_train", "--bert_config_file=not/there"], ["not/there: no such file", "--bert_config_file"]),
@@ -145,7 +145,9 @@ def test_flags_that_are_needed(refused, flags, cola, model):
     refused([data, vocab, config, "--do_train"], "--task_name is needed")
     refused([task, data, vocab, "--do_train"], "--bert_config_file is needed")
     refused([task, data, config, "--do_train"], "--vocab_file is needed")
-    refused([task, data, "--do_train", f"--flagfile={cola}"], f"--flagfile={cola}: Is a directory")
+    refused(
+        [task, data, "--do_train", f"--flagfile={cola}"], f"{cola}: is a directory, a file is needed; check --flagfile"
+    )
 
 
 def test_pairs_need_room_for_both(refused, flags, mrpc):

@@ -76,13 +76,22 @@ def test_values_and_what_was_given():
         (["--nofsat"], "unknown flag --nofsat; did you mean --fast?"),
         (["--xyzzy"], "unknown flag --xyzzy; --helpfull lists all flags"),
         (["--seed=1"], "unknown flag --seed: the flag is --random_seed"),
-        (["--fp16"], "unknown flag --fp16: the flag is --precision=float16"),
+        (
+            ["--lr=1", "--bert_model", "-1", "--ster=2"],
+            "unknown flags --lr (this command has no flag for it; leave it out),",
+        ),
+        (["--stpes=1", "--xyzzy", "a"], "unknown flags --stpes (did you mean --steps?), --xyzzy; --helpfull lists all"),
+        (["--rate=0,5"], "--rate=0,5: a number is needed; numbers have a decimal point, not a comma: 0.5"),
+        (["--steps=1,000"], "--steps=1,000: a whole number is needed; numbers have a decimal point, and no sign"),
+        (["--input_file=~no-such-user/a.txt"], "--input_file=~no-such-user/a.txt: ~no-such-user is no home directory"),
         (["--input_file="], "--input_file= has no value (a variable that is not set?); leave the flag out"),
         (["--labels="], "--labels= has no value"),
         (["word"], "stray word 'word': every argument is a flag such as --name=value"),
         (["--input_file=my", "text.txt"], "stray word 'text.txt': every argument is a flag"),
         (["--fast", "false"], "stray word 'false': --fast is true by itself"),
-        (["--flagfile=no/such.txt"], "--flagfile=no/such.txt: No such file or directory"),
+        (["--flagfile=no/such.txt"], "no/such.txt: no such file; check --flagfile"),
+        (["--flagfile"], "--flagfile= has no value"),
+        (["--steps"], "Missing value for flag --steps"),
     ],
 )
 def test_refused_in_one_line(arguments, message):
@@ -99,8 +108,28 @@ def test_a_file_of_flags(tmp_path):
     assert values == DEFAULTS | {"steps": 4, "labels": ("x", "y"), "fast": False}
     assert given == {"steps", "labels", "fast"}
     path.write_bytes(b"--input_file=\xff\n")
-    with pytest.raises(InputError, match="--flagfile: the file is not UTF-8 text"):
+    with pytest.raises(InputError, match=r"flags\.txt:1: is not UTF-8"):
         parse(Settings, [f"--flagfile={path}"])
+
+
+def test_a_home_directory_is_expanded_in_every_path(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    values, _ = parse(Settings, ["--input_file=~/a.txt,b~.txt,~/c.txt", "--tpu_name=~/a"])
+    assert values["input_file"] == f"{tmp_path}/a.txt,b~.txt,{tmp_path}/c.txt"
+    assert values["tpu_name"] == "~/a"  # it is no path
+    assert parse(Settings, ["--input_file", "~"])[0]["input_file"] == str(tmp_path)
+
+
+def test_unknown_flags_that_undefok_names_are_ignored():
+    assert parse(Settings, ["--undefok=xyzzy,other", "--xyzzy=1", "--noother", "--steps=3"])[1] == {"steps"}
+
+
+def test_a_mistake_in_a_file_of_flags_has_its_line(tmp_path):
+    path = tmp_path / "f.txt"
+    for line, message in (("--steps=ten", "--steps=ten: a whole number"), ("word", "stray word"), ("--x=1", "unknown")):
+        path.write_text(f"--nofast\n{line}\n", encoding="utf-8")
+        with pytest.raises(InputError, match=f"f.txt:2: {message}"):
+            parse(Settings, [f"--flagfile={path}"])
 
 
 def test_words_stand_anywhere():

@@ -1,11 +1,13 @@
 """Commands as they come from web pages and documents."""
 
+import time
+
 import pytest
 
 from bert_cli import run_classifier
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import every_flag
-from bert_cli.flags.pasted import refuse_pasted
+from bert_cli.flags.pasted import refuse_pasted, without_carriage_returns
 from bert_cli.settings.classification import ClassifySettings
 
 KNOWN = {flag.name: flag for flag in every_flag(ClassifySettings)}
@@ -90,3 +92,18 @@ def test_a_command_says_it_in_one_line(capsys):
         "bert-classify: error: –do_eval: a dash is used where two hyphens belong; the command is: "
         "bert-classify --do_eval --no_such_flag\n"
     )
+
+
+def test_many_words_take_no_time_with_a_square():
+    words = ["“a"] * 20_000
+    started = time.process_time()
+    refuse_pasted("bert-tokenize", [*words, "--do_train"], KNOWN)
+    assert time.process_time() - started < 5  # it was 50
+
+
+def test_carriage_returns_of_a_windows_script(capsys):
+    assert without_carriage_returns(["--text", "a dog\r", "--do_eval\r"]) == ["--text", "a dog", "--do_eval"]
+    assert run_classifier.main(["--version\r"]) == 0
+    assert capsys.readouterr().out.startswith("bert-classify ")
+    assert run_classifier.main(["--do_train", "\r"]) == 1
+    assert "bert-classify: error: the command ends in a backslash and a carriage return" in capsys.readouterr().err

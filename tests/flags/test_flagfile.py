@@ -1,0 +1,92 @@
+"""Files of flags in the forms that editors and shells give them."""
+
+import logging
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.flags.flagfile import Argument, read_flagfiles
+from bert_cli.flags.option import every_flag
+from bert_cli.settings.classification import ClassifySettings
+
+KNOWN = {flag.name: flag for flag in every_flag(ClassifySettings)}
+
+
+def read(tmp_path, text):
+    """The arguments in a file with this text, in bytes or characters."""
+    path = tmp_path / "f.txt"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return [argument.text for argument in read_flagfiles([f"--flagfile={path}"], KNOWN)]
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        (b"\xef\xbb\xbf--train_file=t.csv\r\n--do_train\r\n", ["--train_file=t.csv", "--do_train"]),
+        ("# a remark\n// another\n\n  --do_train  \n", ["--do_train"]),
+        ("--train_file\nt.csv\n", ["--train_file", "t.csv"]),
+        ("--train_file t.csv\n--num_train_epochs = 2\n", ["--train_file=t.csv", "--num_train_epochs=2"]),
+        ("--data_dir=my data\n--learning_rate= 2e-5\n", ["--data_dir=my data", "--learning_rate=2e-5"]),
+        ("--train_file=t.csv \\\n--do_train\\\n\\\n", ["--train_file=t.csv", "--do_train"]),
+        ("--do_train ^\n--do_eval `\n--data_dir=C:\\data\\\n", ["--do_train", "--do_eval", "--data_dir=C:\\data\\"]),
+        ("--train_file=\"t.csv\"\n--learning_rate='2e-5'\n", ["--train_file=t.csv", "--learning_rate=2e-5"]),
+        ("\"--train_file=my t.csv\"\n'--do_train'\n", ["--train_file=my t.csv", "--do_train"]),
+        # Names with commas, and columns without a name, as flags.txt has them.
+        ('--text_column=""\n--label_column="a, b",c\n', ['--text_column=""', '--label_column="a, b",c']),
+        ('--labels="a, b",c # d,e --f\n', ['--labels="a, b",c # d,e --f']),
+        ("--text=so --called # words\n--label_separator= ; \n", ["--text=so --called # words", "--label_separator= ;"]),
+    ],
+)
+def test_forms_that_are_read(tmp_path, text, arguments):
+    assert read(tmp_path, text) == arguments
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("--train_file=t.csv --do_train --output_dir=out", "has several flags; write each into a line without others"),
+        ("--do_train --nodo_eval", "has several flags"),
+        ("--text=a dog --do_eval", "has several flags"),
+        ("--max_seq_length=8 --foo=3", "has several flags"),
+        ("--learning_rate=2e-5  # the rate", "has a comment after a flag; give the comment a line without a flag"),
+        ("--output_dir=out # of today", "has a comment after a flag"),
+        ('--train_file="t.csv', '--train_file="t.csv: write the value without quotes'),
+        ('"--do_train', "a quote is open"),
+    ],
+)
+def test_forms_that_are_refused_with_their_line(tmp_path, line, message):
+    with pytest.raises(InputError, match=r"f\.txt:2: ") as caught:
+        read(tmp_path, f"--do_eval\n{line}\n")
+    assert message in str(caught.value)
+
+
+def test_the_log_has_what_was_left_out(tmp_path, caplog):
+    with caplog.at_level(logging.INFO, logger="bert_cli"):
+        read(tmp_path, '--train_file="t.csv" \\\n--do_train \\\n--text="a dog"\n')
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{tmp_path}/f.txt:3: warning: the quotes belong to the value of --text; in a file of flags a value needs none",
+        f"{tmp_path}/f.txt: left out the continuation sign at the end of line 1, 2",
+        f"{tmp_path}/f.txt: left out the quotes of line 1",
+    ]
+
+
+def test_files_within_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "inner.txt").write_text("--do_train\n", encoding="utf-8")
+    (tmp_path / "outer.txt").write_text("--flagfile=~/inner.txt\n--do_eval\n", encoding="utf-8")
+    assert read_flagfiles(["--flagfile", "~/outer.txt", "--", "--flagfile=x"], KNOWN) == [
+        Argument("--do_train", f"{tmp_path}/inner.txt:1"),
+        Argument("--do_eval", f"{tmp_path}/outer.txt:2"),
+        Argument("--"),
+        Argument("--flagfile=x"),
+    ]
+    (tmp_path / "inner.txt").write_text("\n--flagfile=~/outer.txt\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"inner\.txt:2: --flagfile=.*outer\.txt: this file is being read already"):
+        read_flagfiles(["--flagfile=~/outer.txt"], KNOWN)
+
+
+def test_a_file_that_is_a_directory_or_no_text(tmp_path):
+    with pytest.raises(InputError, match="is a directory, a file is needed; check --flagfile"):
+        read_flagfiles([f"--flagfile={tmp_path}"], KNOWN)
+    with pytest.raises(InputError, match=r"f\.txt:1: is UTF-16, UTF-8 is needed"):
+        read(tmp_path, "--do_train".encode("utf-16"))

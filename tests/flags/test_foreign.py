@@ -1,0 +1,77 @@
+"""Flags of other programs: the advice names flags that the command has."""
+
+import pytest
+
+from bert_cli.__main__ import COMMANDS
+from bert_cli.flags.foreign import ADVICE, advised_flags, unknown
+from bert_cli.flags.option import every_flag
+from tests.docs_pages import settings_of
+
+FLAGS = {command: [flag.name for flag in every_flag(settings_of(command))] for command in COMMANDS}
+
+
+def test_every_piece_of_advice_fits_a_command():
+    unused = [
+        (name, advice)
+        for name, pieces in ADVICE.items()
+        for advice in pieces
+        if not any(name not in flags and set(advised_flags(advice)) <= set(flags) for flags in FLAGS.values())
+    ]
+    assert unused == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_is_told_of_flags_that_it_has(command):
+    flags = FLAGS[command]
+    for name in ADVICE:
+        if name not in flags:
+            text = unknown([name], flags)
+            assert set(advised_flags(text)) - {name} <= set(flags), text
+            assert "did you mean" not in text
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "hint"),
+    [
+        ("bert-classify", "model_name_or_path", ": the flag is --init_checkpoint"),
+        ("bert-classify", "bert_model", ": the flag is --init_checkpoint"),
+        ("bert-classify", "per_device_train_batch_size", ": the flag is --train_batch_size, over all devices"),
+        ("bert-classify", "per-device-train-batch-size", ": the flag is --train_batch_size, over all devices"),
+        ("bert-classify", "validation_file", ": the flag is --dev_file"),
+        ("bert-squad", "validation_file", ": the flag is --predict_file"),
+        ("bert-pretrain", "validation_file", ": the flag is --eval_file"),
+        ("bert-pretrain", "max_steps", ": the flag is --num_train_steps"),
+        ("bert-tag", "max_steps", ": the flag is --num_train_epochs, which counts epochs"),
+        ("bert-tag", "task_name", ": this command has a single task; leave it out"),
+        ("bert-tag", "crf", ": there is no CRF; --decoding=viterbi forbids impossible sequences"),
+        ("bert-classify", "crf", ": there is no CRF; leave it out"),
+        ("bert-serve", "model_dir", ": the flag is --output_dir"),
+        ("bert-tokenize", "fp16", ": this command has no flag for it; leave it out"),
+        (
+            "bert-classify",
+            "batch_size",
+            ": the flags are --train_batch_size, --eval_batch_size or --predict_batch_size",
+        ),
+        ("bert-classify", "max_seq_lenght", "; did you mean --max_seq_length?"),
+        ("bert-classify", "Max-Seq-Length", "; did you mean --max_seq_length?"),
+        ("bert-classify", "nodo_trian", "; did you mean --do_train?"),
+        ("bert-classify", "txet", "; did you mean --text?"),
+        ("bert-tag", "label_all", "; did you mean --label_all_pieces?"),
+        # Less similar ones are no guess.
+        ("bert-serve", "max_stepz", "; --helpfull lists all flags"),
+        ("bert-classify", "hub_model", "; --helpfull lists all flags"),
+        ("bert-classify", "evaluation", "; --helpfull lists all flags"),
+    ],
+)
+def test_the_text_about_one_flag(command, name, hint):
+    assert unknown([name], FLAGS[command]) == f"unknown flag --{name}{hint}"
+
+
+def test_all_unknown_flags_are_in_one_text():
+    assert unknown(["fp16", "xyzzy", "do_tran"], FLAGS["bert-tag"]) == (
+        "unknown flags --fp16 (the flag is --precision=float16), --xyzzy, --do_tran (did you mean --do_train?); "
+        "--helpfull lists all flags"
+    )
+    assert unknown(["seed", "lr"], FLAGS["bert-tag"], "") == (
+        "unknown flags --seed (the flag is --random_seed), --lr (the flag is --learning_rate)"
+    )
