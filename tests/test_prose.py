@@ -30,7 +30,6 @@ bert_cli/examples/squad                   3    3    1   32.5  0.3    0      4   
 bert_cli/examples/table_files             3    3  3.9   39.7  3.9    0      4      3.5  0.2      9.5           5  35.3
 bert_cli/examples/token_files             3    3  3.5   44.4  0.3    0      4        2  2.5        4        15.9  19.2
 bert_cli/exports                       15.3    0 11.1   23.3    4    0    1.7      0.4  1.5     14.7          61  57.1
-bert_cli/features                         7    0  3.9   45.5  2.2    0    0.5      3.9  2.5      8.3        52.7  37.3
 bert_cli/flags                          8.8  1.2 11.8   40.4  3.4    0    1.2      3.4  5.2     20.7        40.3 124.3
 bert_cli/heads                          6.1    0  6.1   39.5  2.4    0      0        2  3.3     13.7        61.2  27.5
 bert_cli/keras                            3    0  6.5   33.7  6.5    0      4      0.4  0.2     14.9        42.7  43.2

@@ -1,1 +1,1 @@
-"""Records and a vocabulary into integer arrays. No TensorFlow."""
+"""Conversion of records to integer arrays, using a vocabulary; imports no TensorFlow."""

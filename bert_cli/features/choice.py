@@ -1,4 +1,4 @@
-"""Contexts with several endings -> token ids, a sequence for each ending."""
+"""Tokenizer of multiple-choice examples: each choice becomes a separate token sequence."""
 
 from array import array
 from collections.abc import Sequence
@@ -19,12 +19,13 @@ from bert_cli.text.vocabulary import CLS, SEP
 
 @dataclass(frozen=True)
 class ChoiceFeatures:
-    """n examples of K endings each, in the order they were read.
+    """n examples with K choices each, in reading order.
 
-    sequences      the token sequences [CLS] context [SEP] ending [SEP], the sequences of an example one after the other: n·K
-    label_ids      int32 [n], index of the correct ending; 0 for examples without label
-    guids          n strings
-    cuts           tokens that sequences lost to max_seq_length
+    Attributes:
+        sequences: n·K token sequences [CLS] context [SEP] choice [SEP], ordered by example.
+        label_ids: int32 [n], index of the correct choice, 0 for examples without label.
+        guids: n strings.
+        cuts: tokens that sequences lost to max_seq_length.
     """
 
     sequences: RaggedFeatures
@@ -37,37 +38,43 @@ class ChoiceFeatures:
 
     @property
     def num_endings(self) -> int:
-        """K."""
+        """Return K, the number of choices per example."""
         return len(self.sequences) // len(self)
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
-        """ProblemType.batch_columns, padded to `width` tokens; None for as many as the longest
-        sequence has.
+        """Return ProblemType.batch_columns for these examples, padded to `width` tokens.
+
+        Without `width`, the longest sequence decides.
         """
         rows = np.asarray(rows)
-        # The sequences of an example follow one another, so K numbers in a row are one example.
+        # An example's sequences are adjacent, so K consecutive numbers are one example.
         indices = (rows[:, None] * self.num_endings + np.arange(self.num_endings)).reshape(-1)
-        # One width for all endings, as the model sees them as one batch.
+        # Use one width for all choices, because the model sees them as one batch.
         inputs = self.sequences.padded(indices, width or self.sequences.longest(indices))
         shaped = {name: values.reshape(len(rows), self.num_endings, -1) for name, values in inputs.items()}
         return shaped | {"label_ids": self.label_ids[rows]}
 
 
 def choice_features(examples: Sequence[ChoiceExample], tokenizer: FullTokenizer, max_seq_length: int) -> ChoiceFeatures:
-    """Tokenize and pack each context with each of its endings, into at most `max_seq_length` tokens
-    each.
+    """Tokenize and pack each context with each of its choices.
 
-    InputError for a `max_seq_length` below 5, fewer than two endings, examples of differing numbers
-    of endings, and a label that is none of them.
+    Args:
+        examples: examples that all have the same number of choices.
+        tokenizer: the model's tokenizer.
+        max_seq_length: maximum tokens per sequence, including special tokens.
+
+    Raises:
+        InputError: `max_seq_length` is below 5, an example has fewer than two choices or not as
+            many as the first example, or a label is not the index of a choice.
     """
     check_max_seq_length(max_seq_length, pairs=True)
     cls_id, sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
-    # Machine numbers, see classification_features.
+    # Store machine numbers, see classification_features.
     token_ids, segment_ids, ends = array("i"), array("b"), array("q", [0])
     num_truncated = num_tokens = num_cut = 0
     for example in examples:
         _check(example, len(examples[0].endings))
-        # Once for all endings: the context is the longest part of most sequences.
+        # Tokenize the context once for all choices: most of a sequence is context.
         context = tokenizer.encode(example.context)
         for ending in example.endings:
             ending_ids = tokenizer.encode(ending)
@@ -101,15 +108,16 @@ def _check(example: ChoiceExample, count: int) -> None:
 def format_choices(
     features: ChoiceFeatures, tokenizer: FullTokenizer, has_label: Sequence[bool], has_ids: bool
 ) -> list[str]:
-    """The first examples as lines for the log, with the sequences of all endings, without padding.
+    """Return the first examples as log lines: the tokens of all choices, without padding.
 
-    Arguments as in features.classification.format_features.
+    `features`, `tokenizer`, `has_label` and `has_ids` are used as in
+    features.classification.format_features.
     """
     lines = []
     for row, is_labelled in enumerate(has_label):
         lines += ["*** Example ***", f"guid: {features.guids[row]}"]
         for ending in range(features.num_endings):
-            place = row * features.num_endings + ending
-            lines += [f"ending: {ending}", *sequence_lines(features.sequences, place, tokenizer, has_ids)]
+            sequence = row * features.num_endings + ending
+            lines += [f"ending: {ending}", *sequence_lines(features.sequences, sequence, tokenizer, has_ids)]
         lines.append(f"label: {features.label_ids[row] if is_labelled else 'none'}")
     return lines

@@ -1,4 +1,4 @@
-"""ClassificationExample records -> token and label ids, and the logits of a teacher."""
+"""Tokenizer of classification examples: token ids, label ids and a teacher's logits."""
 
 import dataclasses
 from array import array
@@ -20,15 +20,16 @@ from bert_cli.text.vocabulary import CLS, SEP
 
 @dataclass(frozen=True)
 class ClassificationFeatures:
-    """n examples in the order they were read.
+    """n examples, in reading order.
 
-    sequences      the token sequences
-    label_ids      see ProblemType.label_array
-    guids          n strings
-    cuts           tokens that examples lost to max_seq_length
-    text_tokens    int32 [n], tokens of each example before it was cut, without [CLS] and [SEP]
-    row_starts     int64 [n + 1]: example i has the sequences row_starts[i]:row_starts[i + 1], which are its windows; None
-                   where each has one
+    Attributes:
+        sequences: the token sequences.
+        label_ids: see ProblemType.label_array.
+        guids: n strings.
+        cuts: tokens that examples lost to max_seq_length.
+        text_tokens: int32 [n], tokens in each example before it was cut, without [CLS] and [SEP].
+        row_starts: int64 [n + 1], or None if each example is one sequence. The windows of example i
+            are the sequences row_starts[i]:row_starts[i + 1].
     """
 
     sequences: RaggedFeatures
@@ -42,14 +43,14 @@ class ClassificationFeatures:
         return len(self.guids)
 
     def take(self, rows: np.ndarray) -> "ClassificationFeatures":
-        """Return the examples of the given row numbers, int64 [n], in this order.
+        """Return the examples at these row numbers, int64 [n], in this order.
 
         `cuts` stays unchanged.
         """
         starts = self.row_starts
         sequences = rows
         if starts is not None:
-            # The windows of an example move with it.
+            # An example's windows move with it.
             sequences, starts = take_ranges(starts, rows)
         return dataclasses.replace(
             self,
@@ -61,47 +62,49 @@ class ClassificationFeatures:
         )
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
-        """ProblemType.batch_columns, padded to `width` tokens; None for as many as the longest has.
+        """Return ProblemType.batch_columns for these examples, padded to `width` tokens.
 
-        With windows spec.windowed of it: an example with fewer than another has windows without a
-        token after its own.
+        Without `width`, the longest sequence decides. Features with windows use the columns of
+        spec.windowed, and fill up examples that have fewer windows than others with empty windows.
         """
         if self.row_starts is None:
             inputs = self.sequences.padded(rows, width or self.sequences.longest(rows))
             return inputs | {"label_ids": self.label_ids[rows]}
-        # Texts have different numbers of windows; the batch is as deep as the deepest needs.
+        # Texts differ in their number of windows; the largest number decides for the batch.
         starts, ends = self.row_starts[rows], self.row_starts[np.asarray(rows) + 1]
         indices = starts[:, None] + np.arange((ends - starts).max())
         inside = indices < ends[:, None]
-        found = self.sequences.padded(indices[inside], width or self.sequences.longest(indices[inside]))
-        # A window without tokens has a mask of zeros, by which the head knows that there is none.
-        inputs = {name: np.zeros((*inside.shape, values.shape[1]), values.dtype) for name, values in found.items()}
-        for name, values in found.items():
+        padded = self.sequences.padded(indices[inside], width or self.sequences.longest(indices[inside]))
+        # The head recognizes an empty window by its mask of zeros.
+        inputs = {name: np.zeros((*inside.shape, values.shape[1]), values.dtype) for name, values in padded.items()}
+        for name, values in padded.items():
             inputs[name][inside] = values
         return inputs | {"label_ids": self.label_ids[rows]}
 
 
-def joined(one: ClassificationFeatures, other: ClassificationFeatures) -> ClassificationFeatures:
-    """The examples of both, the first's before the second's."""
+def joined(first: ClassificationFeatures, second: ClassificationFeatures) -> ClassificationFeatures:
+    """Return the examples of both, the first's before the second's."""
 
-    def both(name: str) -> np.ndarray:
-        return np.concatenate([getattr(one.sequences, name), getattr(other.sequences, name)])
+    def concatenated(name: str) -> np.ndarray:
+        return np.concatenate([getattr(first.sequences, name), getattr(second.sequences, name)])
 
-    def offsets(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        return np.concatenate([first, second[1:] + first[-1]])
+    def offsets(starts: np.ndarray, more_starts: np.ndarray) -> np.ndarray:
+        return np.concatenate([starts, more_starts[1:] + starts[-1]])
 
-    # Offsets begin with 0, so the second's lose their first and count from the end of the first.
+    # Offsets begin with 0: drop the second's 0, and count from the first's end.
     sequences = RaggedFeatures(
-        both("token_ids"), both("segment_ids"), offsets(one.sequences.offsets, other.sequences.offsets)
+        concatenated("token_ids"),
+        concatenated("segment_ids"),
+        offsets(first.sequences.offsets, second.sequences.offsets),
     )
-    has_windows = one.row_starts is not None and other.row_starts is not None
+    has_windows = first.row_starts is not None and second.row_starts is not None
     return ClassificationFeatures(
         sequences,
-        np.concatenate([one.label_ids, other.label_ids]),
-        one.guids + other.guids,
-        one.cuts + other.cuts,
-        np.concatenate([one.text_tokens, other.text_tokens]),
-        offsets(one.row_starts, other.row_starts) if has_windows else None,  # type: ignore[arg-type]
+        np.concatenate([first.label_ids, second.label_ids]),
+        first.guids + second.guids,
+        first.cuts + second.cuts,
+        np.concatenate([first.text_tokens, second.text_tokens]),
+        offsets(first.row_starts, second.row_starts) if has_windows else None,  # type: ignore[arg-type]
     )
 
 
@@ -113,16 +116,22 @@ def classification_features(
     problem_type: ProblemType = SINGLE_LABEL,
     long_text: str = TRUNCATE,
 ) -> ClassificationFeatures:
-    """Tokenize and pack all examples, each into at most `max_seq_length` tokens, special tokens
-    included.
+    """Tokenize and pack examples into sequences with at most `max_seq_length` tokens.
 
-    long_text: see long_text.long_sequences. The labels of the examples are such as
-    ProblemType.label_array takes. InputError for a `max_seq_length` below 3 (5 where there are
-    pairs).
+    Args:
+        examples: examples with labels for ProblemType.label_array.
+        labels: label names, in the order of label ids.
+        tokenizer: the model's tokenizer.
+        max_seq_length: maximum tokens per sequence, including special tokens.
+        problem_type: problem type that turns labels into ids.
+        long_text: treatment of long texts, see packing.long_sequences.
+
+    Raises:
+        InputError: `max_seq_length` is below 3, or below 5 if there are pairs.
     """
     check_max_seq_length(max_seq_length, pairs=any(example.text_b is not None for example in examples))
     cls_id, sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
-    # Arrays of machine numbers: a list would keep a pointer of 8 bytes for each id of 4.
+    # Use arrays of machine numbers: a list would keep a pointer of 8 bytes per id of 4.
     token_ids, segment_ids, ends = array("i"), array("b"), array("q", [0])
     text_tokens, row_starts = array("i"), array("q", [0])
     num_truncated = num_cut = 0
@@ -131,7 +140,9 @@ def classification_features(
         ids_b = None if example.text_b is None else tokenizer.encode(example.text_b)
         total = len(ids_a) + len(ids_b or ())
         text_tokens.append(total)
-        if total + (3 if ids_b else 2) <= max_seq_length:  # as `pack`, without its lists: most rows of most files
+        if (
+            total + (3 if ids_b else 2) <= max_seq_length
+        ):  # same result as `pack` without its lists: most rows are short
             token_ids.fromlist([cls_id, *ids_a, sep_id, *ids_b, sep_id] if ids_b else [cls_id, *ids_a, sep_id])
             segment_ids.frombytes(bytes(len(ids_a) + 2) + b"\1" * (len(ids_b) + 1 if ids_b else 0))
             ends.append(len(token_ids))
@@ -143,7 +154,7 @@ def classification_features(
             segment_ids.extend(packed.segment_ids)
             ends.append(len(token_ids))
         row_starts.append(len(ends) - 1)
-        # All windows of a text have the same number, so the first one counts it once.
+        # All windows of a text have the same num_cut, so count only the first one.
         num_truncated += sequences[0].num_cut > 0
         num_cut += sequences[0].num_cut
     return ClassificationFeatures(
@@ -157,11 +168,10 @@ def classification_features(
 
 
 def format_cuts(features: ClassificationFeatures, max_seq_length: int) -> list[str]:
-    """Return lines for the log about examples that are longer than a sequence."""
+    """Return log lines about examples that are longer than a sequence."""
     lines = []
     count = len(features)
-    # Both lines may be needed: windows over the longer text of a pair, and a cut of the shorter
-    # one.
+    # A pair may need both lines: windows over its longer text, and a cut of its shorter text.
     if features.row_starts is not None and len(features.sequences) > count:
         several = int((np.diff(features.row_starts) > 1).sum())
         lines.append(
@@ -174,10 +184,13 @@ def format_cuts(features: ClassificationFeatures, max_seq_length: int) -> list[s
 
 
 def sequence_lines(sequences: RaggedFeatures, number: int, tokenizer: FullTokenizer, has_ids: bool) -> list[str]:
-    """The tokens of one sequence as lines for the log, without padding, in the form of the
-    original.
+    """Return a sequence's tokens as log lines without padding, formatted as in the original.
 
-    has_ids: lines of the ids, the mask and the segments follow.
+    Args:
+        sequences: the sequences.
+        number: number of the sequence.
+        tokenizer: the model's tokenizer.
+        has_ids: whether lines with the ids, the mask and the segments follow.
     """
     ids, mask, segments = (values[0] for values in sequences.padded([number], sequences.longest([number])).values())
     tokens = f"tokens: {' '.join(tokenizer.convert_ids_to_tokens(ids.tolist()))}"
@@ -198,14 +211,20 @@ def format_features(
     has_label: Sequence[bool],
     has_ids: bool,
 ) -> list[str]:
-    """The first examples as lines for the log, without padding, in the form of the original.
+    """Return the first examples as log lines without padding, formatted as in the original.
 
-    The last line of each has the label and its index, all labels of the text, or the number.
-    has_label: for each example to show, whether it has a label; has_ids: see sequence_lines.
+    The last line per example is its label with the index, all labels of its text, or its number.
+
+    Args:
+        features: features with at least as many examples as `has_label`.
+        labels: label names, in the order of label ids.
+        tokenizer: the model's tokenizer.
+        has_label: for each example to show, whether it has a label.
+        has_ids: see sequence_lines.
     """
     lines = []
     for row, is_labelled in enumerate(has_label):
-        # The first window of a text represents all of them.
+        # Show only a text's first window.
         first = row if features.row_starts is None else int(features.row_starts[row])
         lines += [
             "*** Example ***",
@@ -218,8 +237,8 @@ def format_features(
 
 def _label_text(label_id: np.ndarray, labels: Sequence[str]) -> str:
     if label_id.ndim:
-        names = [label for label, has in zip(labels, label_id, strict=True) if has]
-        return f"{', '.join(names) or 'none'} (ids = {' '.join(str(int(has)) for has in label_id)})"
+        names = [label for label, is_present in zip(labels, label_id, strict=True) if is_present]
+        return f"{', '.join(names) or 'none'} (ids = {' '.join(str(int(is_present)) for is_present in label_id)})"
     if label_id.dtype.kind == "f":
         return str(label_id)
     return f"{labels[int(label_id)]} (id = {label_id})"
@@ -227,25 +246,27 @@ def _label_text(label_id: np.ndarray, labels: Sequence[str]) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class DistillationFeatures(ClassificationFeatures):
-    """ClassificationFeatures of n examples, with the predictions of their teacher.
+    """ClassificationFeatures for n examples, together with their teacher's predictions.
 
-    teacher_logits  float32 [n, L], see ProblemType.logits
-    has_label       float32 [n], 1 for an example with a label, 0 for one without
+    Attributes:
+        teacher_logits: float32 [n, L], see ProblemType.logits.
+        has_label: float32 [n], 1 for examples with a label and 0 for the rest.
     """
 
     teacher_logits: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros((0, 0), np.float32))
     has_label: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.float32))
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
-        """The columns of ClassificationFeatures and spec.DISTILLATION."""
-        found = {"teacher_logits": self.teacher_logits[rows], "has_label": self.has_label[rows]}
-        return super().batch(rows, width) | found
+        """Return the columns from ClassificationFeatures and spec.DISTILLATION."""
+        teacher_columns = {"teacher_logits": self.teacher_logits[rows], "has_label": self.has_label[rows]}
+        return super().batch(rows, width) | teacher_columns
 
 
-def with_teacher(features: ClassificationFeatures, logits: np.ndarray, labelled: int) -> DistillationFeatures:
-    """The features with a teacher's logits, float32 [n, L]; the first `labelled` of the examples
-    have labels.
+def with_teacher(features: ClassificationFeatures, logits: np.ndarray, num_labeled: int) -> DistillationFeatures:
+    """Return the features with a teacher's logits, float32 [n, L].
+
+    The first `num_labeled` examples have labels.
     """
     # Labelled examples come first, see ClassificationDataset.training_features.
-    has_label = (np.arange(len(features)) < labelled).astype(np.float32)
+    has_label = (np.arange(len(features)) < num_labeled).astype(np.float32)
     return DistillationFeatures(**vars(features), teacher_logits=logits, has_label=has_label)

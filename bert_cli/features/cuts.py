@@ -1,4 +1,4 @@
-"""Tokens that texts lost to a maximal length, and the line of the log about them."""
+"""Counts of tokens that texts lost to a maximum length, and their log line."""
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
@@ -8,12 +8,13 @@ from bert_cli.base.log import LOG
 
 @dataclass(frozen=True)
 class Cuts:
-    """Counts of texts and tokens. [CLS] and [SEP] are not counted.
+    """Counts of texts and tokens, without [CLS] and [SEP].
 
-    num_texts       all texts
-    num_cut_texts   texts that lost tokens
-    num_tokens      tokens of all texts before they were cut
-    num_cut_tokens  tokens that were left out
+    Attributes:
+        num_texts: number of texts.
+        num_cut_texts: number of texts that lost tokens.
+        num_tokens: number of tokens before texts were cut.
+        num_cut_tokens: number of tokens that were left out.
     """
 
     num_texts: int = 0
@@ -35,7 +36,13 @@ def cuts_of(lengths: Sequence[int], max_tokens: int) -> Cuts:
 
 
 def describe_cuts(cuts: Cuts, max_tokens: int, noun: str = "texts") -> str:
-    """Return what was cut, such as `1 of 2 texts were cut to 16 tokens: …`, or "" for nothing."""
+    """Return a sentence such as `1 of 2 texts were cut to 16 tokens: …`, "" if no text was cut.
+
+    Args:
+        cuts: the counts.
+        max_tokens: the maximum length.
+        noun: plural used for the texts.
+    """
     if not cuts.num_cut_texts:
         return ""
     share = cuts.num_cut_tokens / cuts.num_tokens
@@ -46,7 +53,15 @@ def describe_cuts(cuts: Cuts, max_tokens: int, noun: str = "texts") -> str:
 
 
 def warn_cuts(cuts: Cuts, max_tokens: int, noun: str = "texts", place: str = "", advice: str = "") -> None:
-    """Log a warning if texts were cut, with the file that they are from and what to do."""
+    """Log a warning if texts were cut.
+
+    Args:
+        cuts: the counts.
+        max_tokens: the maximum length.
+        noun: plural used for the texts.
+        place: file of the texts, or "".
+        advice: advice to add, or "".
+    """
     if line := describe_cuts(cuts, max_tokens, noun):
         ending = f"; {advice}" if advice else ""
         LOG.warning("%swarning: %s%s", f"{place}: " if place else "", line, ending)

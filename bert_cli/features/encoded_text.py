@@ -1,4 +1,4 @@
-"""A text or a pair as a model reads it: tokens, ids and segments, with [CLS] and [SEP]."""
+"""Encoder of a text or a pair as tokens, ids and segments, with [CLS] and [SEP]."""
 
 from typing import Any
 
@@ -9,25 +9,29 @@ from bert_cli.text.vocabulary import CLS, SEP, UNK
 
 
 def divided(text: str) -> tuple[str, str | None]:
-    """The two texts of a line with ` ||| ` between; (text, None) of a single one."""
-    # The last sign divides, as in extract_features.py of the original.
+    """Split a line at ` ||| ` into two texts; return (text, None) if it is a single text."""
+    # Split at the last mark, as the original extract_features.py does.
     first, mark, second = text.rpartition(PAIR_MARK)
     return (first.strip(), second.strip()) if mark else (text.strip(), None)
 
 
 def encoded_text(tokenizer: FullTokenizer, text: str, text_b: str | None = None) -> dict[str, Any]:
-    """{"tokens": [t], "input_ids": [t], "segment_ids": [t]} of a text or a pair, of which nothing
-    is cut.
+    """Return "tokens", "input_ids" and "segment_ids" of an uncut text or pair, all [t].
+
+    Args:
+        tokenizer: the model's tokenizer.
+        text: the text, or a pair's first text.
+        text_b: a pair's second text.
     """
     ids_a = tokenizer.encode(text)
     ids_b = None if text_b is None else tokenizer.encode(text_b)
-    whole = len(ids_a) + len(ids_b or ()) + 3
-    packed = pack(ids_a, ids_b, whole, tokenizer.ids[CLS], tokenizer.ids[SEP])
+    length = len(ids_a) + len(ids_b or ()) + 3
+    packed = pack(ids_a, ids_b, length, tokenizer.ids[CLS], tokenizer.ids[SEP])
     tokens = tokenizer.convert_ids_to_tokens(packed.token_ids)
     return {"tokens": tokens, "input_ids": list(packed.token_ids), "segment_ids": list(packed.segment_ids)}
 
 
 def unknown_words(tokenizer: FullTokenizer, text: str) -> list[str]:
-    """The words that [UNK] replaces, in the order of the text."""
+    """Return the words that [UNK] replaces, in text order."""
     words = tokenizer.basic_tokenizer.tokenize(text)
     return [word for word in words if tokenizer.wordpiece_tokenizer.tokenize_words([word]) == [UNK]]

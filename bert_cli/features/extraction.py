@@ -1,8 +1,7 @@
-"""Lines -> token sequences for feature extraction, in chunks that are bounded in memory, and what
-belongs to which line.
+"""Tokenizer of lines for feature extraction, in chunks that limit memory.
 
-A line is one sequence, cut at its end, or, for long texts, several windows. Each token of a line
-then counts in the one window that gives it the most context.
+A line becomes one sequence, cut at its end, or several windows if long texts are kept. A token in
+several windows counts only in the window that gives it the most context.
 """
 
 from array import array
@@ -21,9 +20,7 @@ from bert_cli.text.vocabulary import CLS, SEP
 
 
 class WordSpan(NamedTuple):
-    """A word `line[start:end]` and the tokens of its line that are its pieces, `first` to `last`
-    (exclusive).
-    """
+    """A word `line[start:end]`, with its word pieces: tokens `first` to `last` (exclusive)."""
 
     text: str
     start: int
@@ -34,16 +31,20 @@ class WordSpan(NamedTuple):
 
 @dataclass(frozen=True)
 class ExtractionFeatures:
-    """n lines as w windows (w = n but for long texts); T is the number of tokens of all lines.
+    """n lines as w windows, with T tokens in all lines together.
 
-    first_line    number of the first line
-    sequences     the w windows
-    positions     int32 [tokens of all windows], where in its line a token counts; -1 where another window has it
-    window_lines  int64 [w], the line of each window, counted from 0 in this chunk; ascending
-    offsets       int64 [n + 1]; the tokens of line i are offsets[i] to offsets[i + 1] of T
-    token_ids     int32 [T]
-    words         WordSpan records of each line; None where they were not asked for
-    cuts          tokens that lines lost to the maximal length
+    w is n unless long texts have several windows.
+
+    Attributes:
+        first_line: number of the first line.
+        sequences: the w windows.
+        positions: int32 [tokens in all windows], a token's position in its line, or -1 if the token
+            counts in another window.
+        window_lines: int64 [w], each window's line, counted from 0 in this chunk; ascending.
+        offsets: int64 [n + 1]; line i has the tokens offsets[i]:offsets[i + 1].
+        token_ids: int32 [T].
+        words: WordSpan records per line, None if they were not requested.
+        cuts: tokens that lines lost to the maximum length.
     """
 
     first_line: int
@@ -59,26 +60,31 @@ class ExtractionFeatures:
         return len(self.offsets) - 1
 
     def counted(self, rows: np.ndarray, width: int) -> np.ndarray:
-        """1 for each token of these windows that counts: int32 [len(rows), width]."""
+        """Return 1 for each token that counts in these windows: int32 [len(rows), width]."""
         return (padded_values(self.positions, self.sequences.offsets, rows, width, -1) >= 0).astype(np.int32)
 
 
 def long_windows(length_a: int, length_b: int, max_seq_length: int) -> list[tuple]:
-    """The windows of a text that does not fit, or of a pair (length_b > 0): [(span of a, span of b
-    or None), …].
+    """Return the windows over a text or a pair that is too long: [(span of a, span of b), …].
 
-    Windows of a single text lie half a window apart. In a pair the shorter text gets at most half
-    of the room, and both go on together; the shorter one repeats its last span.
+    Windows over a single text start half a window apart. In a pair, the shorter text uses at most
+    half of the space. Both texts advance together, and the shorter one repeats its last span.
+
+    Args:
+        length_a: tokens in the first text.
+        length_b: tokens in the second text. For 0 there is no second text, and no second span
+            (None).
+        max_seq_length: maximum tokens per window, including special tokens.
     """
     if not length_b:
-        room = max_seq_length - 2
-        return [(span, None) for span in doc_spans(length_a, room, max(1, room // 2))]
-    room = max_seq_length - 3
-    shorter = min(length_a, length_b, room // 2)
-    # The longer text gets what the shorter one leaves.
-    room_a, room_b = (shorter, room - shorter) if length_a < length_b else (room - shorter, shorter)
-    spans_a = doc_spans(length_a, room_a, max(1, room_a // 2)) if length_a else ()
-    spans_b = doc_spans(length_b, room_b, max(1, room_b // 2))
+        space = max_seq_length - 2
+        return [(span, None) for span in doc_spans(length_a, space, max(1, space // 2))]
+    space = max_seq_length - 3
+    shorter = min(length_a, length_b, space // 2)
+    # The longer text gets the space that the shorter text leaves.
+    space_a, space_b = (shorter, space - shorter) if length_a < length_b else (space - shorter, shorter)
+    spans_a = doc_spans(length_a, space_a, max(1, space_a // 2)) if length_a else ()
+    spans_b = doc_spans(length_b, space_b, max(1, space_b // 2))
     count = max(len(spans_a), len(spans_b))
     return [
         (spans_a[min(i, len(spans_a) - 1)] if spans_a else None, spans_b[min(i, len(spans_b) - 1)])
@@ -87,19 +93,19 @@ def long_windows(length_a: int, length_b: int, max_seq_length: int) -> list[tupl
 
 
 def _positions(span: DocSpan | None, index: int, spans: list, offset: int) -> list[int]:
-    """Places of the tokens of a span; -1 for those that another window owns, also for a span that
-    is repeated.
-    """
+    """Return the line positions of a span's tokens, -1 for tokens that count in another window."""
     if span is None:
         return []
-    # The shorter text of a pair is in several windows, and counts in the first.
+    # A pair's shorter text is in several windows, and counts in the first.
     if index and spans[index - 1] == span:
         return [-1] * (span.end - span.start)
-    return [offset + at if span.owned_start <= at < span.owned_end else -1 for at in range(span.start, span.end)]
+    return [
+        offset + token if span.owned_start <= token < span.owned_end else -1 for token in range(span.start, span.end)
+    ]
 
 
 class _Chunk:
-    """Lines on their way to be ExtractionFeatures."""
+    """A group of lines that grows until it becomes ExtractionFeatures."""
 
     def __init__(self, first_line: int, tokenizer: FullTokenizer, max_seq_length: int, long_text: bool, words: bool):
         self.first_line = first_line
@@ -119,7 +125,7 @@ class _Chunk:
         return len(self.offsets) - 1
 
     def add(self, line: TextLine) -> int:
-        """Take in a line, and return the number of its tokens."""
+        """Add a line and return its number of tokens."""
         words_a: list[LineWord] = []
         words_b: list[LineWord] = []
         if self.words is None:
@@ -135,12 +141,12 @@ class _Chunk:
             tokens = self._add_windows(ids_a, ids_b or [])
         else:
             self._add_window(packed.token_ids, packed.segment_ids, range(len(packed.token_ids)))
-            # As the original cuts; with long_text no token is lost.
+            # Cut as the original does; with long_text no token is lost.
             self.num_truncated += packed.num_cut > 0
             self.num_cut += packed.num_cut
             tokens = packed.token_ids
         if self.words is not None:
-            # Without the [SEP] at its end, which is of segment 1, too.
+            # Exclude the [SEP] at the end, which also has segment 1.
             kept_b = sum(packed.segment_ids) - 1 if ids_b else 0
             if len(tokens) != len(packed.token_ids):
                 kept_b = len(ids_b or [])
@@ -159,8 +165,9 @@ class _Chunk:
         self.ends.append(len(self.ids))
 
     def _add_windows(self, ids_a: list[int], ids_b: list[int]) -> list[int]:
-        """Windows over texts that do not fit; [CLS] counts in the first one, a [SEP] where its text
-        ends.
+        """Add windows over texts that are too long, and return the line's token ids.
+
+        [CLS] counts in the first window, and each [SEP] in the window that contains its text's end.
         """
         windows = long_windows(len(ids_a), len(ids_b), self.max_seq_length)
         spans_a, spans_b = [span for span, _ in windows], [span for _, span in windows]
@@ -197,7 +204,7 @@ class _Chunk:
 
 
 def _word_spans(words: Iterable[LineWord], offset: int, kept: int) -> list[WordSpan]:
-    """Spans of the words that have a piece among the first `kept` ones, which start at `offset`."""
+    """Return spans for words with a piece among the first `kept` ones, which start at `offset`."""
     spans = []
     first = 0
     for word in words:
@@ -218,16 +225,22 @@ def extraction_chunks(
     cost: Callable[[int], int] = lambda tokens: 0,
     max_cost: int = 1,
 ) -> Iterator[ExtractionFeatures]:
-    """All lines, tokenized, in order, in chunks.
+    """Yield all lines as features, in order and in chunks.
 
-    A chunk ends after `max_lines` lines, or when the cost of its lines, cost(number of tokens)
-    each, reaches `max_cost`. Without `long_text` each line is cut to `max_seq_length` tokens as the
-    original does.
+    Args:
+        lines: lines to tokenize.
+        tokenizer: the model's tokenizer.
+        max_seq_length: maximum tokens per window, including special tokens.
+        long_text: whether long lines become windows; if not, they are cut as in the original.
+        words: whether to return word spans.
+        max_lines: number of lines that ends a chunk.
+        cost: function from a line's number of tokens to its cost.
+        max_cost: total cost that ends a chunk.
     """
     chunk = None
     spent = 0
     for line in lines:
-        # Only now: the end of the lines must not leave a chunk without one.
+        # Create the chunk late: no chunk may be empty when the lines end.
         chunk = chunk or _Chunk(line.number, tokenizer, max_seq_length, long_text, words)
         spent += cost(chunk.add(line))
         if len(chunk) >= max_lines or spent >= max_cost:

@@ -1,4 +1,4 @@
-"""Texts with [MASK] in them -> token ids and the places to fill."""
+"""Tokenizer of texts with [MASK]: token ids and the positions to fill."""
 
 from typing import NamedTuple
 
@@ -11,9 +11,7 @@ from bert_cli.text.vocabulary import CLS, MASK, SEP
 
 
 class MaskedText(NamedTuple):
-    """`[CLS] a [SEP]`, or `[CLS] a [SEP] b [SEP]` where is_pair: ids, segments, and the positions
-    of the masks.
-    """
+    """Token ids, segment ids and mask positions of `[CLS] a [SEP]`, or `[CLS] a [SEP] b [SEP]`."""
 
     token_ids: list[int]
     segment_ids: list[int]
@@ -22,13 +20,20 @@ class MaskedText(NamedTuple):
 
 
 def masked_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place: str) -> MaskedText:
-    """Tokenize a text with [MASK] in it, or two with ` ||| ` between.
+    """Tokenize a text that contains [MASK], or two texts with ` ||| ` between them.
 
-    InputError, naming `place` (such as a file and line), where there is no mask and no pair, a part
-    is empty, or the text has more tokens than the model has positions: a mask might be cut off.
+    Args:
+        text: the line to tokenize.
+        tokenizer: the model's tokenizer.
+        max_seq_length: the model's number of positions.
+        place: file and line, for messages.
+
+    Raises:
+        InputError: a single text has no mask, a text is empty, or the text has more tokens than the
+            model has positions, so that a mask might be cut off.
     """
-    texts = [part for part in divided(text) if part is not None]
-    encoded = [_encode(part, tokenizer) for part in texts]
+    texts = [single_text for single_text in divided(text) if single_text is not None]
+    encoded = [_encode(single_text, tokenizer) for single_text in texts]
     is_pair = len(encoded) == 2
     if not all(encoded):
         raise InputError(f"{place}: a text is empty: {text[:60]!r}")
@@ -40,16 +45,16 @@ def masked_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place:
     )  # fmt: skip
     if packed.num_cut:
         raise InputError(f"{place}: is too long for the model, which has {max_seq_length} positions: {text[:60]!r}")
-    # Found in the packed ids: packing moves the masks of the second text.
+    # Search the packed ids: packing moves the masks in a second text.
     positions = [index for index, token_id in enumerate(packed.token_ids) if token_id == mask_id]
     return MaskedText(packed.token_ids, packed.segment_ids, positions, is_pair)
 
 
 def _encode(text: str, tokenizer: FullTokenizer) -> list[int]:
-    """Ids of a text in which [MASK] is one token; the tokenizer itself would take it apart."""
+    """Return a text's ids with [MASK] as one token, which the tokenizer alone would split."""
     token_ids: list[int] = []
-    for index, part in enumerate(text.split(MASK)):
+    for index, unmasked_text in enumerate(text.split(MASK)):
         if index:
             token_ids.append(tokenizer.ids[MASK])
-        token_ids += tokenizer.encode(part)
+        token_ids += tokenizer.encode(unmasked_text)
     return token_ids

@@ -1,11 +1,10 @@
-"""Which words of a text matter to a model: rows in which words are masked, and the share of each
-word in the score.
+"""Occlusion: masked copies of a text, and each word's share in the model's score.
 
-The method is occlusion with [MASK], in the fair way of Shapley's value: the words of an all-masked
-text are uncovered one by one, in some orders, and the share of a word is by how much the score
-rises when its turn comes, the mean over the orders. So the shares of all words add up to the score
-of the text minus the score of the masked text, whatever the model is, and no gradient is needed.
-Orders come in pairs, one the other backwards, which takes most of the chance out of a few of them.
+The method is occlusion with [MASK], made fair with Shapley values. The words of a fully masked text
+are uncovered one by one, in several orders. A word's share is the mean rise of the score when the
+word is uncovered. So the shares add up to the text's score minus the masked text's score, for any
+model and without gradients. Orders come in pairs, each with its reverse, which removes most of the
+random error of few orders.
 """
 
 import itertools
@@ -21,18 +20,21 @@ from bert_cli.text.tokenization import FullTokenizer, chunks
 from bert_cli.text.vocabulary import CLS, MASK, SEP
 
 _SPECIAL = -1
-MOST_PAIRS = 8  # of orders
+MOST_PAIRS = 8  # maximum number of order pairs
 
 
 class WordTokens(NamedTuple):
-    """One or two texts as the model reads them.
+    """One or two texts as the model reads them, with T tokens.
 
-    words        of text a, then of text b: what white space separates
-    is_second    of which text each is
-    token_ids    list of T ids; segment_ids
-    word_of      int [T], the word of each token, -1 for [CLS] and [SEP]
-    seen         the words with a piece among the tokens, ascending: the others were cut, or have none
-    cuts         tokens that the text lost to max_seq_length
+    Attributes:
+        words: words of text a, then words of text b, separated by white space.
+        is_second: whether each word is in text b.
+        token_ids: int32 [T].
+        segment_ids: int8 [T].
+        word_of: int [T], word of each token, -1 for [CLS] and [SEP].
+        seen: ascending indices of words with at least one token; words without pieces and cut words
+            are missing.
+        cuts: tokens that the text lost to max_seq_length.
     """
 
     words: tuple[str, ...]
@@ -45,21 +47,28 @@ class WordTokens(NamedTuple):
 
 
 def word_tokens(text_a: str, text_b: str | None, tokenizer: FullTokenizer, max_seq_length: int) -> WordTokens:
-    """Return the tokens of a text or a pair, cut as features.classification does."""
+    """Return the tokens of a text or a pair, cut as in features.classification.
+
+    Args:
+        text_a: the text, or a pair's first text.
+        text_b: a pair's second text, or None.
+        tokenizer: the model's tokenizer.
+        max_seq_length: maximum tokens, including special tokens.
+    """
     first = chunks(text_a)
     second = chunks(text_b) if text_b else []
     words = (*first, *second)
     pieces = [tokenizer.encode(word) for word in words]
-    owners = [[number] * len(ids) for number, ids in enumerate(pieces)]
+    word_numbers = [[number] * len(ids) for number, ids in enumerate(pieces)]
 
     def joined(lists: Sequence[Sequence[int]]) -> tuple[list[int], list[int] | None]:
         texts = lists[: len(first)], lists[len(first) :]
-        one, other = (list(itertools.chain.from_iterable(part)) for part in texts)
-        return one, other or None
+        ids_a, ids_b = (list(itertools.chain.from_iterable(text_lists)) for text_lists in texts)
+        return ids_a, ids_b or None
 
     packed = pack(*joined(pieces), max_seq_length, tokenizer.ids[CLS], tokenizer.ids[SEP])
-    # Packed like the tokens, so that words are cut where their pieces are.
-    word_of = np.array(pack(*joined(owners), max_seq_length, _SPECIAL, _SPECIAL).token_ids)
+    # Pack word numbers like tokens, so that both are cut at the same positions.
+    word_of = np.array(pack(*joined(word_numbers), max_seq_length, _SPECIAL, _SPECIAL).token_ids)
     return WordTokens(
         words=words,
         is_second=(False,) * len(first) + (True,) * len(second),
@@ -72,24 +81,30 @@ def word_tokens(text_a: str, text_b: str | None, tokenizer: FullTokenizer, max_s
 
 
 def uncovering_orders(count: int, budget: int, seed: int) -> list[np.ndarray]:
-    """Orders of `count` words, in pairs: as many as `budget` rows allow, one pair at least,
-    MOST_PAIRS at most.
+    """Return orders of `count` words, in pairs: as many as `budget` rows allow.
+
+    There is at least one pair, and there are at most MOST_PAIRS. `seed` is used for random orders.
     """
-    # An order needs a row for each word, and orders come in pairs.
+    # An order needs one row per word, and orders come in pairs.
     pairs = min(MOST_PAIRS, max(1, budget // (2 * max(1, count))))
     generator = np.random.default_rng(seed)
-    # The first pair needs no luck: the order of the text, and backwards.
+    # The first pair is not random: the text's order, and its reverse.
     orders = [np.arange(count), *(generator.permutation(count) for _ in range(pairs - 1))]
     return [order for forward in orders for order in (forward, forward[::-1])]
 
 
 def masked_rows(tokens: WordTokens, orders: Sequence[np.ndarray], tokenizer: FullTokenizer) -> RaggedFeatures:
-    """The text, the text with all words masked, and then, for each order, the text with 1, 2, …
-    words uncovered, but not all.
+    """Return the text, the fully masked text, and the partly uncovered texts for each order.
 
-    Each is as long as the text: a [MASK] for each piece.
+    An order has a row with 1 word uncovered, a row with 2 words and so on, but no row with all
+    words. All rows are as long as the text, because [MASK] replaces single word pieces.
+
+    Args:
+        tokens: the text.
+        orders: orders from uncovering_orders.
+        tokenizer: the model's tokenizer.
     """
-    # [CLS] and [SEP] stay: the model has never seen a text without them.
+    # Keep [CLS] and [SEP]: the model has never seen a text without them.
     covered = np.where(tokens.word_of >= 0, tokenizer.ids[MASK], tokens.token_ids)
     rows = [tokens.token_ids, covered]
     for order in orders:
@@ -105,9 +120,14 @@ def masked_rows(tokens: WordTokens, orders: Sequence[np.ndarray], tokenizer: Ful
 
 
 def word_shares(tokens: WordTokens, orders: Sequence[np.ndarray], scores: np.ndarray) -> np.ndarray:
-    """The share of each word, float64 [words]; scores: float [rows] of masked_rows.
+    """Return each word's share in the score, float64 [words].
 
-    They add up to scores[0] − scores[1]; a word that the model does not see has none.
+    The shares add up to scores[0] − scores[1]. A word that the model does not see has share 0.
+
+    Args:
+        tokens: the text.
+        orders: orders used for masked_rows.
+        scores: the model's scores for masked_rows, float [rows].
     """
     shares = np.zeros(len(tokens.words))
     scores = np.asarray(scores, np.float64)
@@ -118,7 +138,7 @@ def word_shares(tokens: WordTokens, orders: Sequence[np.ndarray], scores: np.nda
     for order in orders:
         steps = np.concatenate([scores[1:2], scores[row : row + count - 1], scores[:1]])
         shares[tokens.seen[order]] += np.diff(steps)
-        # The rows of the text and of the masked text are the ends of every order, and are computed
+        # Every order ends with the same two rows, the text and the masked text, which are computed
         # once.
         row += count - 1
     return shares / len(orders)

@@ -1,8 +1,7 @@
-"""One or two texts in one sequence: `[CLS] a [SEP]` or `[CLS] a [SEP] b [SEP]`, cut to a length, or
-windows over them.
+"""Packing of one or two texts into `[CLS] a [SEP]` or `[CLS] a [SEP] b [SEP]`.
 
-doc_spans says where the windows of a long text are, and which of them gives each word piece the
-most context.
+Long texts are cut or divided into windows. doc_spans finds the windows, and decides which window
+gives each word piece the most context.
 """
 
 import functools
@@ -17,10 +16,10 @@ from bert_cli.settings.groups import HEAD_TAIL, WINDOWS
 
 
 class DocSpan(NamedTuple):
-    """One window, in word pieces of the document: `start` to `end`, and of these `owned_start` to
-    `owned_end`.
+    """A window over a document's word pieces, from `start` to `end`.
 
-    The owned pieces are those that no other window gives more context. All ends are exclusive.
+    It owns the pieces from `owned_start` to `owned_end`: they have the most context in this window.
+    All ends are exclusive.
     """
 
     start: int
@@ -30,32 +29,34 @@ class DocSpan(NamedTuple):
 
 
 def _owners(bounds: list[tuple[int, int]], num_pieces: int) -> np.ndarray:
-    """The window that owns each piece, int32 [num_pieces].
+    """Return the window that owns each piece, int32 [num_pieces].
 
-    The context of a piece in a window is the smaller of the numbers of pieces to its left and
-    right, and a hundredth of the window's length; of equals the first window owns it
-    (_check_is_max_context of the original).
+    A piece's context is the smaller number of pieces to its left or right, plus a hundredth of the
+    window length. In a tie the first window owns the piece (the original's _check_is_max_context).
     """
     best = np.full(num_pieces, -1.0)
     owner = np.zeros(num_pieces, np.int32)
     for index, (start, end) in enumerate(bounds):
         left = np.arange(end - start)
         score = np.minimum(left, left[::-1]) + 0.01 * (end - start)
-        # Greater, not equal: of windows with equal context the first one owns a piece.
+        # Greater, not equal: in a tie the first window owns a piece.
         better = score > best[start:end]
         best[start:end][better] = score[better]
         owner[start:end][better] = index
     return owner
 
 
-# A data set has few different pairs of lengths, and windows depend on nothing else.
+# Data sets have few distinct pairs of lengths, and windows depend on nothing else.
 @functools.lru_cache(maxsize=1024)
 def doc_spans(num_pieces: int, budget: int, doc_stride: int) -> tuple[DocSpan, ...]:
-    """The windows of at most `budget` pieces (> 0) over a document, each `doc_stride` pieces (> 0)
-    after the last.
+    """Return the windows over a document, `doc_stride` pieces apart (at most a window's length).
 
-    The last one ends with the document. A document without pieces has no window. Steps are never
-    wider than a window.
+    The last window ends with the document. A document without pieces has no window.
+
+    Args:
+        num_pieces: number of word pieces in the document.
+        budget: maximum pieces per window, > 0.
+        doc_stride: distance between window starts in pieces, > 0.
     """
     bounds = []
     start = 0
@@ -64,11 +65,11 @@ def doc_spans(num_pieces: int, budget: int, doc_stride: int) -> tuple[DocSpan, .
         bounds.append((start, end))
         if end == num_pieces:
             break
-        # As in the original; a stride beyond the window would leave out pieces.
+        # As in the original, limit the stride: a longer one would skip pieces.
         start += min(end - start, doc_stride)
     if len(bounds) < 2:
         return tuple(DocSpan(start, end, start, end) for start, end in bounds)
-    # Starts and ends ascend, and so do owners: what a window owns is one range.
+    # Starts and ends ascend, and so do owners. So each window owns one range.
     owner = _owners(bounds, num_pieces)
     numbers = np.arange(len(bounds))
     owned = zip(np.searchsorted(owner, numbers, "left"), np.searchsorted(owner, numbers, "right"), strict=True)
@@ -78,7 +79,7 @@ def doc_spans(num_pieces: int, budget: int, doc_stride: int) -> tuple[DocSpan, .
 
 
 class PackedSequence(NamedTuple):
-    """Token ids, segment ids (0 up to the first [SEP], 1 after it) and how many tokens were cut off."""
+    """Token ids, segment ids (0 up to the first [SEP], then 1) and the number of cut tokens."""
 
     token_ids: list[int]
     segment_ids: list[int]
@@ -86,7 +87,7 @@ class PackedSequence(NamedTuple):
 
 
 def check_max_seq_length(max_seq_length: int, pairs: bool) -> None:
-    """InputError unless there is room for the special tokens and one token of each text."""
+    """Raise InputError unless special tokens and one token per text fit."""
     minimum = 5 if pairs else 3
     if max_seq_length < minimum:
         texts = "pairs of texts" if pairs else "single texts"
@@ -94,7 +95,7 @@ def check_max_seq_length(max_seq_length: int, pairs: bool) -> None:
 
 
 def check_doc_stride(doc_stride: int) -> None:
-    """InputError unless windows advance."""
+    """Raise InputError unless windows advance."""
     if doc_stride < 1:
         raise InputError(
             f"--doc_stride: {doc_stride} is too small: windows start this many tokens apart; give 1 or more"
@@ -102,16 +103,21 @@ def check_doc_stride(doc_stride: int) -> None:
 
 
 def truncated_lengths(length_a: int, length_b: int, budget: int) -> tuple[int, int]:
-    """The lengths of two texts after cutting them to `budget` tokens together.
+    """Return the lengths of two texts after cutting them to `budget` tokens together.
 
-    The result equals taking tokens one by one from the end of the longer text, from b where both
-    are equal, as the original does.
+    The result is the same as removing tokens one by one from the longer text's end, or from b in a
+    tie, as the original does.
+
+    Args:
+        length_a: tokens in the first text.
+        length_b: tokens in the second text.
+        budget: maximum tokens in both texts.
     """
-    # In closed form: the loop of the original takes a step for each token.
+    # Use a closed form: the original's loop takes one step per token.
     if length_a + length_b <= budget:
         return length_a, length_b
     half = budget // 2
-    if length_a <= budget - half:  # the odd token goes to a
+    if length_a <= budget - half:  # a gets the odd token
         return length_a, budget - length_a
     if length_b <= half:
         return budget - length_b, length_b
@@ -121,11 +127,17 @@ def truncated_lengths(length_a: int, length_b: int, budget: int) -> tuple[int, i
 def pack(
     ids_a: Sequence[int], ids_b: Sequence[int] | None, max_seq_length: int, cls_id: int, sep_id: int
 ) -> PackedSequence:
-    """Pack the token ids of one or two texts into at most `max_seq_length` ids; both texts are cut
-    at their ends.
+    """Pack one or two texts into a sequence.
 
-    A second text without tokens counts as none: there is one [SEP] then, not two. A first text
-    without tokens leaves its place empty.
+    Both texts are cut at their ends. A second text without tokens is ignored: there is one [SEP]
+    then, not two. A first text without tokens is left empty.
+
+    Args:
+        ids_a: token ids of the first text.
+        ids_b: token ids of the second text, None for a single text.
+        max_seq_length: maximum ids in the sequence, including special tokens.
+        cls_id: id of [CLS].
+        sep_id: id of [SEP].
     """
     if not ids_b:
         kept = ids_a[: max_seq_length - 2]
@@ -139,8 +151,9 @@ def pack(
 
 
 def head_and_tail(ids: Sequence[int], length: int) -> Sequence[int]:
-    """The first quarter, rounded up, and the last three quarters of `length` ids: 128 and 382 of
-    510, as in Sun et al.
+    """Keep `length` ids: the first quarter, rounded up, and the last three quarters.
+
+    For example 128 and 382 ids for length 510, as in Sun et al.
     """
     if len(ids) <= length:
         return ids
@@ -151,36 +164,43 @@ def head_and_tail(ids: Sequence[int], length: int) -> Sequence[int]:
 def long_sequences(
     ids_a: Sequence[int], ids_b: Sequence[int] | None, max_seq_length: int, cls_id: int, sep_id: int, long_text: str
 ) -> list[PackedSequence]:
-    """The one or more sequences of one or two texts, each of at most `max_seq_length` ids;
-    num_cut of the texts as a whole, also in each of several windows.
+    """Return the sequences for one or two texts, each with at most `max_seq_length` ids.
 
-    truncate   one, as in Google's script
-    head_tail  one: of each text that has to be cut, as much as Google's script keeps of it, but its beginning and its end
-    windows    windows over the text, each of which begins half a window after the one before. Of a pair the shorter text
-               is in each window, cut to half of the room, and the windows are over the other one, the second of equals.
+    num_cut counts the whole text, and is repeated in each window. The values of `long_text` are:
+
+    truncate:  one sequence, cut as in Google's script.
+    head_tail: one sequence. A cut text keeps as many tokens as in Google's script, from both ends.
+    windows:   windows that start half a window apart. In a pair, each window has the shorter text, cut
+               to half of the space, and windows slide over the longer text, or the second in a tie.
+
+    Args:
+        ids_a: token ids of the first text.
+        ids_b: token ids of the second text, None for a single text.
+        max_seq_length: maximum ids per sequence, including special tokens.
+        cls_id: id of [CLS].
+        sep_id: id of [SEP].
+        long_text: treatment of long texts.
     """
-    room = max_seq_length - (3 if ids_b else 2)
+    space = max_seq_length - (3 if ids_b else 2)
     length_b = len(ids_b) if ids_b else 0
-    num_cut = len(ids_a) + length_b - room
+    num_cut = len(ids_a) + length_b - space
     if num_cut <= 0 or long_text not in (HEAD_TAIL, WINDOWS):
         return [pack(ids_a, ids_b, max_seq_length, cls_id, sep_id)]
     if long_text == HEAD_TAIL:
-        kept_a, kept_b = truncated_lengths(len(ids_a), length_b, room) if ids_b else (room, 0)
-        parts = head_and_tail(ids_a, kept_a), head_and_tail(ids_b, kept_b) if ids_b else None
-        return [pack(*parts, max_seq_length, cls_id, sep_id)._replace(num_cut=num_cut)]
+        kept_a, kept_b = truncated_lengths(len(ids_a), length_b, space) if ids_b else (space, 0)
+        texts = head_and_tail(ids_a, kept_a), head_and_tail(ids_b, kept_b) if ids_b else None
+        return [pack(*texts, max_seq_length, cls_id, sep_id)._replace(num_cut=num_cut)]
     if not ids_b:
-        return [pack(part, None, max_seq_length, cls_id, sep_id) for part in _windows(ids_a, room)]
-    # Of equals the second is cut, as in truncated_lengths.
+        return [pack(window, None, max_seq_length, cls_id, sep_id) for window in _windows(ids_a, space)]
+    # In a tie the second text is long, as in truncated_lengths.
     first_is_long = len(ids_a) > length_b
     long, short = (ids_a, ids_b) if first_is_long else (ids_b, ids_a)
-    kept = short[: room // 2]
-    pairs = ((part, kept) if first_is_long else (kept, part) for part in _windows(long, room - len(kept)))
+    kept = short[: space // 2]
+    pairs = ((window, kept) if first_is_long else (kept, window) for window in _windows(long, space - len(kept)))
     num_cut = len(short) - len(kept)
     return [pack(*pair, max_seq_length, cls_id, sep_id)._replace(num_cut=num_cut) for pair in pairs]
 
 
 def _windows(ids: Sequence[int], length: int) -> list[Sequence[int]]:
-    """Windows of `length` ids, the last one of those that are left, which begin half a window
-    apart.
-    """
+    """Return windows with `length` ids each, half a window apart; the last may be shorter."""
     return [ids[span.start : span.end] for span in doc_spans(len(ids), length, max(1, length // 2))]

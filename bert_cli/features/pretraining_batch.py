@@ -1,15 +1,15 @@
-"""Stored instances -> the arrays of a step."""
+"""Batches for pre-training, made from stored instances."""
 
 import numpy as np
 
 
 def model_batch(features: dict[str, np.ndarray], trim: bool) -> dict[str, np.ndarray]:
-    """Arrays of spec.pretraining_features for n instances -> spec.PRETRAINING.
+    """Return n instances of spec.pretraining_features as the arrays of spec.PRETRAINING.
 
-    masked_lm_weights are the instances' own, for evaluation. With `trim`, S is the longest sequence
-    among them and P the most predictions, at least 1.
+    masked_lm_weights stay unchanged, for evaluation. If `trim`, S is the longest sequence in the
+    batch and P the largest number of predictions, both at least 1.
     """
-    # Records have one length; most steps of a data set with short documents need less.
+    # All records have one length, but most steps need less if documents are short.
     length = features["input_ids"].shape[1]
     predictions = features["masked_lm_ids"].shape[1]
     if trim:
@@ -27,22 +27,22 @@ def model_batch(features: dict[str, np.ndarray], trim: bool) -> dict[str, np.nda
 
 
 def training_batch(features: dict[str, np.ndarray], trim: bool) -> dict[str, np.ndarray]:
-    """As model_batch, for training: masked_lm_weights are shares of the loss."""
+    """Return model_batch for training, with loss shares as masked_lm_weights."""
     batch = model_batch(features, trim)
     return batch | {"masked_lm_weights": loss_shares(batch["masked_lm_weights"])}
 
 
 def loss_shares(weights: np.ndarray) -> np.ndarray:
-    """What each prediction counts in the loss: w / (Σ w + 1e-5), float32 [n, P].
+    """Return each prediction's weight in the loss, w / (Σ w + 1e-5), float32 [n, P].
 
-    As in the original the loss is a mean over the masked tokens of the whole batch, however it is
-    divided over devices, and the small number is in it.
+    The loss is a mean over the masked tokens in the whole batch, on any number of devices. The
+    constant is part of the original's loss.
     """
     return weights / (weights.sum() + 1e-5)
 
 
 def _used(flags: np.ndarray) -> int:
-    """Columns up to the last one in which something is set, at least 1."""
-    # At least one column: gather and softmax need not take arrays without any.
+    """Return the number of columns up to the last one with a nonzero flag, at least 1."""
+    # Return at least 1: gather and softmax may not accept empty arrays.
     columns = np.flatnonzero(flags.any(axis=0))
     return int(columns[-1]) + 1 if columns.size else 1

@@ -1,4 +1,4 @@
-"""Token sequences of differing length in flat arrays, padded only when a batch is made."""
+"""Token sequences with different lengths in flat arrays, which only batches pad."""
 
 import dataclasses
 from array import array
@@ -15,9 +15,10 @@ from bert_cli.base.spec import INPUT_MASK, INPUTS
 class RaggedFeatures:
     """n token sequences end to end; sequence i is at `offsets[i]:offsets[i + 1]`.
 
-    token_ids    int32 [total]
-    segment_ids  int8 [total], 0 or 1
-    offsets      int64 [n + 1], from 0 to total
+    Attributes:
+        token_ids: int32 [total].
+        segment_ids: int8 [total], 0 or 1.
+        offsets: int64 [n + 1], from 0 to total.
     """
 
     token_ids: np.ndarray
@@ -26,11 +27,11 @@ class RaggedFeatures:
 
     @staticmethod
     def of(token_ids: array, segment_ids: array, offsets: array) -> "RaggedFeatures":
-        """The sequences that arrays of the type codes i, b and q hold; the arrays must not grow any
-        more.
+        """Return sequences that share memory with `token_ids`, `segment_ids` and `offsets`.
+
+        The arrays have the type codes i, b and q, and must not grow afterwards.
         """
-        # Without a copy: NumPy reads the memory of the arrays, of which all rows of a data set take
-        # a lot.
+        # Do not copy: NumPy shares memory with these arrays, which are large for a whole data set.
         return RaggedFeatures(
             np.frombuffer(token_ids, np.int32), np.frombuffer(segment_ids, np.int8), np.frombuffer(offsets, np.int64)
         )
@@ -40,59 +41,58 @@ class RaggedFeatures:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Tokens in each sequence, int64 [n]."""
+        """Return the number of tokens in each sequence, int64 [n]."""
         return np.diff(self.offsets)
 
     def longest(self, rows: np.ndarray | Sequence[int]) -> int:
-        """Tokens in the longest of these sequences."""
+        """Return the number of tokens in the longest of these sequences."""
         return int(self.lengths[rows].max())
 
     def take(self, rows: np.ndarray) -> "RaggedFeatures":
-        """The sequences of the given row numbers, in this order; int64 [n]."""
+        """Return the sequences at these row numbers, int64 [n], in this order."""
         indices, offsets = take_ranges(self.offsets, rows)
         return RaggedFeatures(self.token_ids[indices], self.segment_ids[indices], offsets)
 
     def padded(self, rows: np.ndarray | Sequence[int], width: int) -> dict[str, np.ndarray]:
-        """The sequences of the given row numbers as int32 [len(rows), width], zeros after their
-        ends.
+        """Return sequences as int32 [len(rows), width], with zeros after their ends.
 
         The keys are the model's inputs: input_word_ids, input_mask (1 for a token), input_type_ids.
-        ValueError where a sequence is longer than `width`.
+
+        Raises:
+            ValueError: a sequence is longer than `width`.
         """
         rows = np.asarray(rows, dtype=np.int64)
         starts = self.offsets[rows]
         lengths = self.offsets[rows + 1] - starts
-        # An error, not a cut: tokens that are lost here would be in no count.
+        # Raise an error instead of cutting: no count would include tokens that are lost here.
         if lengths.size and lengths.max() > width:
             raise ValueError(f"a sequence of {lengths.max()} tokens does not fit into {width}")
         positions = np.arange(width)
         inside = positions < lengths[:, None]
         word_ids = np.zeros(inside.shape, np.int32)
         type_ids = np.zeros(inside.shape, np.int32)
-        taken = (starts[:, None] + positions)[inside]
-        word_ids[inside] = self.token_ids[taken]
-        type_ids[inside] = self.segment_ids[taken]
+        indices = (starts[:, None] + positions)[inside]
+        word_ids[inside] = self.token_ids[indices]
+        type_ids[inside] = self.segment_ids[indices]
         return dict(zip(INPUTS, (word_ids, inside.astype(np.int32), type_ids), strict=True))
 
 
 def take_ranges(offsets: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(indices of the values of these rows, one row after the other; the offsets of the taken
-    values), both int64.
+    """Return the indices of these rows' values, row by row, and their new offsets, both int64.
 
     Row i has the values from offsets[i] to offsets[i + 1].
     """
     lengths = np.diff(offsets)[rows]
     ends = np.cumsum(lengths)
-    # One range for all rows, shifted to where each row begins: no loop over rows.
+    # Shift one range to each row's start, which needs no loop over rows.
     indices = np.repeat(offsets[rows] - (ends - lengths), lengths) + np.arange(lengths.sum())
     return indices, np.concatenate([[0], ends]).astype(np.int64)
 
 
 def padded_values(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray, width: int, fill: float) -> np.ndarray:
-    """Rows of any flat values [t, …], which are end to end as in RaggedFeatures -> [len(rows),
-    width, …].
+    """Return rows of flat values [t, …] as [len(rows), width, …], with `fill` after their ends.
 
-    `fill` follows their ends.
+    The values are end to end at `offsets`, as in RaggedFeatures.
     """
     indices = offsets[rows][:, None] + np.arange(width)
     inside = indices < offsets[rows + 1][:, None]
@@ -102,45 +102,43 @@ def padded_values(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray, wid
 
 
 def row_lengths(features: "Features") -> np.ndarray:
-    """Tokens in the longest sequence of each row, int64 [rows], of features of any kind with
-    equally many for each row.
+    """Return the number of tokens in each row's longest sequence, int64 [rows].
 
-    Of rows of windows, which are as many as they are, the tokens of all of them.
+    If rows have windows (`row_starts`), a row's length is the sum over its windows.
     """
     lengths = features.sequences.lengths
     starts = getattr(features, "row_starts", None)
     if starts is not None and len(features):
-        # Every example has a window, which reduceat needs: for an empty range it gives the next
-        # value, not 0.
+        # reduceat needs a window per example: for an empty range it returns the next value, not 0.
         return np.add.reduceat(lengths, starts[:-1])
     return lengths.reshape(len(features), -1).max(axis=1) if len(features) else lengths
 
 
 def sequence_starts(features: "Features") -> np.ndarray:
-    """int64 [rows + 1]: row i has the sequences starts[i]:starts[i + 1]; see row_lengths."""
+    """Return int64 [rows + 1]: row i has the sequences starts[i]:starts[i + 1]."""
     starts = getattr(features, "row_starts", None)
     if starts is not None:
         return starts
-    each = len(features.sequences) // max(1, len(features))
-    return np.arange(len(features) + 1, dtype=np.int64) * each
+    sequences_per_row = len(features.sequences) // max(1, len(features))
+    return np.arange(len(features) + 1, dtype=np.int64) * sequences_per_row
 
 
 def with_token_ids(features: Any, token_ids: np.ndarray) -> Any:
-    """Features of any kind, with other token ids in their `sequences`: int32 [total]."""
+    """Return the features with new token ids, int32 [total], in their `sequences`."""
     return dataclasses.replace(features, sequences=dataclasses.replace(features.sequences, token_ids=token_ids))
 
 
 class Batches(Protocol):
-    """n rows of anything that a model is trained on."""
+    """n rows of training data for any model."""
 
     def __len__(self) -> int: ...
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
-        """The arrays of these rows, padded to `width` tokens; None for as many as the longest has."""
+        """Return arrays for these rows, padded to `width` tokens or to the longest sequence."""
 
 
 class Features(Batches, Protocol):
-    """The features of any task, for training and predictions."""
+    """Features of any task, for training and prediction."""
 
     @property
     def sequences(self) -> RaggedFeatures: ...
@@ -148,9 +146,7 @@ class Features(Batches, Protocol):
 
 @dataclass(frozen=True)
 class StatedRows:
-    """n rows of features of any kind, with what a frozen encoder says of them: states float32 [n,
-    …, W].
-    """
+    """n rows of features together with a frozen encoder's states, float32 [n, …, W]."""
 
     features: Features
     states: np.ndarray
@@ -159,9 +155,7 @@ class StatedRows:
         return len(self.features)
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
-        """The columns of the features but for the tokens, and `states` in their place
-        (spec.stated).
-        """
+        """Return the features' columns with `states` instead of tokens (spec.stated)."""
         batch = self.features.batch(rows, width)
-        others = {name: values for name, values in batch.items() if name not in INPUTS}
-        return others | {INPUT_MASK: batch[INPUT_MASK][..., :1], "states": self.states[rows]}
+        columns = {name: values for name, values in batch.items() if name not in INPUTS}
+        return columns | {INPUT_MASK: batch[INPUT_MASK][..., :1], "states": self.states[rows]}

@@ -1,8 +1,7 @@
-"""SquadExample records -> windows `[CLS] question [SEP] part of the context [SEP]`, as Google's
-run_squad.py makes them.
+"""Windows `[CLS] question [SEP] context [SEP]` for SQuAD examples, as in Google's run_squad.py.
 
-A context that is too long for one window gets several, which overlap. Positions in a window count
-from its [CLS].
+A context that is too long for one window gets several overlapping windows. Positions in a window
+count from its [CLS].
 """
 
 from array import array
@@ -20,28 +19,31 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
 
-FIRST_UNIQUE_ID = 1000000000  # the original numbers its windows from here
+FIRST_UNIQUE_ID = 1000000000  # the original's first window number
 
 
 @dataclass(frozen=True)
 class SquadFeatures:
-    """n windows of the examples, in their order; an example without a word piece in its context has
-    none.
+    """n windows over the examples, in example order.
 
-    sequences          the token sequences
-    example_index      int32 [n], ascending
-    doc_span_index     int32 [n], number of the window within its example
-    query_lengths      int32 [n], word pieces of the question in the window
-    owned              int32 [n, 2], positions of the first token, and after the last, with their largest context here
-    start_positions    int32 [n], of the answer's first token; 0 where the answer is not (wholly) in the window, where
-                       there is none, and in prediction
-    end_positions      int32 [n], of its last token
-    is_impossible      bool [n], of the example
-    word_indices       int32, the word of each word piece of each context, end to end
-    word_offsets       int64 [n], index of the window's first context token in `word_indices`
-    is_training        whether positions were looked for
-    num_examples       those without window included
-    cuts               word pieces that questions lost to max_query_length; contexts lose none
+    An example has no window if its context has no word piece.
+
+    Attributes:
+        sequences: the token sequences.
+        example_index: int32 [n], ascending.
+        doc_span_index: int32 [n], the window's number within its example.
+        query_lengths: int32 [n], word pieces of the question in the window.
+        owned: int32 [n, 2], start and end (exclusive) of the positions that have the most context
+            in this window.
+        start_positions: int32 [n], first token of the answer. 0 in prediction, and if there is no
+            answer or the window does not contain it completely.
+        end_positions: int32 [n], last token of the answer, or 0.
+        is_impossible: bool [n], whether the example has no answer.
+        word_indices: int32, each word piece's word in its context, all contexts end to end.
+        word_offsets: int64 [n], index in `word_indices` of the window's first context token.
+        is_training: whether answer positions were computed.
+        num_examples: number of examples, including those without window.
+        cuts: word pieces that questions lost to max_query_length; contexts lose none.
     """
 
     sequences: RaggedFeatures
@@ -62,31 +64,27 @@ class SquadFeatures:
         return len(self.sequences)
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
-        """spec.SQUAD of these windows, padded to `width` tokens; None for as many as the longest
-        has.
-        """
+        """Return spec.SQUAD for these windows, padded to `width` tokens or to the longest window."""
         inputs = self.sequences.padded(rows, width or self.sequences.longest(rows))
         return inputs | {name: getattr(self, name)[rows] for name in ("start_positions", "end_positions")}
 
     @property
     def doc_starts(self) -> np.ndarray:
-        """Position of the first context token of each window, int32 [n]."""
+        """Return the first context token's position in each window, int32 [n]."""
         return self.query_lengths + 2
 
     @property
     def doc_ends(self) -> np.ndarray:
-        """Position after the last context token of each window, int64 [n]."""
+        """Return the position after the last context token in each window, int64 [n]."""
         return self.sequences.lengths - 1
 
     def word_of(self, window: int, position: int) -> int:
-        """Index in doc_tokens of the word that the context token at a position belongs to."""
+        """Return the doc_tokens index of the word that contains the context token at a position."""
         return int(self.word_indices[self.word_offsets[window] + position - self.query_lengths[window] - 2])
 
 
 class _Pieces(NamedTuple):
-    """The word pieces of a context: ids, and for each word the position of its first piece;
-    `offset` in word_indices.
-    """
+    """A context's word pieces, each word's first piece, and the context's offset in word_indices."""
 
     ids: array
     first_pieces: list[int]
@@ -94,8 +92,9 @@ class _Pieces(NamedTuple):
 
 
 def check_lengths(max_seq_length: int, doc_stride: int, max_query_length: int) -> None:
-    """InputError unless a window has room for a token of the context after any question, and
-    windows advance.
+    """Raise InputError unless `doc_stride` is positive and windows have space for context.
+
+    A context token must fit into `max_seq_length` after any question of `max_query_length` tokens.
     """
     if max_query_length < 0:
         raise InputError(f"--max_query_length: {max_query_length} is negative; give 0 or more")
@@ -109,7 +108,7 @@ def check_lengths(max_seq_length: int, doc_stride: int, max_query_length: int) -
 
 
 def _context_pieces(paragraph: Paragraph, tokenizer: FullTokenizer, word_indices: array) -> _Pieces:
-    """Encode a context word by word, and append the word of each piece to `word_indices`."""
+    """Encode a context word by word, and append each piece's word to `word_indices`."""
     pieces = _Pieces(array("i"), [], len(word_indices))
     for index, word in enumerate(paragraph.doc_tokens):
         pieces.first_pieces.append(len(pieces.ids))
@@ -120,11 +119,11 @@ def _context_pieces(paragraph: Paragraph, tokenizer: FullTokenizer, word_indices
 
 
 def _answer_pieces(example: SquadExample, pieces: _Pieces, tokenizer: FullTokenizer) -> tuple[int, int]:
-    """First and last word piece of the answer: of its words, or of the answer alone where that is
-    unambiguous.
+    """Return the answer's first and last word piece.
 
-    Of "(1895-1943)." only the pieces of "1895" are the answer 1895. The last may be before the
-    first: the words of the answer then have no pieces.
+    If the answer text alone is a run of pieces within the answer's words, that run is used. For
+    example, only the pieces of "1895" in "(1895-1943)." are the answer 1895. The last piece may be
+    before the first, if the answer's words have no pieces.
     """
     if example.start_position is None or example.end_position is None or example.answer_text is None:
         raise ValueError(f"the example {example.qas_id} was read without its answer")
@@ -134,8 +133,8 @@ def _answer_pieces(example: SquadExample, pieces: _Pieces, tokenizer: FullTokeni
     answer = array("i", tokenizer.encode(example.answer_text))
     if answer:
         for start in range(first, last - len(answer) + 2):
-            # The first match, as in the original, also where the answer comes twice within its
-            # words.
+            # Take the first match, as the original does, even if the answer's words contain it
+            # twice.
             if pieces.ids[start : start + len(answer)] == answer:
                 return start, start + len(answer) - 1
     return first, last
@@ -149,11 +148,18 @@ def squad_features(
     max_query_length: int,
     is_training: bool,
 ) -> SquadFeatures:
-    """Cut the examples into windows of at most `max_seq_length` tokens.
+    """Cut the examples into windows with at most `max_seq_length` tokens.
 
-    Windows of one context are `doc_stride` tokens apart; questions are cut to `max_query_length`
-    tokens. With `is_training` the examples must have their positions. InputError for lengths that
-    leave no room (check_lengths).
+    Args:
+        examples: examples, with answer positions if `is_training`.
+        tokenizer: the model's tokenizer.
+        max_seq_length: maximum tokens per window, including special tokens.
+        doc_stride: distance between window starts in a context, in tokens.
+        max_query_length: maximum tokens per question; longer questions are cut.
+        is_training: whether to compute answer positions.
+
+    Raises:
+        InputError: the lengths are invalid (see check_lengths).
     """
     check_lengths(max_seq_length, doc_stride, max_query_length)
     cls_id, sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
@@ -162,13 +168,13 @@ def squad_features(
     ends = array("q", [0])
     word_indices = array("i")
     numbers, word_offsets = array("i"), array("q")
-    # A context of SQuAD has about five questions, and is tokenized once.
-    known: dict[int, _Pieces] = {}  # by identity of the paragraph, which the examples keep alive
+    # A SQuAD context has about five questions, so tokenize it only once.
+    context_pieces: dict[int, _Pieces] = {}  # keys are paragraph ids; the examples keep the paragraphs alive
     question_lengths = array("i")
     for index, example in enumerate(examples):
-        pieces = known.get(id(example.paragraph))
+        pieces = context_pieces.get(id(example.paragraph))
         if pieces is None:
-            pieces = known[id(example.paragraph)] = _context_pieces(example.paragraph, tokenizer, word_indices)
+            pieces = context_pieces[id(example.paragraph)] = _context_pieces(example.paragraph, tokenizer, word_indices)
         query = tokenizer.encode(example.question)
         question_lengths.append(len(query))
         query = query[:max_query_length]
@@ -176,21 +182,21 @@ def squad_features(
         answer = None
         if is_training and not example.is_impossible:
             answer = _answer_pieces(example, pieces, tokenizer)
-        for number, span in enumerate(doc_spans(len(pieces.ids), max_seq_length - len(query) - 3, doc_stride)):
+        for span_index, span in enumerate(doc_spans(len(pieces.ids), max_seq_length - len(query) - 3, doc_stride)):
             token_ids.extend(head)
             token_ids.extend(pieces.ids[span.start : span.end])
             token_ids.append(sep_id)
             segment_ids.frombytes(bytes(len(head)) + b"\1" * (span.end - span.start + 1))
             ends.append(len(token_ids))
             word_offsets.append(pieces.offset + span.start)
-            shift = len(head) - span.start  # from word pieces of the context to positions
+            shift = len(head) - span.start  # difference between a position and the context's word piece
             positions = (0, 0)
-            # An answer that is cut by the window counts as none, as in the original.
+            # As in the original, an answer that the window cuts is not an answer.
             if answer is not None and span.start <= answer[0] and answer[1] < span.end:
                 positions = (answer[0] + shift, answer[1] + shift)
             owned = (span.owned_start + shift, span.owned_end + shift)
-            numbers.extend((index, number, len(query), *owned, *positions, example.is_impossible))
-    # Copies below: a view would keep the whole table in memory for each column.
+            numbers.extend((index, span_index, len(query), *owned, *positions, example.is_impossible))
+    # Copy the columns: a view would keep the whole table in memory.
     table = np.array(numbers, np.int32).reshape(-1, 8)
     return SquadFeatures(
         sequences=RaggedFeatures.of(token_ids, segment_ids, ends),
@@ -212,8 +218,14 @@ def squad_features(
 def window(
     features: SquadFeatures, examples: Sequence[SquadExample], tokenizer: FullTokenizer, max_seq_length: int, row: int
 ) -> dict[str, Any]:
-    """One window in full, with the names of the original: ids padded to `max_seq_length`, and maps
-    by position.
+    """Return one window as a dict that uses the original's names: padded ids, and maps by position.
+
+    Args:
+        features: the windows.
+        examples: examples that the windows were made from.
+        tokenizer: the model's tokenizer.
+        max_seq_length: length of the padded ids.
+        row: number of the window.
     """
     padded = {name: values[0].tolist() for name, values in features.sequences.padded([row], max_seq_length).items()}
     doc = range(int(features.doc_starts[row]), int(features.doc_ends[row]))
@@ -245,13 +257,17 @@ def format_features(
     count: int,
     has_ids: bool,
 ) -> list[str]:
-    """All windows of the first `count` examples as lines for the log, without padding, in the form
-    of the original.
+    """Return the windows of the first examples as log lines, formatted as in the original.
 
-    Without `has_ids` only the tokens and the answer, which windows to predict do not have.
+    Args:
+        features: the windows.
+        examples: examples that the windows were made from.
+        tokenizer: the model's tokenizer.
+        count: number of examples.
+        has_ids: whether lines include ids; if not, only the tokens and, in training, the answer.
     """
     lines = []
-    # example_index is ascending, so these are all windows of the first examples.
+    # example_index is ascending, so these rows are the windows of the first examples.
     for row in range(int(np.searchsorted(features.example_index, count))):
         shown = window(features, examples, tokenizer, features.sequences.longest([row]), row)
         tokens = f"tokens: {' '.join(shown['tokens'])}"

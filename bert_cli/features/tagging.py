@@ -1,8 +1,7 @@
-"""TaggingExample records -> windows of pieces, each word predicted in the window that gives its
-first piece most context.
+"""Windows over tagged sentences; each word is predicted in the window with the most context.
 
-words      Unaffable  Anna  left       in a long sentence: windows of `max_seq_length` - 2 pieces
-pieces     una ##ffa ##ble  anna left  each `doc_stride` pieces further on
+words      Unaffable  Anna  left       a long sentence has windows of `max_seq_length` - 2 pieces
+pieces     una ##ffa ##ble  anna left  windows start `doc_stride` pieces apart
 label_ids  3   -1    -1     1    0     in the window that predicts the word, -1 everywhere else
 word_ids   0   -1    -1     1    2     at the first piece, in the window that predicts the word
 """
@@ -27,16 +26,17 @@ NOTHING = -1
 
 @dataclass(frozen=True)
 class TaggingFeatures:
-    """w windows of n examples, in order: `[CLS] pieces [SEP]`, t tokens in all.
+    """w windows `[CLS] pieces [SEP]` over n examples, in order, with t tokens together.
 
-    sequences    the windows
-    label_ids    int32 [t], index in the label list of a piece that is trained, -1 of all others
-    word_ids     int32 [t], index in its sentence of the word that is predicted here, -1 at all other tokens
-    example_ids  int32 [w], the example each window is of
-    num_words    int32 [n], words in each example
+    A word is predicted once, at its first piece. Words without pieces (a zero-width space, control
+    characters) are not predicted. An example without any pieces has no window.
 
-    A word is predicted at its first piece, once. Words without pieces (a zero-width space, control
-    characters) are predicted nowhere; an example that has no others has no window.
+    Attributes:
+        sequences: the windows.
+        label_ids: int32 [t], label index for each trained piece, -1 for other tokens.
+        word_ids: int32 [t], index in the sentence for each predicted word, -1 for other tokens.
+        example_ids: int32 [w], each window's example.
+        num_words: int32 [n], words in each example.
     """
 
     sequences: RaggedFeatures
@@ -46,20 +46,18 @@ class TaggingFeatures:
     num_words: np.ndarray
 
     def __len__(self) -> int:
-        """The number of windows."""
+        """Return the number of windows."""
         return len(self.sequences)
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
-        """spec.TAGGING of these windows, padded to `width` tokens; None for as many as the longest
-        has.
-        """
+        """Return spec.TAGGING for these windows, padded to `width` tokens or to the longest window."""
         width = width or self.sequences.longest(rows)
         labels = label_columns(padded_values(self.label_ids, self.sequences.offsets, rows, width, NOTHING))
         return self.sequences.padded(rows, width) | labels
 
     def take(self, examples: np.ndarray) -> "TaggingFeatures":
-        """The windows of the examples of these numbers, which rise: int64 [n]."""
-        # An example has several windows or none, so windows are chosen by their example.
+        """Return the windows of these examples; their numbers, int64 [n], must ascend."""
+        # Select windows by example, because an example may have several windows or none.
         windows = np.flatnonzero(np.isin(self.example_ids, examples))
         indices, _ = take_ranges(self.sequences.offsets, windows)
         return TaggingFeatures(
@@ -72,7 +70,7 @@ class TaggingFeatures:
 
     @property
     def num_split(self) -> int:
-        """Examples in more than one window."""
+        """Return the number of examples with more than one window."""
         return int((np.bincount(self.example_ids, minlength=1) > 1).sum())
 
     @property
@@ -81,12 +79,12 @@ class TaggingFeatures:
 
 
 def label_columns(label_ids: np.ndarray) -> dict[str, np.ndarray]:
-    """label_ids int32 [B, S], and label_weights float32 [B, S].
+    """Return label_ids int32 [B, S] and label_weights float32 [B, S].
 
-    The loss is a mean over the labelled pieces of the whole batch, however it is divided over
-    devices: each weighs one through their number, all others nothing.
+    The loss is a mean over the labeled pieces in the whole batch, on any number of devices. So
+    labeled pieces have the weight 1 / (their number), and other pieces have weight 0.
     """
-    # max: a batch of padding alone, as the last one of several devices, has no labelled piece.
+    # Use max: a batch with padding alone, such as one device's last batch, has no labeled piece.
     is_labelled = label_ids != NOTHING
     weights = (is_labelled / max(1, is_labelled.sum())).astype(np.float32)
     return {"label_ids": label_ids, "label_weights": weights}
@@ -94,9 +92,12 @@ def label_columns(label_ids: np.ndarray) -> dict[str, np.ndarray]:
 
 @dataclass(frozen=True)
 class TaggingStates:
-    """What a frozen encoder says of the m labelled pieces of all windows.
+    """A frozen encoder's states for the m labeled pieces in all windows.
 
-    states float32 [m, W], label_ids int32 [m]; window i has offsets[i]:offsets[i + 1].
+    Attributes:
+        states: float32 [m, W].
+        label_ids: int32 [m].
+        offsets: int64; window i has the pieces offsets[i]:offsets[i + 1].
     """
 
     states: np.ndarray
@@ -104,22 +105,26 @@ class TaggingStates:
     offsets: np.ndarray
 
     def __len__(self) -> int:
-        """The number of windows."""
+        """Return the number of windows."""
         return len(self.offsets) - 1
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
-        """spec.TAGGING_STATES of these windows, padded to `width` pieces; None for as many as the
-        longest has.
+        """Return spec.TAGGING_STATES for these windows, padded to `width` pieces.
+
+        If `width` is missing, the window with the most pieces decides.
         """
-        # Labelled pieces alone are stored, so this width is below the number of tokens.
+        # Only labeled pieces are stored, so this width is below the number of tokens.
         width = width or int(np.diff(self.offsets)[rows].max())
         labels = label_columns(padded_values(self.label_ids, self.offsets, rows, width, NOTHING))
         return labels | {"states": padded_values(self.states, self.offsets, rows, width, 0.0)}
 
 
 class _Builder:
-    """The growing flat arrays of TaggingFeatures; size: pieces in a window, stride: from one window
-    to the next.
+    """The growing flat arrays of TaggingFeatures.
+
+    Attributes:
+        size: pieces per window.
+        stride: distance between window starts, in pieces.
     """
 
     def __init__(self, tokenizer: FullTokenizer, size: int, stride: int):
@@ -130,25 +135,30 @@ class _Builder:
         self.ends, self.example_ids = array("q", [0]), array("i")
 
     def add(self, example: int, pieces: Sequence[int], labels: Sequence[int], words: Sequence[int]) -> None:
-        """Add a sentence, in windows where it is too long for one.
+        """Add a sentence as one window, or as several windows if it is too long.
 
-        Windows in which no word is predicted, as in the midst of a word of very many pieces, are
-        left out.
+        Windows that predict no word are skipped, for example in the middle of a very long word.
+
+        Args:
+            example: number of the sentence.
+            pieces: word piece ids.
+            labels: label id per piece.
+            words: word index per piece.
         """
         if len(pieces) <= self.size:
-            # Most sentences: without arrays of NumPy, which cost more than such a sentence itself.
+            # Most sentences fit. Avoid NumPy arrays, which cost more than such a sentence itself.
             self._add_window(example, pieces, labels, words)
             return
         piece_ids, label_ids, word_ids = (np.array(values, np.int32) for values in (pieces, labels, words))
-        # All pieces of a word belong to the window of its first.
+        # All pieces of a word belong to its first piece's window.
         first_pieces = np.maximum.accumulate(np.where(word_ids != NOTHING, np.arange(len(words)), 0))
         for span in doc_spans(len(pieces), self.size, self.stride):
-            part = slice(span.start, span.end)
-            is_own = (first_pieces[part] >= span.owned_start) & (first_pieces[part] < span.owned_end)
-            own_words = np.where(is_own, word_ids[part], NOTHING)
-            if (own_words != NOTHING).any():
-                own_labels = np.where(is_own, label_ids[part], NOTHING)
-                self._add_window(example, piece_ids[part].tolist(), own_labels.tolist(), own_words.tolist())
+            span_range = slice(span.start, span.end)
+            is_owned = (first_pieces[span_range] >= span.owned_start) & (first_pieces[span_range] < span.owned_end)
+            owned_words = np.where(is_owned, word_ids[span_range], NOTHING)
+            if (owned_words != NOTHING).any():
+                owned_labels = np.where(is_owned, label_ids[span_range], NOTHING)
+                self._add_window(example, piece_ids[span_range].tolist(), owned_labels.tolist(), owned_words.tolist())
 
     def _add_window(self, example: int, pieces: Sequence[int], labels: Sequence[int], words: Sequence[int]) -> None:
         self.token_ids.extend([self.cls_id, *pieces, self.sep_id])
@@ -158,7 +168,7 @@ class _Builder:
         self.example_ids.append(example)
 
     def features(self, num_words: Sequence[int]) -> TaggingFeatures:
-        # Tags are of single texts, so all segments are the first.
+        # Tagged sentences are single texts, so all segments are 0.
         segment_ids = array("b", bytes(len(self.token_ids)))
         return TaggingFeatures(
             sequences=RaggedFeatures.of(self.token_ids, segment_ids, self.ends),
@@ -177,34 +187,39 @@ def tagging_features(
     doc_stride: int,
     label_all_pieces: bool = False,
 ) -> TaggingFeatures:
-    """Cut the words of all examples into pieces, and these into windows of at most `max_seq_length`
-    tokens.
+    """Cut words into pieces, and pieces into windows with at most `max_seq_length` tokens.
 
-    Tags must be in BIO and among `labels`, which `check_labels` sees to. A word's first piece gets
-    its tag as label; with `label_all_pieces` the others get the I- form of the tag, for training
-    alone. `doc_stride`: pieces from the start of a window to the start of the next; more than a
-    window holds counts as just that. Each word is labelled in one window alone. InputError for a
-    `max_seq_length` below 3 or a `doc_stride` below 1.
+    Args:
+        examples: sentences; their tags must be BIO and in `labels` (see check_labels).
+        labels: label names, in the order of label ids.
+        tokenizer: the model's tokenizer.
+        max_seq_length: maximum tokens per window, including special tokens.
+        doc_stride: distance between window starts in pieces, at most a window's length.
+        label_all_pieces: for training, whether later pieces get the I- form of the word's tag. If
+            not, only the first piece has a label.
+
+    Raises:
+        InputError: `max_seq_length` is below 3, or `doc_stride` is below 1.
     """
     check_max_seq_length(max_seq_length, pairs=False)
     check_doc_stride(doc_stride)
     index = {label: number for number, label in enumerate(labels)}
-    # What a tag gives to a first piece and to each further piece; without a tag, as in prediction,
+    # A tag's label id for the first piece, and for later pieces. Without a tag, as in prediction,
     # nothing is trained.
     label_ids: dict[str | None, tuple[int, int]] = {None: (NOTHING, NOTHING)}
     for label in labels:
         label_ids[label] = (index[label], index[_inside(label)] if label_all_pieces else NOTHING)
     builder = _Builder(tokenizer, max_seq_length - 2, doc_stride)
-    known: dict[str, list[int]] = {}
+    ids_by_word: dict[str, list[int]] = {}
     for number, example in enumerate(examples):
         pieces: list[int] = []
         piece_labels: list[int] = []
         piece_words: list[int] = []
         tags = example.tags or itertools.repeat(None)
         for position, (word, tag) in enumerate(zip(example.words, tags, strict=False)):
-            ids = known.get(word)
+            ids = ids_by_word.get(word)
             if ids is None:
-                ids = known[word] = tokenizer.encode(word)
+                ids = ids_by_word[word] = tokenizer.encode(word)
             if not ids:
                 continue
             first, further = label_ids[tag]
@@ -224,15 +239,22 @@ def _inside(tag: str) -> str:
 def format_features(
     features: TaggingFeatures, labels: Sequence[str], tokenizer: FullTokenizer, count: int
 ) -> list[str]:
-    """The first `count` windows as lines for the log.
+    """Return windows as log lines.
 
-    In the line of labels `-` is a piece that is not trained, and "none" a window without tags.
+    In the line of labels, `-` is used for a piece that is not trained, and "none" for a window
+    without tags.
+
+    Args:
+        features: the windows.
+        labels: label names, in the order of label ids.
+        tokenizer: the model's tokenizer.
+        count: number of windows.
     """
     lines = []
     for window in range(min(count, len(features))):
-        part = slice(*features.sequences.offsets[window : window + 2].tolist())
-        tokens = tokenizer.convert_ids_to_tokens(features.sequences.token_ids[part].tolist())
-        label_ids = features.label_ids[part].tolist()
+        tokens_range = slice(*features.sequences.offsets[window : window + 2].tolist())
+        tokens = tokenizer.convert_ids_to_tokens(features.sequences.token_ids[tokens_range].tolist())
+        label_ids = features.label_ids[tokens_range].tolist()
         has_tags = any(label != NOTHING for label in label_ids)
         tags = ["-" if label == NOTHING else labels[label] for label in label_ids] if has_tags else ["none"]
         lines += [
