@@ -1,1 +1,1 @@
-"""Scores of each task, and their order: which of two values is better."""
+"""Scores of each task, and the order that decides which of two values is better."""

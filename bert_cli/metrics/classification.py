@@ -1,7 +1,6 @@
-"""Metrics of the tasks with one label or a choice. scikit-learn and SciPy are imported
-where they are used.
+"""Metrics for tasks with one label or a choice; scikit-learn and SciPy are imported lazily.
 
-Metrics of multi-label classification are in metrics/multi_label.py, of numbers in metrics/regression.py.
+Multi-label metrics are in metrics/multi_label.py, metrics for numbers in metrics/regression.py.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,44 +10,50 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.runtime.background_import import BACKGROUND_IMPORTS
 
-# What a task is measured by, as its row names it -> the keys of eval_results.txt.
+# A task's metric, as its row names it -> the keys of eval_results.txt.
 MAIN_METRICS = {
     "accuracy": ("eval_accuracy",),
     "accuracy_f1": ("eval_accuracy", "eval_f1"),
     "mcc": ("eval_mcc",),
     "pearson_spearman": ("eval_pearson", "eval_spearman"),
 }
-# What losses_metrics gives for every problem type.
+# Metrics from losses_metrics, which every problem type has.
 LOSSES = ("eval_loss", "loss")
 
 
-def known_metrics(known: tuple[str, ...], task_metric: str | None = None) -> tuple[str, ...]:
-    """The metrics of a problem type, the main one of the task first; task_metric: a key of
-    MAIN_METRICS.
+def known_metrics(metrics: tuple[str, ...], task_metric: str | None = None) -> tuple[str, ...]:
+    """Return a problem type's metrics, the task's main metric first.
+
+    Args:
+        metrics: metrics of the problem type, main metric first.
+        task_metric: a key of MAIN_METRICS, None if the task has no special metric.
     """
-    first = MAIN_METRICS[task_metric][:1] if task_metric else known[:1]
-    return tuple(dict.fromkeys([*first, *known]))
+    first = MAIN_METRICS[task_metric][:1] if task_metric else metrics[:1]
+    return tuple(dict.fromkeys([*first, *metrics]))
 
 
 def main_metrics(name: str, results: Mapping[str, object]) -> dict[str, object]:
-    """Return the results by which a task is measured, without undefined ones.
+    """Return the results that a task is measured by, without undefined ones.
 
     Args:
         name: a key of MAIN_METRICS.
-        results: all results of an evaluation.
+        results: all results from an evaluation.
     """
     return {key: results[key] for key in MAIN_METRICS[name] if key in results}
 
 
 def check_numbers(predictions: np.ndarray) -> None:
-    """InputError where one is not a number: metrics would be none either."""
+    """Raise InputError if a prediction is NaN or infinite, which would spoil the metrics."""
     if not np.isfinite(predictions).all():
         raise InputError("the model gives NaN instead of predictions; its training diverged, use another checkpoint")
 
 
 def losses_metrics(losses: np.ndarray, batch_size: int) -> dict[str, np.float32 | int]:
-    """eval_loss, loss and eval_examples as classification_metrics describes them; losses float [n],
-    n > 0.
+    """Return eval_loss, loss and eval_examples, see classification_metrics.
+
+    Args:
+        losses: loss per example, float [n], n > 0.
+        batch_size: batch size that the original uses in evaluation.
     """
     return {
         "eval_loss": np.float32(np.mean(losses, dtype=np.float64)),
@@ -58,43 +63,43 @@ def losses_metrics(losses: np.ndarray, batch_size: int) -> dict[str, np.float32 
 
 
 def preload() -> None:
-    """An evaluation will follow: see runtime.background_import."""
-    linear = ("sklearn.feature_extraction.text", "sklearn.linear_model")  # of the baselines
+    """Start to import packages in the background, because an evaluation will follow."""
+    linear = ("sklearn.feature_extraction.text", "sklearn.linear_model")  # packages for the baselines
     BACKGROUND_IMPORTS.need("sklearn.metrics", "scipy.stats", *linear)
 
 
 def mean_of_batch_means(losses: np.ndarray, batch_size: int) -> float:
-    """Mean over batches (of `batch_size` consecutive examples, the last may be short) of the mean
-    loss in the batch.
-    """
-    # The original averages its batches, and so counts the rows of a short last batch more than
-    # others.
+    """Return the mean of the mean losses in batches of `batch_size` consecutive examples."""
+    # The original averages over batches, so rows in a short last batch count more.
     losses = np.asarray(losses, np.float64)
     return float(np.mean([losses[start : start + batch_size].mean() for start in range(0, len(losses), batch_size)]))
 
 
 def matthews_correlation(label_ids: np.ndarray, predicted: np.ndarray) -> float:
-    """Matthews' correlation coefficient, -1…1; 0 where all labels or all predictions are the same
-    class.
+    """Return Matthews' correlation coefficient, -1…1.
+
+    It is 0 if all labels or all predictions are the same class.
     """
     from sklearn.metrics import matthews_corrcoef
 
     if len(np.unique(label_ids)) < 2 or len(np.unique(predicted)) < 2:
-        return 0.0  # undefined; scikit-learn gives 0 too, but warns
+        return 0.0  # undefined; scikit-learn returns 0, too, but warns
     return float(matthews_corrcoef(label_ids, predicted))
 
 
 def f1(label_ids: np.ndarray, predicted: np.ndarray, num_labels: int) -> float:
-    """F1 of class 1 where there are two classes; of more, the mean over the classes that occur
-    (macro F1).
+    """Return the F1 of class 1 for two classes, otherwise the mean F1 (macro F1) over classes.
 
-    A class occurs when an example has it as label or as prediction; the F1 of any other is
-    undefined and left out.
+    A class that is no example's label or prediction has no F1 and is left out.
+
+    Args:
+        label_ids: int [n].
+        predicted: predicted classes, int [n].
+        num_labels: number of classes.
     """
     from sklearn.metrics import f1_score
 
-    # As GLUE has it for MRPC and QQP: the F1 of "is a paraphrase", not a mean with the F1 of the
-    # other label.
+    # As in GLUE's MRPC and QQP, use the F1 of "is a paraphrase", not its mean with the other label.
     classes = [1] if num_labels == 2 else None
     return float(f1_score(label_ids, predicted, labels=classes, average="macro", zero_division=0))
 
@@ -106,23 +111,26 @@ def classification_metrics(
     label_names: Sequence[str],
     batch_size: int,
 ) -> dict[str, np.float32 | int]:
-    """The metrics of an evaluation: float32 scalars, and the number of examples.
+    """Return the metrics of an evaluation: float32 scalars, and the number of examples.
 
-    Args: label_ids int [n] (n > 0), losses float [n] (cross entropy of each example), probabilities
-    float [n, labels], all in file order; `batch_size`: the original's batch size in evaluation,
-    which its `loss` depends on.
-
-    eval_accuracy  fraction of examples with the label as the most probable class (of equals the first)
+    eval_accuracy  fraction of examples with their label as the most probable class (the first in a tie)
     eval_loss      mean over examples
-    loss           mean over batches of the batch means; differs from eval_loss where the last batch is short
+    loss           mean over batches of the batch means; differs from eval_loss if the last batch is short
     eval_mcc       see matthews_correlation
     eval_f1        see f1
     eval_examples  n
 
     The first three are the original's.
+
+    Args:
+        label_ids: int [n], n > 0, in file order like the other arrays.
+        losses: cross entropy of each example, float [n].
+        probabilities: float [n, labels].
+        label_names: label names, in the order of label ids.
+        batch_size: the original's batch size in evaluation, which changes its `loss`.
     """
     label_ids = np.asarray(label_ids)
-    # Of equals the first one, whatever order a sort would leave them in.
+    # Use argmax, which takes the first class in a tie.
     predicted = np.asarray(probabilities).argmax(axis=1)
     return {
         "eval_accuracy": np.float32((predicted == label_ids).mean()),
@@ -135,11 +143,18 @@ def classification_metrics(
 def choice_metrics(
     label_ids: np.ndarray, losses: np.ndarray, probabilities: np.ndarray, batch_size: int
 ) -> dict[str, np.float32 | int]:
-    """Of multiple choice, as classification_metrics without MCC and F1: an ending's place is no
-    class.
+    """Return classification_metrics for multiple choice, without MCC and F1.
 
-    Args: label_ids int [n] (n > 0), losses float [n], probabilities float [n, endings]. InputError
-    for NaN.
+    A choice's index is not a class, so MCC and F1 have no meaning.
+
+    Args:
+        label_ids: int [n], n > 0.
+        losses: float [n].
+        probabilities: float [n, choices].
+        batch_size: the original's batch size in evaluation.
+
+    Raises:
+        InputError: a probability is NaN.
     """
     check_numbers(probabilities)
     right = np.asarray(probabilities).argmax(axis=1) == np.asarray(label_ids)
@@ -149,18 +164,23 @@ def choice_metrics(
 def classification_report(label_ids: np.ndarray, probabilities: np.ndarray, label_names: Sequence[str]) -> dict:
     """Return the scores of each class and the confusion matrix, ready for JSON.
 
-    {"classes": {name: {"precision", "recall", "f1", "support"}}, "confusion_matrix": [[int]]}: rows
-    of the matrix are labels, columns are predictions, in the order of `label_names`. An undefined
-    ratio (0 / 0) is 0.
+    The dict is {"classes": {name: {"precision", "recall", "f1", "support"}}, "confusion_matrix":
+    [[int]]}. Matrix rows are labels and columns are predictions, in the order of `label_names`. An
+    undefined ratio (0 / 0) is 0.
+
+    Args:
+        label_ids: int [n].
+        probabilities: float [n, labels].
+        label_names: label names, in the order of label ids.
     """
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
-    # All labels, also those that no example has: the matrix has a row for each.
+    # Include labels that no example has: the matrix has a row for each label.
     indices = list(range(len(label_names)))
     predicted = np.asarray(probabilities).argmax(axis=1)
     *ratios, _ = precision_recall_fscore_support(label_ids, predicted, labels=indices, zero_division=0)
     matrix = confusion_matrix(label_ids, predicted, labels=indices)
-    # Not scikit-learn's support, which is a float if no prediction is right.
+    # Do not use scikit-learn's support, which is a float if no prediction is correct.
     columns = [*ratios, matrix.sum(axis=1)]
     rows = zip(*(column.tolist() for column in columns), strict=True)
     scores = [dict(zip(("precision", "recall", "f1", "support"), row, strict=True)) for row in rows]
@@ -168,7 +188,7 @@ def classification_report(label_ids: np.ndarray, probabilities: np.ndarray, labe
 
 
 def format_report(report: dict) -> list[str]:
-    """Return the result of classification_report as lines of a table for the log."""
+    """Return the result of classification_report as table lines for the log."""
     names = list(report["classes"])
     width = max(len(name) for name in [*names, "label"])
     lines = [f"{'label':<{width}}  precision  recall      f1  support"]

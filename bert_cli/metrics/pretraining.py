@@ -1,25 +1,28 @@
-"""Figures of a pre-training evaluation."""
+"""Metrics of a pre-training evaluation."""
 
 import numpy as np
 
 
 def pretraining_metrics(sums: dict[str, np.ndarray], batch_size: int, next_sentence: bool) -> dict[str, object]:
-    """Google's keys, and masked_lm_perplexity, eval_examples (sequences), eval_predictions (masked
-    tokens).
+    """Return Google's metrics, masked_lm_perplexity, eval_examples and eval_predictions.
 
-    sums: float [n] each, a row per sequence: masked_lm_losses (Σ weight · nll, nats),
-    masked_lm_weights (Σ weight), masked_lm_correct (Σ weight where the most probable token is
-    right), and with `next_sentence` next_sentence_losses and next_sentence_correct. Values are
-    float32, counts int. As in the original, the masked-LM figures are means over all masked tokens,
-    metrics of the next sentence over sequences, and `loss` is the mean over batches of `batch_size`
-    sequences of the loss that training has.
+    As in the original, masked-LM metrics are means over masked tokens, and next-sentence metrics
+    are means over sequences. `loss` is the mean over batches of the training loss. Values are
+    float32; eval_examples (sequences) and eval_predictions (masked tokens) are int.
+
+    Args:
+        sums: float [n] each, one value per sequence: masked_lm_losses (Σ weight · nll, in nats),
+            masked_lm_weights (Σ weight) and masked_lm_correct (Σ weight of correct predictions).
+            With `next_sentence`, also next_sentence_losses and next_sentence_correct.
+        batch_size: sequences per batch.
+        next_sentence: whether the model predicts the next sentence.
     """
     sums = {name: values.astype(np.float64) for name, values in sums.items()}
     total = max(sums["masked_lm_weights"].sum(), 1e-12)
     loss = sums["masked_lm_losses"].sum() / total
     starts = np.arange(0, len(sums["masked_lm_losses"]), batch_size)
     masked, weights = (np.add.reduceat(sums[name], starts) for name in ("masked_lm_losses", "masked_lm_weights"))
-    # Google adds 1e-5 to the number of masked tokens, so that an empty batch divides by something.
+    # Google adds 1e-5 to the number of masked tokens, which avoids 0 / 0 in an empty batch.
     batch_losses = masked / (weights + 1e-5)
     metrics = {
         "masked_lm_accuracy": np.float32(sums["masked_lm_correct"].sum() / total),

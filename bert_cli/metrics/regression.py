@@ -1,4 +1,4 @@
-"""Metrics of predicted numbers. scikit-learn and SciPy are imported where they are used."""
+"""Metrics for predicted numbers; scikit-learn and SciPy are imported lazily."""
 
 import numpy as np
 
@@ -12,15 +12,18 @@ def regression_metrics(
 ) -> dict[str, np.float32 | int]:
     """Return the metrics of predicted numbers: float32 scalars, and the number of examples.
 
-    Args: values and predicted float [n] (n > 0), losses float [n] (squared errors), all in file
-    order.
-
-    eval_pearson, eval_spearman  correlation of the values and of their ranks, -1…1; equal values share their rank; not
-                                 there if all values are equal; 0 if all predictions are
+    eval_pearson, eval_spearman  correlation of values and of ranks, -1…1; equal values share a rank; left out
+                                 if all values are equal, 0 if all predictions are equal
     eval_rmse                    root of the mean squared error, in the unit of the values
     eval_mae                     mean absolute error, in the unit of the values
-    eval_loss, loss              the mean squared error, see classification_metrics
+    eval_loss, loss              mean squared error, see classification_metrics
     eval_examples                n
+
+    Args:
+        values: float [n], n > 0, in file order like the other arrays.
+        losses: squared errors, float [n].
+        predicted: float [n].
+        batch_size: the original's batch size in evaluation.
 
     Raises:
         InputError: a prediction is NaN.
@@ -35,7 +38,10 @@ def regression_metrics(
     # predictions have learned nothing, which 0 expresses.
     if np.ptp(values) > 0:
         is_flat = np.ptp(predicted) == 0
-        statistics = (np.float32(0.0 if is_flat else of(values, predicted).statistic) for of in (pearsonr, spearmanr))
+        statistics = (
+            np.float32(0.0 if is_flat else correlation(values, predicted).statistic)
+            for correlation in (pearsonr, spearmanr)
+        )
         correlations = dict(zip(CORRELATIONS, statistics, strict=True))
     return {
         **correlations,

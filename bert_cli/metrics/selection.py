@@ -1,17 +1,21 @@
-"""Which of several evaluations is the best one, and for how long there was no better one."""
+"""Choice of the best evaluation, and the number of evaluations since then."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 
-# A metric with one of these in its name is better the lower it is.
+# Metrics with one of these words in their name improve when they fall.
 _LOWER_IS_BETTER = ("loss", "rmse", "mae", "perplexity")
 
 
 class Selection(NamedTuple):
-    """step, value: of the best evaluation, of equal ones the first. waited: evaluations since,
-    without a better one.
+    """The best evaluation, the first one in a tie.
+
+    Attributes:
+        step: step of the best evaluation.
+        value: its metric.
+        waited: number of later evaluations, which were not better.
     """
 
     step: int
@@ -20,46 +24,53 @@ class Selection(NamedTuple):
 
 
 def lower_is_better(name: str) -> bool:
-    # Whole words of the name: as a part of one, "mae" is also found in the name of an entity type.
-    return any(part in _LOWER_IS_BETTER for part in name.lower().split("_"))
+    # Compare whole words: "mae" may also be inside the name of an entity type.
+    return any(word in _LOWER_IS_BETTER for word in name.lower().split("_"))
 
 
-def find_metric(given: str, known: Sequence[str]) -> str:
-    """The metric that --metric_for_best names, with or without eval_ in front; without a name the
-    first of `known`.
+def find_metric(requested: str, metrics: Sequence[str]) -> str:
+    """Return the metric for --metric_for_best, which may lack the prefix eval_.
 
-    InputError, which lists them, for one that is not known.
+    Args:
+        requested: flag value, "" for the first metric.
+        metrics: metrics of this run, main metric first.
+
+    Raises:
+        InputError: the run does not have this metric; the message lists its metrics.
     """
-    if not given:
-        return known[0]
-    for name in (given, f"eval_{given}"):
-        if name in known:
+    if not requested:
+        return metrics[0]
+    for name in (requested, f"eval_{requested}"):
+        if name in metrics:
             return name
-    raise InputError(f"--metric_for_best={given}: this run has {', '.join(known)}; give one of them")
+    raise InputError(f"--metric_for_best={requested}: this run has {', '.join(metrics)}; give one of them")
 
 
-def is_better(name: str, value: float, other: float) -> bool:
-    """Whether a value of this metric is better than another one. A NaN is not, and everything is
-    better than a NaN.
+def is_better(name: str, value: float, reference: float) -> bool:
+    """Return whether a `value` of the metric `name` is better than `reference`.
+
+    Any number is better than NaN.
     """
-    if value != value or other != other:
+    if value != value or reference != reference:
         # NaN is the only value that differs from itself.
         return value == value
-    return value < other if lower_is_better(name) else value > other
+    return value < reference if lower_is_better(name) else value > reference
 
 
 def select(name: str, evaluations: Sequence[tuple[int, float]], first_step: int = 0) -> Selection | None:
-    """The best of (step, value of the metric), in the order of their steps; None where there is
-    none.
+    """Return the best of `evaluations`, or None for an empty sequence.
 
-    first_step: evaluations up to this step count for the best one, but `waited` counts later ones
-    alone.
+    Args:
+        name: name of the metric.
+        evaluations: (step, metric value) pairs in step order.
+        first_step: steps up to this one can be the best, but `waited` counts only later
+            evaluations.
     """
     if not evaluations:
         return None
     best = evaluations[0]
-    for each in evaluations[1:]:
-        if is_better(name, each[1], best[1]):
-            best = each
-    # A value that is as good as the best one does not count as better, so waiting goes on.
+    for evaluation in evaluations[1:]:
+        if is_better(name, evaluation[1], best[1]):
+            best = evaluation
+    # An equal value is not better, so it counts as waiting.
     return Selection(*best, sum(step > max(best[0], first_step) for step, _ in evaluations))

@@ -1,6 +1,4 @@
-"""Exact match and F1 of answers, as the official scripts of SQuAD 1.1 and 2.0 define them. All
-scores are percentages.
-"""
+"""Exact match and F1 in percent, as defined by the official SQuAD 1.1 and 2.0 scripts."""
 
 import math
 import re
@@ -17,26 +15,25 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
 def normalize_answer(text: str) -> str:
-    """Lower case, without ASCII punctuation and articles, one space between words."""
-    # The order matters: punctuation goes before articles, so "a." is an article too.
+    """Return text in lower case, without ASCII punctuation and articles, with single spaces."""
+    # Remove punctuation before articles, so that "a." is an article, too.
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def exact_match(predicted: str, gold: str) -> float:
-    """1 where both answers are the same after normalize_answer, else 0."""
+    """Return 1 if both answers are equal after normalize_answer, else 0."""
     return float(normalize_answer(predicted) == normalize_answer(gold))
 
 
 def f1(predicted: str, gold: str) -> float:
-    """Harmonic mean of precision and recall over the words of both answers after normalize_answer,
-    0 to 1.
+    """Return the F1 (0 to 1) over the words of both answers after normalize_answer.
 
-    Where an answer has no words it is 0, whatever the other is.
+    It is 0 if either answer has no words.
     """
     predicted_words = normalize_answer(predicted).split()
     gold_words = normalize_answer(gold).split()
     common = sum((Counter(predicted_words) & Counter(gold_words)).values())
-    # Before the division: an answer without words has no precision.
+    # Return before the division: an answer without words has no precision.
     if not common:
         return 0.0
     precision, recall = common / len(predicted_words), common / len(gold_words)
@@ -44,24 +41,26 @@ def f1(predicted: str, gold: str) -> float:
 
 
 def read_predictions(path: str) -> dict[str, str]:
-    """A file {id: answer}. InputError for another layout."""
+    """Read a file {id: answer}; raise InputError if it has another layout."""
     advice = 'predictions are {"question id": "answer"}, as in predictions.json'
-    found = expect(read_json(path), dict, path, advice)
-    return {qas_id: expect(text, str, f"{path}: {quoted(qas_id)}", advice) for qas_id, text in found.items()}
+    answers = expect(read_json(path), dict, path, advice)
+    return {qas_id: expect(text, str, f"{path}: {quoted(qas_id)}", advice) for qas_id, text in answers.items()}
 
 
 def read_null_odds(path: str) -> dict[str, float]:
-    """A file {id: null odds}. InputError for another layout, and for a value that is not a finite
-    number.
+    """Read a file {id: null odds}.
+
+    Raises:
+        InputError: the file has another layout, or a value is not a finite number.
     """
     advice = 'null odds are {"question id": number}, as in null_odds.json'
-    found = expect(read_json(path), dict, path, advice)
-    for qas_id, value in found.items():
+    odds = expect(read_json(path), dict, path, advice)
+    for qas_id, value in odds.items():
         if type(value) not in (int, float):
             raise InputError(f"{path}: {quoted(qas_id)}: is {json_type(value)}, a number is needed; {advice}")
         if not math.isfinite(value):
             raise InputError(f"{path}: {quoted(qas_id)}: {value} is not a finite number; {advice}")
-    return found
+    return odds
 
 
 def _percent(total: float, count: int) -> float:
@@ -69,22 +68,28 @@ def _percent(total: float, count: int) -> float:
 
 
 def _best_scores(answers: Sequence[str], predicted: str) -> tuple[float, float]:
-    """The best exact match and the best F1 of a prediction with any of the right answers."""
-    return max(exact_match(predicted, each) for each in answers), max(f1(predicted, each) for each in answers)
+    """Return a prediction's best exact match and best F1 with any gold answer."""
+    return max(exact_match(predicted, answer) for answer in answers), max(f1(predicted, answer) for answer in answers)
 
 
 def _missing(gold: Mapping[str, Sequence[str]], predictions: Mapping[str, str]) -> int:
-    """The questions without prediction."""
+    """Return the number of questions without prediction."""
     return sum(qas_id not in predictions for qas_id in gold)
 
 
 def scores_v1(gold: Mapping[str, Sequence[str]], predictions: Mapping[str, str]) -> dict[str, float | int]:
-    """Scores of SQuAD 1.1: of each question the best over its right answers, then the mean over all
-    questions.
+    """Return the SQuAD 1.1 scores: means over questions of the best score with any gold answer.
 
-    `gold` is what read_gold_answers gives. Keys: exact_match and f1 (percent, as the official
-    script prints them), total (questions) and missing (those without a prediction, which score 0).
-    Other predictions do not matter. InputError where a question has no right answer.
+    The keys are exact_match and f1 (percent, as the official script prints them), total (questions)
+    and missing (questions without prediction, which score 0). Predictions for other questions are
+    ignored.
+
+    Args:
+        gold: gold answers per question, from read_gold_answers.
+        predictions: predicted answer per question.
+
+    Raises:
+        InputError: a question has no gold answer.
     """
     exact = total_f1 = 0.0
     for qas_id, answers in gold.items():
@@ -106,14 +111,15 @@ def scores_v1(gold: Mapping[str, Sequence[str]], predictions: Mapping[str, str])
 
 
 def raw_scores(answers: Sequence[str], predicted: str) -> tuple[float, float]:
-    """Exact match and F1 of one prediction under the rules of 2.0: no answer is right where no
-    answer is.
+    """Return a prediction's exact match and F1 under the rules of SQuAD 2.0.
+
+    If there is no gold answer, only an empty prediction is correct.
     """
-    # An answer of nothing but articles and punctuation is none.
+    # An answer with only articles and punctuation is not an answer.
     answers = [answer for answer in answers if normalize_answer(answer)]
     if not answers or not normalize_answer(predicted):
-        nothing = float(not answers and not normalize_answer(predicted))
-        return nothing, nothing
+        both_empty = float(not answers and not normalize_answer(predicted))
+        return both_empty, both_empty
     return _best_scores(answers, predicted)
 
 
@@ -123,16 +129,15 @@ def _best_threshold(
     scores: Mapping[str, float],
     null_odds: Mapping[str, float],
 ) -> tuple[float, float]:
-    """The best mean score (percent) that a threshold on the null odds could give, and the lowest
-    such threshold.
+    """Return the best mean score (percent) for any threshold, and the lowest such threshold.
 
-    A question with null odds above the threshold gets no answer, any other its prediction.
+    A question with null odds above the threshold gets no answer, any other question its prediction.
     """
-    # Equal odds stay in the order of their file, as in the official script, which looks at
-    # thresholds between them too.
+    # Keep equal odds in file order, as the official script does, which also tries thresholds
+    # between them.
     answered = [qas_id for qas_id in null_odds if qas_id in gold and qas_id in predictions]
-    # Starts with no question answered; each step down the sorted odds answers one more.
-    current = best = float(sum(not gold[qas_id] for qas_id in answered))  # all get no answer
+    # Start without any answer; each step through the sorted odds answers one more question.
+    current = best = float(sum(not gold[qas_id] for qas_id in answered))  # score if no question is answered
     threshold = 0.0
     for qas_id in sorted(answered, key=null_odds.__getitem__):
         current += scores[qas_id] if gold[qas_id] else -float(predictions[qas_id] != "")
@@ -147,21 +152,27 @@ def scores_v2(
     predictions: Mapping[str, str],
     null_odds: Mapping[str, float] | None = None,
 ) -> dict[str, float | int]:
-    """Scores of SQuAD 2.0, under the names that the official script prints, in its order, and
-    `missing`.
+    """Return the SQuAD 2.0 scores with the official script's names and order, and `missing`.
 
-    `gold` is what read_gold_answers gives. exact, f1 (percent) and total (questions); HasAns_* of
-    the questions with an answer and NoAns_* of those without, where there are such. With
-    `null_odds` also best_exact, best_exact_thresh, best_f1, best_f1_thresh: the best that a
-    threshold on the odds could give; the answers of questions above 1.0, which the official script
-    takes away, stay. A question without prediction is missing and scores 0. InputError for a
-    prediction without null odds.
+    exact and f1 are percentages, and total counts questions. If there are such questions, HasAns_*
+    covers questions with an answer and NoAns_* questions without. With `null_odds`, best_exact,
+    best_exact_thresh, best_f1 and best_f1_thresh show the best possible threshold. The official
+    script removes answers with null odds above 1.0; here they stay. A question without prediction
+    is missing and scores 0.
+
+    Args:
+        gold: gold answers per question, from read_gold_answers.
+        predictions: predicted answer per question.
+        null_odds: null odds per question, or None.
+
+    Raises:
+        InputError: a prediction has no null odds.
     """
-    # Kept by question, as the thresholds below need each of them.
+    # Keep scores by question for the thresholds below.
     exact, f1_scores = {}, {}
     for qas_id, answers in gold.items():
-        found = raw_scores(answers, predictions[qas_id]) if qas_id in predictions else (0.0, 0.0)
-        exact[qas_id], f1_scores[qas_id] = found
+        question_scores = raw_scores(answers, predictions[qas_id]) if qas_id in predictions else (0.0, 0.0)
+        exact[qas_id], f1_scores[qas_id] = question_scores
     if null_odds is not None:
         without = next((qas_id for qas_id in gold if qas_id in predictions and qas_id not in null_odds), None)
         if without is not None:
@@ -184,5 +195,12 @@ def scores_v2(
 def score(
     version_2: bool, gold: dict, answers: dict[str, str], null_odds: dict[str, float] | None
 ) -> dict[str, float | int]:
-    """Exact match and F1 under the rules of SQuAD 1.1 or, with version_2, of 2.0."""
+    """Return exact match and F1 under the rules of SQuAD 1.1, or of 2.0 if `version_2`.
+
+    Args:
+        version_2: whether to use the rules of SQuAD 2.0.
+        gold: gold answers per question.
+        answers: predicted answer per question.
+        null_odds: null odds per question, used only for 2.0.
+    """
     return scores_v2(gold, answers, null_odds) if version_2 else scores_v1(gold, answers)

@@ -1,23 +1,22 @@
-"""Scores of entities as the evaluation script of the CoNLL-2000 and 2003 shared tasks (conlleval)
-counts them.
+"""Entity scores, counted as by conlleval from the CoNLL-2000 and 2003 shared tasks.
 
-An entity is right where its first word, last word and type are. Precision, recall and F1 are in per
-cent.
+An entity is correct if its first word, last word and type are. Precision, recall and F1 are
+percentages.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# The entities of a sentence: (type, first word, word after the last), as
-# examples.tag_schemes.entities extracts them.
+# A sentence's entities from examples.tag_schemes.entities: (type, first word, word after the last).
 Entities = Sequence[tuple[str, int, int]]
 
 
 @dataclass(frozen=True)
 class EntityCounts:
-    """Entities in the data (`gold`), in the predictions, and those in both. A ratio of 0 / 0 is 0,
-    as in conlleval.
+    """Number of gold entities, predicted entities and entities in both.
+
+    A ratio of 0 / 0 is 0, as in conlleval.
     """
 
     gold: int
@@ -40,8 +39,13 @@ class EntityCounts:
 
 @dataclass(frozen=True)
 class TaggingScores:
-    """Words, those with the right tag, entities of all types, and of each type (in the order of
-    code points).
+    """Counts of words and entities.
+
+    Attributes:
+        words: number of words.
+        correct_words: number of words with the correct tag.
+        overall: counts for all entities.
+        types: counts per entity type, sorted by code points.
     """
 
     words: int
@@ -51,7 +55,7 @@ class TaggingScores:
 
     @property
     def accuracy(self) -> float:
-        """Per cent of the words with equal tags."""
+        """Return the percentage of words with the correct tag."""
         return 100.0 * self.correct_words / self.words if self.words else 0.0
 
 
@@ -61,33 +65,45 @@ def tagging_scores(
     gold_entities: Sequence[Entities],
     predicted_entities: Sequence[Entities],
 ) -> TaggingScores:
-    """Compare the tags and the entities of sentences. ValueError where their numbers differ.
+    """Compare tags and entities of sentences, and count as conlleval does.
 
-    Counts as conlleval does. conlleval counts -DOCSTART- lines as words; here they are in no
-    sentence.
+    conlleval also counts -DOCSTART- lines as words; here they are not in any sentence.
+
+    Args:
+        gold: tags in the data, per sentence.
+        predicted: predicted tags.
+        gold_entities: entities in the data.
+        predicted_entities: predicted entities.
+
+    Raises:
+        ValueError: the numbers of sentences or words differ.
     """
     words = correct_words = 0
-    wanted: Counter[str] = Counter()
-    found: Counter[str] = Counter()
-    right: Counter[str] = Counter()
+    gold_counts: Counter[str] = Counter()
+    predicted_counts: Counter[str] = Counter()
+    correct_counts: Counter[str] = Counter()
     for gold_tags, predicted_tags in zip(gold, predicted, strict=True):
         words += len(gold_tags)
         correct_words += sum(a == b for a, b in zip(gold_tags, predicted_tags, strict=True))
-    for own, other in zip(gold_entities, predicted_entities, strict=True):
-        wanted.update(entity_type for entity_type, _, _ in own)
-        found.update(entity_type for entity_type, _, _ in other)
-        # Entities of one sentence never start at the same word, so a set loses none.
-        right.update(entity_type for entity_type, _, _ in set(own) & set(other))
-    counters = (wanted, found, right)
-    types = {name: EntityCounts(*(counter[name] for counter in counters)) for name in sorted(wanted | found)}
-    return TaggingScores(words, correct_words, EntityCounts(wanted.total(), found.total(), right.total()), types)
+    for gold_spans, predicted_spans in zip(gold_entities, predicted_entities, strict=True):
+        gold_counts.update(entity_type for entity_type, _, _ in gold_spans)
+        predicted_counts.update(entity_type for entity_type, _, _ in predicted_spans)
+        # A sentence's entities never start at the same word, so a set loses none of them.
+        correct_counts.update(entity_type for entity_type, _, _ in set(gold_spans) & set(predicted_spans))
+    counters = (gold_counts, predicted_counts, correct_counts)
+    types = {
+        name: EntityCounts(*(counter[name] for counter in counters)) for name in sorted(gold_counts | predicted_counts)
+    }
+    return TaggingScores(
+        words, correct_words, EntityCounts(gold_counts.total(), predicted_counts.total(), correct_counts.total()), types
+    )
 
 
 def format_scores(scores: TaggingScores) -> list[str]:
-    """Lines for the log, laid out as by conlleval; after a type the number of predicted entities
-    and, new, of entities in the data.
+    """Return log lines in conlleval's layout, with the number of gold entities after each type.
 
-    Entities without type (tags B, I and O alone) are only in the overall line.
+    conlleval prints only the number of predicted entities there. Entities without type (only tags
+    B, I and O) are only in the overall line.
     """
     overall = scores.overall
     width = max([17, *map(len, scores.types)])
@@ -108,11 +124,11 @@ def format_scores(scores: TaggingScores) -> list[str]:
 
 
 def eval_results(scores: TaggingScores) -> dict[str, float | int]:
-    """Entries for eval_results.txt; ratios in per cent, rounded to six decimals.
+    """Return the entries for eval_results.txt, ratios as percentages with six decimals.
 
-    eval_accuracy, eval_precision, eval_recall, eval_f1; eval_words, eval_entities (in the data),
-    eval_predicted_entities, eval_correct_entities; and for each type x eval_precision_x,
-    eval_recall_x, eval_f1_x, eval_entities_x.
+    The keys are eval_accuracy, eval_precision, eval_recall, eval_f1, eval_words, eval_entities (in
+    the data), eval_predicted_entities and eval_correct_entities. Each type x has eval_precision_x,
+    eval_recall_x, eval_f1_x and eval_entities_x.
     """
     overall = scores.overall
     results: dict[str, float | int] = {
@@ -121,20 +137,18 @@ def eval_results(scores: TaggingScores) -> dict[str, float | int]:
         "eval_predicted_entities": overall.predicted,
         "eval_correct_entities": overall.correct,
     }
-    by_ending = {"": overall} | {f"_{name}": counts for name, counts in scores.types.items() if name}
-    for ending, counts in by_ending.items():
-        results[f"eval_precision{ending}"] = round(counts.precision, 6)
-        results[f"eval_recall{ending}"] = round(counts.recall, 6)
-        results[f"eval_f1{ending}"] = round(counts.f1, 6)
-        results[f"eval_entities{ending}"] = counts.gold
+    by_suffix = {"": overall} | {f"_{name}": counts for name, counts in scores.types.items() if name}
+    for suffix, counts in by_suffix.items():
+        results[f"eval_precision{suffix}"] = round(counts.precision, 6)
+        results[f"eval_recall{suffix}"] = round(counts.recall, 6)
+        results[f"eval_f1{suffix}"] = round(counts.f1, 6)
+        results[f"eval_entities{suffix}"] = counts.gold
     return results
 
 
 def known_results(labels: Sequence[str]) -> tuple[str, ...]:
-    """The keys of eval_results by which one evaluation can be better than another, F1 first;
-    labels: BIO.
-    """
-    # From the labels, not from an evaluation: the flag is checked before there is one.
+    """Return the eval_results keys that can rank evaluations, F1 first, given the BIO labels."""
+    # Derive the keys from labels: the flag is checked before there is an evaluation.
     entity_types = sorted({label.partition("-")[2] for label in labels} - {""})
     names = ("eval_f1", "eval_precision", "eval_recall")
     return (*names, "eval_accuracy", *(f"{name}_{entity_type}" for entity_type in entity_types for name in names))
