@@ -56,7 +56,10 @@ class Calibration:
 
 
 def write_calibration(folder: str, calibration: Calibration, labels: Sequence[str]) -> None:
-    """Write calibration.json, whole or not at all; see Calibration.facts for `labels`."""
+    """Write `calibration` as calibration.json into `folder`, whole or not at all.
+
+    `labels` are as in Calibration.facts.
+    """
     write_json(os.path.join(folder, CALIBRATION), calibration.facts(labels))
 
 

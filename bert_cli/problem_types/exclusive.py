@@ -182,6 +182,11 @@ class SingleLabel(Exclusive):
 
         The columns are given, predicted and probability (of the given label). Ties keep the row
         order.
+
+        Args:
+            label_ids: the given labels, int32 [n].
+            predictions: predictions of models that had not seen the rows.
+            labels: label names.
         """
         probabilities = predictions["probabilities"]
         best = probabilities.argmax(axis=1)

@@ -102,13 +102,26 @@ class MultiLabel(ProblemType):
         return np.stack([np.ones_like(weights), weights], axis=1)
 
     def constant_prediction(self, label_ids: np.ndarray, rows: int, outputs: int) -> np.ndarray:
-        """Return the labels that most training rows have, for each row."""
+        """Return the labels that most training rows have, for each row.
+
+        Args:
+            label_ids: labels of training rows, [n, outputs].
+            rows: number of rows to predict.
+            outputs: number of labels.
+        """
         return np.tile((label_ids.mean(axis=0) > 0.5).astype(np.float64), (rows, 1))
 
     def linear_prediction(
         self, features: "csr_matrix", label_ids: np.ndarray, test_features: "csr_matrix", outputs: int
     ) -> np.ndarray:
-        """Fit one linear model per label."""
+        """Fit one linear model per label.
+
+        Args:
+            features: training features [n, f].
+            label_ids: training labels, [n, outputs].
+            test_features: features of rows to predict, [m, f].
+            outputs: number of labels.
+        """
         columns = (label_ids > 0).astype(np.int32).T
         return np.stack(
             [logistic_probabilities(features, is_present, 2, test_features)[:, 1] for is_present in columns], axis=1
@@ -166,7 +179,13 @@ class MultiLabel(ProblemType):
         return -np.expm1(np.log1p(-np.minimum(wrong, 1.0 - _LEAST)).sum(axis=1))
 
     def is_wrong(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet) -> np.ndarray:
-        """Return the rows with at least one wrong label."""
+        """Return which rows have at least one wrong label, bool [n].
+
+        Args:
+            label_ids: labels in the data, [n, L].
+            predictions: predictions for the same rows.
+            labels: label names and thresholds.
+        """
         return (_over(predictions, labels) != (np.asarray(label_ids) > 0)).any(axis=1)
 
     def explained_score(self, predictions: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
@@ -217,10 +236,15 @@ class MultiLabel(ProblemType):
         return [list(_named(labels, row)) for row in label_ids > 0]
 
     def suspects(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet) -> Suspects:
-        """Return each wrong decision about a label of a row, least probable given label first.
+        """Return each wrong decision about a row's label, least probable given label first.
 
         The columns are label, given and predicted (yes or no), and probability (of the given
         answer).
+
+        Args:
+            label_ids: the given labels, [n, L].
+            predictions: predictions of models that had not seen the rows.
+            labels: label names and thresholds.
         """
         is_present = label_ids > 0
         probabilities = predictions["probabilities"]

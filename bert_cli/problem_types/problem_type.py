@@ -58,7 +58,7 @@ class ProblemType(abc.ABC):
     """One problem type.
 
     In every method, `labels` is the model's LabelSet, and `label_ids` is the array from
-    `label_array`.
+    `label_array`. `predictions` are a model's predictions for the same rows.
 
     Attributes:
         name: spelling in --problem_type, flags.txt and the manifest; key of heads.losses.FORMULAS.
@@ -66,14 +66,14 @@ class ProblemType(abc.ABC):
         metrics: keys of eval_results.txt that can rank evaluations, the main metric first.
         label_dtype, label_shape: NumPy dtype of label_ids, and shape in the letters of base.spec.
         head_type: key of base.head_types.HEAD_TYPES.
-        activation: activation of the logits: softmax, sigmoid or identity.
+        activation: activation used on the logits: softmax, sigmoid or identity.
         output_name, exported_name: array of predictions, and output name of exported models.
         hugging_face: problem_type in a config.json, None if the architecture implies it.
         has_endings: whether an example is a context with several choices (examples.choice) instead of one or two texts.
         is_numeric: whether labels are numbers, so that outputs have no names and strata are intervals.
         is_exclusive: whether an example has exactly one label.
-        has_thresholds: whether --threshold applies.
-        chart, mistakes_title: key of report.classification.CHARTS, and heading of the report's mistakes.
+        has_thresholds: whether the type uses --threshold.
+        chart, mistakes_title: key of report.classification.CHARTS, and heading used for the report's mistakes.
         collapse_advice: advice if all predictions are equal; "" for the usual advice on poor training.
         baseline_names: names of the constant and the linear prediction in run_report.json.
         *_refusal: why --distill_from, loss flags, --class_weights or --calibrate make no sense; "" if they do.
@@ -131,12 +131,12 @@ class ProblemType(abc.ABC):
         return cell if isinstance(cell, tuple) else (cell,)
 
     def parse(self, cells: LabelCells, labels: Sequence[str]) -> Sequence[Any]:
-        """Return each row's label for `label_array`; raise InputError with the line if it is invalid."""
+        """Return row labels for `label_array`; raise InputError with the line of an invalid label."""
         raise self._impossible("labels in one column")
 
     @abc.abstractmethod
     def label_array(self, row_labels: Sequence[Any], labels: Sequence[str]) -> np.ndarray:
-        """Return the label_ids of n examples; 0 if a label is None, as in the original."""
+        """Return the label_ids of n examples; 0 for a missing label (None), as in the original."""
 
     def stratum(self, label: Any) -> str | float:
         """Return the sort key for stratified splits, which keep label shares equal."""
@@ -162,10 +162,10 @@ class ProblemType(abc.ABC):
 
     @abc.abstractmethod
     def decisions(self, predictions: Found, labels: LabelSet) -> list[Any]:
-        """Return the prediction per example: a name, a tuple of names, a number or a choice's index."""
+        """Return each example's prediction: a name, a tuple of names, a number or a choice's index."""
 
     def record(self, predictions: Found, row: int, labels: LabelSet) -> dict[str, Any]:
-        """Return an example's prediction_columns, ready for JSON."""
+        """Return the prediction_columns of one `row` in `predictions`, with `labels`, for JSON."""
         row_predictions = {self.output_name: predictions[self.output_name][row : row + 1]}
         return {
             name: json_values(column)[0] for name, column in self.prediction_columns(row_predictions, labels).items()
@@ -183,7 +183,7 @@ class ProblemType(abc.ABC):
         """Return the columns with the decision and its probabilities."""
 
     def explained_score(self, predictions: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
-        """Return row 0's prediction for JSON, and the score to explain for each row, float64 [rows]."""
+        """Return row 0's prediction for JSON, and the score to explain per row, float64 [rows]."""
         raise self._impossible("explanations")
 
     # Calibration.
@@ -201,9 +201,9 @@ class ProblemType(abc.ABC):
         return fit_temperature(lambda t: float(self.postprocess(logits / t, label_ids)["losses"].mean()), len(logits))
 
     def calibrated(self, predictions: Found, label_ids: np.ndarray, calibration: Calibration) -> dict[str, np.ndarray]:
-        """Return the predictions with calibrated probabilities and losses, float32.
+        """Return `predictions` with calibrated probabilities and losses for `label_ids`, float32.
 
-        No decision changes, even if float32 rounds two probabilities to the same value.
+        `calibration` changes no decision, even if float32 rounds two probabilities to one value.
         """
         calibrated = self.postprocess(calibration.divide(predictions["logits"]), label_ids)
         rounded = {name: values.astype(np.float32) for name, values in calibrated.items()}
@@ -223,19 +223,25 @@ class ProblemType(abc.ABC):
         raise self._impossible("uncertainty")
 
     def is_wrong(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet) -> np.ndarray:
-        """Return which decisions are wrong, bool [n]."""
+        """Return which `predictions`, decided with `labels`, differ from `label_ids`, bool [n]."""
         raise self._impossible("wrong decisions")
 
     # Simple baselines to compare a trained model with.
 
     @abc.abstractmethod
     def constant_prediction(self, label_ids: np.ndarray, rows: int, outputs: int) -> np.ndarray:
-        """Return `output_name` for `rows` equal rows: the most frequent training label, or the mean."""
+        """Return `rows` equal predictions [rows] or [rows, outputs].
+
+        They are the most frequent label in `label_ids`, or the mean.
+        """
 
     def linear_prediction(
         self, features: "csr_matrix", label_ids: np.ndarray, test_features: "csr_matrix", outputs: int
     ) -> np.ndarray:
-        """Return `output_name` for test_features [m, f], using a linear model of features [n, f]."""
+        """Return predictions [m] or [m, outputs] for test_features [m, f].
+
+        A linear model is fitted on features [n, f] and label_ids [n].
+        """
         raise self._impossible("linear model")
 
     @abc.abstractmethod
@@ -254,7 +260,10 @@ class ProblemType(abc.ABC):
 
     @abc.abstractmethod
     def evaluate(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet, batch_size: int) -> Scores:
-        """Return the metrics; the original's `loss` depends on `batch_size`. Raise InputError for NaN."""
+        """Return metrics for `predictions`, `label_ids` and `labels`; raise InputError for NaN.
+
+        The original's `loss` depends on `batch_size`.
+        """
 
     @abc.abstractmethod
     def eval_columns(self, label_ids: np.ndarray, predictions: Found) -> dict[str, np.ndarray]:
@@ -269,7 +278,7 @@ class ProblemType(abc.ABC):
         return self.row_error(row, ())
 
     def out_of_fold(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet) -> dict[str, Column]:
-        """Return the columns of out_of_fold.tsv: given label, prediction and its probabilities."""
+        """Return columns for out_of_fold.tsv: `label_ids`, then `predictions` named by `labels`."""
         (_, predicted), *probabilities = self.decision_columns(predictions, labels).items()
         return {"given": self.label_column(label_ids, labels), "predicted": predicted, **dict(probabilities)}
 
@@ -278,7 +287,10 @@ class ProblemType(abc.ABC):
         raise self._impossible("cross-validation")
 
     def suspects(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet) -> Suspects:
-        """Return suspected label errors, predicted by models that had not seen the rows."""
+        """Return suspected errors in `label_ids`, from `predictions` and `labels`.
+
+        The predictions are from models that had not seen the rows.
+        """
         raise self._impossible("cross-validation")
 
     def _impossible(self, feature: str) -> NotImplementedError:

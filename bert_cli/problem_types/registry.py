@@ -14,9 +14,9 @@ PROBLEM_TYPES: dict[str, ProblemType] = {
 
 
 def problem_type(name: str | None) -> ProblemType:
-    """Return the problem type with this name, single-label if the name is None.
+    """Return the problem type with this name.
 
-    Old runs and third-party models name no problem type.
+    Old runs and third-party models have no name (None), and use single-label classification.
 
     Raises:
         InputError: the name is unknown.

@@ -111,6 +111,11 @@ class Regression(ProblemType):
 
         No distance alone makes a label an error. The columns are given, predicted and difference
         (predicted minus given).
+
+        Args:
+            label_ids: the given numbers, float32 [n].
+            predictions: predictions of models that had not seen the rows.
+            labels: unused.
         """
         difference = predictions["values"] - label_ids
         rows = np.argsort(-np.abs(difference), kind="stable")
