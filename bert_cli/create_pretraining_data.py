@@ -23,14 +23,13 @@ Examples:
 
 import logging
 import os
-import tempfile
 import time
 from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import EXAMPLES, LOG
-from bert_cli.base.writing import atomic_paths
+from bert_cli.base.writing import atomic_paths, staging_folder
 from bert_cli.corpus.shards import Job
 from bert_cli.corpus.text import find_inputs
 from bert_cli.corpus.workers import Workers
@@ -103,11 +102,10 @@ def _make_here(
     and reading_seconds.
     """
     began = time.monotonic()
-    # On the disk of the output, which must have the room anyway.
-    parent = None if files.is_remote(outputs[0]) else os.path.dirname(outputs[0]) or "."
     with (
-        atomic_paths(outputs) as paths,
-        tempfile.TemporaryDirectory(prefix=".writing-", dir=parent) as folder,
+        # On the disk of the output, which must have the space anyway.
+        staging_folder(os.path.dirname(outputs[0]) or ".") as folder,
+        atomic_paths(outputs, extra_folder=folder) as paths,
         Workers(settings.workers.num_workers, job) as workers,
     ):
         corpus = read_corpus(inputs, workers, folder, settings.text_files.encoding)

@@ -62,20 +62,34 @@ def first_line(error: BaseException) -> str:
     return lines[0][:160] if lines else type(error).__name__
 
 
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
 def why_not_written(error: Exception, folder: str, size: int | None = None, is_all: bool = True) -> str:
-    """Why a file could not be written into a folder, which may be missing.
+    """Return why a file could not be written, on a full disk with the bytes needed and free.
 
-    Where the disk is full, with the `size` (bytes) that was needed.
-
-    is_all: False where the size counts only a part of it.
+    Args:
+        error: of the system or of TensorFlow.
+        folder: directory of the file, which may be missing.
+        size: bytes of the file; None if nothing is known about them.
+        is_all: False if the size counts only the bytes that were written before the disk was full.
     """
+    number = error.errno if isinstance(error, OSError) else None
     reason = (error.strerror if isinstance(error, OSError) else None) or first_line(error)
-    is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-    if not is_full and os.strerror(errno.ENOSPC).lower() not in reason.lower():
+    is_full = number in DISK_FULL or os.strerror(errno.ENOSPC).lower() in reason.lower()
+    if not is_full:
         return reason
-    amount = functools.partial(byte_size, MB=2, GB=2)
-    needed = f"{'' if is_all else 'more than '}{amount(size)} are needed, " if size is not None else ""
-    # A folder that is still to be made has no free space to ask for; the one above it has.
+    # A directory that is still to be made has no free space; the one above it has.
     while not os.path.isdir(folder):
         folder = os.path.dirname(os.path.abspath(folder))
-    return f"{os.strerror(errno.ENOSPC)}: {needed}{amount(shutil.disk_usage(folder).free)} are free in {folder}"
+    amount = functools.partial(byte_size, MB=2, GB=2)
+    free = shutil.disk_usage(folder).free
+    names = os.statvfs(folder)
+    # A file system without a limit, such as btrfs, reports 0 of 0.
+    has_names = names.f_favail > 0 or names.f_files == 0
+    needed = f"{'' if is_all else 'more than '}{amount(size)} are needed" if size is not None else ""
+    if number == errno.EDQUOT:
+        return f"{os.strerror(errno.EDQUOT)}: {needed}" if needed else os.strerror(errno.EDQUOT)
+    if not has_names:
+        return f"{os.strerror(errno.ENOSPC)}: {folder} takes no more files (df -i shows how many it has)"
+    return f"{os.strerror(errno.ENOSPC)}: {f'{needed}, ' if needed else ''}{amount(free)} are free in {folder}"

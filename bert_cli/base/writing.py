@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from typing import IO
 
-from bert_cli.base.errors import InputError, why_not_written
+from bert_cli.base.errors import DISK_FULL, InputError, why_not_written
 from bert_cli.base.files import exists, file_size, make_directory
 from bert_cli.base.names import UNFINISHED
 from bert_cli.base.remote import gfile, is_remote, reported
@@ -91,13 +91,15 @@ def follow_umask(path: str) -> None:
 
 
 @contextlib.contextmanager
-def atomic_paths(paths: Sequence[str]) -> Iterator[list[str]]:
-    """Local files to write to, in place of `paths`; these appear, whole, when the block ends, and
-    after an exception none.
+def atomic_paths(paths: Sequence[str], extra_folder: str | None = None) -> Iterator[list[str]]:
+    """Yield the names of empty local files, which appear together as `paths` when the block ends.
 
-    For files that belong together, and for other processes that write them: yields a list of names
-    of empty files. Raises InputError where a file cannot be written, for want of permission or
-    space.
+    For files that belong together, and for other processes that write them. After an exception none
+    appears. Raises InputError if a file cannot be written, for want of permission or space.
+
+    Args:
+        paths: local or remote files.
+        extra_folder: a directory with other files that the block writes, which need space, too.
     """
     temporaries: list[str] = []
     try:
@@ -123,13 +125,20 @@ def atomic_paths(paths: Sequence[str]) -> Iterator[list[str]]:
     except BrokenPipeError:  # nobody reads the log any more; this is not about files
         raise
     except OSError as error:
-        written = sum(map(file_size, temporaries)) if temporaries else None
+        written = (
+            sum(map(file_size, temporaries)) + (_size_of(extra_folder) if extra_folder else 0) if temporaries else None
+        )
         reason = why_not_written(error, os.path.dirname(paths[0]) or ".", written, is_all=False)
         raise InputError(f"{paths[0]}: cannot be written: {reason}") from None
     finally:
         for temporary in temporaries:
             with contextlib.suppress(FileNotFoundError):
                 os.remove(temporary)
+
+
+def _size_of(folder: str) -> int:
+    """Return the bytes of all files in a local directory."""
+    return sum(file_size(os.path.join(place, name)) for place, _, names in os.walk(folder) for name in names)
 
 
 def make_names_durable(folder: str) -> None:
@@ -222,9 +231,15 @@ def staging_folder(folder: str, may_be_remote: bool = False) -> Iterator[str]:
     try:
         staged = tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=parent)
     except OSError as error:
-        raise InputError(f"{folder}: cannot be written to: {error.strerror}") from None
+        raise InputError(f"{folder}: cannot be written to: {why_not_written(error, folder)}") from None
     with staged as path:
-        yield path
+        try:
+            yield path
+        except OSError as error:
+            if error.errno not in DISK_FULL:
+                raise
+            reason = why_not_written(error, os.path.dirname(path), _size_of(path), is_all=False)
+            raise InputError(f"{folder}: cannot be written: {reason}") from None
 
 
 def publish_file(staged: str, target: str) -> None:
@@ -240,7 +255,8 @@ def publish_file(staged: str, target: str) -> None:
             os.fsync(file.fileno())  # before the name: after a power cut a whole name must not have half a content
         os.replace(staged, target)
     except OSError as error:
-        raise InputError(f"{target}: cannot be written: {error.strerror}") from None
+        reason = why_not_written(error, os.path.dirname(target) or ".")
+        raise InputError(f"{target}: cannot be written: {reason}") from None
 
 
 def publish_folder(staged: str, folder: str, last: str) -> None:

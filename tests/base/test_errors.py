@@ -3,6 +3,8 @@
 import errno
 import os
 import re
+import shutil
+import types
 
 import pytest
 import tensorflow as tf
@@ -43,3 +45,19 @@ def test_a_disk_that_gets_full_in_the_middle_of_a_file(tmp_path):
         write()
     assert re.search(r"f\.txt: cannot be written: No space .*: more than 1\.00 MB are needed, \d", str(caught.value))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_quota_has_other_numbers_than_the_disk():
+    over = OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+    assert why_not_written(over, "/", 2_000_000, is_all=False) == "Disk quota exceeded: more than 2.00 MB are needed"
+    assert why_not_written(over, "/") == "Disk quota exceeded"
+
+
+@pytest.mark.parametrize(("names", "left", "is_full"), [(40, 0, True), (40, 3, False), (0, 0, False)])
+def test_a_file_system_without_room_for_another_name(names, left, is_full, monkeypatch):
+    """btrfs has no limit, and reports 0 of 0."""
+    monkeypatch.setattr(os, "statvfs", lambda folder: types.SimpleNamespace(f_favail=left, f_files=names))
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: types.SimpleNamespace(free=5_000_000))
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    expected = "/ takes no more files (df -i shows how many it has)" if is_full else "5.00 MB are free in /"
+    assert why_not_written(full, "/") == f"No space left on device: {expected}"

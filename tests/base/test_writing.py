@@ -1,13 +1,14 @@
 """Files that appear whole or not at all."""
 
 import contextlib
+import errno
 import os
 import stat
 
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.writing import atomic_paths, atomic_write
+from bert_cli.base.writing import atomic_paths, atomic_write, staging_folder
 
 
 def test_a_file_appears_at_the_end(tmp_path):
@@ -64,3 +65,18 @@ def test_half_of_a_surrogate_pair_is_escaped(tmp_path):
     with atomic_write(path) as file:
         file.write('{"text": "a \ud83d film", "label": "übel"}\n')
     assert (tmp_path / "answers.jsonl").read_bytes() == '{"text": "a \\ud83d film", "label": "übel"}\n'.encode()
+
+
+def test_files_beside_the_output_need_space_too(tmp_path):
+    def write():
+        with staging_folder(str(tmp_path)) as folder, atomic_paths([str(tmp_path / "d.tfrecord")], folder) as paths:
+            for path, size in ((paths[0], 500_000), (os.path.join(folder, "rows"), 2_000_000)):
+                with open(path, "wb") as file:
+                    file.write(b"0" * size)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(
+        InputError, match=r"^.*d\.tfrecord: cannot be written: No space .*: more than 2\.50 MB are needed"
+    ):
+        write()
+    assert list(tmp_path.iterdir()) == []

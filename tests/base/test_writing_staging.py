@@ -1,5 +1,6 @@
 """Results of several files that appear together, in local and in remote places."""
 
+import errno
 import os
 
 import pytest
@@ -49,3 +50,24 @@ def test_publish_folder_to_a_remote_place(tmp_path):
     for name, content in (("saved_model.pb", b"new"), ("assets/vocab.txt", b"words")):
         with tf.io.gfile.GFile(f"ram://export-test/model/encoder/{name}", "rb") as file:
             assert file.read() == content
+
+
+def test_a_disk_that_is_full_in_a_staging_folder(tmp_path):
+    """A library writes there, and its error names no file."""
+
+    def write():
+        with staging_folder(str(tmp_path)) as staged:
+            os.mkdir(os.path.join(staged, "model"))
+            with open(os.path.join(staged, "model", "weights.bin"), "wb") as file:
+                file.write(b"0" * 1_500_000)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(InputError) as caught:
+        write()
+    assert str(caught.value).startswith(f"{tmp_path}: cannot be written: No space left on device: more than ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_error_in_a_staging_folder_stays_as_it_is(tmp_path):
+    with pytest.raises(OSError, match="Input/output error"), staging_folder(str(tmp_path)):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))

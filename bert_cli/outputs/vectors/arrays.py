@@ -105,7 +105,13 @@ class NpzWriter:
             if self._form.has_ids:
                 write_member(archive, "ids", np.array(self._ids))
 
+    @property
+    def size_bytes(self) -> int:
+        """The size of the nameless files."""
+        return sum(os.fstat(file.fileno()).st_size for file, _ in self._members.values())
+
     def close(self) -> None:
+        """Close the nameless files, which removes them."""
         for file, _ in self._members.values():
             file.close()
 

@@ -11,7 +11,7 @@ from typing import IO
 import numpy as np
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError, refuse_if, why_not_written
+from bert_cli.base.errors import DISK_FULL, InputError, refuse_if, why_not_written
 from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
 from bert_cli.flags.saved import first_difference, read_flags, write_flags
@@ -180,5 +180,12 @@ def open_writer(
                 stack.callback(writer.close)
             else:
                 writer = _WRITERS[output_format](file, form)
-        yield writer
-        writer.finish()
+        try:
+            yield writer
+            writer.finish()
+        except OSError as error:
+            if error.errno not in DISK_FULL or not isinstance(writer, NpzWriter):
+                raise
+            # Now, as its files are gone when the stack has ended.
+            reason = why_not_written(error, os.path.dirname(path) or ".", writer.size_bytes, is_all=False)
+            raise InputError(f"{path}: cannot be written: {reason}") from None

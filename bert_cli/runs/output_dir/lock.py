@@ -207,10 +207,14 @@ def _lock(descriptor: int, path: str, command: str) -> bool:
     if owner:
         LOG.info("%s: the lock of a run that has ended without removing it (%s) is taken over", path, owner)
     now = this_process(command, os.fstat(descriptor).st_dev if is_free else None)
-    # Written in place: another file under this name would not be the locked file.
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, json.dumps(now._asdict()).encode(), 0)
-    os.fsync(descriptor)
+    try:
+        # Written in place: another file under this name would not be the locked file.
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, json.dumps(now._asdict()).encode(), 0)
+        os.fsync(descriptor)
+    except OSError as error:
+        os.remove(path)
+        raise InputError(f"{path}: cannot be written: {why_not_written(error, os.path.dirname(path))}") from None
     return True
 
 

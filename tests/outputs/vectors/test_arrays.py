@@ -1,12 +1,16 @@
 """NumPy's files, read back with NumPy."""
 
+import errno
 import io
+import os
 import zipfile
 
 import numpy as np
 import pytest
 
+from bert_cli.base.errors import InputError
 from bert_cli.outputs.vectors.arrays import NpyFile, NpyWriter, NpzWriter, write_attention
+from bert_cli.outputs.vectors.files import open_writer
 from bert_cli.outputs.vectors.rows import FeatureRows, VectorFormat
 
 
@@ -73,3 +77,17 @@ def test_attention_of_each_line():
     with np.load(file) as found:
         np.testing.assert_array_equal(found["attention_4"], values)
         assert found["tokens_4"].tolist() == ["[CLS]", "a"]
+
+
+def test_a_full_disk_while_an_npz_file_is_written(tmp_path):
+    """Its members have no names, and are gone when the error is reported."""
+    form = VectorFormat("token", (-1,), False, 3)
+
+    def write():
+        with open_writer(str(tmp_path / "v.npz"), "npz", form) as writer:
+            writer.write(rows(0, [400_000]))
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(InputError, match=r"v\.npz: cannot be written: No space .*: more than 4\.80 MB are needed"):
+        write()
+    assert list(tmp_path.iterdir()) == []

@@ -218,3 +218,16 @@ def test_a_filesystem_that_cannot_lock_is_named_once(tmp_path, monkeypatch, capl
             lock.check_free(str(tmp_path), "auto")
     text = f"warning: {tmp_path} is on a filesystem that cannot lock (No locks available): its file {LOCK} alone keeps"
     assert [message[: len(text)] for message in caplog.messages if "cannot lock" in message] == [text]
+
+
+def test_a_full_disk_leaves_no_lock(tmp_path, monkeypatch):
+    def fail(descriptor, data, offset):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "pwrite", fail)
+    with (
+        pytest.raises(InputError, match=r"\.bert_cli\.lock: cannot be written: No space left on device: \d"),
+        held(tmp_path),
+    ):
+        pass
+    assert list(tmp_path.iterdir()) == []
