@@ -1,1 +1,1 @@
-"""Arrays and records into answers, metrics and files. No TensorFlow."""
+"""Conversion of arrays and records to answers, metrics and files; imports no TensorFlow."""

@@ -1,6 +1,4 @@
-"""Predicted entities of texts -> the files that annotation tools import, in the format that was
-read.
-"""
+"""Writer of predicted entities in the annotation tool format that was read."""
 
 import os
 import re
@@ -31,29 +29,34 @@ from bert_cli.examples.text_lines import split_text
 from bert_cli.outputs.tagging import TagPrediction, example_entities
 from bert_cli.settings.tagging import DOCCANO_ANNOTATIONS, DOCCANO_RELATIONS, PRODIGY
 
-# What ends a line for brat, which reads with str.splitlines.
+# Line ends for brat, which reads with str.splitlines.
 _ENDS = "\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
 _LINE_ENDS = re.compile(f"[{_ENDS}]+")
 _LINES_AND_ENDS = re.compile(f"[^{_ENDS}]+|[{_ENDS}]+")
 _LABEL_ID = re.compile("0|[1-9][0-9]{0,17}")
-_MODEL = "bert-tag"  # which Label Studio shows next to a prediction
-# Their predictions are one JSON document; other formats get JSON lines.
+_MODEL = "bert-tag"  # model name that Label Studio shows next to a prediction
+# These formats get a single JSON document; other formats get JSON lines.
 _DOCUMENTS = (LABEL_STUDIO, LABEL_STUDIO_MIN, SPACY_PAIRS)
 
 
 def annotation_files(file: TaggingFile) -> tuple[str, ...]:
-    """Return the names of the files, below the directory of the run, that write_annotations makes."""
+    """Return the names of files that write_annotations makes, relative to the output directory."""
     if file.format == BRAT:
         names = [f"{TEST_PREDICTIONS_DOCUMENTS}/{example.name}" for example in file.examples]
-        return tuple(f"{name}{ending}" for name in names for ending in (".txt", ".ann"))
+        return tuple(f"{name}{extension}" for name in names for extension in (".txt", ".ann"))
     return (TEST_PREDICTIONS_JSON_DOCUMENT if file.format in _DOCUMENTS else TEST_PREDICTIONS_JSON,)
 
 
 def write_annotations(folder: str, file: TaggingFile, predictions: Sequence[TagPrediction]) -> str:
-    """Write the texts with the predicted spans in place of the annotated ones, and return the path.
+    """Write the texts with predicted spans instead of annotated ones, and return the path.
 
-    Offsets count the unit of the file: characters, or UTF-16 code units. Other members of a record
-    are kept, without members that describe an annotator's spans.
+    Offsets use the file's unit: characters, or UTF-16 code units. Other record members are kept,
+    unless they describe an annotator's spans.
+
+    Args:
+        folder: output directory.
+        file: the texts, in the format to write.
+        predictions: prediction for each text.
     """
     entities = [
         _entities(example_entities(example, prediction), file.is_utf16)
@@ -74,13 +77,13 @@ def write_annotations(folder: str, file: TaggingFile, predictions: Sequence[TagP
 
 
 def _entities(answer: dict[str, Any], is_utf16: bool) -> list[dict[str, Any]]:
-    """Entities as example_entities has them, with offsets in the unit of the file."""
-    found = answer["entities"]
+    """Return the entities from example_entities, with offsets in the file's unit."""
+    entities = answer["entities"]
     if is_utf16:
-        for entity in found:
+        for entity in entities:
             entity["start"] = utf16_length(answer["text"][: entity["start"]])
             entity["end"] = entity["start"] + utf16_length(entity["text"])
-    return found
+    return entities
 
 
 def _records(content: RecordFile, entities: Sequence[list[dict]], name: str) -> Iterator[dict[str, Any]]:
@@ -95,15 +98,15 @@ def _records(content: RecordFile, entities: Sequence[list[dict]], name: str) -> 
         spans: list[Any] = triples
         if names:
             spans = [dict(zip(names, triple, strict=True)) for triple in triples]
-        if "relations" in record:  # between spans of the annotator
+        if "relations" in record:  # relations between the annotator's spans
             record["relations"] = []
         if name == PRODIGY:
             _number_tokens(spans, record.get("tokens"))
-            # Prodigy leaves out a task whose hash it knows, and takes an answer for a person's.
-            for about_spans in ("_task_hash", "answer"):
-                record.pop(about_spans, None)
+            # Prodigy skips tasks with a known hash, and assumes that a person gave the answer.
+            for member in ("_task_hash", "answer"):
+                record.pop(member, None)
         elif name == DOCCANO_RELATIONS:
-            spans = [{"id": number + place, **span} for place, span in enumerate(spans, 1)]
+            spans = [{"id": number + position, **span} for position, span in enumerate(spans, 1)]
             number += len(spans)
         elif name == DOCCANO_ANNOTATIONS:
             spans = [span | {"label": _label_id(span["label"])} for span in spans]
@@ -116,12 +119,12 @@ def _triple(entity: dict[str, Any]) -> tuple[int, int, str]:
 
 
 def _label_id(label: str) -> str | int:
-    """Return the id that a type was made of, or the type if it is no number."""
+    """Return the id that a type was made from, or the type if it is not a number."""
     return int(label) if _LABEL_ID.fullmatch(label) else label
 
 
 def _pairs(content: RecordFile, entities: Sequence[list[dict]]) -> Any:
-    """Return pairs of spaCy in the object around them; its classes get the predicted types."""
+    """Return spaCy pairs in their original wrapper; its classes get the predicted types."""
     triples = [[list(_triple(entity)) for entity in predicted] for predicted in entities]
     pairs = training_pairs.with_entities([record.value for record in content.records], triples)
     if content.wrapper is None:
@@ -135,47 +138,47 @@ def _pairs(content: RecordFile, entities: Sequence[list[dict]]) -> Any:
 
 
 def _number_tokens(spans: Sequence[dict], tokens: Any) -> None:
-    """Add the tokens that a span begins and ends with, where Prodigy has split the text at the same
-    places.
-    """
-    known = [token for token in tokens if isinstance(token, dict)] if isinstance(tokens, list) else []
-    first = {start: token.get("id") for token in known if isinstance(start := token.get("start"), int)}
-    last = {end: token.get("id") for token in known if isinstance(end := token.get("end"), int)}
+    """Add each span's first and last token if Prodigy's tokens have the same boundaries."""
+    token_dicts = [token for token in tokens if isinstance(token, dict)] if isinstance(tokens, list) else []
+    first = {start: token.get("id") for token in token_dicts if isinstance(start := token.get("start"), int)}
+    last = {end: token.get("id") for token in token_dicts if isinstance(end := token.get("end"), int)}
     for span in spans:
         if span["start"] in first and span["end"] in last:
             span |= {"token_start": first[span["start"]], "token_end": last[span["end"]]}
 
 
 def _tasks(content: RecordFile, entities_of: Sequence[list[dict]], predictions: Sequence[TagPrediction]) -> list[dict]:
-    """Return the tasks with `predictions`, which Label Studio shows; annotations stay."""
+    """Return the tasks with `predictions` for Label Studio; annotations stay."""
     tasks = [record.value for record in content.records]
     region = next((region for task in tasks for region in label_studio.regions(task)), {})
-    # As in Label Studio's own template for named entities, where nothing is annotated.
+    # If nothing is annotated, use the names in Label Studio's template for named entities.
     names = {key: region.get(key, name) for key, name in (("from_name", "label"), ("to_name", "text"))}
     for task, entities, prediction in zip(tasks, entities_of, predictions, strict=True):
         result = [
             {
-                "id": f"{place}",
+                "id": f"{position}",
                 **names,
                 "type": "labels",
                 "value": {key: entity[key] for key in ("start", "end", "text")} | {"labels": [entity["type"]]},
                 "score": entity["score"],
             }
-            for place, entity in enumerate(entities, 1)
+            for position, entity in enumerate(entities, 1)
         ]
-        known = prediction.probabilities[~np.isnan(prediction.probabilities)]
-        score = {"score": round(float(known.mean()), 6)} if len(known) else {}
+        probabilities = prediction.probabilities[~np.isnan(prediction.probabilities)]
+        score = {"score": round(float(probabilities.mean()), 6)} if len(probabilities) else {}
         task["predictions"] = [{"model_version": _MODEL, **score, "result": result}]
     return tasks
 
 
-def _write_documents(folder: str, file: TaggingFile, found: Sequence[list[dict]]) -> str:
+def _write_documents(folder: str, file: TaggingFile, entities_of_texts: Sequence[list[dict]]) -> str:
     target = os.path.join(folder, TEST_PREDICTIONS_DOCUMENTS)
     files.make_directory(target)
     contents = [
-        each for text, entities in zip(file.lines, found, strict=True) for each in (text, _standoff(text, entities))
+        content
+        for text, entities in zip(file.lines, entities_of_texts, strict=True)
+        for content in (text, _standoff(text, entities))
     ]
-    # All of them or none: a run that is stopped half-way leaves no documents that no run has listed.
+    # Write all documents or none: a run that stops half-way must not leave unlisted documents.
     with atomic_paths([os.path.join(folder, name) for name in annotation_files(file)]) as temporaries:
         for temporary, content in zip(temporaries, contents, strict=True):
             with open(temporary, "w", encoding="utf-8", newline="\n") as out:
@@ -184,22 +187,23 @@ def _write_documents(folder: str, file: TaggingFile, found: Sequence[list[dict]]
 
 
 def _standoff(text: str, entities: Sequence[dict]) -> str:
-    """The .ann of a document: `T1 TAB type start end TAB text`; a span over a line end has several
-    parts.
+    """Return a document's .ann text, `T1 TAB type start end TAB text` per entity.
+
+    A span across line ends has several fragments.
     """
     lines = []
     for number, entity in enumerate(entities, 1):
-        parts = list(_fragments(text, entity["start"], entity["end"]))
-        offsets = ";".join(f"{start} {end}" for start, end in parts)
-        shown = " ".join(text[start:end] for start, end in parts)
+        fragments = list(_fragments(text, entity["start"], entity["end"]))
+        offsets = ";".join(f"{start} {end}" for start, end in fragments)
+        shown = " ".join(text[start:end] for start, end in fragments)
         lines.append(f"T{number}\t{entity['type']} {offsets}\t{_LINE_ENDS.sub(' ', shown)}\n")
     return "".join(lines)
 
 
 def _fragments(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for piece in _LINES_AND_ENDS.finditer(text, start, end):
-        # Words may be made of characters that end a line for brat: they are kept where they are the span's first or last.
+        # Words may consist of line-end characters for brat: keep these at a span's start or end.
         is_kept = piece.start() == start or piece.end() == end or not _LINE_ENDS.match(piece[0])
         if is_kept and split_text(piece[0])[0]:
-            blank = " \t\n\r"
-            yield piece.end() - len(piece[0].lstrip(blank)), piece.start() + len(piece[0].rstrip(blank))
+            spaces = " \t\n\r"
+            yield piece.end() - len(piece[0].lstrip(spaces)), piece.start() + len(piece[0].rstrip(spaces))

@@ -1,4 +1,4 @@
-"""From the word pieces of an answer back to the text as it was written, and to its sentence."""
+"""Mapping from an answer's word pieces to the original text and its sentence."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from bert_cli.examples.squad.records import Paragraph
 from bert_cli.text.tokenization import BasicTokenizer
 
-# What may end a sentence, with the quotes and brackets that close after it; an empty line ends one
+# Possible sentence ends, followed by closing quotes and brackets; an empty line ends a sentence,
 # too.
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？]+[”’」』）]*|\n[ \t\r]*\n")
 _ABBREVIATIONS = frozenset(
@@ -14,46 +14,53 @@ _ABBREVIATIONS = frozenset(
     + ("al", "inc", "ltd", "co", "gen", "gov", "sen", "rev", "col", "capt", "lt", "sgt", "mt", "ft", "bros")
 )
 _LAST_WORD = re.compile(r"[^\W\d_]+(?:\.[^\W\d_]+)*\Z")
-_LONGEST_WORD = 40  # characters looked at before a full stop
+_LONGEST_WORD = 40  # characters to search before a full stop
 
 
 def join_pieces(tokens: Sequence[str]) -> str:
-    """Word pieces as words: `["ste", "##ve", "smith"]` gives `steve smith`."""
+    """Return word pieces as words: `["ste", "##ve", "smith"]` becomes `steve smith`."""
     return " ".join(" ".join(tokens).replace(" ##", "").replace("##", "").split())
 
 
 def final_span(pred_text: str, orig_text: str, basic_tokenizer: BasicTokenizer) -> tuple[int, int]:
-    """Where in `orig_text` the predicted words are: the first character, and the position after the
-    last.
+    """Return the predicted words' span [first, end) in `orig_text`.
 
-    `orig_text` holds the words of the context that the prediction touches, joined with spaces, and
-    `pred_text` what the tokenizer made of a part of them: of "Steve Smith's" the answer "steve
-    smith" is characters 0 to 11. The characters of the tokenized text and of `orig_text`, spaces
-    left out, are paired one to one. Where that is not possible ([UNK], an accent that left a
-    character less, a prediction that is not found) it is all of `orig_text` (get_final_text of the
-    original).
+    In "Steve Smith's", the answer "steve smith" has the span 0 to 11. Characters of the tokenized
+    text and of `orig_text` are paired one to one, without spaces. If that is impossible, the span
+    is all of `orig_text` (get_final_text in the original). Reasons are [UNK], an accent that
+    removed a character, or a prediction that does not occur.
+
+    Args:
+        pred_text: tokenizer output for a range of `orig_text`.
+        orig_text: context words that the prediction touches, joined with spaces.
+        basic_tokenizer: tokenizer that splits words.
     """
     whole = 0, len(orig_text)
     tok_text = " ".join(basic_tokenizer.tokenize(orig_text))
     start = tok_text.find(pred_text)
     if start < 0 or not pred_text or " " in (pred_text[0], pred_text[-1]):
         return whole
-    # Characters are paired one to one, which takes as many on both sides.
-    places = [index for index, character in enumerate(orig_text) if character != " "]
-    if len(places) != len(tok_text) - tok_text.count(" "):
+    # One-to-one pairs need equal numbers of characters.
+    indices = [index for index, character in enumerate(orig_text) if character != " "]
+    if len(indices) != len(tok_text) - tok_text.count(" "):
         return whole
     last = start + len(pred_text) - 1
     before = start - tok_text.count(" ", 0, start)
     before_last = last - tok_text.count(" ", 0, last)
-    return places[before], places[before_last] + 1
+    return indices[before], indices[before_last] + 1
 
 
 def context_span(paragraph: Paragraph, first_word: int, last_word: int, span: tuple[int, int]) -> tuple[int, int]:
-    """Characters of the context for a span in the text of words `first_word` to `last_word` joined
-    with one space.
+    """Return the context characters for a span in joined words.
 
-    The span must neither begin nor end at one of these spaces. Between its ends the context has the
-    white space as it was written.
+    The words are joined with single spaces, but the context has its original white space. The span
+    must not begin or end at a joining space.
+
+    Args:
+        paragraph: paragraph with the context.
+        first_word: number of the first joined word.
+        last_word: number of the last joined word.
+        span: characters [first, end) in the joined words.
     """
     start, end = span
     bounds: list[int] = []
@@ -70,8 +77,10 @@ def context_span(paragraph: Paragraph, first_word: int, last_word: int, span: tu
 
 
 def _ends_sentence(context: str, match: re.Match) -> bool:
-    """Whether a mark ends a sentence: no small letter follows, and it is not the full stop of an
-    abbreviation or initial.
+    """Return whether a mark ends a sentence.
+
+    It does not if a lower-case letter follows, or if it is the full stop after an abbreviation or
+    initial.
     """
     mark = match.group()[0]
     if mark not in ".!?…":
@@ -85,11 +94,10 @@ def _ends_sentence(context: str, match: re.Match) -> bool:
 
 
 def sentence_span(context: str, start: int, end: int) -> tuple[int, int]:
-    """First character, and the position after the last, of the sentence (or sentences) that
-    characters `start` to `end` are in.
+    """Return the span [first, end) of the sentences that contain characters `start` to `end`.
 
-    A rule of thumb for showing an answer: full stops of abbreviations (Dr., U.S., J.) and marks
-    before small letters end no sentence, an empty line does.
+    This heuristic is used only to show answers in a `context`. Full stops after abbreviations (Dr.,
+    U.S., J.) and marks before lower-case letters do not end a sentence; an empty line does.
     """
     first = 0
     last = len(context)

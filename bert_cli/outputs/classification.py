@@ -1,6 +1,4 @@
-"""Result files of bert-classify: tables of the columns that a problem type gives, and files for the
-leaderboard of GLUE.
-"""
+"""Result files of bert-classify: tables with the columns that a problem type fills, and GLUE files."""
 
 import csv
 import json
@@ -13,16 +11,19 @@ from bert_cli.base.writing import atomic_write
 from bert_cli.metrics.classification import check_numbers
 from bert_cli.problem_types.columns import Column, Probabilities, json_values, number_cells
 
-# A row is a line, also for readers that know nothing of quotes. The tokenizer takes each of these
-# for a space.
+# Keep a row on one line, even for readers that ignore quotes. The tokenizer reads these characters
+# as spaces.
 _ONE_CELL = str.maketrans("\t\n\r", "   ")
 
 Texts = Sequence[tuple[str, str | None]]
 
 
 def write_test_results(path: str, numbers: np.ndarray) -> None:
-    """Write test_results.tsv as the original does, tabs between, no header, no ids: float32 [n,
-    labels], or values [n].
+    """Write test_results.tsv as the original does: tabs, no header, no ids.
+
+    Args:
+        path: file to write.
+        numbers: float32 [n, labels], or values [n].
     """
     numbers = np.asarray(numbers)
     with atomic_write(path) as file:
@@ -30,7 +31,7 @@ def write_test_results(path: str, numbers: np.ndarray) -> None:
 
 
 def text_columns(texts: Texts) -> dict[str, Column]:
-    """The columns text, and text_b where there are pairs."""
+    """Return the column text, and text_b if there are pairs."""
     columns: dict[str, Column] = {"text": [text_a for text_a, _ in texts]}
     if any(text_b is not None for _, text_b in texts):
         columns["text_b"] = [text_b for _, text_b in texts]
@@ -38,20 +39,30 @@ def text_columns(texts: Texts) -> dict[str, Column]:
 
 
 def write_table(path: str, columns: Mapping[str, Column], output_format: str) -> None:
-    """Write columns of n entries, whole or not at all: strings, None, lists of strings,
-    float32, or bool (in JSON true or false, else yes or no).
+    r"""Write columns with n entries each, whole or not at all.
 
-    tsv, csv  a header, then one line for each row, quoted as in RFC 4180 where it must be. A tab or line end inside a text
-              becomes a space, so each text is read back, in one cell, by pandas.read_csv(path, sep="\\t") and by
-              csv.reader(file, delimiter="\\t"). Texts such as NA or 1.0 stay texts for pandas with keep_default_na=False,
-              dtype={"text": str}.
-    jsonl     an object for each row: texts as they are, probabilities as {"name": number} under "probabilities".
+    A column has strings, None, lists of strings, float32 or bool values. bool is true or false in
+    JSON, and yes or no in tables.
 
-    ValueError for columns of differing lengths, InputError for NaN.
+    tsv, csv  a header, then one line per row, quoted as in RFC 4180 if needed. A tab or line end inside a text
+              becomes a space, so each text stays in one cell for pandas.read_csv(path, sep="\\t") and for
+              csv.reader(file, delimiter="\\t"). pandas keeps texts such as NA or 1.0 as texts with
+              keep_default_na=False, dtype={"text": str}.
+    jsonl     an object per row: unchanged texts, and probabilities as {"name": number} under "probabilities".
+
+    Args:
+        path: file to write.
+        columns: columns by name.
+        output_format: tsv, csv or jsonl.
+
+    Raises:
+        ValueError: columns have different lengths.
+        InputError: a number is NaN.
     """
     for column in columns.values():
         if isinstance(column, Probabilities | np.ndarray):
-            # Before the file is opened: a model that gives NaN leaves no half-written table.
+            # Check before opening the file: a model that predicts NaN must not leave a half-written
+            # table.
             check_numbers(column.rows if isinstance(column, Probabilities) else column)
     with atomic_write(path) as file:
         if output_format == "jsonl":
@@ -60,7 +71,7 @@ def write_table(path: str, columns: Mapping[str, Column], output_format: str) ->
             return
         writer = csv.writer(file, delimiter="\t" if output_format == "tsv" else ",", lineterminator="\n")
         headers = (
-            [f"prob_{each}" for each in column.names] if isinstance(column, Probabilities) else [name]
+            [f"prob_{label}" for label in column.names] if isinstance(column, Probabilities) else [name]
             for name, column in columns.items()
         )
         for row in ([*headers], *zip(*map(_cells, columns.values()), strict=True)):
@@ -68,7 +79,7 @@ def write_table(path: str, columns: Mapping[str, Column], output_format: str) ->
 
 
 def _cells(column: Column) -> list[list[str]]:
-    """What each row has of a column, in a table."""
+    """Return a column's table cells, row by row."""
     if isinstance(column, Probabilities):
         return number_cells(column.rows)
     if isinstance(column, np.ndarray) and column.dtype == bool:
@@ -78,34 +89,36 @@ def _cells(column: Column) -> list[list[str]]:
     return [[",".join(value) if isinstance(value, list) else value or ""] for value in column]
 
 
-# The scores of STS-B.
+# Range of STS-B scores.
 _LOWEST, _HIGHEST = 0.0, 5.0
 
 
 def write_glue_submission(path: str, ids: Sequence[str], predictions: Sequence[str | float]) -> None:
-    """Write a file as gluebenchmark.com takes it: the header `index`, `prediction`, then a row for
-    each.
+    """Write a file for gluebenchmark.com: the header `index`, `prediction`, then one line per row.
 
-    path: of <name>.tsv; name: CoLA, SST-2, MRPC, STS-B, QQP, MNLI-m, MNLI-mm, QNLI, RTE, WNLI or
-    AX, as the leaderboard calls the task's file. ids: the column `index` of the test file.
-    predictions: the labels' names, or, where they are numbers, scores, which are brought into 0…5
-    and written with three decimals. InputError for an id that is not a whole number, or that comes
-    twice.
+    Args:
+        path: <name>.tsv, named as on the leaderboard: CoLA, SST-2, MRPC, STS-B, QQP, MNLI-m,
+            MNLI-mm, QNLI, RTE, WNLI or AX.
+        ids: the test file's column `index`.
+        predictions: label names, or scores, which are clipped to 0…5 and have three decimals.
+
+    Raises:
+        InputError: an id is not a whole number, or is used twice.
     """
     seen: set[int] = set()
-    for row, given in enumerate(ids, 1):
-        if not (given.isascii() and given.isdigit() and len(given) < 20):
+    for row, row_id in enumerate(ids, 1):
+        if not (row_id.isascii() and row_id.isdigit() and len(row_id) < 20):
             raise InputError(
-                f"--glue_submission: the id {given!r} of row {row} is not a whole number; the "
+                f"--glue_submission: the id {row_id!r} of row {row} is not a whole number; the "
                 "leaderboard needs the column index of the test file as the benchmark ships it"
             )
-        # By value: 7 and 07 are one index to the leaderboard.
-        if int(given) in seen:
-            raise InputError(f"--glue_submission: the id {given} of row {row} is used before; give each row its own")
-        seen.add(int(given))
+        # Compare by value: 7 and 07 are the same index on the leaderboard.
+        if int(row_id) in seen:
+            raise InputError(f"--glue_submission: the id {row_id} of row {row} is used before; give each row its own")
+        seen.add(int(row_id))
     with atomic_write(path) as file:
         file.write("index\tprediction\n")
-        file.writelines(f"{given}\t{_cell(value)}\n" for given, value in zip(ids, predictions, strict=True))
+        file.writelines(f"{row_id}\t{_cell(value)}\n" for row_id, value in zip(ids, predictions, strict=True))
 
 
 def _cell(value: str | float) -> str:

@@ -1,7 +1,6 @@
-"""Statistics of the data, for --dry_run and the report, and the forecast of --dry_run: time and
-memory of a training.
+"""Data statistics for --dry_run and the report, and the time and memory forecast of --dry_run.
 
-Computed from the data and from a trial of a few steps (runs/engine/probe.py); no TensorFlow here.
+They use data and a trial with a few steps (runs/engine/probe.py). No TensorFlow here.
 """
 
 import hashlib
@@ -14,22 +13,23 @@ import numpy as np
 from bert_cli.base.formats import byte_size, clock
 from bert_cli.features.ragged import RaggedFeatures
 
-_SHOWN = 60  # characters of a text in a message
-_BARS = 24  # of the histogram of lengths
+_SHOWN = 60  # maximum characters per text in a message
+_BARS = 24  # maximum bars in the length histogram
 _PERCENTILES = (5, 25, 50, 75, 95, 99)
-# Of the seconds of a training step, what its forward pass takes: the backward pass computes two
-# products for each of its.
+# The forward pass's share in a training step: for each product, the backward pass computes two.
 FORWARD_SHARE = 1 / 3
-_DIGITS = {"bytes": 0, "kB": 0, "MB": 1, "GB": 1}  # of amounts of memory
-_DISK = 300e6  # bytes a second that a checkpoint is taken to be written with
+_DIGITS = {"bytes": 0, "kB": 0, "MB": 1, "GB": 1}  # decimals for amounts of memory
+_DISK = 300e6  # assumed write speed for checkpoints, in bytes per second
 
 
 class SplitStatistics(NamedTuple):
-    """The n rows of a split. texts: what makes two rows the same; labels: None where there are
-    none, also for one row.
+    """Rows in a split.
 
-    lengths: tokens of each row before anything is cut, or of each window; unit: what these are
-    called.
+    Attributes:
+        texts: text or texts per row; equal entries are duplicates.
+        labels: label per row, None for rows without label.
+        lengths: number of tokens before cutting, per row or window.
+        unit: noun used for the items that have lengths.
     """
 
     texts: Sequence[Hashable]
@@ -39,25 +39,32 @@ class SplitStatistics(NamedTuple):
 
 
 def data_digest(splits: Iterable[SplitStatistics]) -> str:
-    """A digest of texts and labels, equal for equal data in the same order, whatever the tokenizer;
-    "" without a split.
+    """Return a digest of texts and labels in order, which does not depend on the tokenizer.
+
+    It is "" if there is no split.
     """
-    total = hashlib.sha256()
+    digest = hashlib.sha256()
     is_empty = True
     for split in splits:
         is_empty = False
         for row in zip(split.texts, split.labels, strict=True):
-            total.update(repr(row).encode("utf-8", "backslashreplace"))
-    return "" if is_empty else total.hexdigest()[:16]
+            digest.update(repr(row).encode("utf-8", "backslashreplace"))
+    return "" if is_empty else digest.hexdigest()[:16]
 
 
 class ProbeResult(NamedTuple):
-    """What a few steps of training took.
+    """Measurements from a few training steps.
 
-    first: seconds of the first step, which has the largest batch and the compilation; seconds and
-    tokens: of each of the others; mean_tokens: of all steps of an epoch. saving: seconds to put a
-    checkpoint together, with its checkpoint_bytes. memory: the most bytes that were taken, on
-    `memory_of`. passes_once: a frozen encoder computes each row once, not in each epoch.
+    Attributes:
+        first: seconds for the first step, which has the largest batch and includes compilation.
+        seconds: seconds for each later step.
+        tokens: tokens in each later step.
+        mean_tokens: mean number of tokens in an epoch's steps.
+        saving: seconds to assemble a checkpoint.
+        checkpoint_bytes: checkpoint size.
+        memory: peak memory in bytes, on `memory_of`.
+        memory_of: name of the device or the host.
+        passes_once: whether a frozen encoder computes each row only once, not in each epoch.
     """
 
     first: float
@@ -72,79 +79,92 @@ class ProbeResult(NamedTuple):
 
 
 def shown(text: Hashable) -> str:
-    """A text, or texts, of a row for a message: quoted, on one line, cut."""
-    parts = [part for part in text if part is not None] if isinstance(text, tuple) else [text]
-    line = " ".join(" | ".join(map(str, parts)).split())
+    """Return a row's text or texts for a message: quoted, on one line, shortened."""
+    texts = [part_text for part_text in text if part_text is not None] if isinstance(text, tuple) else [text]
+    line = " ".join(" | ".join(map(str, texts)).split())
     return repr(line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…")
 
 
 def length_line(lengths: np.ndarray, unit: str, max_seq_length: int) -> str:
-    """Percentiles of lengths, and how many are above max_seq_length."""
+    """Return length percentiles, and how many lengths exceed max_seq_length.
+
+    Args:
+        lengths: int [n], in tokens.
+        unit: noun used for the items that have lengths.
+        max_seq_length: maximum tokens.
+    """
     if not len(lengths):
         return f"no {unit}"
-    # "higher" gives a length that occurs, not a mean of two.
+    # "higher" selects a length that occurs, not a mean of two lengths.
     values = np.percentile(lengths, _PERCENTILES, method="higher").astype(int)
-    found = ", ".join(f"{percentile}% {value}" for percentile, value in zip(_PERCENTILES, values, strict=True))
+    percentiles = ", ".join(f"{percentile}% {value}" for percentile, value in zip(_PERCENTILES, values, strict=True))
     over = int((lengths > max_seq_length).sum())
     return (
-        f"tokens in a {unit}: least {lengths.min()}, {found}, most {lengths.max()}, mean "
+        f"tokens in a {unit}: least {lengths.min()}, {percentiles}, most {lengths.max()}, mean "
         f"{lengths.mean():.1f}; {over} of {len(lengths)} have more than {max_seq_length}"
     )
 
 
 def unknown_line(sequences: RaggedFeatures, unknown_id: int, special_ids: Sequence[int]) -> str:
-    """How many of the tokens, but for special ones, are [UNK]."""
+    """Return how many tokens are [UNK], not counting special tokens.
+
+    Args:
+        sequences: token sequences.
+        unknown_id: id of [UNK].
+        special_ids: ids of special tokens.
+    """
     total = len(sequences.token_ids) - int(np.isin(sequences.token_ids, special_ids).sum())
     unknown = int((sequences.token_ids == unknown_id).sum())
     return f"[UNK]: {unknown} of {total} tokens ({unknown / max(1, total):.2%})"
 
 
 def repeated_lines(statistics: SplitStatistics) -> list[str]:
-    """Rows that come again within a split, and texts with more than one label; rows are numbered
-    from 1.
+    """Return messages about repeated rows in a split, and about texts with different labels.
+
+    Rows are numbered from 1.
     """
-    # By the text itself, not by its hash: a collision would be a false alarm.
+    # Compare the texts, not their hashes: a collision would be a false alarm.
     first: dict[Hashable, int] = {}
-    again: list[tuple[int, int]] = []
+    repeats: list[tuple[int, int]] = []
     conflicts: dict[Hashable, tuple[int, int]] = {}
     for row, text in enumerate(statistics.texts):
-        before = first.setdefault(text, row)
-        if before == row:
+        earlier = first.setdefault(text, row)
+        if earlier == row:
             continue
-        again.append((before, row))
-        if statistics.labels[before] != statistics.labels[row]:
-            conflicts.setdefault(text, (before, row))
+        repeats.append((earlier, row))
+        if statistics.labels[earlier] != statistics.labels[row]:
+            conflicts.setdefault(text, (earlier, row))
     lines = []
-    if again:
-        before, row = again[0]
+    if repeats:
+        earlier, row = repeats[0]
         lines.append(
-            f"duplicates: {len(again)} rows have the text of an earlier one, such as row {row + 1} "
-            f"and row {before + 1}: {shown(statistics.texts[row])}"
+            f"duplicates: {len(repeats)} rows have the text of an earlier one, such as row {row + 1} "
+            f"and row {earlier + 1}: {shown(statistics.texts[row])}"
         )
     if conflicts:
-        text, (before, row) = next(iter(conflicts.items()))
-        one, other = statistics.labels[before], statistics.labels[row]
+        text, (earlier, row) = next(iter(conflicts.items()))
+        first_label, second_label = statistics.labels[earlier], statistics.labels[row]
         lines.append(
             f"conflicting labels: {len(conflicts)} texts have different labels, such as rows "
-            f"{before + 1} ({one}) and {row + 1} ({other}): {shown(text)}"
+            f"{earlier + 1} ({first_label}) and {row + 1} ({second_label}): {shown(text)}"
         )
     return lines
 
 
 def leak_lines(splits: Mapping[str, SplitStatistics]) -> list[str]:
-    """For each two splits the rows of the second one whose text is also in the first one."""
+    """Return a message for each pair of splits if the second one repeats texts from the first."""
     lines = []
-    for one, other in itertools.combinations(splits, 2):
-        # Reversed: of equal texts the label of the first row counts.
-        known = dict(zip(reversed(splits[one].texts), reversed(splits[one].labels), strict=True))
-        statistics = splits[other]
-        rows = [row for row, text in enumerate(statistics.texts) if text in known]
+    for split, later_split in itertools.combinations(splits, 2):
+        # Reverse, so that the first row's label counts if texts are equal.
+        label_by_text = dict(zip(reversed(splits[split].texts), reversed(splits[split].labels), strict=True))
+        statistics = splits[later_split]
+        rows = [row for row, text in enumerate(statistics.texts) if text in label_by_text]
         if not rows:
             continue
-        pairs = [(statistics.labels[row], known[statistics.texts[row]]) for row in rows]
+        pairs = [(statistics.labels[row], label_by_text[statistics.texts[row]]) for row in rows]
         differing = sum(None not in pair and pair[0] != pair[1] for pair in pairs)
         lines.append(
-            f"leak: {len(rows)} of {len(statistics.texts)} rows of {other} are in {one} too"
+            f"leak: {len(rows)} of {len(statistics.texts)} rows of {later_split} are in {split} too"
             + (f", {differing} of them with another label" if differing else "")
             + f", such as row {rows[0] + 1}: {shown(statistics.texts[rows[0]])}"
         )
@@ -154,12 +174,18 @@ def leak_lines(splits: Mapping[str, SplitStatistics]) -> list[str]:
 def make_forecast(
     trial: ProbeResult, steps: int, epochs: float, saves: int, other_tokens: int, reading: float, starting: float
 ) -> dict[str, float]:
-    """Seconds of each phase of a run with these numbers of steps and checkpoints.
+    """Return the forecast seconds for each phase in a run.
 
-    other_tokens: of the splits that are evaluated and predicted; reading, starting: seconds
-    measured, for the data and for the model, its first step among them.
+    Args:
+        trial: measurements from a few steps.
+        steps: number of training steps.
+        epochs: number of epochs.
+        saves: number of checkpoints.
+        other_tokens: tokens in the splits to evaluate and predict.
+        reading: measured seconds to read the data.
+        starting: measured seconds to start the model, including its first step.
     """
-    # By tokens, not by steps: padding is not computed, so short batches are faster.
+    # Scale by tokens, not by steps: padding is not computed, so short batches are faster.
     per_token = sum(trial.seconds) / max(1, sum(trial.tokens))
     step = per_token * trial.mean_tokens
     passes = steps / max(1.0, epochs) if trial.passes_once else steps
@@ -173,9 +199,16 @@ def make_forecast(
 
 
 def forecast_lines(forecast: Mapping[str, float], trial: ProbeResult, steps: int, batch_size: int) -> list[str]:
-    """The forecast for the log."""
+    """Return the forecast as log lines.
+
+    Args:
+        forecast: seconds by phase, from make_forecast.
+        trial: measurements from a few steps.
+        steps: number of training steps.
+        batch_size: rows per step.
+    """
     total = sum(forecast.values())
-    # Not the mean of the steps that were tried: these are few, and the largest batch is among them.
+    # Do not average over the tried steps: they are few, and include the largest batch.
     step = sum(trial.seconds) / max(1, sum(trial.tokens)) * trial.mean_tokens
     phases = ", ".join(f"{name} {clock(seconds)}" for name, seconds in forecast.items() if seconds >= 0.5)
     memory, checkpoint = (byte_size(size, **_DIGITS) for size in (trial.memory, trial.checkpoint_bytes))
@@ -188,14 +221,17 @@ def forecast_lines(forecast: Mapping[str, float], trial: ProbeResult, steps: int
 
 
 def length_figures(lengths: np.ndarray, limit: int) -> dict[str, Any]:
-    """Of int [n] tokens, n > 0, special ones included, none above `limit` (max_seq_length): ready
-    for JSON.
+    """Return statistics of token counts, ready for JSON.
 
-    rows, limit, mean, median, longest; counts: how many have edges[i] tokens or more, and fewer
-    than edges[i + 1].
+    The keys are rows, limit, mean, median, longest, edges and counts. counts[i] is the number of
+    lengths with edges[i] ≤ length < edges[i + 1].
+
+    Args:
+        lengths: int [n], n > 0, including special tokens, none above `limit`.
+        limit: max_seq_length.
     """
     longest = int(lengths.max())
-    # Whole numbers of tokens, rounded up: bars of unlike widths would look like peaks.
+    # Use whole token widths, rounded up: bars with different widths would look like peaks.
     width = max(1, -(-longest // _BARS))
     edges = np.arange(0, longest + width + 1, width)
     counts, _ = np.histogram(lengths, edges)

@@ -1,23 +1,22 @@
-"""eval_examples.jsonl: what an evaluation knows of single rows of its data, for the report of the
-run.
+"""eval_examples.jsonl: single rows from an evaluation, for the run's report.
 
-The first line has the kind and the number of rows, each further line one row:
+The first line has the kind and the number of rows. Each further line is one row:
 
-    {"kind": "single_label", "labels": ["0", "1"], "rows": 1000} {"row": 3, "label": 1,
-    "probabilities": [0.93, 0.07], "id": "dev-3", "text": "the dog sees a cat ."}
+    {"kind": "single_label", "labels": ["0", "1"], "rows": 1000}
+    {"row": 3, "label": 1, "probabilities": [0.93, 0.07], "id": "dev-3", "text": "the dog sees a cat ."}
 
-kind                the members of a row in addition to `row`, its number in the file, from 0
-single_label        label: its index; probabilities of all labels
-multi_label         labels: 0 or 1 for each; probabilities
+kind                a row's members in addition to `row`, its number in the file, from 0
+single_label        label: its index; probabilities per label
+multi_label         labels: 0 or 1 per label; probabilities
 regression          value, predicted
-multiple_choice     label: the index of the correct ending, from 0; probabilities of all; with a text, endings
-tagging             words, gold and predicted: their tags in BIO
-squad               exact and f1 (0…1) of the answer; best_exact, best_f1: of the best one that is not none; null_odds, or null;
+multiple_choice     label: index of the correct choice, from 0; probabilities per choice; endings if it has a text
+tagging             words; gold and predicted: BIO tags
+squad               exact and f1 (0…1); best_exact, best_f1: for the best nonempty answer; null_odds or null;
                     is_answerable; is_answered; is_right
-pretraining         tokens; blanks: of the masked ones [place among them, the model's first choice, its probability]
+pretraining         tokens; blanks: [index in tokens, most probable token, its probability] per masked token
 
-The numbers are of all rows, or of MOST_ROWS evenly spread rows; texts are with the rows that a
-reader wants to see: the most confident mistakes, the largest errors, and the first few.
+Numbers are written for all rows, or for MOST_ROWS evenly spaced rows. Texts are written for rows
+that a reader wants to see: the most confident mistakes, the largest errors, and the first few rows.
 """
 
 import json
@@ -39,37 +38,40 @@ from bert_cli.problem_types.columns import rows_of, significant
 from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType
 
 MOST_ROWS = 20_000
-MOST_NUMBERS = 400_000  # of probabilities: of many labels there are fewer rows
-MISTAKES, OTHERS = 25, 8  # rows with their text
-MOST_CHARACTERS = 2_000  # of a text
-MOST_WORDS = 120  # of a sentence with tags
-SENTENCES = (40, 20)  # with mistakes, and without: by whether one is right
-ANSWERS = (20, 20)  # wrong ones and right ones, so too
-SEQUENCES = 6  # with blanks
+MOST_NUMBERS = 400_000  # maximum number of probabilities, so that many labels mean fewer rows
+MISTAKES, OTHERS = 25, 8  # rows with their text: mistakes, and first rows
+MOST_CHARACTERS = 2_000  # characters per text
+MOST_WORDS = 120  # words per tagged sentence
+SENTENCES = (40, 20)  # sentences with mistakes and without, indexed by is_right
+ANSWERS = (20, 20)  # wrong and correct answers, indexed by is_right
+SEQUENCES = 6  # sequences with blanks
 _ADVICE = "remove the file, and evaluate again"
 
 
 class EvalExamples(NamedTuple):
-    """head: the first line. rows: the others, ready for JSON."""
+    """File contents: `head` is the first line, and `rows` are the other lines."""
 
     head: dict[str, Any]
     rows: list[dict[str, Any]]
 
 
-def write_eval_examples(path: str, found: EvalExamples) -> None:
-    """Write the file, whole or not at all. Half of a surrogate pair, which JSON can bring, becomes
-    a question mark.
+def write_eval_examples(path: str, examples: EvalExamples) -> None:
+    """Write the file, whole or not at all.
+
+    Half a surrogate pair, which JSON may contain, becomes a question mark.
     """
     with atomic_write(path) as file:
-        for line in (found.head, *found.rows):
-            # Without spaces, as a row may hold hundreds of probabilities.
+        for line in (examples.head, *examples.rows):
+            # Write no spaces: a row may have hundreds of probabilities.
             text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
             file.write(text.encode("utf-8", "replace").decode("utf-8") + "\n")
 
 
 def read_eval_examples(path: str) -> EvalExamples | None:
-    """What write_eval_examples wrote; None where there is no such file. InputError for a damaged
-    one.
+    """Read the file from write_eval_examples; return None if it does not exist.
+
+    Raises:
+        InputError: the file is damaged.
     """
     if not files.exists(path):
         return None
@@ -81,15 +83,18 @@ def read_eval_examples(path: str) -> EvalExamples | None:
 
 
 def kept_rows(count: int, numbers: int = 1) -> np.ndarray:
-    """The rows of `count` that are kept, given the numbers in each: all, or evenly spread rows;
-    ascending.
+    """Return the rows to keep, ascending: all, or evenly spaced ones if there are too many.
+
+    Args:
+        count: number of rows.
+        numbers: number of probabilities per row.
     """
     most = max(1, min(MOST_ROWS, MOST_NUMBERS // max(1, numbers)))
     return np.arange(count) if count <= most else np.linspace(0, count - 1, most).round().astype(np.int64)
 
 
 def shortened(text: str) -> str:
-    """A text of MOST_CHARACTERS at most."""
+    """Return a text cut to MOST_CHARACTERS."""
     return text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + "…"
 
 
@@ -97,21 +102,28 @@ def classification_examples(
     problem_type: ProblemType,
     labels: LabelSet,
     label_ids: np.ndarray,
-    found: Found,
+    predictions: Found,
     text_of: Callable[[int], dict[str, Any]],
     temperature: float | None = None,
 ) -> EvalExamples:
-    """Of bert-classify, n rows. label_ids: see ProblemType.label_array; text_of: the id and the
-    texts of a row, for JSON. temperature: of all logits, where the probabilities are calibrated.
+    """Return examples for bert-classify.
+
+    Args:
+        problem_type: the model's problem type.
+        labels: label names and thresholds.
+        label_ids: n labels, see ProblemType.label_array.
+        predictions: predictions for the n rows.
+        text_of: function from a row number to the row's id and texts, for JSON.
+        temperature: temperature used for all logits if the probabilities are calibrated, else None.
     """
-    # Many labels make long rows: numbers, not rows, decide the size of the file.
-    predictions = found[problem_type.output_name]
+    # Limit numbers, not rows: with many labels, rows are long.
+    outputs = predictions[problem_type.output_name]
     count = len(label_ids)
-    kept = kept_rows(count, predictions.size // max(1, count))
-    exact = rows_of(problem_type.eval_columns(label_ids[kept], {problem_type.output_name: predictions[kept]}))
+    kept = kept_rows(count, outputs.size // max(1, count))
+    exact = rows_of(problem_type.eval_columns(label_ids[kept], {problem_type.output_name: outputs[kept]}))
     thresholds = [] if labels.thresholds is None else labels.thresholds.tolist()
     errors = [problem_type.row_error(row, thresholds) for row in exact]
-    # The order of the members stays as in earlier versions: files are compared byte by byte.
+    # Keep the order of members from earlier versions: files are compared byte by byte.
     head: dict[str, Any] = {"kind": problem_type.name}
     if not problem_type.has_endings:
         head["labels"] = list(labels.names)
@@ -124,8 +136,8 @@ def classification_examples(
         {"row": int(row), **{name: _rounded(value) for name, value in values.items()}}
         for row, values in zip(kept, exact, strict=True)
     ]
-    # Texts of the worst mistakes and of the first few rows only: a page shows no more, and they
-    # make most of the file.
+    # Keep only texts from the worst mistakes and the first rows: a page shows no more, and texts
+    # use most space.
     mistakes = sorted((index for index, error in enumerate(errors) if error > 0), key=lambda index: -errors[index])
     for index in dict.fromkeys([*mistakes[:MISTAKES], *range(min(OTHERS, len(kept)))]):
         rows[index] |= text_of(int(kept[index]))
@@ -133,9 +145,9 @@ def classification_examples(
 
 
 def _rounded(value: Any) -> Any:
-    """A number, or a list of them, with six significant digits; whole numbers as they are."""
+    """Return a number, or each number in a list, with six significant digits."""
     if isinstance(value, list):
-        return [_rounded(each) for each in value]
+        return [_rounded(item) for item in value]
     return significant(value) if isinstance(value, float) else value
 
 
@@ -144,32 +156,38 @@ def tagging_examples(
     gold: Sequence[Sequence[str]],
     predicted: Sequence[Sequence[str]],
 ) -> EvalExamples:
-    """Of bert-tag: sentences, and their tags in BIO. Sentences of more than MOST_WORDS are left
-    out.
+    """Return examples for bert-tag; skip sentences with more than MOST_WORDS words.
+
+    Args:
+        words: words per sentence.
+        gold: BIO tags in the data.
+        predicted: predicted BIO tags.
     """
-    left = list(SENTENCES)
+    remaining = list(SENTENCES)
     rows = []
-    for number, (sentence, right, guess) in enumerate(zip(words, gold, predicted, strict=True)):
-        row = {"row": number, "words": list(sentence), "gold": list(right), "predicted": list(guess)}
+    for number, (sentence, gold_tags, predicted_tags) in enumerate(zip(words, gold, predicted, strict=True)):
+        row = {"row": number, "words": list(sentence), "gold": list(gold_tags), "predicted": list(predicted_tags)}
         is_right = row["gold"] == row["predicted"]
-        if left[is_right] and 0 < len(sentence) <= MOST_WORDS and (entities(right) or entities(guess)):
-            left[is_right] -= 1
+        if (
+            remaining[is_right]
+            and 0 < len(sentence) <= MOST_WORDS
+            and (entities(gold_tags) or entities(predicted_tags))
+        ):
+            remaining[is_right] -= 1
             rows.append(row)
     return EvalExamples({"kind": "tagging", "rows": len(words)}, rows)
 
 
 def _context(example: SquadExample, span: tuple[int, int] | None) -> dict[str, Any]:
-    """The context, or MOST_CHARACTERS of it with the answer in it; answer: its characters there, or
-    null.
-    """
+    """Return up to MOST_CHARACTERS from the context around the answer, and the answer's span there."""
     context = example.paragraph.context
     first = 0
-    # Around the middle of the cut where there is room on both sides.
+    # Center the answer in the excerpt if there is text on both sides.
     if span and len(context) > MOST_CHARACTERS:
         first = max(0, min(span[0] - MOST_CHARACTERS // 2, len(context) - MOST_CHARACTERS))
-    part = context[first : first + MOST_CHARACTERS]
-    answer = [max(0, span[0] - first), min(len(part), span[1] - first)] if span else None
-    return {"context": part, "answer": answer, "is_cut": len(part) < len(context)}
+    excerpt = context[first : first + MOST_CHARACTERS]
+    answer = [max(0, span[0] - first), min(len(excerpt), span[1] - first)] if span else None
+    return {"context": excerpt, "answer": answer, "is_cut": len(excerpt) < len(context)}
 
 
 def squad_examples(
@@ -177,11 +195,17 @@ def squad_examples(
     predictions: Sequence[Prediction],
     gold: Mapping[str, Sequence[str]],
 ) -> EvalExamples:
-    """Of bert-squad: scores of each question, and some of them with their answers in the context."""
+    """Return examples for bert-squad: scores per question, and some answers in their context.
+
+    Args:
+        examples: questions.
+        predictions: predictions for questions.
+        gold: gold answers per question.
+    """
     by_id = {prediction.qas_id: prediction for prediction in predictions}
     scored = [example for example in examples if example.qas_id in by_id and example.qas_id in gold]
     rows = []
-    left = list(ANSWERS)
+    remaining = list(ANSWERS)
     for number in kept_rows(len(scored)).tolist():
         example = scored[number]
         answers = list(gold[example.qas_id])
@@ -195,8 +219,8 @@ def squad_examples(
             "null_odds": None if prediction.null_odds is None else significant(prediction.null_odds),
             "is_answerable": bool(answers), "is_answered": bool(prediction.text), "is_right": is_right,
         }  # fmt: skip
-        if left[is_right]:
-            left[is_right] -= 1
+        if remaining[is_right]:
+            remaining[is_right] -= 1
             row |= {"id": example.qas_id, "question": shortened(example.question)}
             row |= {"gold": [shortened(text) for text in dict.fromkeys(answers)]}
             row |= {"text": shortened(prediction.text)} | _context(example, prediction.span)
@@ -207,23 +231,26 @@ def squad_examples(
 def masked_word_examples(
     batch: Mapping[str, np.ndarray], logits: np.ndarray, tokens: Sequence[str], rows: int
 ) -> EvalExamples:
-    """Of bert-pretrain: sequences with their blanks as the model fills them.
+    """Return examples for bert-pretrain: sequences with the model's predictions for their masks.
 
-    batch: spec.PRETRAINING of some sequences; logits: float [n, P, V] of their predictions; tokens:
-    id -> token; rows: how many sequences there are in all.
+    Args:
+        batch: spec.PRETRAINING for some sequences.
+        logits: logits at the masked positions, float [n, P, V].
+        tokens: token per id.
+        rows: number of evaluated sequences.
     """
-    # The network may have more outputs than the vocabulary has tokens; those mean nothing.
+    # Ignore outputs beyond the vocabulary, which have no meaning.
     logits = np.asarray(logits, np.float64)[..., : len(tokens)]
-    shares = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    shares /= shares.sum(axis=-1, keepdims=True)
-    found = []
+    probabilities = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    probabilities /= probabilities.sum(axis=-1, keepdims=True)
+    sequences = []
     for row, (ids, mask) in enumerate(zip(batch["input_word_ids"], batch["input_mask"], strict=True)):
         names = [tokens[number] if number < len(tokens) else "?" for number in ids[mask > 0].tolist()]
         blanks = []
         for slot in np.flatnonzero(batch["masked_lm_weights"][row] > 0):
-            place = int(batch["masked_lm_positions"][row, slot])
-            best = int(shares[row, slot].argmax())
-            names[place] = tokens[int(batch["masked_lm_ids"][row, slot])]
-            blanks.append([place, tokens[best], float(f"{shares[row, slot, best]:.4g}")])
-        found.append({"row": row, "tokens": names, "blanks": blanks})
-    return EvalExamples({"kind": "pretraining", "rows": rows}, found)
+            position = int(batch["masked_lm_positions"][row, slot])
+            best = int(probabilities[row, slot].argmax())
+            names[position] = tokens[int(batch["masked_lm_ids"][row, slot])]
+            blanks.append([position, tokens[best], float(f"{probabilities[row, slot, best]:.4g}")])
+        sequences.append({"row": row, "tokens": names, "blanks": blanks})
+    return EvalExamples({"kind": "pretraining", "rows": rows}, sequences)

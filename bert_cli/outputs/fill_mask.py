@@ -1,4 +1,4 @@
-"""What bert-fill-mask found, for people and for programs."""
+"""Results of bert-fill-mask, for people and for programs."""
 
 import numpy as np
 
@@ -8,10 +8,13 @@ from bert_cli.text.vocabulary import MASK
 def fill_mask_record(
     text: str, tokens: list[list[str]], probabilities: np.ndarray, next_sentence: float | None
 ) -> dict[str, object]:
-    """One answer as a JSON object.
+    """Return the candidates for a text's masks as a JSON object.
 
-    tokens: k candidates for each mask, best first; probabilities: float32 [masks, k];
-    next_sentence: probability that the second text follows the first, None for a single text.
+    Args:
+        text: the text with its masks.
+        tokens: k candidates per mask, best first.
+        probabilities: float32 [masks, k].
+        next_sentence: probability that the second text follows the first, None for a single text.
     """
     masks = [
         [
@@ -27,7 +30,7 @@ def fill_mask_record(
 
 
 def format_record(record: dict) -> list[str]:
-    """The same as lines for a terminal."""
+    """Return the record as lines for a terminal."""
     lines = [record["text"]]
     several = len(record["masks"]) > 1
     for number, candidates in enumerate(record["masks"], start=1):

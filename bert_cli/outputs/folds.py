@@ -1,6 +1,4 @@
-"""Files of a cross-validation: out-of-fold predictions for every training row, and suspected label
-errors.
-"""
+"""Cross-validation files: out-of-fold predictions, and suspected label errors."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,16 +13,29 @@ from bert_cli.problem_types.columns import Column
 from bert_cli.problem_types.problem_type import Suspects
 
 
-def write_folds(path: str, ids: Sequence[str], folds: np.ndarray, found: dict[str, Column], texts: Texts) -> None:
-    """Write out_of_fold.tsv: id, fold (from 1), what was `found` of each row, the given label first, text."""
-    # From 1, as the log and --cross_validation count folds.
+def write_folds(path: str, ids: Sequence[str], folds: np.ndarray, columns: dict[str, Column], texts: Texts) -> None:
+    """Write out_of_fold.tsv: id, fold, more columns and text.
+
+    Args:
+        path: file to write.
+        ids: row ids.
+        folds: fold per row, from 0.
+        columns: columns to write, the given label first.
+        texts: text or pair per row.
+    """
+    # Count from 1, as the log and --cross_validation do.
     numbers = [str(fold + 1) for fold in folds.tolist()]
-    write_table(path, {"id": ids, "fold": numbers, **found, **text_columns(texts)}, "tsv")
+    write_table(path, {"id": ids, "fold": numbers, **columns, **text_columns(texts)}, "tsv")
 
 
 def write_suspects(path: str, ids: Sequence[str], suspects: Suspects, texts: Texts) -> None:
-    """Write suspects.tsv: id, the columns of the problem type, text; a line for each suspected
-    label error.
+    """Write suspects.tsv: id, the problem type's columns and text, a line per suspected error.
+
+    Args:
+        path: file to write.
+        ids: ids of all rows.
+        suspects: the suspected errors.
+        texts: text or pair for all rows.
     """
     rows = suspects.rows
     columns = {"id": [ids[row] for row in rows], **suspects.columns}
@@ -32,10 +43,12 @@ def write_suspects(path: str, ids: Sequence[str], suspects: Suspects, texts: Tex
 
 
 class SuspectedWord(NamedTuple):
-    """A word with a predicted tag that differs from the data: numbers of its sentence and of the
-    word, from 0.
+    """A word with a predicted tag that differs from its gold tag.
 
-    probability: of the tag of the data.
+    Attributes:
+        sentence: sentence number, from 0.
+        word: word number in the sentence, from 0.
+        probability: the gold tag's probability.
     """
 
     sentence: int
@@ -44,67 +57,86 @@ class SuspectedWord(NamedTuple):
 
 
 def suspected_words(
-    given: Sequence[Sequence[str]], predictions: Sequence[TagPrediction], labels: Sequence[str]
+    gold_tags: Sequence[Sequence[str]], predictions: Sequence[TagPrediction], labels: Sequence[str]
 ) -> list[SuspectedWord]:
-    """Those words whose tag has the least probability first, of equal ones in their order; words
-    without pieces are none.
+    """Return the words that are probably mislabeled, least probable gold tag first.
 
-    given: the tags of the data, in BIO; labels: the columns of log_probabilities.
+    Words without word pieces are skipped. Ties keep the data's order.
+
+    Args:
+        gold_tags: BIO tags per sentence.
+        predictions: predictions for the same sentences.
+        labels: label names, in column order of `log_probabilities`.
     """
     index = {label: column for column, label in enumerate(labels)}
-    found = []
-    for sentence, (tags, prediction) in enumerate(zip(given, predictions, strict=True)):
+    suspects = []
+    for sentence, (tags, prediction) in enumerate(zip(gold_tags, predictions, strict=True)):
         is_seen = ~np.isnan(prediction.probabilities)
         for word, (tag, predicted) in enumerate(zip(tags, prediction.tags, strict=True)):
             if is_seen[word] and tag != predicted:
                 probability = np.exp(prediction.log_probabilities[word, index[tag]])
-                found.append(SuspectedWord(sentence, word, float(probability)))
-    return sorted(found, key=lambda each: each.probability)
+                suspects.append(SuspectedWord(sentence, word, float(probability)))
+    return sorted(suspects, key=lambda suspect: suspect.probability)
 
 
 def write_tagging_folds(
     path: str, file: TaggingFile, folds: np.ndarray, predictions: Sequence[TagPrediction], notation: TagNotation
 ) -> None:
-    """write_folds for the sentences of a file: id is the name or the line of the first word; the
-    tags of a sentence are in one cell.
+    """Write out_of_fold.tsv for sentences, with all tags in one cell per sentence.
 
-    predictions: of each sentence; the tags of the file are in BIO, and are written in `notation`.
+    The id is the sentence's name, or its first word's line.
+
+    Args:
+        path: file to write.
+        file: sentences with gold tags in BIO.
+        folds: fold per sentence, from 0.
+        predictions: prediction for each sentence.
+        notation: tag notation to use.
     """
     texts = [(" ".join(example.words), None) for example in file.examples]
     tags = {"given": file.tags, "predicted": [prediction.tags for prediction in predictions]}
     columns: dict[str, Column] = {
-        name: [" ".join(notation.encode(each)) for each in every] for name, every in tags.items()
+        name: [" ".join(notation.encode(sentence_tags)) for sentence_tags in tags_of_sentences]
+        for name, tags_of_sentences in tags.items()
     }
     write_folds(path, [_id(example) for example in file.examples], folds, columns, texts)
 
 
 def _id(example: TaggingExample) -> str:
-    # A row of a table may be in another line than its number.
+    # A table row's line may differ from its row number.
     return example.name or str(example.lines[0] if example.lines else example.line)
 
 
 def write_suspects_of_words(
     path: str, file: TaggingFile, predictions: Sequence[TagPrediction], labels: Sequence[str], notation: TagNotation
 ) -> int:
-    """Write suspects.tsv for tags, a line for each word in doubt; returns their number. See
-    `suspected_words`.
+    """Write suspects.tsv for tags, a line per suspected word, and return the number of words.
 
-    Columns: id (the name of the sentence, or the line of its first word), place (of the word in its
-    sentence, from 1), line (of the word), given (the tag of the data), predicted, probability (of
-    the given tag), word, text (the sentence).
+    The columns are id (see write_tagging_folds), place (the word's number in its sentence, from 1),
+    line, given (the gold tag), predicted, probability (for the gold tag), word and text (the
+    sentence).
+
+    Args:
+        path: file to write.
+        file: sentences with gold tags in BIO.
+        predictions: prediction for each sentence.
+        labels: label names, in column order of `log_probabilities`.
+        notation: tag notation to use.
     """
-    examples, given = file.examples, file.tags  # each access to tags builds all of them again
-    words = suspected_words(given, predictions, labels)
-    sentences = [examples[each.sentence] for each in words]
+    examples, gold_tags = file.examples, file.tags  # each access to file.tags builds all tags again
+    suspects = suspected_words(gold_tags, predictions, labels)
+    sentences = [examples[suspect.sentence] for suspect in suspects]
     columns: dict[str, Column] = {
         "id": [_id(example) for example in sentences],
-        "place": [str(each.word + 1) for each in words],
-        "line": [str(file.line_of(example, each.word)) for example, each in zip(sentences, words, strict=True)],
-        "given": [notation.encode(given[each.sentence])[each.word] for each in words],
-        "predicted": [notation.encode(predictions[each.sentence].tags)[each.word] for each in words],
-        "probability": np.array([each.probability for each in words], np.float32),
-        "word": [example.words[each.word] for example, each in zip(sentences, words, strict=True)],
+        "place": [str(suspect.word + 1) for suspect in suspects],
+        "line": [
+            str(file.line_of(example, suspect.word)) for example, suspect in zip(sentences, suspects, strict=True)
+        ],
+        "given": [notation.encode(gold_tags[suspect.sentence])[suspect.word] for suspect in suspects],
+        "predicted": [notation.encode(predictions[suspect.sentence].tags)[suspect.word] for suspect in suspects],
+        "probability": np.array([suspect.probability for suspect in suspects], np.float32),
+        "word": [example.words[suspect.word] for example, suspect in zip(sentences, suspects, strict=True)],
         "text": [" ".join(example.words) for example in sentences],
     }
     write_table(path, columns, "tsv")
-    return len(words)
+    return len(suspects)

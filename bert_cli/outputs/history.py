@@ -1,25 +1,25 @@
-"""history.jsonl: how the training of a run went, a JSON object a line, in the order of the steps.
+"""history.jsonl: the training's progress, one JSON object per line, in step order.
 
-    {"step": 100, "loss": 0.41, "learning_rate": 4.5e-05, "examples_per_second": 812.4, "seconds":
-    4.2} {"step": 100, "metrics": {"eval_accuracy": 0.83, "eval_loss": 0.39}, "seconds": 4.9}
+    {"step": 100, "loss": 0.41, "learning_rate": 4.5e-05, "examples_per_second": 812.4, "seconds": 4.2}
+    {"step": 100, "metrics": {"eval_accuracy": 0.83, "eval_loss": 0.39}, "seconds": 4.9}
 
-A line of the first kind is written for each --log_steps steps, without the flag as lines_each says,
-and for the last one; one of the second kind for each evaluation.
+Training writes a line like the first every --log_steps steps (see lines_each for the default), and
+one for the last step. Each evaluation writes a line like the second.
 
 step                 finished steps (updates)
-loss                 mean over the steps since the line before it of that kind, or since the run went on;
-                     in the line of the last step the final loss
-learning_rate        of the last of these steps
-examples_per_second  over the same steps, without the time that evaluations took
-metrics              as in eval_results.txt, numbers
-seconds              of training so far, evaluations included; time between a kill and going on is left out
+loss                 mean over the steps since the previous such line, or since the run resumed;
+                     the last step's line has the final loss
+learning_rate        learning rate in the last step
+examples_per_second  speed over the same steps, without the time used for evaluations
+metrics              numbers as in eval_results.txt
+seconds              training time so far, including evaluations, without pauses between a kill and resuming
 
-The final loss is the mean over the last tenth of the steps, and over one interval at least. The
+The final loss is the mean over the last tenth of the steps, and over at least one interval. The
 log, the report and run_report.json (last_loss) have the same number.
 
-A run that goes on from a checkpoint cuts the file back to the checkpoint's step first, so that it
-ends with the same steps as a run that was never stopped. A last line without its end, which a kill
-can leave, is no line.
+A run that resumes from a checkpoint first cuts the file back to the checkpoint's step. So the file
+ends with the same steps as in a run that was never stopped. An incomplete last line, which a kill
+can leave, is ignored.
 """
 
 import contextlib
@@ -35,32 +35,40 @@ from bert_cli.base.lines import decode
 from bert_cli.base.names import HISTORY
 from bert_cli.base.writing import atomic_write
 
-_LOG_STEPS = 100  # where --log_steps does not say
-_CURVE_POINTS = 25  # lines of training, at least: a curve of two is a straight one
+_LOG_STEPS = 100  # default if --log_steps is not set
+_CURVE_POINTS = 25  # minimum lines of training: a curve through two points is a straight line
 _ADVICE = "remove the line"
 
 
 def lines_each(log_steps: int, steps: int) -> tuple[int, int]:
-    """Steps between two lines of (the terminal, the history) in a training of that length.
-    log_steps: 0 where it is not said.
+    """Return the steps between two lines, in the terminal and in the history.
+
+    Args:
+        log_steps: value of --log_steps, 0 if it is not set.
+        steps: number of training steps.
     """
     if log_steps:
         return log_steps, log_steps
-    # A divisor of _LOG_STEPS, so that the history has the steps of the terminal's lines.
-    most = max(1, steps // _CURVE_POINTS)
-    return _LOG_STEPS, max(each for each in range(1, _LOG_STEPS + 1) if each <= most and _LOG_STEPS % each == 0)
+    # Choose a divisor of _LOG_STEPS, so that the history contains the steps in the terminal's
+    # lines.
+    max_interval = max(1, steps // _CURVE_POINTS)
+    return _LOG_STEPS, max(
+        interval for interval in range(1, _LOG_STEPS + 1) if interval <= max_interval and _LOG_STEPS % interval == 0
+    )
 
 
 def read_history(folder: str) -> list[dict[str, Any]]:
-    """The lines of a run's history.jsonl; [] where there is none. InputError, with file:line, for
-    one that is damaged.
+    """Return the lines in a run's history.jsonl, [] if the file does not exist.
+
+    Raises:
+        InputError: a line is damaged; the message has file:line.
     """
     path = os.path.join(folder, HISTORY)
     if not files.exists(path):
         return []
     lines = decode(files.read_bytes(path), path).split("\n")
     entries = []
-    # Without the last piece, which is empty, or a line that a kill has torn.
+    # Ignore the last piece, which is empty, or incomplete after a kill.
     for number, line in enumerate(lines[:-1], 1):
         entry = parse_json(line, path, number, _ADVICE)
         member(entry, "step", int, f"{path}:{number}", _ADVICE)
@@ -69,19 +77,27 @@ def read_history(folder: str) -> list[dict[str, Any]]:
 
 
 def plain_number(value: Any) -> float | int:
-    """A metric ready for JSON; a float32 as the shortest decimal that gives the same float32."""
+    """Return a metric for JSON, a float32 as the shortest decimal that gives the same float32."""
     return value if isinstance(value, int) else float(str(value))
 
 
 class History:
-    """The history of one run, from its start or from where it goes on. `entries`: the lines up to
-    now; `paused`: seconds since `open` that were no training.
+    """The history of one run, from its start or from the step at which it resumes.
 
-    Nothing is written before `open`, and by processes that are not the chief nothing at all.
+    Nothing is written before `open`. Only the chief process writes.
+
+    Attributes:
+        entries: all lines so far.
+        paused: seconds since `open` that were not training.
     """
 
     def __init__(self, folder: str, start: int):
-        """start: finished steps of the checkpoint that the run goes on from, 0 for a new run."""
+        """Read the entries to keep.
+
+        Args:
+            folder: the run's output directory.
+            start: finished steps in the checkpoint to resume from, 0 for a new run.
+        """
         self._folder = folder
         self._writes = False
         self.entries = [entry for entry in read_history(folder) if entry["step"] <= start] if start else []
@@ -92,14 +108,12 @@ class History:
 
     @property
     def evaluations(self) -> list[tuple[int, dict[str, Any]]]:
-        """(step, metrics) of each evaluation."""
+        """Return (step, metrics) for each evaluation."""
         return [(entry["step"], entry["metrics"]) for entry in self.entries if "metrics" in entry]
 
     def open(self, writes: bool) -> None:
-        """Begin: the file is cut back to the entries that are known. writes: whether this process
-        writes files.
-        """
-        # The clock starts here: reading and compilation before it are no training.
+        """Start the clock, and cut the file back to the known entries if this process `writes`."""
+        # Start the clock here: reading and compilation are not training.
         self._writes = writes
         self._began = time.monotonic()
         self.paused = 0.0
@@ -107,7 +121,14 @@ class History:
             self._write_all()
 
     def add_training(self, step: int, loss: float, rate: float, batch_size: int) -> None:
-        """A line of training; loss: mean over the steps since the line before, rate: of learning."""
+        """Add a training line.
+
+        Args:
+            step: finished steps.
+            loss: mean loss since the previous line.
+            rate: learning rate.
+            batch_size: examples per step.
+        """
         position, clock = self._last
         now = time.monotonic() - self._began - self.paused
         speed = (step - position) * batch_size / max(now - clock, 1e-9)
@@ -116,15 +137,13 @@ class History:
         self._add(step=step, loss=loss, learning_rate=rate, examples_per_second=round(speed, 2))
 
     def add_evaluation(self, step: int, metrics: Mapping[str, Any]) -> None:
-        """A line of an evaluation, which is on the disk when this returns; none where this step has
-        one already.
-        """
-        if step not in (known for known, _ in self.evaluations):
+        """Add an evaluation, which is on disk on return; ignore it if its step has one already."""
+        if step not in (evaluated_step for evaluated_step, _ in self.evaluations):
             self._add(step=step, metrics={name: plain_number(value) for name, value in metrics.items()})
 
     @contextlib.contextmanager
     def pausing(self) -> Iterator[None]:
-        """What is done within it is no training, and counts in no rate."""
+        """Return a context that stops the clock for training time and rates."""
         began = time.monotonic()
         try:
             yield
@@ -137,15 +156,15 @@ class History:
         if not self._writes:
             return
         path = os.path.join(self._folder, HISTORY)
-        if files.is_remote(path):  # such places cannot be appended to
+        if files.is_remote(path):  # remote files cannot be appended to
             self._write_all()
             return
-        # Appended, not written atomically: a kill costs the last line at most, and read_history
-        # leaves a torn one out.
+        # Append instead of writing atomically: a kill loses at most the last line, which
+        # read_history ignores if it is incomplete.
         with open(path, "a", encoding="utf-8", newline="\n") as file:
             file.write(json.dumps(entry) + "\n")
             file.flush()
-            if "metrics" in entry:  # what the best checkpoint is chosen by
+            if "metrics" in entry:  # metrics choose the best checkpoint
                 os.fsync(file.fileno())
 
     def _write_all(self) -> None:

@@ -1,6 +1,4 @@
-"""What bert-prepare, bert-build-vocab and bert-create-pretraining-data log about their work:
-figures and warnings.
-"""
+"""Log tables and warnings of bert-prepare, bert-build-vocab and bert-create-pretraining-data."""
 
 from collections.abc import Mapping
 
@@ -9,15 +7,15 @@ import numpy as np
 from bert_cli.outputs.text_table import text_table
 from bert_cli.text.tokenization import FullTokenizer
 
-_WIDTH = 100  # columns of a table, whatever the width of the terminal: a log is read elsewhere
-_RANDOM_SHARE = 0.9  # above this, next-sentence prediction can hardly learn
+_WIDTH = 100  # columns per table on any terminal, because logs are read elsewhere
+_RANDOM_SHARE = 0.9  # above this share, next-sentence prediction can hardly learn
 _UNKNOWN_SHARE = 0.05
-_DROPPED_SHARE = 0.5  # usual: up to 0.3, as the last sentence of a sequence seldom fits
+_DROPPED_SHARE = 0.5  # up to 0.3 is usual, as a sequence's last sentence seldom fits
 
 
-def _counted(report: Mapping, key: str, about: str = "") -> tuple[str, str, str]:
-    """The row of a count, which is named like its key."""
-    return key.replace("_", " "), f"{report[key]:,}", about
+def _counted(report: Mapping, key: str, remark: str = "") -> tuple[str, str, str]:
+    """Return the table row for a count, named after its key."""
+    return key.replace("_", " "), f"{report[key]:,}", remark
 
 
 def _seconds(report: Mapping) -> tuple[str, str, str]:
@@ -25,23 +23,26 @@ def _seconds(report: Mapping) -> tuple[str, str, str]:
 
 
 def preparation_table(report: Mapping) -> list[str]:
-    """The table of bert-prepare. rows: read from the file. labels: {label: {split: rows}}. dropped:
-    {reason: rows}.
+    """Return the table of bert-prepare.
+
+    Args:
+        report: dict with rows (number of rows read), labels ({label: {split: rows}}) and dropped
+            ({reason: rows}).
     """
-    planned = report["labels"]
+    split_counts = report["labels"]
     rows = [("rows read", f"{report['rows']:,}", "")]
     for split in ("train", "dev", "test"):
-        parts = ", ".join(f"{label} {each[split]:,}" for label, each in planned.items() if each[split])
-        total = sum(each[split] for each in planned.values())
-        rows += [(f"{split}.tsv", f"{total:,}", parts)] if total else []
+        label_counts = ", ".join(
+            f"{label} {counts[split]:,}" for label, counts in split_counts.items() if counts[split]
+        )
+        total = sum(counts[split] for counts in split_counts.values())
+        rows += [(f"{split}.tsv", f"{total:,}", label_counts)] if total else []
     rows += [("left out", f"{count:,}", reason) for reason, count in report["dropped"].items()]
     return text_table(rows, "lrl", width=_WIDTH)
 
 
 def vocabulary_table(report: Mapping) -> list[str]:
-    """The table of bert-build-vocab; where a vocabulary was extended, with the figures of the old
-    one next to it.
-    """
+    """Return the table of bert-build-vocab, with the old figures if a vocabulary was extended."""
     before = report.get("before")
 
     def compared(name: str, key: str, form: str) -> tuple[str, str, str]:
@@ -59,7 +60,7 @@ def vocabulary_table(report: Mapping) -> list[str]:
 
 
 def format_instance(features: Mapping[str, np.ndarray], tokenizer: FullTokenizer) -> list[str]:
-    """One record as lines for the log, in the form of the original, without padding."""
+    """Return a record as log lines in the original's form, without padding."""
     tokens = int(features["input_mask"].sum())
     predictions = int(features["masked_lm_weights"].sum())
     lengths = dict.fromkeys(("input_ids", "input_mask", "segment_ids"), tokens)
@@ -73,30 +74,33 @@ def format_instance(features: Mapping[str, np.ndarray], tokenizer: FullTokenizer
 
 
 def shares(report: Mapping) -> dict[str, float]:
-    """Return shares of the counts in a report, 0…1.
+    """Return shares between counts in a report, 0…1.
 
-    random_next_share and truncated_share are of the instances, masked_share of their tokens (special
-    tokens counted, padding not), dropped_share of the tokens that they would have uncut, and
-    unknown_share ([UNK]) of the tokens of the corpus.
+    random_next_share and truncated_share are shares of instances. masked_share is relative to their
+    tokens, including special tokens but not padding. dropped_share is relative to their tokens
+    before cutting. unknown_share ([UNK]) is relative to all tokens in the corpus.
     """
     counts = {**report, "text_tokens": _text_tokens(report)}
-    parts = {
+    terms = {
         "random_next_share": ("random_next", "instances"),
         "masked_share": ("predictions", "instance_tokens"),
         "truncated_share": ("truncated_instances", "instances"),
         "dropped_share": ("dropped_tokens", "text_tokens"),
         "unknown_share": ("unknown_tokens", "corpus_tokens"),
     }
-    return {name: counts[part] / counts[whole] if counts[whole] else 0.0 for name, (part, whole) in parts.items()}
+    return {
+        name: counts[numerator] / counts[denominator] if counts[denominator] else 0.0
+        for name, (numerator, denominator) in terms.items()
+    }
 
 
 def _text_tokens(report: Mapping) -> int:
-    """Return the tokens of all instances before they were cut, without the three special tokens of each."""
+    """Return the tokens of all instances before cutting, without three special tokens per instance."""
     return report["instance_tokens"] - 3 * report["instances"] + report["dropped_tokens"]
 
 
 def pretraining_table(report: Mapping) -> list[str]:
-    """The table of bert-create-pretraining-data, with counts next to fractions."""
+    """Return the table of bert-create-pretraining-data, with shares next to counts."""
     mean = report["instance_tokens"] / report["instances"]
     truncated = f"{report['truncated_share']:.1%} of the instances, {report['dropped_tokens']:,} tokens dropped"
     rows = [
@@ -115,10 +119,10 @@ def pretraining_table(report: Mapping) -> list[str]:
 
 
 def text_warnings(report: Mapping, has_pairs: bool = True) -> list[str]:
-    """Return what is odd about a text to pre-train on, one line each.
+    """Return a line for each problem in a text for pre-training.
 
     Args:
-        report: the counts of a CorpusSize and of count_rows, and `shares` of them.
+        report: the counts from CorpusSize and count_rows, and their `shares`.
         has_pairs: whether next sentences are predicted.
     """
     documents, single = report["documents"], report["single_sentence_documents"]
@@ -157,7 +161,7 @@ def text_warnings(report: Mapping, has_pairs: bool = True) -> list[str]:
 
 
 def warnings(report: Mapping) -> list[str]:
-    """Return what is odd about the data of bert-create-pretraining-data, one line each."""
+    """Return a line for each problem in the data of bert-create-pretraining-data."""
     lines = text_warnings(report)
     if report["unknown_share"] > _UNKNOWN_SHARE:
         lines.append(

@@ -1,4 +1,4 @@
-"""Progress on the terminal: a bar where somebody looks, plain lines where a file does."""
+"""Progress display: a bar on a terminal, plain log lines elsewhere."""
 
 import dataclasses
 import logging
@@ -11,16 +11,15 @@ from bert_cli.base.log import LOG, LogStream
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-_LEAST_BAR = 4  # columns; rich makes none narrower
-_SHORT = {"learning rate": "lr"}  # names on the terminal, where every column counts
+_LEAST_BAR = 4  # minimum columns for a bar in rich
+_SHORT = {"learning rate": "lr"}  # short names for the terminal, which has few columns
 
 
 def fitted(values: dict[str, str], rate: str, left: str, room: int) -> str:
-    """The part of a terminal's line after the position, in at most `room` columns: values, rate and
-    time left.
+    """Return values, rate and time left for a terminal line, in at most `room` columns.
 
-    Where that is too long, first the rate goes, then blanks, then the values from the last to the
-    first.
+    If they are too long, first the rate is dropped, then double spaces, then `values` from last to
+    first. `left` is always used.
     """
     named = [f"{_SHORT.get(name, name)} {value}" for name, value in values.items()]
     left = f"left {left}"
@@ -31,12 +30,19 @@ def fitted(values: dict[str, str], rate: str, left: str, room: int) -> str:
 
 @dataclasses.dataclass(eq=False)
 class Progress:
-    """A context that shows how far a piece of work is; `total` and positions are in steps or
-    examples.
+    """A context that shows the progress of some work.
 
-    On a terminal it is one moving line with a bar, of which the last state stays in the log;
-    elsewhere the log gets a line each `every` units. unit_size: how many `unit`s (examples) one
-    position is, for the rate. is_shown: False only counts.
+    On a terminal it is one moving line with a bar, and the log keeps its last state. Elsewhere, the
+    log gets a line every `every` positions.
+
+    Attributes:
+        title: text before the position.
+        total: final position, in steps or examples.
+        start: first position.
+        every: positions between two log lines.
+        unit_size: units per position, used for the rate.
+        unit: noun used for units, such as examples.
+        is_shown: whether to show anything; if not, this only counts.
     """
 
     title: str
@@ -49,7 +55,7 @@ class Progress:
 
     def __post_init__(self) -> None:
         self.position = self.start
-        self._counted = (self.start, time.monotonic())  # where the rate is counted from
+        self._counted = (self.start, time.monotonic())  # start of the interval for the rate
         self._updates = 0
         self._updated = 0.0
         self._line = ""
@@ -57,7 +63,7 @@ class Progress:
 
     def __enter__(self) -> Self:
         if self.is_shown and LogStream().isatty() and LOG.isEnabledFor(logging.INFO):
-            # A command whose log goes into a file never imports rich.
+            # Import late: a command that logs to a file never imports rich.
             from rich.console import Console
             from rich.progress import BarColumn, TextColumn
             from rich.progress import Progress as Bar
@@ -68,34 +74,34 @@ class Progress:
 
             columns = (
                 text("{task.description}"),
-                BarColumn(bar_width=None),  # as wide as the rest of the line
+                BarColumn(bar_width=None),  # as wide as the line allows
                 text("{task.completed}/{task.total}"),
                 text("{task.fields[text]}"),
             )
-            # rich uses these methods alone, and a line that cannot be written must not end the work.
+            # rich uses only these methods; LogStream never fails, so a broken terminal cannot end
+            # the work.
             console = Console(file=cast(IO[str], LogStream()), stderr=True)
             self._bar = Bar(*columns, console=console, transient=True, expand=True)
             self._task = self._bar.add_task(self.title, total=self.total, completed=self.start, text="")
             self._bar.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+    def __exit__(self, exception_type: type[BaseException] | None, *exception: object) -> None:
         if self._bar:
             self._bar.stop()
-            if kind is None and self._line:
+            if exception_type is None and self._line:
                 LOG.info(self._line)
 
     def rate(self) -> float:
-        """Units (examples) per second.
+        """Return units (examples) per second.
 
-        Counted from the second update on, where there is one: the first piece of work takes the
-        compilation with it.
+        The rate starts at the second update, because the first one includes compilation.
         """
         position, began = self._counted
         return (self.position - position) * self.unit_size / max(time.monotonic() - began, 1e-9)
 
     def update(self, position: int, values: dict[str, str] | None = None) -> None:
-        """Say how far the work is, with what else to show, such as the loss."""
+        """Show the position together with other values, such as the loss."""
         previous = self.position
         self.position = position
         self._updates += 1

@@ -1,8 +1,7 @@
-"""Start and end logits of windows -> answers, and the three JSON files, as Google's run_squad.py
-writes them.
+"""Answers from start and end logits, and three JSON files in the format of Google's run_squad.py.
 
 decoder = Decoder(features, search, version_2_with_negative)
-decoder.add(windows, start_logits, end_logits)          # for each batch; a few numbers of each window are kept
+decoder.add(windows, start_logits, end_logits)          # per batch; keeps a few numbers per window
 predictions = decoder.finish(examples, tokenizer)
 """
 
@@ -21,21 +20,19 @@ from bert_cli.outputs.answer_text import context_span, final_span, join_pieces
 from bert_cli.settings.squad import AnswerSearch
 from bert_cli.text.tokenization import FullTokenizer
 
-# The null odds of a question for which nothing but the null answer was found; the original starts
-# from this score.
+# Null odds if the null answer is the only one; the original starts from this score.
 NO_ANSWER_ODDS = 1000000.0
-# The only entry of an n-best list for which nothing was found, without version_2_with_negative.
+# Text used for a single n-best entry if there is no candidate, without version_2_with_negative.
 NO_ANSWER_TEXT = "empty"
-_ROWS_AT_ONCE = 1024  # windows that are sorted together; bounds the memory for it
-# Window, start and end position, start and end logit.
+_ROWS_AT_ONCE = 1024  # windows to sort together, which limits memory
+# (window, start position, end position, start logit, end logit)
 _Candidate = tuple[int, int, int, float, float]
 
 
 class NBestEntry(NamedTuple):
-    """An answer: its text, probability among the entries of its list, logits, and characters of the
-    context.
+    """An answer: text, probability within its n-best list, logits and span in the context.
 
-    `span` is [first, end); None where the answer is none ("" or "empty").
+    `span` is [first, end), or None if there is no answer ("" or "empty").
     """
 
     text: str
@@ -48,11 +45,14 @@ class NBestEntry(NamedTuple):
 class Prediction(NamedTuple):
     """The answer to a question.
 
-    text       "" for no answer, "empty" where nothing was found although there must be an answer
-    span       its characters in the context, (first, after the last); None for no answer
-    nbest      best first; the texts differ
-    null_odds  score of no answer minus the score of the best answer; None without version_2_with_negative
-    found      whether any answer was a candidate; False for a context without a word
+    Attributes:
+        qas_id: the question's id.
+        text: "" for no answer; "empty" if there is no candidate although an answer must exist.
+        span: characters [first, end) in the context, None for no answer.
+        nbest: entries with different texts, best first.
+        null_odds: score of no answer minus the best answer's score, None without
+            version_2_with_negative.
+        found: whether there was any candidate; False for a context without a word.
     """
 
     qas_id: str
@@ -64,7 +64,7 @@ class Prediction(NamedTuple):
 
 
 def check_search(search: AnswerSearch) -> None:
-    """InputError for numbers below 1."""
+    """Raise InputError if a number is below 1."""
     for flag in ("n_best_size", "max_answer_length"):
         value = getattr(search, flag)
         if value < 1:
@@ -72,32 +72,39 @@ def check_search(search: AnswerSearch) -> None:
 
 
 class Decoder:
-    """Keeps the best starts and ends of every window, n_best_size at most: all that the answers
-    depend on.
+    """Decoder that keeps each window's best starts and ends, n_best_size at most.
+
+    Answers depend on nothing else.
     """
 
     def __init__(self, features: SquadFeatures, search: AnswerSearch, version_2: bool):
-        """version_2: a question may have no answer."""
+        """Prepare for all windows of `features`; with `version_2`, a question may have no answer."""
         check_search(search)
         self._features = features
         self._search = search
         self._version_2 = version_2
-        # No more than the longest window has tokens: short contexts would else waste memory on
-        # n_best_size.
+        # Keep at most as many as the longest window has tokens: short contexts would waste memory
+        # on n_best_size.
         width = min(search.n_best_size, int(features.sequences.lengths.max(initial=0)))
-        # Of starts and of ends: positions best first, -1 after the last, and their logits.
+        # Axis 0 is starts and ends. Positions are best first, padded with -1.
         self._positions = np.full((2, len(features), width), -1, np.int32)
         self._logits = np.zeros((2, len(features), width), np.float32)
         self._null_logits = np.zeros((len(features), 2), np.float32)
         self._added = np.zeros(len(features), bool)
 
     def add(self, windows: np.ndarray | Sequence[int], start_logits: np.ndarray, end_logits: np.ndarray) -> None:
-        """Take the logits of some windows, in any order: float [len(windows), L], L not below their
-        longest.
+        """Add the logits of some windows, in any order.
 
-        Logits after the end of a window are padding's. As in the original they compete for the
-        n_best_size places, but never are an answer; -inf keeps them out of it. InputError where a
-        logit of a token is not a finite number.
+        Logits after a window's end belong to padding. As in the original, they compete for the
+        n_best_size positions, but are never an answer. -inf excludes them.
+
+        Args:
+            windows: window numbers.
+            start_logits: float [len(windows), L]; L is at least their longest length.
+            end_logits: float [len(windows), L].
+
+        Raises:
+            InputError: a token's logit is not finite.
         """
         windows = np.asarray(windows, np.int64)
         for first in range(0, len(windows), _ROWS_AT_ONCE):
@@ -111,24 +118,23 @@ class Decoder:
         if start_logits.shape != shape or end_logits.shape != shape or lengths.max(initial=0) > shape[1]:
             raise ValueError(f"logits {start_logits.shape}, {end_logits.shape} for {len(windows)} windows")
         is_padding = np.arange(shape[1]) >= lengths
-        # An answer starts at a token that no other window has more context for, and may end at any
-        # token of the text.
+        # An answer starts at a token with its most context in this window, and may end at any
+        # context token.
         starts = features.owned[windows].T[:, :, None]
         ends = (features.doc_starts[windows][:, None], lengths - 1)
-        for side, (given, (first, end)) in enumerate(((start_logits, starts), (end_logits, ends))):
-            logits = given.astype(np.float32)
-            # -inf is allowed at padding, which some models mask with it.
+        for side, (side_logits, (first, end)) in enumerate(((start_logits, starts), (end_logits, ends))):
+            logits = side_logits.astype(np.float32)
+            # Allow -inf at padding, because some models mask padding with it.
             if not (np.isfinite(logits) | is_padding).all() or np.isnan(logits).any():
                 raise InputError(
                     "the model gives logits that are not numbers (NaN or infinite): its weights "
                     "are damaged, or --precision is too low for them; give another checkpoint, or "
                     "--precision=float32"
                 )
-            # Stable: of equal logits the first comes first.
+            # Sort stably: the first position wins in a tie.
             order = np.argsort(-logits, axis=1, kind="stable")[:, : self._search.n_best_size]
             allowed = (order >= first) & (order < end)
-            # Positions that can be no answer go to the end, so that fewer columns hold all that are
-            # left.
+            # Move impossible positions to the end, so that fewer columns hold the others.
             packed = np.argsort(~allowed, axis=1, kind="stable")[:, : self._positions.shape[2]]
             order = np.take_along_axis(order, packed, 1)
             allowed = np.take_along_axis(allowed, packed, 1)
@@ -139,33 +145,39 @@ class Decoder:
         self._added[windows] = True
 
     def _candidates(self, windows: slice) -> list[_Candidate]:
-        """All spans of some windows, the best first; the null answer has window -1."""
+        """Return all spans in some windows, best first; the null answer has window -1."""
         starts, ends = self._positions[:, windows]
-        lengths = ends[:, None, :] - starts[:, :, None]  # [windows, starts, ends], one token is 0
+        lengths = ends[:, None, :] - starts[:, :, None]  # [windows, starts, ends]; 0 for a single token
         is_span = (starts[:, :, None] >= 0) & (lengths >= 0) & (lengths < self._search.max_answer_length)
         window, i, j = np.nonzero(is_span)
-        # Scores are compared in float64, like the original's Python floats.
+        # Compare scores in float64, as the original's Python floats do.
         start_logits, end_logits = self._logits[:, windows].astype(np.float64)
         spans = (window + windows.start, starts[window, i], ends[window, j])
         columns: Sequence[np.ndarray] = (*spans, start_logits[window, i], end_logits[window, j])
         if self._version_2:
-            # After all spans: of equal scores a span goes before the null answer.
+            # Append it after all spans: in a tie, a span comes before the null answer.
             columns = [np.append(c, n) for c, n in zip(columns, (-1, 0, 0, *self._null(windows)), strict=True)]
-        # Stable: of equal scores the first window, then the better start is first.
+        # Sort stably: in a tie, the first window and then the better start win.
         order = np.argsort(-(columns[3] + columns[4]), kind="stable")
         return list(zip(*(column[order].tolist() for column in columns), strict=True))
 
     def _null(self, windows: slice) -> tuple[float, float]:
-        """Start and end logit of no answer: from the window where their sum is least, 0 without a
-        window.
+        """Return the null answer's start and end logit, from the window with their least sum.
+
+        Both are 0 if there is no window.
         """
         logits = self._null_logits[windows].astype(np.float64)
         return tuple(logits[logits.sum(axis=1).argmin()].tolist()) if len(logits) else (0.0, 0.0)
 
     def finish(self, examples: Sequence[SquadExample], tokenizer: FullTokenizer) -> list[Prediction]:
-        """The answers in the order of the examples, which must be the examples of the features.
+        """Return the answers in example order.
 
-        ValueError where a window was not added.
+        Args:
+            examples: the examples that the features were made from.
+            tokenizer: the model's tokenizer.
+
+        Raises:
+            ValueError: a window has no logits, or the number of examples differs.
         """
         if len(examples) != self._features.num_examples:
             raise ValueError("other examples than the decoder was made for")
@@ -184,9 +196,9 @@ class Decoder:
 def _texts(
     features: SquadFeatures, example: SquadExample, tokenizer: FullTokenizer, candidates: Sequence[_Candidate]
 ) -> Iterator[NBestEntry]:
-    """The candidates with their texts, best first, without their probabilities."""
-    # A generator: only n_best_size texts are needed of some hundred candidates, and each takes the
-    # tokenizer.
+    """Yield the candidates with their texts, best first, without probabilities."""
+    # Use a generator: only n_best_size of some hundred candidates are needed, and each text uses
+    # the tokenizer.
     for window, start, end, start_logit, end_logit in candidates:
         if window < 0:
             yield NBestEntry("", 0.0, start_logit, end_logit, None)
@@ -204,7 +216,7 @@ def _texts(
 def _predict(
     qas_id: str, texts: Iterator[NBestEntry], null_logits: tuple[float, float] | None, search: AnswerSearch
 ) -> Prediction:
-    """Choose n-best list and answer. `null_logits` is None without version_2_with_negative."""
+    """Choose the n-best list and the answer; `null_logits` are used for version_2_with_negative."""
     by_text: dict[str, NBestEntry] = {}
     for entry in texts:
         if len(by_text) >= search.n_best_size:
@@ -213,8 +225,7 @@ def _predict(
     if null_logits is not None:
         by_text.setdefault("", NBestEntry("", 0.0, *null_logits, None))
     nbest = _with_probabilities([*by_text.values()] or [NBestEntry(NO_ANSWER_TEXT, 0.0, 0.0, 0.0, None)])
-    # Where this is None there is no candidate at all: of a single entry, a window's best span goes
-    # before its null answer.
+    # None means that there is no candidate: a window's best span comes before its null answer.
     best = next((entry for entry in nbest if entry.span is not None), None)
     if null_logits is None:
         return Prediction(qas_id, nbest[0].text, nbest[0].span, tuple(nbest), None, best is not None)
@@ -226,11 +237,11 @@ def _predict(
 
 
 def _with_probabilities(nbest: list[NBestEntry]) -> list[NBestEntry]:
-    """The entries with the softmax of their scores, added up in their order as the original does."""
+    """Return the entries with a softmax over their scores, summed in the original's order."""
     scores = [entry.start_logit + entry.end_logit for entry in nbest]
     weights = [math.exp(score - max(scores)) for score in scores]
     total = 0.0
-    for weight in weights:  # since Python 3.12 sum() compensates rounding errors, which the original does not
+    for weight in weights:  # since Python 3.12, sum() compensates rounding errors, unlike the original
         total += weight
     return [entry._replace(probability=weight / total) for entry, weight in zip(nbest, weights, strict=True)]
 
@@ -241,19 +252,23 @@ def _write(path: str, value: dict) -> None:
 
 
 def write_predictions(path: str, predictions: Sequence[Prediction]) -> None:
-    """Write predictions.json: {id: text}, in the order of the predictions."""
+    """Write predictions.json, {id: text}, in prediction order."""
     _write(path, {prediction.qas_id: prediction.text for prediction in predictions})
 
 
 def write_nbest_predictions(path: str, predictions: Sequence[Prediction]) -> None:
-    """Write nbest_predictions.json: {id: [{"text", "probability", "start_logit", "end_logit"}]},
-    best first.
+    """Write nbest_predictions.json, with entries best first.
+
+    The layout is {id: [{"text", "probability", "start_logit", "end_logit"}]}.
     """
-    names = NBestEntry._fields[:-1]  # all but the span, which the original does not know
-    entries = {each.qas_id: [dict(zip(names, entry, strict=False)) for entry in each.nbest] for each in predictions}
+    names = NBestEntry._fields[:-1]  # without the span, which the original's file does not have
+    entries = {
+        prediction.qas_id: [dict(zip(names, entry, strict=False)) for entry in prediction.nbest]
+        for prediction in predictions
+    }
     _write(path, entries)
 
 
 def write_null_odds(path: str, predictions: Sequence[Prediction]) -> None:
-    """Write null_odds.json: {id: null odds}."""
+    """Write null_odds.json, {id: null odds}."""
     _write(path, {prediction.qas_id: prediction.null_odds for prediction in predictions})

@@ -1,4 +1,4 @@
-"""Tables of several runs: a file for programs, a table for people, means and standard deviations."""
+"""Tables of several runs for programs and people, with means and standard deviations."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -8,15 +8,20 @@ from bert_cli.base.writing import atomic_write
 from bert_cli.metrics.selection import select
 from bert_cli.outputs.text_table import text_table
 
-_LEFT_OUT = ("global_step",)  # says where, not how good
-_SHOWN = 4  # metrics in the table for people
+_LEFT_OUT = ("global_step",)  # a position, not a measure of quality
+_SHOWN = 4  # maximum metrics in the table for people
 MEAN, DEVIATION = "mean", "std"
 _DIVERGED = "diverged"
 
 
 class RunRow(NamedTuple):
-    """One run, or one cell of a grid. folder: its name; settings: flag -> value; metrics: name ->
-    number, {} where training diverged; deviations: of the runs of a cell, {} for one run.
+    """One run, or one grid cell.
+
+    Attributes:
+        folder: directory name.
+        settings: flag -> value.
+        metrics: name -> number, {} if training diverged.
+        deviations: standard deviations over the runs in a cell, {} for a single run.
     """
 
     folder: str
@@ -26,7 +31,7 @@ class RunRow(NamedTuple):
 
 
 def metrics_of(report: Mapping[str, Any]) -> dict[str, float]:
-    """The numbers of a report's evaluation, rounded to seven digits: metrics are float32."""
+    """Return the numbers in a report's evaluation, with seven digits because metrics are float32."""
     return {
         name: value if isinstance(value, int) else _rounded(value)
         for name, value in report.get("eval", {}).items()
@@ -35,18 +40,18 @@ def metrics_of(report: Mapping[str, Any]) -> dict[str, float]:
 
 
 def mean_and_deviation(rows: Sequence[Mapping[str, float]]) -> tuple[dict[str, float], dict[str, float]]:
-    """Mean and standard deviation of each metric that all rows have; {} of a diverged run is no
-    row.
+    """Return mean and standard deviation for each metric that all rows have.
 
-    The deviation is the sample's, with n - 1 in the denominator, 0 for one row. A whole number that
-    all rows share, such as the examples, stays what it is, and has none.
+    Rows from diverged runs ({}) are skipped. This is the sample deviation, with n - 1 in the
+    denominator, or 0 for a single row. A whole number that all rows share, such as eval_examples,
+    stays unchanged and has no deviation.
     """
     rows = [row for row in rows if row]
     columns = {name: [row[name] for row in rows] for name in rows[0] if all(name in row for row in rows)}
     means: dict[str, float] = {}
     deviations: dict[str, float] = {}
     for name, values in columns.items():
-        # Counts, such as eval_examples, would become floats as means.
+        # Means would turn counts, such as eval_examples, into floats.
         if isinstance(values[0], int) and len(set(values)) == 1:
             means[name] = values[0]
             continue
@@ -60,16 +65,14 @@ def _rounded(value: float) -> float:
 
 
 def finished(rows: Sequence[RunRow]) -> list[RunRow]:
-    """The rows whose training did not diverge."""
+    """Return the rows with a training that did not diverge."""
     return [row for row in rows if row.metrics]
 
 
 def _shared(rows: Sequence[RunRow]) -> list[str]:
-    """The metrics that all rows have that ended: a type of entities may be missing in a part of the
-    data.
-    """
-    first, *others = finished(rows)
-    return [name for name in first.metrics if all(name in row.metrics for row in others)]
+    """Return the metrics in all finished rows: some data may lack an entity type."""
+    first, *later_rows = finished(rows)
+    return [name for name in first.metrics if all(name in row.metrics for row in later_rows)]
 
 
 def defined_metric(rows: Sequence[RunRow], metric: str) -> str:
@@ -79,27 +82,38 @@ def defined_metric(rows: Sequence[RunRow], metric: str) -> str:
 
 
 def best_row(rows: Sequence[RunRow], metric: str) -> RunRow:
-    """The row with the best value of a metric, of equal ones the first; one that diverged is none."""
-    known = finished(rows)
-    best = select(metric, [(number, row.metrics[metric]) for number, row in enumerate(known)])
+    """Return the finished row with the best metric value, the first one in a tie."""
+    finished_rows = finished(rows)
+    best = select(metric, [(number, row.metrics[metric]) for number, row in enumerate(finished_rows)])
     assert best, "a command of which every run diverged has ended"
-    return known[best.step]
+    return finished_rows[best.step]
 
 
 def write_runs_table(path: str, rows: Sequence[RunRow], has_mean: bool) -> None:
-    """Write runs.tsv, grid.tsv or folds.tsv: a header; folder, flags and metrics of each run.
+    """Write runs.tsv, grid.tsv or folds.tsv: folder, flags and metrics per run, after a header.
 
-    A metric of a grid of several runs is followed by a column <metric>_std. has_mean: two last
-    lines are the mean and the standard deviation over the rows. One that diverged has empty cells,
-    and is in neither.
+    A grid with several runs per cell has a column <metric>_std after each metric. A diverged run
+    has empty cells, and is not used for means.
+
+    Args:
+        path: file to write.
+        rows: runs or cells.
+        has_mean: whether the last two lines are mean and standard deviation over the rows.
     """
     flags = list(rows[0].settings)
     names = _shared(rows)
     deviated = [name for name in names if any(name in row.deviations for row in rows)]
-    columns = [(name, of) for name in names for of in ("metrics", "deviations") if of == "metrics" or name in deviated]
-    lines = [["folder", *flags, *(name if of == "metrics" else f"{name}_{DEVIATION}" for name, of in columns)]]
+    columns = [
+        (name, attribute)
+        for name in names
+        for attribute in ("metrics", "deviations")
+        if attribute == "metrics" or name in deviated
+    ]
+    lines = [
+        ["folder", *flags, *(name if attribute == "metrics" else f"{name}_{DEVIATION}" for name, attribute in columns)]
+    ]
     for row in rows:
-        numbers = [getattr(row, of).get(name, "") for name, of in columns]
+        numbers = [getattr(row, attribute).get(name, "") for name, attribute in columns]
         lines.append([row.folder, *(str(row.settings[flag]) for flag in flags), *map(str, numbers)])
     if has_mean:
         for title, values in zip((MEAN, DEVIATION), mean_and_deviation([row.metrics for row in rows]), strict=True):
@@ -109,12 +123,17 @@ def write_runs_table(path: str, rows: Sequence[RunRow], has_mean: bool) -> None:
 
 
 def format_runs_table(rows: Sequence[RunRow], metric: str, best: str | None, has_mean: bool) -> list[str]:
-    """The same for the log, the metric that counts first; `best` is the folder that gets a *, None
-    for none.
+    """Return the table for the log, main metric first.
+
+    Args:
+        rows: runs or cells.
+        metric: main metric.
+        best: directory name to mark with *, or None.
+        has_mean: whether to add a line with means and deviations.
     """
-    known = _shared(rows)
-    floats = [name for name in known if isinstance(finished(rows)[0].metrics[name], float)]
-    names = [name for name in dict.fromkeys([metric, *floats]) if name in known][:_SHOWN]
+    shared = _shared(rows)
+    floats = [name for name in shared if isinstance(finished(rows)[0].metrics[name], float)]
+    names = [name for name in dict.fromkeys([metric, *floats]) if name in shared][:_SHOWN]
     flags = [flag for flag in rows[0].settings if len({row.settings[flag] for row in rows}) > 1]
     head = ("folder", *flags, *names)
     lines: list[tuple[str, ...]] = []

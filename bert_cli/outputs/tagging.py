@@ -1,4 +1,4 @@
-"""Log-probabilities of pieces -> tags of words, and the files they are written to."""
+"""Tags of words from log-probabilities of pieces, and the files with predicted tags."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -18,22 +18,22 @@ from bert_cli.features.tagging import NOTHING, TaggingFeatures
 from bert_cli.metrics.tagging import TaggingScores, tagging_scores
 from bert_cli.settings.groups import DECODINGS
 
-# The name of the column of predictions in a file with a header, and what CoNLL-U has for no value.
+# Name of the prediction column in a file with a header, and CoNLL-U's sign for no value.
 PREDICTED_TAG, _NO_TAG = "predicted_tag", "_"
 
 
 def score_tags(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> TaggingScores:
-    """The scores of tags in BIO, and of the entities that these are; see
-    metrics.tagging.tagging_scores.
-    """
+    """Return the scores of BIO tags and their entities, see metrics.tagging.tagging_scores."""
     return tagging_scores(gold, predicted, [entities(tags) for tags in gold], [entities(tags) for tags in predicted])
 
 
 class TagPrediction(NamedTuple):
-    """The tags of a sentence in BIO, and float32 [words] their probabilities, NaN for words without
-    pieces.
+    """A sentence's predicted BIO tags.
 
-    log_probabilities: float32 [words, L], of all tags of each word, 0 for words without pieces.
+    Attributes:
+        tags: a tag per word.
+        probabilities: tag probabilities, float32 [words], NaN for words without pieces.
+        log_probabilities: float32 [words, L], 0 for words without pieces.
     """
 
     tags: tuple[str, ...]
@@ -44,14 +44,23 @@ class TagPrediction(NamedTuple):
 def word_log_probabilities(
     features: TaggingFeatures, windows: Iterable[tuple[int, np.ndarray]], num_labels: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Gather what the windows say of their words.
+    """Collect each word's log-probabilities from the windows.
 
-    windows: (number of the window, float32 [tokens of the window, num_labels] log-probabilities
-    with [CLS] and [SEP]; rows after these are ignored), in any order. Returns float32 [words of all
-    examples, num_labels], 0 for words without pieces, and bool [words], False for these. ValueError
-    unless each window comes once; InputError for NaN.
+    Args:
+        features: n windows of sentences.
+        windows: (window number, log-probabilities float32 [tokens, num_labels]) in any order. Rows
+            include [CLS] and [SEP]; rows after the window's end are ignored.
+        num_labels: number of labels.
+
+    Returns:
+        float32 [words in all examples, num_labels], 0 for words without pieces; and bool [words],
+            False for these words.
+
+    Raises:
+        ValueError: a window is missing or comes twice.
+        InputError: a log-probability is NaN.
     """
-    # The number of the first word of each example, as all words of a file are rows of one array.
+    # Index of each example's first word, because all words in a file are rows of one array.
     first_words = np.concatenate([[0], np.cumsum(features.num_words, dtype=np.int64)])
     result = np.zeros((int(first_words[-1]), num_labels), np.float32)
     is_predicted = np.zeros(len(result), bool)
@@ -74,29 +83,33 @@ def word_log_probabilities(
 
 
 def forbidden_transitions(labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Costs of the labels in BIO: float64 [L] at the start of a sentence, float64 [L, L] from one
-    to the next.
+    """Return the costs of BIO labels: 0 if allowed, -inf if not.
 
-    0 where allowed, -inf where not: I-x only follows B-x and I-x.
+    I-x only follows B-x and I-x. The costs are float64 [L] for a sentence's first label, and
+    float64 [L, L] from one label to the next.
     """
     prefixes, types = np.array([split_tag(label) for label in labels]).T
     is_inside = prefixes == "I"
-    goes_on = (prefixes != OUTSIDE)[:, None] & (types[:, None] == types)
-    return np.where(is_inside, -np.inf, 0.0), np.where(is_inside & ~goes_on, -np.inf, 0.0)
+    continues = (prefixes != OUTSIDE)[:, None] & (types[:, None] == types)
+    return np.where(is_inside, -np.inf, 0.0), np.where(is_inside & ~continues, -np.inf, 0.0)
 
 
 def viterbi(log_probabilities: np.ndarray, start: np.ndarray, between: np.ndarray) -> np.ndarray:
-    """The allowed sequence of labels with the largest sum of log-probabilities, int64 [words].
+    """Return the allowed label sequence with the largest sum of log-probabilities, int64 [words].
 
-    log_probabilities: float [words, L]; start [L] and between [L, L]: from forbidden_transitions.
-    Of equals the label that is first is taken, from the last word backwards. A probability of 0
-    counts as next to nothing, so that an allowed sequence always beats a forbidden one.
+    In a tie, the first label wins, from the last word backwards. Probability 0 is replaced by a
+    tiny one, so that an allowed sequence always beats a forbidden one.
+
+    Args:
+        log_probabilities: float [words, L].
+        start: costs [L] from forbidden_transitions.
+        between: costs [L, L] from forbidden_transitions.
     """
-    # Not -inf, which is the cost of a forbidden transition: two sums of -inf could not be compared.
+    # Avoid -inf, which forbidden transitions cost: two sums of -inf could not be compared.
     emissions = np.maximum(np.asarray(log_probabilities, np.float64), -1e30)
     if not len(emissions):
         return np.zeros(0, np.int64)
-    # Sums of logarithms, not products: a long sentence would underflow.
+    # Add logarithms instead of multiplying: a long sentence would underflow.
     best = start + emissions[0]
     came_from = np.zeros(emissions.shape, np.int64)
     columns = np.arange(emissions.shape[1])
@@ -117,12 +130,17 @@ def predict_tags(
     labels: Sequence[str],
     decoding: str = "argmax",
 ) -> list[TagPrediction]:
-    """The tags of every example. `windows`: see word_log_probabilities; `labels`: in BIO, the L
-    columns.
+    """Return the tags of every example.
 
-    argmax takes the most probable label of each word, viterbi the most probable sequence of a
-    sentence without an I-x that follows neither B-x nor I-x. A word without pieces gets I-x where
-    it is between a tag of type x and an I-x, which so stays the same entity, and O elsewhere.
+    argmax chooses each word's most probable label. viterbi chooses a sentence's most probable
+    sequence with the rule that I-x only follows B-x or I-x. A word without pieces gets I-x between
+    a tag of type x and an I-x, so that the entity stays whole, and O otherwise.
+
+    Args:
+        features: n windows of sentences.
+        windows: see word_log_probabilities.
+        labels: BIO labels, in column order.
+        decoding: argmax or viterbi.
     """
     if decoding not in DECODINGS:
         raise InputError(f"--decoding: {decoding!r} is not a decoding; choose one of {', '.join(DECODINGS)}")
@@ -132,51 +150,49 @@ def predict_tags(
     predictions = []
     first = 0
     for count in features.num_words.tolist():
-        part = slice(first, first + count)
+        words_range = slice(first, first + count)
         first += count
-        seen = np.flatnonzero(is_predicted[part])
-        rows = log_probabilities[part][seen]
+        seen = np.flatnonzero(is_predicted[words_range])
+        rows = log_probabilities[words_range][seen]
         label_ids = viterbi(rows, start, between) if decoding == "viterbi" else rows.argmax(axis=1)
         probabilities = np.full(count, np.nan, np.float32)
         probabilities[seen] = np.exp(rows[np.arange(len(seen)), label_ids])
         tags = np.full(count, None, object)
         tags[seen] = names[label_ids]
-        predictions.append(TagPrediction(_without_gaps(tags.tolist()), probabilities, log_probabilities[part]))
+        predictions.append(TagPrediction(_without_gaps(tags.tolist()), probabilities, log_probabilities[words_range]))
     return predictions
 
 
 def _without_gaps(tags: Sequence[str | None]) -> tuple[str, ...]:
-    """Tags for the words that have none, by the rule of predict_tags."""
+    """Fill in missing tags by the rule in predict_tags."""
     filled: list[str] = []
     following = OUTSIDE
     for tag in reversed(tags):
         following = following if tag is None else tag
-        filled.append(following)  # where there is no tag, for now: what follows
+        filled.append(following)  # a missing tag is the next tag for now
     filled.reverse()
-    # Forward, so that a word sees the tag that the word before it has got.
+    # Go forward, so that a word uses the previous word's new tag.
     for word, tag in enumerate(tags):
         if tag is None:
-            prefix, kind = split_tag(filled[word])
+            prefix, entity_type = split_tag(filled[word])
             before = filled[word - 1] if word else OUTSIDE
-            continues = prefix == "I" and before != OUTSIDE and split_tag(before)[1] == kind
-            filled[word] = join_tag("I", kind) if continues else OUTSIDE
+            continues = prefix == "I" and before != OUTSIDE and split_tag(before)[1] == entity_type
+            filled[word] = join_tag("I", entity_type) if continues else OUTSIDE
     return tuple(filled)
 
 
 def write_columns(path: str, file: TaggingFile, tags: Sequence[Sequence[str]], notation: TagNotation) -> None:
-    """Write the lines of a file of columns, each word's with its predicted tag as one more column.
+    """Write a column file's lines, with each word's predicted tag as an additional column.
 
-    The new column follows a tab if the line has one, else a space. Lines of -DOCSTART- get the
-    outside tag, so that all rows have equally many columns; blank lines and line ends stay as
-    they are.
-
+    The new column follows a tab if the line has one, else a space. -DOCSTART- lines get the outside
+    tag, so that all rows have the same number of columns. Blank lines and line ends stay unchanged.
     A table becomes rows with tabs.
 
     Args:
         path: file to write.
         file: the file that was predicted.
-        tags: tags of each example in BIO.
-        notation: how the file writes tags.
+        tags: BIO tags per example.
+        notation: the file's tag notation.
     """
     added: dict[int, str] = {}
     for example, predicted in zip(file.examples, tags, strict=True):
@@ -200,7 +216,14 @@ def write_columns(path: str, file: TaggingFile, tags: Sequence[Sequence[str]], n
 
 
 def write_json_lines(path: str, file: TaggingFile, tags: Sequence[Sequence[str]], notation: TagNotation) -> None:
-    """Write the records of a file of JSON lines with `predicted_tags`; `tags` are in BIO."""
+    """Write a JSON lines file's records with `predicted_tags`.
+
+    Args:
+        path: file to write.
+        file: the file that was predicted.
+        tags: BIO tags per example.
+        notation: tag notation to use.
+    """
     with atomic_write(path) as out:
         for example, predicted in zip(file.examples, tags, strict=True):
             record = parse_json(file.lines[example.line - 1], file.path, example.line)
@@ -209,11 +232,11 @@ def write_json_lines(path: str, file: TaggingFile, tags: Sequence[Sequence[str]]
 
 
 def example_entities(example: TaggingExample, prediction: TagPrediction) -> dict:
-    """Return the text of a sentence and its predicted entities as a dict for JSON.
+    """Return a sentence's text and its predicted entities as a dict for JSON.
 
     The dict is {"text": …, "entities": [{"type", "text", "start", "end", "score"}, …]}. `start` and
-    `end` are offsets in characters, `end` after the last one. If the sentence has no text, its
-    words are joined with spaces. `score` is the mean probability of the tags of the entity's words.
+    `end` are character offsets, and `end` is exclusive. If the sentence has no text, its words are
+    joined with spaces. `score` is the mean tag probability over the entity's words.
     """
     text, starts = example.text, example.starts
     if text is None:

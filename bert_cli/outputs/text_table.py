@@ -1,16 +1,20 @@
-"""Tables for a terminal or the log, as lines of text."""
+"""Tables for a terminal or the log, as text lines."""
 
 import io
 from collections.abc import Iterable, Sequence
 
 
 def text_table(rows: Iterable[Sequence[str]], justify: str, head: Sequence[str] = (), width: int = 200) -> list[str]:
-    """Rows as lines without trailing spaces.
+    """Return rows as lines without trailing spaces.
 
-    justify: l or r for each column. head: the names of the columns, () for no header. width: in
-    characters, whatever the width of the terminal, as a log is read elsewhere; longer cells wrap.
+    Args:
+        rows: cells per row.
+        justify: l or r per column.
+        head: column names, () for no header.
+        width: width in characters; longer cells wrap. It is used on any terminal, because logs are
+            read elsewhere.
     """
-    # Here, as only the end of a command needs it.
+    # Import late: rich is used only when a command ends.
     from rich.console import Console
     from rich.table import Table
 

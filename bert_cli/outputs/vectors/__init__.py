@@ -1,1 +1,1 @@
-"""Files of vectors: JSON lines, NumPy arrays, Parquet, TFRecord."""
+"""Writers of vector files: JSON lines, NumPy arrays, Parquet and TFRecord."""

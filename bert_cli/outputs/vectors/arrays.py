@@ -1,4 +1,4 @@
-"""Vectors and attention in NumPy's files, written piece by piece: no array is held whole."""
+"""Writers of vectors and attention in NumPy formats, which never hold a whole array in memory."""
 
 import contextlib
 import os
@@ -13,20 +13,18 @@ import numpy as np
 from bert_cli.base.writing import atomic_write
 from bert_cli.outputs.vectors.rows import FeatureRows, VectorFormat
 
-_HEADER_SIZE = 128  # bytes of the header that NumPy writes for any shape of at most three axes
+_HEADER_SIZE = 128  # header bytes that NumPy writes for any shape with at most three axes
 
 
 class NpyFile:
-    """A .npy file (format 1.0) that grows by rows; its header gets the final shape when the block
-    ends.
-    """
+    """A .npy file (format 1.0) that grows by rows; `finish` writes its header."""
 
     def __init__(self, file: IO[bytes], dtype: str, row_shape: tuple[int, ...]):
         self._file = file
         self._dtype = np.dtype(dtype)
         self._row_shape = row_shape
         self._count = 0
-        # The shape is known at the end only; the header is written over these bytes then.
+        # Reserve bytes for the header, because the shape is known only at the end.
         self._file.write(b"\0" * _HEADER_SIZE)
 
     def append(self, rows: np.ndarray) -> None:
@@ -42,7 +40,7 @@ class NpyFile:
 
 
 class NpyWriter(NpyFile):
-    """One vector a line as a .npy file, [n, width]."""
+    """Writer for one vector per line as a .npy file, [n, width]."""
 
     def __init__(self, file: IO[bytes], form: VectorFormat):
         super().__init__(file, form.dtype, (form.width,))
@@ -52,17 +50,19 @@ class NpyWriter(NpyFile):
 
 
 class NpzWriter:
-    """A .npz file.
+    """Writer for .npz files without compression.
 
-    Of one vector a line: `vectors` [n, width]. Of tokens or words: `vectors` [r, width], or [r, L,
-    H] where layers were not combined, `offsets` int64 [n + 1] (the rows of line i are offsets[i] to
-    offsets[i + 1]), and `token_ids` int32 [r], or `starts` and `ends` int64 [r], the places of
-    words in their lines, in characters. `layers` names the layers, as text; `ids`, of a table with
-    ids, names the lines. Members grow in nameless files in `folder` until they are put together; they are not compressed.
+    With one vector per line, the file has `vectors` [n, width]. With tokens or words, `vectors` is
+    [r, width], or [r, L, H] if layers are not combined. `offsets` int64 [n + 1] gives line i the
+    rows offsets[i] to offsets[i + 1]. Tokens have `token_ids` int32 [r]; words have `starts` and
+    `ends` int64 [r], character offsets in their lines. `layers` has the layer names as text, and
+    `ids` the line ids if the table has ids.
+
+    Members use unnamed temporary files in `folder`, and are assembled at the end.
     """
 
     def __init__(self, file: IO[bytes], form: VectorFormat, folder: str | None):
-        """folder: None for the system's temporary directory."""
+        """Prepare an empty file; without `folder`, temporary files use the system's directory."""
         self._file = file
         self._form = form
         self._folder = folder
@@ -72,8 +72,8 @@ class NpzWriter:
 
     def _append(self, name: str, rows: np.ndarray, dtype: str) -> None:
         if name not in self._members:
-            # In the folder of the output, as /tmp is often small or in memory; nameless, so that a
-            # kill leaves nothing.
+            # Use the output directory, because /tmp is often small or in memory. An unnamed file
+            # leaves nothing after a kill.
             file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 (closed by close)
             self._members[name] = file, NpyFile(file, dtype, rows.shape[1:])
         self._members[name][1].append(rows)
@@ -84,7 +84,7 @@ class NpzWriter:
             if name in rows.columns:
                 self._append(f"{name}s", rows.columns[name], dtype)
         if rows.columns:
-            # The first offset of a later chunk is the last one of the chunk before.
+            # A later chunk's first offset repeats the previous chunk's last one.
             first = 0 if rows.first_line == 0 else 1
             self._append("offsets", self._rows + rows.offsets[first:], "<i8")
         self._rows += len(rows.values)
@@ -97,8 +97,7 @@ class NpzWriter:
             for name, (file, array) in self._members.items():
                 array.finish()
                 file.seek(0)
-                # force_zip64: the size is not known when the member is opened, and may be above 2
-                # GiB.
+                # Use force_zip64: the size is unknown when the member opens, and may exceed 2 GiB.
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     shutil.copyfileobj(file, member)
             write_member(archive, "layers", np.array([str(layer) for layer in self._form.layers]))
@@ -117,14 +116,14 @@ class NpzWriter:
 
 
 def write_member(archive: zipfile.ZipFile, name: str, values: np.ndarray) -> None:
-    """Write an array into a .npz file."""
+    """Write an array `values` into the .npz file `archive` under `name`."""
     with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
         np.lib.format.write_array(member, values, allow_pickle=False)
 
 
 @contextlib.contextmanager
 def open_archive(path: str) -> Iterator[zipfile.ZipFile]:
-    """An empty .npz file for write_member; it appears when the block ends."""
+    """Open an empty .npz file for write_member; it appears when the block ends."""
     with atomic_write(path, "wb") as file, zipfile.ZipFile(file, "w") as archive:
         yield archive
 
@@ -136,10 +135,15 @@ def write_attention(
     attention: Sequence[np.ndarray],
     dtype: str,
 ) -> None:
-    """Write `attention_<line>` [layers, heads, length, length] and `tokens_<line>` [length] of each
-    line.
+    """Write `attention_<line>` and `tokens_<line>` into a .npz file, for each line.
 
-    Row i of the last two axes holds how token i spreads its attention; it adds up to 1.
+    Args:
+        archive: the .npz file.
+        first_line: number of the first line.
+        tokens: tokens per line.
+        attention: attention per line, [layers, heads, length, length]. In the last two axes, row i
+            is token i's attention to all tokens, which adds up to 1.
+        dtype: dtype to use in the file.
     """
     for number, (names, values) in enumerate(zip(tokens, attention, strict=True), first_line):
         write_member(archive, f"tokens_{number}", np.array(names))

@@ -1,6 +1,4 @@
-"""Attention probabilities of one text, for people: the strongest links, and the attention of a
-word.
-"""
+"""Attention in one text for people: the strongest links, and a word's attention."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,13 +10,11 @@ from bert_cli.base.messages import quoted
 from bert_cli.features.extraction import WordSpan
 from bert_cli.outputs.text_table import text_table
 
-_MOST_WORDS = 30  # words of the text that an error lists
+_MOST_WORDS = 30  # maximum words that an error lists
 
 
 class Unit(NamedTuple):
-    """A word, or a token that belongs to no word, such as [CLS]; tokens `first` to `last`
-    (exclusive).
-    """
+    """A word, or a token outside words such as [CLS]: tokens `first` to `last` (exclusive)."""
 
     name: str
     first: int
@@ -26,10 +22,14 @@ class Unit(NamedTuple):
 
 
 def strongest_links(attention: np.ndarray, tokens: Sequence[str], count: int) -> list[tuple[float, str, str]]:
-    """(probability, from, to) of the largest entries of attention [length, length], best first.
+    """Return (probability, from, to) for the largest attention values, best first.
 
-    Links of the special tokens at the ends of texts are left out: most attention goes there, and
-    says little.
+    Links with special tokens are left out: they get most attention, and mean little.
+
+    Args:
+        attention: [length, length].
+        tokens: the text's tokens.
+        count: maximum number of links.
     """
     inner = np.array([token not in ("[CLS]", "[SEP]") for token in tokens])
     scores = np.where(inner[:, None] & inner, attention, -1.0)
@@ -39,22 +39,23 @@ def strongest_links(attention: np.ndarray, tokens: Sequence[str], count: int) ->
 
 
 def units_of(tokens: Sequence[str], words: Sequence[WordSpan]) -> list[Unit]:
-    """The words of a text and its special tokens, in order; each token belongs to one of them."""
+    """Return a text's words and special tokens in order; each token is in one unit."""
     units: list[Unit] = []
     starts = {word.first: word for word in words}
-    place = 0
-    while place < len(tokens):
-        word = starts.get(place)
-        units.append(Unit(word.text, word.first, word.last) if word else Unit(tokens[place], place, place + 1))
-        place = units[-1].last
+    position = 0
+    while position < len(tokens):
+        word = starts.get(position)
+        units.append(Unit(word.text, word.first, word.last) if word else Unit(tokens[position], position, position + 1))
+        position = units[-1].last
     return units
 
 
 def attention_of_words(attention: np.ndarray, units: Sequence[Unit]) -> np.ndarray:
-    """Attention between words: float32 [length, length] -> [units, units]; each row adds up to 1.
+    """Return attention between words, float32 [length, length] -> [units, units].
 
-    As in Clark et al., "What Does BERT Look At?" (2019), section 4.1: attention to a word is the
-    sum over its pieces, attention from a word the mean over its pieces.
+    As in Clark et al., "What Does BERT Look At?" (2019), section 4.1, attention to a word is the
+    sum over its pieces, and attention from a word is the mean over its pieces. Each row adds up to
+    1.
     """
     starts = [unit.first for unit in units]
     lengths = np.array([unit.last - unit.first for unit in units])
@@ -63,26 +64,33 @@ def attention_of_words(attention: np.ndarray, units: Sequence[Unit]) -> np.ndarr
 
 
 def find_word(word: str, units: Sequence[Unit]) -> list[int]:
-    """Indices of the units with this name, else with this name in other case. InputError for none."""
-    found = [index for index, unit in enumerate(units) if unit.name == word]
-    found = found or [index for index, unit in enumerate(units) if unit.name.casefold() == word.casefold()]
-    if not found:
+    """Return the indices of units with this name, or with this name in another case.
+
+    Raises:
+        InputError: no unit has this name.
+    """
+    indices = [index for index, unit in enumerate(units) if unit.name == word]
+    indices = indices or [index for index, unit in enumerate(units) if unit.name.casefold() == word.casefold()]
+    if not indices:
         names = list(dict.fromkeys(unit.name for unit in units))
         listed = ", ".join(map(quoted, names[:_MOST_WORDS]))
         raise InputError(f"--attention_of={word}: is not a word of the text; its words are {listed}")
-    return found
+    return indices
 
 
 def word_table(attention: np.ndarray, units: Sequence[Unit], index: int, count: int) -> list[str]:
-    """Lines of a table: the `count` words that unit `index` attends to most, and their attention to
-    it.
+    """Return a table: the `count` words that unit `index` attends to most, and both attentions.
 
-    attention: float32 [units, units], see attention_of_words.
+    Args:
+        attention: float32 [units, units], see attention_of_words.
+        units: words and special tokens.
+        index: number of the unit.
+        count: number of rows.
     """
     name = f"{units[index].name}:{index}"
     best = np.argsort(-attention[index], kind="stable")[:count].tolist()
     rows = [
-        (f"{units[other].name}:{other}", f"{attention[index, other]:.4f}", f"{attention[other, index]:.4f}")
-        for other in best
+        (f"{units[target].name}:{target}", f"{attention[index, target]:.4f}", f"{attention[target, index]:.4f}")
+        for target in best
     ]
     return text_table(rows, "lrr", ("word", f"{name} -> word", f"word -> {name}"))

@@ -1,6 +1,4 @@
-"""The output of bert-extract-features in each of its formats, and the partial file that --resume
-goes on from.
-"""
+"""Output files of bert-extract-features, and the partial file that --resume continues."""
 
 import contextlib
 import importlib.util
@@ -22,12 +20,13 @@ from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.tfrecord import pack_records
 from bert_cli.runtime.streams import StandardOutput
 
-_RECORD_BYTES = 1 << 22  # of records that are encoded at once
+_RECORD_BYTES = 1 << 22  # bytes of records to encode together
 
 
 class TfRecordWriter(Writer):
-    """A tf.train.Example for each line, token or word: int64 features of its columns, and a float
-    list for each vector.
+    """Writer that uses one tf.train.Example per line, token or word.
+
+    Columns are int64 features, and each vector is a float list.
     """
 
     def __init__(self, file: IO[bytes], form: VectorFormat):
@@ -38,8 +37,8 @@ class TfRecordWriter(Writer):
         texts = ("id", "token", "word")
         columns = {name: values[:, None] for name, values in rows.table().items() if name not in texts}
         columns |= {name: rows.values[:, layer] for layer, name in enumerate(self._names)}
-        # Encoding takes a few copies of its records, so a chunk is encoded in blocks; 64 bytes for
-        # all but the vectors.
+        # Encode in blocks, because encoding copies records several times. 64 bytes cover everything
+        # except vectors.
         size = max(1, _RECORD_BYTES // (4 * rows.values[:1].size + 64)) if len(rows.values) else 1
         for start in range(0, len(rows.values), size):
             block = {name: values[start : start + size] for name, values in columns.items()}
@@ -47,8 +46,9 @@ class TfRecordWriter(Writer):
 
 
 class ParquetWriter(Writer):
-    """A Parquet table with a row for each line, token or word: its columns, `token` or `word`, and
-    a list of numbers for each vector.
+    """Writer that uses one Parquet row per line, token or word.
+
+    It has the rows' columns, `token` or `word`, and a list of numbers per vector.
     """
 
     def __init__(self, file: IO[bytes], form: VectorFormat):
@@ -84,7 +84,7 @@ _WRITERS: dict[str, Callable[[IO, VectorFormat], Writer]] = {
 
 
 def check_format(output_format: str) -> None:
-    """InputError where a package that the format needs is not installed."""
+    """Raise InputError if the format needs a package that is not installed."""
     if output_format == "parquet" and importlib.util.find_spec("pyarrow") is None:
         raise InputError(
             "--output_format=parquet needs the package pyarrow, which is not installed: pip install pyarrow"
@@ -92,11 +92,11 @@ def check_format(output_format: str) -> None:
 
 
 def finished_lines(path: str) -> int:
-    """The number of whole lines of a partial output; a rest after the last of them is cut off."""
+    """Return the number of complete lines in a partial output, and cut off an incomplete last line."""
     with open(path, "r+b") as file:
         count = end = 0
         for line in file:
-            # A kill may have torn the last line.
+            # A kill may have left an incomplete last line.
             if line.endswith(b"\n"):
                 count += 1
                 end += len(line)
@@ -109,13 +109,19 @@ def partial_name(path: str) -> str:
 
 
 def is_whole(path: str) -> bool:
-    """Whether a finished output of an earlier run exists."""
+    """Return whether an earlier run's finished output exists."""
     return os.path.exists(path) and not os.path.exists(partial_name(path))
 
 
 def lines_to_skip(path: str, facts: dict[str, str]) -> int:
-    """How many lines an earlier run, that was stopped, has done. InputError where it ran with other
-    `facts`, by flag.
+    """Return the number of lines that an earlier, stopped run has finished.
+
+    Args:
+        path: output file.
+        facts: flag values that must equal the earlier run's.
+
+    Raises:
+        InputError: the earlier run had other flag values.
     """
     partial = partial_name(path)
     if not os.path.exists(partial):
@@ -131,9 +137,7 @@ def lines_to_skip(path: str, facts: dict[str, str]) -> int:
 
 @contextlib.contextmanager
 def _partial_file(path: str, done: int, facts: dict[str, str]) -> Iterator:
-    """The partial output, opened after its `done` lines; it takes its name when the block ends, and
-    else stays.
-    """
+    """Open the partial output after its `done` lines; rename it to `path` if the block succeeds."""
     partial = partial_name(path)
     try:
         if not done:
@@ -143,11 +147,11 @@ def _partial_file(path: str, done: int, facts: dict[str, str]) -> Iterator:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        # The data first, then the name: after a power cut the file is whole or still partial.
+        # Sync the data before renaming: after a power cut, the file is complete or still partial.
         os.replace(partial, path)
         files.remove(f"{partial}.flags")
     except OSError as error:
-        # The reader of standard output has gone, which is about no file.
+        # A closed standard output is not an error about a file.
         if isinstance(error, BrokenPipeError):
             raise
         reason = why_not_written(error, os.path.dirname(path) or ".", files.file_size(partial), is_all=False)
@@ -158,10 +162,14 @@ def _partial_file(path: str, done: int, facts: dict[str, str]) -> Iterator:
 def open_writer(
     path: str, output_format: str, form: VectorFormat, done: int = 0, facts: dict[str, str] | None = None
 ) -> Iterator[Writer]:
-    """A writer of that format; the file appears when the block ends.
+    """Open a writer for this format; the file appears when the block ends.
 
-    For JSON lines: a partial file has `done` lines already, and `facts` are those that a later run
-    must share.
+    Args:
+        path: output file, or the sign for standard output.
+        output_format: format name.
+        form: description of the vectors.
+        done: lines in the partial JSON lines file.
+        facts: flag values that a resuming run must share.
     """
     with contextlib.ExitStack() as stack:
         if output_format == "jsonl":

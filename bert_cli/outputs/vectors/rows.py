@@ -1,6 +1,4 @@
-"""Vectors of tokens or windows -> the vectors that are asked for: of lines, tokens or words, layers
-combined, normalized.
-"""
+"""Selection of vectors to write: per line, token or word, with layers combined or normalized."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,15 +11,15 @@ from bert_cli.features.extraction import ExtractionFeatures
 
 @dataclass(frozen=True)
 class FeatureRows:
-    """Vectors of n lines, r rows of L layers; line i has the rows offsets[i] to offsets[i + 1].
+    """Vectors of n lines: r rows with L layers; line i has the rows offsets[i] to offsets[i + 1].
 
     Attributes:
         first_line: 0-based number of the first line.
         offsets: int64 [n + 1].
         values: float32 [r, L, width].
-        columns: lists or arrays [r]; `token` and `token_id` of tokens; `word`, `start` and `end` of
-            words; empty for one vector per line, when r = n.
-        identifiers: ids of the n lines of a table that has ids, else empty.
+        columns: lists or arrays [r]. Tokens have `token` and `token_id`; words have `word`, `start`
+            and `end`. Empty for one vector per line (r = n).
+        identifiers: ids per line, empty if the table has no ids.
     """
 
     first_line: int
@@ -34,7 +32,7 @@ class FeatureRows:
         return len(self.offsets) - 1
 
     def table(self) -> dict[str, Any]:
-        """Return the columns, with the line of each row as linex_index, and its id if there are ids."""
+        """Return the columns with each row's line as linex_index, and its id if there are ids."""
         lines = np.arange(self.first_line, self.first_line + len(self))
         counts = np.diff(self.offsets)
         ids = {"id": np.repeat(np.array(self.identifiers, object), counts)} if self.identifiers else {}
@@ -43,14 +41,14 @@ class FeatureRows:
 
 @dataclass(frozen=True)
 class VectorFormat:
-    """The vectors of a file.
+    """Description of the vectors in a file.
 
     Attributes:
-        unit: "line", "token" or "word": one vector for each.
+        unit: "line", "token" or "word"; each unit has one vector.
         layers: layers, as the flag names them.
-        combined: whether one vector holds all layers.
-        width: numbers in a vector.
-        dtype: of the numbers, in formats that store it.
+        combined: whether one vector combines all layers.
+        width: numbers per vector.
+        dtype: dtype used in formats that store it.
         has_ids: whether the lines have ids.
     """
 
@@ -67,7 +65,7 @@ class VectorFormat:
 
     @property
     def names(self) -> list[str]:
-        """Of the vectors, in formats with columns."""
+        """Return vector names for formats with columns."""
         return ["vector"] if self.combined else [f"layer_{index}" for index in self.layers]
 
 
@@ -77,17 +75,20 @@ class Writer(Protocol):
     def write(self, rows: FeatureRows) -> None: ...
 
     def finish(self) -> None:
-        """Write what follows the last line, where the format has such a thing."""
+        """Write the file's end if the format uses one."""
         return
 
 
 def join_windows(vectors: np.ndarray, features: ExtractionFeatures, pooling: str) -> np.ndarray:
-    """Vectors [windows, L, H] of windows -> [n, L, H] of lines.
+    """Combine window vectors [windows, L, H] into line vectors [n, L, H].
 
-    "mean" (of sums) and "max" are those over all tokens of the line; of "cls" and "pooler" windows
-    are averaged.
+    Args:
+        vectors: one vector per window; sums for "mean".
+        features: lines and windows of the chunk.
+        pooling: "mean" and "max" cover all tokens in a line. "cls" and "pooler" average the
+            windows.
     """
-    # The windows of a line follow each other, and each line has one at least, as reduceat needs it.
+    # A line has at least one window and its windows are adjacent, as reduceat needs.
     starts = np.searchsorted(features.window_lines, np.arange(len(features)))
     if pooling == "max":
         return np.maximum.reduceat(vectors, starts)
@@ -97,8 +98,10 @@ def join_windows(vectors: np.ndarray, features: ExtractionFeatures, pooling: str
 
 
 def combine_layers(vectors: np.ndarray, combine: str) -> np.ndarray:
-    """[r, L, H] -> one vector a row: [r, 1, L·H] for "concat", [r, 1, H] for "sum" and "mean"; as
-    it is for "none".
+    """Combine layers [r, L, H] into one vector per row.
+
+    The result is [r, 1, L·H] for "concat", [r, 1, H] for "sum" and "mean", and unchanged for
+    "none".
     """
     if combine == "concat":
         return vectors.reshape(len(vectors), 1, vectors.shape[1] * vectors.shape[2])
@@ -108,14 +111,16 @@ def combine_layers(vectors: np.ndarray, combine: str) -> np.ndarray:
 
 
 def normalize(vectors: np.ndarray) -> np.ndarray:
-    """Every vector divided by its Euclidean length; zeros stay zeros."""
+    """Divide every vector by its Euclidean length; zeros stay zeros."""
     lengths = np.sqrt(np.square(vectors).sum(axis=-1, keepdims=True))
     return vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
 
 
 def word_means(vectors: np.ndarray, features: ExtractionFeatures) -> np.ndarray:
-    """Vectors [T, L, H] of tokens -> the mean over the pieces of each word, [words, L, H].
-    ValueError without words.
+    """Return the mean over each word's pieces, from token vectors [T, L, H] to [words, L, H].
+
+    Raises:
+        ValueError: the features have no words.
     """
     if features.words is None:
         raise ValueError("these features were made without words")
@@ -124,8 +129,7 @@ def word_means(vectors: np.ndarray, features: ExtractionFeatures) -> np.ndarray:
         for start, words in zip(features.offsets.tolist(), features.words, strict=False)
         for word in words
     ]
-    # Most words are one piece, which is copied; np.add.reduceat would add in another order than
-    # mean.
+    # Copy single pieces, as most words are. np.add.reduceat would add in another order than mean.
     means = np.empty((len(spans), *vectors.shape[1:]), np.float32)
     for row, (first, last) in enumerate(spans):
         means[row] = vectors[first] if last == first + 1 else vectors[first:last].mean(axis=0)
@@ -140,10 +144,15 @@ def feature_rows(
     normalized: bool,
     convert_ids_to_tokens: Callable[[Sequence[int]], list[str]],
 ) -> FeatureRows:
-    """What is to be written of a chunk. vectors: [T, L, H], or with a pooling [windows, L, H] (for
-    "mean": sums).
+    """Return the rows to write for a chunk.
 
-    pooling, combine: of POOLINGS and COMBINATIONS in settings/texts.py.
+    Args:
+        vectors: [T, L, H], or with a pooling [windows, L, H] (sums for "mean").
+        features: lines and windows in the chunk.
+        pooling: value from POOLINGS in settings/tools.
+        combine: value from COMBINATIONS in settings/tools.
+        normalized: whether to normalize vectors.
+        convert_ids_to_tokens: function from token ids to tokens.
     """
     columns: dict[str, Any] = {}
     if pooling != "none":
@@ -152,7 +161,7 @@ def feature_rows(
     elif features.words is not None:
         vectors = word_means(vectors, features)
         words = [word for line in features.words for word in line]
-        # With a dtype, as an empty list would become an array of floats.
+        # Give the dtype, because an empty list would become a float array.
         starts = np.array([word.start for word in words], np.int64)
         ends = np.array([word.end for word in words], np.int64)
         columns = {"word": [word.text for word in words], "start": starts, "end": ends}
