@@ -1,20 +1,30 @@
-"""Which process of several machines this is, by the environment variable TF_CONFIG; no TensorFlow."""
+"""The place of this process among several machines, from the environment variable TF_CONFIG; no TensorFlow."""
 
 import os
+import re
 from typing import Any, NamedTuple
 
-from bert_cli.base.errors import refuse_if
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import expect, parse_json
 
-_CHIEFS = ("chief", "master")  # the second is the name of TensorFlow 1
+_CHIEF, _WORKER, _EVALUATOR, _SERVER = "chief", "worker", "evaluator", "ps"
+_TF1_CHIEF = "master"  # TensorFlow 1's name of a chief, which TensorFlow 2 takes for a single process
+_CHIEFS = (_CHIEF, _TF1_CHIEF)
+_COMPUTING = (*_CHIEFS, _WORKER)
 _PLACE = "the environment variable TF_CONFIG"
 _FORM = 'it has to be as {"cluster": {"worker": ["HOST:PORT", …]}, "task": {"type": "worker", "index": 0}}'
+# A name or a number, or IPv6 in brackets: what a template leaves, such as $(HOST), is neither.
+_ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+(?:%\w+)?\]|\w[\w.-]*):([0-9]{1,5})", re.ASCII)
 
 
 class Cluster(NamedTuple):
-    """computing: how many processes train together, 0 where TF_CONFIG names none. is_chief: whether
-    this process writes: the chief, or where there is none the first worker. task: its name, such as
-    `worker 1`. addresses: HOST:PORT of those that train, by their names.
+    """Processes that train together.
+
+    Attributes:
+        computing: their number, 0 if TF_CONFIG names none.
+        is_chief: whether this process writes: the chief, or without one the first worker.
+        task: name of this process, such as `worker 1`.
+        addresses: HOST:PORT of those that train, by their names.
     """
 
     computing: int
@@ -24,34 +34,92 @@ class Cluster(NamedTuple):
 
 
 def read_cluster() -> Cluster:
-    """What TF_CONFIG says. InputError where it is not a JSON object of the form that TensorFlow
-    documents.
+    """Read TF_CONFIG.
+
+    Raises:
+        InputError: it has another form than TensorFlow documents, names a process that cannot
+            train, or gives an address that no process, or more than one, can have.
     """
     values = expect(parse_json(os.environ.get("TF_CONFIG") or "{}", _PLACE, advice=_FORM), dict, _PLACE, _FORM)
-    members, task = _part(values, "cluster"), _part(values, "task")
-    addresses = {kind: _addresses(members, kind) for kind in (*_CHIEFS, "worker")}
-    kind, index = task.get("type"), task.get("index", 0)
-    if kind is not None:
-        expect(kind, str, f"{_PLACE}.task.type", _FORM)
-        # Schedulers write the index as text; TensorFlow takes both.
-        index = int(index) if isinstance(index, str) and index.isdecimal() else index
-        expect(index, int, f"{_PLACE}.task.index", _FORM)
-    # TensorFlow's own rule: without a chief the first worker writes, and a process without
-    # TF_CONFIG is alone.
-    is_chief = kind in (None, *_CHIEFS) or (
-        kind == "worker" and index == 0 and not any(addresses[chief] for chief in _CHIEFS)
-    )
-    named = {f"{kind} {index}": place for kind, listed in addresses.items() for index, place in enumerate(listed)}
-    return Cluster(len(named), is_chief, f"{kind} {index}" if kind else "the only process", named)
+    members, task = _object(values, "cluster"), _object(values, "task")
+    _check_roles(members)
+    addresses = {
+        f"{role} {index}": address for role in _COMPUTING for index, address in enumerate(_addresses(members, role))
+    }
+    _check_distinct(addresses)
+    role, name = _read_task(task, addresses)
+    # TensorFlow's rule: without a chief the first worker writes, and a process without TF_CONFIG
+    # is alone.
+    is_chief = role in (None, *_CHIEFS) or (name == f"{_WORKER} 0" and not any(members.get(role) for role in _CHIEFS))
+    return Cluster(len(addresses), is_chief, name, addresses)
 
 
-def _part(values: dict[str, Any], name: str) -> dict[str, Any]:
+def endpoint(address: str) -> tuple[str, int]:
+    """Return host and port of an address of a Cluster."""
+    host, _, port = address.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def _object(values: dict[str, Any], name: str) -> dict[str, Any]:
     return expect(values.get(name, {}), dict, f"{_PLACE}.{name}", _FORM)
 
 
-def _addresses(members: dict[str, Any], kind: str) -> list[str]:
-    place = f"{_PLACE}.cluster.{kind}"
-    return [expect(address, str, place, _FORM) for address in expect(members.get(kind, []), list, place, _FORM)]
+def _check_roles(members: dict[str, Any]) -> None:
+    unknown = next((role for role in members if role not in (*_COMPUTING, _EVALUATOR, _SERVER)), None)
+    refuse_if(unknown is not None, f"{_PLACE}.cluster.{unknown}: is not a role; {_CHIEF} and {_WORKER} train; {_FORM}")
+    # With a parameter server in the cluster, TensorFlow would wait for it forever.
+    refuse_if(
+        members.get(_SERVER),
+        f"{_PLACE}.cluster.{_SERVER}: bert_cli has no use for parameter servers: remove {_SERVER}, and do not start it",
+    )
+    chiefs = [f"{role} {index}" for role in _CHIEFS for index in range(len(_addresses(members, role)))]
+    refuse_if(len(chiefs) > 1, f"{_PLACE}.cluster: has {' and '.join(chiefs)}; at most one chief is possible")
+    refuse_if(
+        members.get(_TF1_CHIEF) and members.get(_WORKER),
+        f"{_PLACE}.cluster.{_TF1_CHIEF}: is TensorFlow 1's name; rename it to {_CHIEF}, in cluster and in task",
+    )
+
+
+def _addresses(members: dict[str, Any], role: str) -> list[str]:
+    place = f"{_PLACE}.cluster.{role}"
+    addresses = expect(members.get(role, []), list, place, _FORM)
+    for index, address in enumerate(addresses):
+        match = _ADDRESS.fullmatch(expect(address, str, f"{place}[{index}]", _FORM))
+        if not match or not 0 < int(match[2]) < 1 << 16:
+            raise InputError(
+                f"{place}[{index}]: {address!r:.80} is not HOST:PORT; correct the address of {role} {index}"
+            )
+    return addresses
+
+
+def _check_distinct(addresses: dict[str, str]) -> None:
+    owners: dict[str, str] = {}
+    for name, address in addresses.items():
+        owner = owners.setdefault(address.lower(), name)
+        refuse_if(owner != name, f"{_PLACE}.cluster: {owner} and {name} have the same address, {address}; correct one")
+
+
+def _read_task(task: dict[str, Any], addresses: dict[str, str]) -> tuple[str | None, str]:
+    """Return role and name of this process; (None, "the only process") if it has no role."""
+    role, index = task.get("type"), task.get("index", 0)
+    names = ", ".join(addresses)
+    if role is None:
+        # Each of them would take itself for the chief.
+        refuse_if(len(addresses) > 1, f'{_PLACE}.task: has no "type"; name this process, one of {names}')
+        return None, "the only process"
+    expect(role, str, f"{_PLACE}.task.type", _FORM)
+    # Schedulers write the index as text; TensorFlow takes both.
+    index = int(index) if isinstance(index, str) and index.isdecimal() else index
+    expect(index, int, f"{_PLACE}.task.index", _FORM)
+    name = f"{role} {index}"
+    refuse_if(
+        role in (_EVALUATOR, _SERVER),
+        f"{_PLACE}.task: {name} does not train: give the command to {names or 'the workers'} alone",
+    )
+    refuse_if(role not in _COMPUTING, f"{_PLACE}.task.type: {role!r:.40} is not a role; {_CHIEF} and {_WORKER} train")
+    is_listed = name in addresses if addresses else index == 0
+    refuse_if(not is_listed, f"{_PLACE}.task: {name} is not in the cluster, which has {names or 'no process'}")
+    return role, name
 
 
 def is_multi_worker(distribution_strategy: str) -> bool:
@@ -65,11 +133,9 @@ def writes(distribution_strategy: str) -> bool:
 
 
 def rank(distribution_strategy: str) -> tuple[int, int]:
-    """The number of this process, from 0, among those that train together, and how many these are."""
+    """Return the number of this process, from 0, among those that train together, and their count."""
     if not is_multi_worker(distribution_strategy):
         return 0, 1
     cluster = read_cluster()
     names = list(cluster.addresses)
-    # An evaluator, a parameter server: TensorFlow's form allows these, and they do not train.
-    refuse_if(cluster.task not in names, f"{_PLACE}: {cluster.task} is none of the processes that compute")
     return names.index(cluster.task), len(names)

@@ -70,6 +70,29 @@ def _handled(first: Callable[[int], None]) -> Iterator[None]:
             signal.signal(number, old)
 
 
+@contextlib.contextmanager
+def ended_by_system(seconds: float) -> Iterator[None]:
+    """Let the system end the process within the block, on a signal or with SIGALRM after a time.
+
+    For calls that hold Python's lock. Signals that are ignored stay so. Only the main thread can
+    change this: in another one, nothing is done.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (*_NAMES, signal.SIGALRM)}
+    changed = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
+    for number in changed:
+        signal.signal(number, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in changed.items():
+            signal.signal(number, handler)
+
+
 def _raise(number: int) -> None:
     raise KeyboardInterrupt if number == signal.SIGINT else Stopped(number)
 

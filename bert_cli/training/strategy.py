@@ -7,6 +7,7 @@ from bert_cli.base.log import LOG
 from bert_cli.runtime.cluster import read_cluster
 from bert_cli.runtime.processor import BFLOAT16_UNITS, processor_flags
 from bert_cli.runtime.rendezvous import wait_for_workers
+from bert_cli.runtime.signals import ended_by_system
 
 # NVIDIA's Ampere is the first generation with fast bfloat16.
 _BFLOAT16_CAPABILITY = (8, 0)
@@ -39,15 +40,22 @@ def make_strategy(
             raise InputError(
                 "--distribution_strategy=multi_worker needs the environment variable TF_CONFIG, which has none"
             )
-        # TensorFlow itself waits for an hour without a word, see runtime.rendezvous.
-        wait_for_workers(worker_timeout)
-        return tf.distribute.MultiWorkerMirroredStrategy()
+        return _multi_worker_strategy(worker_timeout)
     if num_virtual_devices:
         return tf.distribute.MirroredStrategy(_virtual_devices(num_virtual_devices))
     gpus = tf.config.list_logical_devices("GPU")
     if name == "mirrored" or (name == "auto" and len(gpus) > 1):
         return tf.distribute.MirroredStrategy([device.name for device in gpus or tf.config.list_logical_devices("CPU")])
     return tf.distribute.OneDeviceStrategy(gpus[0].name if gpus else "/cpu:0")
+
+
+def _multi_worker_strategy(worker_timeout: int) -> tf.distribute.Strategy:
+    # TensorFlow itself waits for an hour without a log line, see runtime.rendezvous.
+    wait_for_workers(worker_timeout)
+    # TensorFlow holds Python's lock during its start, so that no handler and no thread could run. It
+    # would wait forever for a program that listens but never answers.
+    with ended_by_system(worker_timeout):
+        return tf.distribute.MultiWorkerMirroredStrategy()
 
 
 def _virtual_devices(count: int) -> list[str]:

@@ -41,7 +41,7 @@ def test_the_one_that_comes_late_is_waited_for(cluster, monkeypatch, caplog):
     with socket.create_server(("127.0.0.1", int(addresses[1].rpartition(":")[2]))):
         waiting.join(10)
     assert not waiting.is_alive()
-    assert f"waiting for worker 1 ({addresses[1]}): 0 of 60 seconds" in caplog.messages
+    assert f"waiting for worker 1 ({addresses[1]}: Connection refused): 0 of 60 seconds" in caplog.messages
     with socket.create_server(("127.0.0.1", int(addresses[0].rpartition(":")[2]))):
         pass  # its own address is free again
 
@@ -50,16 +50,33 @@ def test_the_one_that_does_not_come(cluster):
     addresses = [free_address(), free_address()]
     cluster(1, addresses)
     with pytest.raises(
-        TemporaryError, match=rf"^worker 0 \({addresses[0]}\) did not connect within 1 seconds; start all"
+        TemporaryError,
+        match=rf"^worker 0 \({addresses[0]}: Connection refused\) did not connect within 1 seconds; start all",
     ):
         rendezvous.wait_for_workers(1)
 
 
-def test_addresses_that_cannot_be(cluster):
-    cluster(0, ["localhost", "other:1"])
-    with pytest.raises(InputError, match="TF_CONFIG: 'localhost' is not HOST:PORT"):
-        rendezvous.wait_for_workers(1)
+def test_a_port_that_is_in_use(cluster):
     with socket.create_server(("", 0)) as taken:
         cluster(0, [f"127.0.0.1:{taken.getsockname()[1]}", free_address()])
         with pytest.raises(InputError, match="which TF_CONFIG gives to worker 0, cannot be used"):
             rendezvous.wait_for_workers(1)
+
+
+@pytest.mark.parametrize("alias", ["localhost", "0.0.0.0", "127.0.0.2"])
+def test_another_name_of_this_process_is_refused(cluster, alias):
+    address = free_address()
+    port = address.rpartition(":")[2]
+    cluster(0, [address, f"{alias}:{port}"])
+    message = f"TF_CONFIG.cluster: {alias}:{port}, the address of worker 1, leads to this process, which is worker 0"
+    with pytest.raises(InputError, match=message):
+        rendezvous.wait_for_workers(30)
+
+
+def test_a_host_without_a_name_is_waited_for(cluster):
+    """Kubernetes gives a pod its name when it starts."""
+    cluster(0, [free_address(), "nowhere.invalid:2222"])
+    with pytest.raises(
+        TemporaryError, match=r"^worker 1 \(nowhere\.invalid:2222: .*(known|resolution).*\) did not connect"
+    ):
+        rendezvous.wait_for_workers(1)

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from bert_cli.runtime.signals import Stopped, deferred, raised
+from bert_cli.runtime.signals import Stopped, deferred, ended_by_system, raised
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -145,3 +145,34 @@ def test_a_command_that_waits_for_its_input(tmp_path):
             assert f"\nbert-build-vocab: {said}" in f"\n{processes[number].stderr.read()}"
             processes[number].stdin.close()
     assert list(tmp_path.iterdir()) == []
+
+
+HOLDS_THE_LOCK = """
+import ctypes, sys
+from bert_cli.runtime.signals import ended_by_system, raised
+with raised():
+    with ended_by_system(60):
+        pass
+    with ended_by_system(float(sys.argv[1])):
+        print("begun", flush=True)
+        ctypes.PyDLL(None).sleep(20)
+"""
+
+
+@pytest.mark.parametrize(("seconds", "number"), [(60, signal.SIGTERM), (60, signal.SIGINT), (0.2, signal.SIGALRM)])
+def test_the_system_ends_a_call_that_holds_the_lock_of_python(seconds, number):
+    command = [sys.executable, "-c", HOLDS_THE_LOCK, str(seconds)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout.readline() == "begun\n"
+        if number != signal.SIGALRM:
+            process.send_signal(number)
+        assert process.wait(10) == -number
+
+
+def test_handlers_are_back_after_a_call_that_the_system_may_end():
+    with raised():
+        before = signal.getsignal(signal.SIGTERM)
+        with ended_by_system(60):
+            assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        assert signal.getsignal(signal.SIGTERM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
