@@ -170,6 +170,7 @@ OF_HUGGING_FACE = {
     "classifier.bias": np.ones(2, np.float16),
     "x": np.ones(3, np.int64),
 }
+INDEX = {"weight_map": {name: f"model-{number}.safetensors" for number, name in enumerate(OF_HUGGING_FACE)}}
 OF_MODULE = {"saved_model.pb": b"x" * 40, "variables/variables.index": b"", "assets/vocab.txt": VOCABULARY}
 RECORD_LENGTHS = {
     "input_ids": 8,
@@ -326,6 +327,15 @@ def _h5_bytes(folder: pathlib.Path) -> bytes:
     return path.read_bytes()
 
 
+def _tf_model_bytes(folder: pathlib.Path) -> bytes:
+    path = folder / "tf_model.h5"
+    with h5py.File(path, "w") as file:
+        file.attrs["layer_names"] = [b"bert"]
+        file["bert/tf_bert_model/bert/pooler/dense/kernel:0"] = np.ones((4, 4), np.float32)
+        file["bert/tf_bert_model/bert/encoder/layer_._0/output/dense/bias:0"] = np.ones(4, np.float32)
+    return path.read_bytes()
+
+
 def record() -> bytes:
     """A serialized tf.train.Example of pre-training."""
     return _record_bytes()[0]
@@ -336,6 +346,7 @@ def fuzzed(folder: pathlib.Path) -> dict[str, Fuzzed]:
     write_checkpoint(folder / "model.ckpt-20", TENSORS)
     index, data = ((folder / f"model.ckpt-20.{ending}").read_bytes() for ending in ("index", "data-00000-of-00001"))
     checkpoint = {"model.ckpt-20.index": index, "model.ckpt-20.data-00000-of-00001": data}
+    shards = {name: safetensors.numpy.save({key: OF_HUGGING_FACE[key]}) for key, name in INDEX["weight_map"].items()}
     run = {
         "run.json": _json(MANIFEST | OWNED),
         "run_report.json": _json(REPORT),
@@ -368,5 +379,7 @@ def fuzzed(folder: pathlib.Path) -> dict[str, Fuzzed]:
         "checkpoint index": Fuzzed("model.ckpt-20.index", [index], _checkpoint, checkpoint),
         "checkpoint data": Fuzzed("model.ckpt-20.data-00000-of-00001", [data], _checkpoint, checkpoint),
         "safetensors": Fuzzed("model.safetensors", [safetensors.numpy.save(OF_HUGGING_FACE)], _safetensors),
+        "safetensors index": Fuzzed("model.safetensors.index.json", [_json(INDEX)], _safetensors, shards),
+        "tf_model.h5": Fuzzed("tf_model.h5", [_tf_model_bytes(folder)], _safetensors),
         "hdf5": Fuzzed("model.weights.h5", [_h5_bytes(folder)], lambda path: _tensors(KerasReader(path))),
     }

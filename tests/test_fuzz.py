@@ -22,7 +22,7 @@ READERS = (
     "annotations of Label Studio", "annotations of brat", "squad", "squad lines", "texts",
     "vocabulary", "config", "tokenizer.json", "tfrecord", "tfrecord messages", "corpus", "corpus.gz", "run folder: run.json",
     "run folder: run_report.json", "run folder: flags.txt", "run folder: checkpoint", "shards", "archive", "checkpoint index",
-    "checkpoint data", "safetensors", "hdf5",
+    "checkpoint data", "safetensors", "safetensors index", "tf_model.h5", "hdf5",
 )  # fmt: skip
 PASSED_OVER = ("run folder: run_report.json", "run folder: checkpoint")  # what cannot be read of them is done without
 

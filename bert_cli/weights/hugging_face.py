@@ -90,7 +90,7 @@ class HuggingFaceReader(Reader):
                 if not np.array_equal(values, self.read(original), equal_nan=True):
                     raise InputError(
                         f"{self.description}: {stored_name} differs from {original}; in Google's BERT they are one, "
-                        "so only the encoder of this model can be used (bert-convert --head=encoder)"
+                        "so only the encoder of this model can be used (bert-convert with the head encoder writes it)"
                     )
 
 

@@ -1,6 +1,7 @@
 """Classifiers of Hugging Face whose config.json has no label names, or whose one output is a number, as in transformers."""
 
 import json
+import pathlib
 
 import numpy as np
 import pytest
@@ -105,6 +106,11 @@ def test_labels_without_names_in_tables(classify, hugging_face, tmp_path):
     assert classify(*flags, "--do_predict", f"--predict_file={table}").code == 0
     header = (tmp_path / "out" / "predictions.tsv").read_text().split("\n")[0]
     assert header.split("\t") == ["id", "label", "prob_LABEL_0", "prob_LABEL_1", "text"]
+    parts = [f"{tmp_path}/part{number}.csv" for number in (1, 2)]
+    for part in parts:
+        pathlib.Path(part).write_text("text\nbread\n")
+    assert classify(*flags, "--do_predict", f"--predict_file={','.join(parts)}").code == 0
+    assert "LABEL_0" in (tmp_path / "out" / "predictions.tsv-00000-of-00002").read_text()
     classify(*flags, "--do_eval", f"--dev_file={table}").assert_refused("t.csv:2: label 'good' is not among", "LABEL_0")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.errors import InputError
 from bert_cli.base.lines import input_name
 from bert_cli.base.log import LOG
 from bert_cli.examples.classification import ClassificationExample
@@ -21,7 +21,7 @@ from bert_cli.flags.option import changed
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.loading.trained import trained_columns, trained_labels, trained_on_pairs
+from bert_cli.runs.loading.trained import trained_columns, trained_on_pairs
 from bert_cli.runs.tasks import interactive, opening
 from bert_cli.runs.tasks.classification.data import DataReader
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
@@ -90,12 +90,11 @@ def _dataset(settings: ClassifySettings, task: ClassificationTask, model: AnyMod
             f"{checkpoint.folder} is a multiple-choice model; give the texts with their endings as "
             "a --predict_file, with --do_predict"
         )
-    labels = trained_labels(settings.encoding.labels or (), model, problem_type)
+    labels = task.trained_labels(model)
     if not labels and settings.task.task_name:
         labels = find_task(settings.task.task_name).labels
     if not labels and problem_type.has_named_outputs:
-        labels = model.generic_labels
-        refuse_if(not labels, f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
+        raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
     return task.for_new_texts(model, labels, run_folders(checkpoint))
 
 

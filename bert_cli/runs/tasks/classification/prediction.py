@@ -12,7 +12,6 @@ from bert_cli.flags.option import changed, values_of
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.checks import PairCheck, check_unknown
-from bert_cli.runs.loading.trained import trained_labels
 from bert_cli.runs.output_dir import shards
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
@@ -66,8 +65,7 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
     task = ClassificationTask(settings)
     model = opening.load_task_model(task, settings)
     checkpoint = model.required_checkpoint
-    labels = trained_labels(settings.encoding.labels or (), model, task.trained_problem_type(model))
-    whole = task.for_new_texts(model, labels, [folder, *run_folders(checkpoint)])
+    whole = task.for_new_texts(model, task.trained_labels(model), [folder, *run_folders(checkpoint)])
     files.make_directory(folder)
     # The names of a run that is not sharded, from which the plan makes the names of each shard.
     names = [os.path.join(folder, name) for name in whole.names("test")]

@@ -63,6 +63,13 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         """What the flags say, else the files of a trained model."""
         return self._known or model.problem_type or SINGLE_LABEL
 
+    def trained_labels(self, model: AnyModel) -> tuple[str, ...]:
+        """Return the labels of a trained model, () for a number, a choice, and a task whose files have labels."""
+        settings, problem_type = self.settings, self.trained_problem_type(model)
+        labels = trained_labels(settings.encoding.labels or (), model, problem_type)
+        needs_names = not labels and not settings.task.task_name and problem_type.has_named_outputs
+        return model.generic_labels if needs_names else labels
+
     def for_new_texts(self, model: AnyModel, labels: tuple[str, ...], folders: Sequence[str]) -> ClassificationDataset:
         """A dataset without rows, for texts that come later; folders: where thresholds.json may be."""
         problem_type = self.trained_problem_type(model)
@@ -83,10 +90,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         # A training takes its labels from the data; a trained model has the order of its outputs.
         if not phases.do_train:
             known = known or model.problem_type
-            labels = trained_labels(labels, model, known)
-            # The files of a task have their own labels, and a number or a choice has none.
-            if not labels and not settings.task.task_name and (known or SINGLE_LABEL).has_named_outputs:
-                labels = model.generic_labels
+            labels = self.trained_labels(model)
             folders = [phases.output_dir, *run_folders(model.required_checkpoint)]
             columns = trained_columns(model, settings.columns)
         data = DataReader(settings, labels or None, known, self.tables, columns).read_all()
