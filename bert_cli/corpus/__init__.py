@@ -1,1 +1,4 @@
-"""The data of pre-training: reading, counts, masking, instances, shards, workers. No TensorFlow."""
+"""Pre-training data: reading, counts, masking, instances, shards and workers.
+
+It imports no TensorFlow.
+"""

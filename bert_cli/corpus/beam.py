@@ -1,10 +1,9 @@
-"""Instances made by Apache Beam, on many machines: the corpus, shards and records are equal to
-those made on one machine.
+"""Instances made by Apache Beam on many machines, with the same result as on one machine.
 
-Each file is tokenized by itself, the pieces are put together in the order of the files, and each
-shard is made from all of the corpus (see shards.py), of which a machine that does not see it copies
-itself one. All that one step hands to another lies in a folder that every machine sees; what goes
-through Beam are names and numbers. A step that Beam repeats writes the same files again.
+Each file is tokenized separately, and the pieces are joined in file order. Each shard uses the
+whole corpus (see shards.py); a machine copies the corpus if its files are remote. Steps exchange
+data through a directory that every machine sees, and only names and numbers go through Beam. If
+Beam repeats a step, it writes the same files again.
 """
 
 import contextlib
@@ -28,19 +27,25 @@ from bert_cli.corpus.shards import InstanceShard, Job, choose_num_shards, write_
 from bert_cli.corpus.store import CorpusSize, corpus_files, store_corpus
 from bert_cli.corpus.text import read_blocks, tokenize_block
 
-READ = "corpus.json"  # what the first half says of itself
-CORPUS, ERROR = "corpus", "error"  # keys there: CorpusSize.counts, and an error in the text
-_PIECE = 1 << 22  # bytes that are copied at once
+READ = "corpus.json"  # report from the first half
+CORPUS, ERROR = "corpus", "error"  # keys in READ: CorpusSize.counts, and an error in the text
+_PIECE = 1 << 22  # bytes per copied block
 _COUNTS = ("num_documents", "num_sentences", "num_tokens", "num_unknown", "num_single")
-Piece = tuple[int, CorpusSize | None, str]  # number of the file, its corpus, or its error
+Piece = tuple[int, CorpusSize | None, str]  # file number, and the file's corpus or error
 
 
 def add_steps(pipeline: Any, job: Job, inputs: Sequence[str], num_outputs: int, num_shards: int, folder: str) -> None:
-    """Put the work into a beam.Pipeline: from text files to the files output_path(folder, …),
-    counts_path(…) and READ.
+    """Add the work to a beam.Pipeline.
 
-    num_shards: 0 for as many as suit the corpus. folder: is there, and all machines see it, as they
-    do the inputs.
+    It turns text files into output_path(folder, …), counts_path(…) and READ.
+
+    Args:
+        pipeline: the beam.Pipeline.
+        job: settings shared by all workers.
+        inputs: text files that all machines see.
+        num_outputs: number of output files.
+        num_shards: number of shards, 0 to choose it for the corpus.
+        folder: existing directory that all machines see.
     """
     import apache_beam as beam
 
@@ -63,47 +68,48 @@ def add_steps(pipeline: Any, job: Job, inputs: Sequence[str], num_outputs: int, 
 
 
 def output_path(folder: str, number: int, num_outputs: int) -> str:
-    """The TFRecord file that is to be output `number`."""
+    """Return the path used for output `number` of `num_outputs` in `folder`, a TFRecord file."""
     return os.path.join(folder, shard_name("output", number, num_outputs))
 
 
 def counts_path(folder: str, number: int, num_outputs: int) -> str:
-    """JSON: the sums of count_rows of that output."""
+    """Return the path of an output's sums from count_rows, a JSON file.
+
+    The arguments `folder`, `number` and `num_outputs` are used as in output_path.
+    """
     return f"{output_path(folder, number, num_outputs)}.json"
 
 
 def _store_piece(item: Any, job: Job, folder: str) -> Any:
-    """Tokenize one file: (its number, its path) -> Piece."""
+    """Tokenize one file: (number, path) -> Piece."""
     number, path = item
-    place = os.path.join(folder, f"piece-{number:05d}")
+    target_folder = os.path.join(folder, f"piece-{number:05d}")
     try:
         with tempfile.TemporaryDirectory() as scratch:
             blocks = (tokenize_block(block, job.tokenizer, job.typecode, True) for block in read_blocks([path]))
             size = store_corpus(blocks, scratch, job.typecode)
-            files.make_directory(place)
-            for source, target in zip(corpus_files(scratch), corpus_files(place), strict=True):
+            files.make_directory(target_folder)
+            for source, target in zip(corpus_files(scratch), corpus_files(target_folder), strict=True):
                 copy_file(source, target)
-    except InputError as error:  # Beam would repeat the step, and end with a page of its own
+    except InputError as error:  # Beam would repeat the step, and end with a page of messages
         return number, None, str(error)
-    return number, dataclasses.replace(size, folder=place), ""
+    return number, dataclasses.replace(size, folder=target_folder), ""
 
 
 def _join_pieces(pieces: Iterable[Piece], job: Job, num_outputs: int, num_shards: int, folder: str) -> Any:
-    """Put the pieces together; returns (the corpus, the number of shards). Where a file is wrong
-    there are no shards.
-    """
-    # Beam keeps no order, and the corpus has the files one after the other.
+    """Join the pieces and return (corpus, number of shards), with 0 shards if a file is wrong."""
+    # Sort, because Beam keeps no order and the corpus follows the file order.
     ordered = sorted(pieces, key=lambda piece: piece[0])
     sizes = [size for _, size, _ in ordered if size]
-    place = os.path.join(folder, "corpus")
-    corpus = CorpusSize(place, job.typecode, *(sum(getattr(size, name) for size in sizes) for name in _COUNTS))
-    wrong = next((error for _, _, error in ordered if error), "")
-    if wrong or not corpus.num_documents:
-        write_json(os.path.join(folder, READ), {CORPUS: corpus.counts, ERROR: wrong})
+    corpus_folder = os.path.join(folder, "corpus")
+    corpus = CorpusSize(corpus_folder, job.typecode, *(sum(getattr(size, name) for size in sizes) for name in _COUNTS))
+    first_error = next((error for _, _, error in ordered if error), "")
+    if first_error or not corpus.num_documents:
+        write_json(os.path.join(folder, READ), {CORPUS: corpus.counts, ERROR: first_error})
         return corpus, 0
-    files.make_directory(place)
+    files.make_directory(corpus_folder)
     with contextlib.ExitStack() as stack:
-        paths = stack.enter_context(atomic_paths(corpus_files(place)))
+        paths = stack.enter_context(atomic_paths(corpus_files(corpus_folder)))
         tokens, *offsets = (stack.enter_context(open(path, "wb")) for path in paths)
         bases = [0] * len(offsets)
         for file in offsets:
@@ -111,8 +117,8 @@ def _join_pieces(pieces: Iterable[Piece], job: Job, num_outputs: int, num_shards
         for size in sizes:
             token_file, *offset_files = corpus_files(size.folder)
             _copy(token_file, tokens)
-            for place_of, (path, file) in enumerate(zip(offset_files, offsets, strict=True)):
-                bases[place_of] = _copy_offsets(path, file, bases[place_of])
+            for index, (path, file) in enumerate(zip(offset_files, offsets, strict=True)):
+                bases[index] = _copy_offsets(path, file, bases[index])
     num_shards = num_shards or choose_num_shards(corpus, job.dupe_factor, num_outputs)
     write_json(
         os.path.join(folder, READ),
@@ -127,9 +133,7 @@ def _copy(path: str, target: Any) -> None:
 
 
 def _copy_offsets(path: str, target: Any, base: int) -> int:
-    """Write all offsets of a piece but the first, which is 0, counted from `base`; returns the last
-    one.
-    """
+    """Append a piece's offsets without its first one (0), counted from `base`; return the last."""
     last = base
     with files.open_binary(path) as source:
         source.read(8)
@@ -151,7 +155,7 @@ def _shard_path(folder: str, number: int) -> str:
 
 
 def _make_shard(shard: Any, job: Job, num_outputs: int) -> Any:
-    """Returns (the number of the output that it is for, (its own number, its counts))."""
+    """Return (output number, (shard number, counts))."""
     corpus = dataclasses.replace(shard.corpus, folder=_here(shard.corpus.folder))
     with tempfile.TemporaryDirectory() as scratch:
         path, counts = write_shard(job, dataclasses.replace(shard, corpus=corpus, folder=scratch))
@@ -161,8 +165,8 @@ def _make_shard(shard: Any, job: Job, num_outputs: int) -> Any:
 
 @functools.cache
 def _here(folder: str) -> str:
-    """A local folder with that corpus."""
-    # A shard reads at random places, for which a remote file is too slow.
+    """Return a local directory with this corpus."""
+    # Copy remote files: a shard reads at random positions, which is slow remotely.
     if not files.is_remote(folder):
         return folder
     copy = files.folder_of_process()
@@ -172,13 +176,13 @@ def _here(folder: str) -> str:
 
 
 def _write_output(item: Any, num_outputs: int, folder: str) -> Any:
-    """Concatenate the shards of an output, and count their instances."""
-    number, made = item
+    """Concatenate an output's shards, and add up their counts."""
+    number, shard_results = item
     counts: Counter[str] = Counter()
     with atomic_paths([output_path(folder, number, num_outputs)]) as paths, open(paths[0], "wb") as file:
-        # Any order comes out of a group, too; a repeated step must write the same file.
-        for shard, found in sorted(made, key=lambda each: each[0]):
+        # Sort, because a group has any order and a repeated step must write the same file.
+        for shard, shard_counts in sorted(shard_results, key=lambda result: result[0]):
             _copy(_shard_path(folder, shard), file)
-            counts.update(found)
+            counts.update(shard_counts)
     write_json(counts_path(folder, number, num_outputs), dict(counts))
     return number

@@ -1,9 +1,8 @@
-"""Instances as rows of equal width, small enough for the disk between making and shuffling them.
+"""Instances as compact rows of equal width, stored on disk until they are shuffled.
 
-    tokens | segment start | predictions | random next | dropped | token ids … 0 | positions … 0 |
-    labels … 0
+    tokens | segment start | predictions | random next | dropped | token ids … 0 | positions … 0 | labels … 0
 
-One number has two bytes, or four where the vocabulary or the sequence is larger than 65536.
+A number has two bytes, or four if the vocabulary or the sequence is larger than 65536.
 """
 
 import dataclasses
@@ -20,7 +19,7 @@ _MOST_DROPPED = (1 << 16) - 1
 
 @dataclasses.dataclass(frozen=True)
 class RowFormat:
-    """The form of all rows of a corpus. typecode: of the numbers of a row, for struct and NumPy."""
+    """Format used for all rows in a corpus; `typecode` is the number type for struct and NumPy."""
 
     max_seq_length: int
     max_predictions_per_seq: int
@@ -28,14 +27,14 @@ class RowFormat:
 
     @staticmethod
     def of(sampling: Sampling) -> "RowFormat":
-        """The narrowest form that holds the instances of a sampling."""
+        """Return the narrowest format for instances from this sampling."""
         masking = sampling.masking
         largest = max(len(masking.is_inside), sampling.max_seq_length)
         return RowFormat(sampling.max_seq_length, masking.max_predictions_per_seq, "H" if largest < 1 << 16 else "I")
 
     @property
     def width(self) -> int:
-        """Numbers in a row."""
+        """Return the number of values in a row."""
         return _HEAD + self.max_seq_length + 2 * self.max_predictions_per_seq
 
     @functools.cached_property
@@ -44,28 +43,27 @@ class RowFormat:
 
     @property
     def size(self) -> int:
-        """Bytes of a row."""
+        """Return the number of bytes in a row."""
         return self._layout.size
 
     def pack(self, instance: Instance) -> bytes:
-        """An instance as a row. Of dropped tokens, 65535 are counted at most."""
+        """Return an instance as a row, with at most 65535 as the number of dropped tokens."""
         token_ids, segment_start, positions, labels, is_random_next, num_dropped = instance
         padding = [0] * (self.max_seq_length - len(token_ids))
         no_labels = [0] * (self.max_predictions_per_seq - len(positions))
-        # A row holds 65535 at most; a document cut by more is as cut as can be.
+        # The limit loses nothing: a document that is cut by more is as cut as can be.
         head = (len(token_ids), segment_start, len(positions), is_random_next, min(num_dropped, _MOST_DROPPED))
         return self._layout.pack(*head, *token_ids, *padding, *positions, *no_labels, *labels, *no_labels)
 
     def unpack(self, data: bytes | bytearray) -> np.ndarray:
-        """Packed rows as an array [n, width]."""
+        """Return packed rows as an array [n, width]."""
         return np.frombuffer(data, self.typecode).reshape(-1, self.width)
 
     def features(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Rows as the arrays of spec.pretraining_features: int64 or float32 [n, length of the
-        feature].
-        """
+        """Return rows as the arrays of spec.pretraining_features, int64 or float32 [n, length]."""
         tokens, starts, predictions, is_random_next = (rows[:, column, None] for column in range(4))
-        # Mask and segments follow from two numbers, so that a row is not three times as long.
+        # Derive mask and segments from two numbers: storing them would make rows three times as
+        # long.
         slots = np.arange(self.max_seq_length)
         inside = slots < tokens
         ids, positions, labels = np.split(
@@ -83,10 +81,10 @@ class RowFormat:
 
 
 def count_rows(rows: np.ndarray, masking: Masking) -> dict[str, int]:
-    """Return totals over rows of a RowFormat.
+    """Return totals over rows in a RowFormat.
 
-    instance_tokens are without padding. inside_predictions, the predicted pieces that begin with
-    "##", are counted if whole words are masked.
+    instance_tokens excludes padding. inside_predictions counts predicted pieces that begin with
+    "##", and exists only if whole words are masked.
     """
     tokens, _, predictions, is_random_next, dropped = (rows[:, column].astype(np.int64) for column in range(_HEAD))
     counts = {
@@ -98,7 +96,7 @@ def count_rows(rows: np.ndarray, masking: Masking) -> dict[str, int]:
         "dropped_tokens": int(dropped.sum()),
     }
     if masking.whole_word:
-        # Labels, not tokens: a random replacement may be any piece of the vocabulary.
+        # Count labels, not tokens: a random replacement may be any piece in the vocabulary.
         is_label = np.arange(masking.max_predictions_per_seq) < predictions[:, None]
         labels = rows[:, -masking.max_predictions_per_seq :][is_label]
         counts["inside_predictions"] = int(np.frombuffer(masking.is_inside, np.uint8)[labels].sum())

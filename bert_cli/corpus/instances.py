@@ -1,9 +1,8 @@
-"""Masked-LM and next-sentence instances of the documents of a corpus, equal to the original's draw
-for draw.
+"""Masked-LM and next-sentence instances from a corpus, equal to the original's draw for draw.
 
-A document is walked through in chunks of sentences. A chunk is split into A and B, or A is followed
-by sentences from elsewhere and the rest of the chunk is used again; the pair is cut to length,
-packed and masked: some tokens are to be predicted, and others are put in their place.
+A document is divided into chunks of sentences. A chunk is split into A and B. Or A is followed by
+sentences from another document, and later instances use the chunk's rest. The pair is cut, packed
+and masked: some tokens are to be predicted, and other tokens replace them.
 """
 
 import dataclasses
@@ -20,16 +19,16 @@ from bert_cli.text.vocabulary import CLS, MASK, SEP
 
 @dataclasses.dataclass(frozen=True)
 class Masking:
-    """How tokens are masked.
+    """Rules for masking tokens.
 
     Attributes:
-      max_predictions_per_seq: most tokens that are predicted in a sequence.
-      masked_lm_prob: share of a sequence, special tokens counted, that is predicted; 0 < masked_lm_prob <= 1.
-      whole_word: pieces of a word are predicted together or not at all.
-      cls_id, sep_id, mask_id: ids of the special tokens.
-      random_ids: ids that a random replacement is drawn from: every different token of the vocabulary once, in the
-        order of their first lines, as the original lists them.
-      is_inside: for each id 1 where the token begins with "##", else 0.
+        max_predictions_per_seq: maximum number of predicted tokens in a sequence.
+        masked_lm_prob: share of tokens to predict, including special tokens, in (0, 1].
+        whole_word: whether a word's pieces are predicted together.
+        cls_id, sep_id, mask_id: ids of [CLS], [SEP] and [MASK].
+        random_ids: ids used as random replacements: each distinct token, ordered by first line as
+            in the original.
+        is_inside: per id, 1 if the token begins with "##", else 0.
     """
 
     max_predictions_per_seq: int
@@ -45,8 +44,16 @@ class Masking:
 def make_masking(
     vocab_ids: dict[str, int], max_predictions_per_seq: int, masked_lm_prob: float, whole_word: bool = False
 ) -> Masking:
-    """Masking for a vocabulary, given as token -> id in the order of the file. KeyError where it
-    lacks a special token.
+    """Return the masking rules for a vocabulary.
+
+    Args:
+        vocab_ids: token -> id in file order.
+        max_predictions_per_seq: maximum number of predicted tokens in a sequence.
+        masked_lm_prob: share of tokens to predict.
+        whole_word: whether a word's pieces are predicted together.
+
+    Raises:
+        KeyError: the vocabulary lacks a special token.
     """
     is_inside = bytearray(max(vocab_ids.values()) + 1)
     for token, index in vocab_ids.items():
@@ -58,21 +65,27 @@ def make_masking(
 
 
 def num_predictions(num_tokens: int, masking: Masking) -> int:
-    """How many tokens of a sequence are predicted at most; halves round to even, as in Python 3."""
+    """Return the maximum number of predicted tokens; halves round to even, as in Python 3."""
     return min(masking.max_predictions_per_seq, max(1, round(num_tokens * masking.masked_lm_prob)))
 
 
 def mask_tokens(
     token_ids: list[int], separator: int, masking: Masking, rng: random.Random
 ) -> tuple[list[int], list[int]]:
-    """Mask `[CLS] a [SEP] b [SEP]`, with its first [SEP] at `separator`, in place, as the original
-    does.
+    """Mask `[CLS] a [SEP] b [SEP]` in place, as the original does.
 
-    Returns the positions to predict, ascending, and the ids that stood there. Of the chosen tokens
-    80 % become [MASK], 10 % stay and 10 % become a token drawn from the whole vocabulary, special
-    and unused ones included. With whole words, too, this is drawn for every piece by itself, and
-    there may be no prediction at all: a word of more pieces than are to be predicted is never
-    chosen.
+    80 % of the chosen tokens become [MASK], 10 % stay, and 10 % become a token from the whole
+    vocabulary, including special and unused ones. Each piece is drawn separately, even for whole
+    words. With whole words there may be no prediction: a word with too many pieces is never chosen.
+
+    Args:
+        token_ids: the sequence, which is changed.
+        separator: index of the first [SEP].
+        masking: the rules.
+        rng: source of random numbers.
+
+    Returns:
+        The positions to predict, ascending, and their original ids.
     """
     getrandbits, uniform = rng.getrandbits, rng.random
     candidates = [*range(1, separator), *range(separator + 1, len(token_ids) - 1)]
@@ -98,10 +111,15 @@ def mask_tokens(
 
 
 def group_words(token_ids: list[int], positions: list[int], is_inside: bytes) -> list[list[int]]:
-    """Positions that belong to one word, together.
+    """Group positions by word.
 
-    A piece with "##" joins the word before it. That word may be across [SEP], where the start of
-    the second text was cut off inside a word: the original's behaviour.
+    A piece with "##" joins the previous word. That word may be before [SEP], if the second text was
+    cut inside a word: this is the original's behavior.
+
+    Args:
+        token_ids: the sequence.
+        positions: positions to group, ascending.
+        is_inside: see Masking.
     """
     words: list[list[int]] = []
     for position in positions:
@@ -113,9 +131,7 @@ def group_words(token_ids: list[int], positions: list[int], is_inside: bytes) ->
 
 
 def _choose_words(words: list[list[int]], count: int) -> list[int]:
-    """Positions of the first words that fit into `count` together; a word that does not fit is
-    passed over.
-    """
+    """Return positions for the first words that fit into `count`; skip words that do not fit."""
     chosen: list[int] = []
     for word in words:
         if len(chosen) >= count:
@@ -125,14 +141,18 @@ def _choose_words(words: list[list[int]], count: int) -> list[int]:
     return chosen
 
 
-# How often another document is drawn where the present one comes out.
+# Attempts to draw another document than the current one.
 _ATTEMPTS = 10
 
 
 @dataclasses.dataclass(frozen=True)
 class Sampling:
-    """How instances are made: longest sequence in tokens, probability that a document gets a
-    shorter one, masking.
+    """Rules for making instances.
+
+    Attributes:
+        max_seq_length: maximum tokens per sequence.
+        short_seq_prob: probability that a document gets shorter sequences.
+        masking: rules for masking tokens.
     """
 
     max_seq_length: int
@@ -141,7 +161,10 @@ class Sampling:
 
     @staticmethod
     def of(vocab_ids: dict[str, int], max_seq_length: int, flags: MaskedLM) -> "Sampling":
-        """As the flags say, for a vocabulary; see make_masking."""
+        """Return the rules from `flags` and `max_seq_length`, for a vocabulary `vocab_ids`.
+
+        See make_masking.
+        """
         rules = (flags.max_predictions_per_seq, flags.masked_lm_prob, flags.do_whole_word_mask)
         return Sampling(max_seq_length, flags.short_seq_prob, make_masking(vocab_ids, *rules))
 
@@ -149,12 +172,13 @@ class Sampling:
 class Instance(NamedTuple):
     """One sequence `[CLS] a [SEP] b [SEP]`.
 
-    token_ids       masked, without padding
-    segment_start   where segment 1 begins: after the first [SEP]
-    positions       of the tokens to predict, ascending
-    labels          the tokens that stood there
-    is_random_next  whether b is from elsewhere
-    num_dropped     tokens of a and b that were cut off
+    Attributes:
+        token_ids: masked ids, without padding.
+        segment_start: index at which segment 1 begins, after the first [SEP].
+        positions: positions to predict, ascending.
+        labels: original ids at these positions.
+        is_random_next: whether b is a random text.
+        num_dropped: number of tokens cut from a and b.
     """
 
     token_ids: list[int]
@@ -168,12 +192,18 @@ class Instance(NamedTuple):
 def document_instances(
     corpus: Corpus, order: Sequence[int], index: int, sampling: Sampling, rng: random.Random
 ) -> Iterator[Instance]:
-    """Instances of one pass over document `order[index]`; `order` lists all documents that a random
-    text may come from.
+    """Yield instances from one pass over document `order[index]`.
 
-    The order of the draws is part of the result. As in the original: the target length is drawn
-    once for all of the document; a chunk of one sentence always gets a random next text, without a
-    draw; where there is no other document, the random text comes from the same one.
+    The order of random draws is part of the result. As in the original, the target length is drawn
+    once per document. A chunk with one sentence always gets a random next text, without a draw. If
+    there is only one document, the random text comes from that document.
+
+    Args:
+        corpus: the documents.
+        order: numbers of documents that are used for random texts.
+        index: index of the document in `order`.
+        sampling: rules for making instances.
+        rng: source of random numbers.
     """
     getrandbits, uniform = rng.getrandbits, rng.random
     offsets = corpus.sentence_offsets
@@ -183,7 +213,7 @@ def document_instances(
         target = 2 + randbelow(getrandbits, budget - 1)
     sentence, end = corpus.document(order[index])
     while sentence < end:
-        # A sentence has a token at least, so that `target` sentences are always enough for a chunk.
+        # A sentence has at least one token, so `target` sentences are enough for a chunk.
         bounds = offsets[sentence : min(sentence + target, end) + 1]
         size = min(bisect_left(bounds, bounds[0] + target), len(bounds) - 1)
         size_a = 1 + randbelow(getrandbits, size - 1) if size > 1 else 1
@@ -209,12 +239,12 @@ def document_instances(
 
 
 def document_sequences(corpus: Corpus, number: int, sampling: Sampling, rng: random.Random) -> Iterator[Instance]:
-    """One pass over document `number` as single sequences `[CLS] a [SEP]`, for masked-LM training
-    alone.
+    """Yield single sequences `[CLS] a [SEP]` from one pass over document `number` in `corpus`.
 
-    Each holds as many whole sentences in a row as fit, as in FULL-SENTENCES of RoBERTa (Liu et al.,
-    2019) but within the document; a sentence that is longer than a sequence goes on in the next
-    one. No token is lost.
+    They are used for masked-LM training without sentence pairs. Each sequence holds as many
+    consecutive sentences as fit. This is like FULL-SENTENCES in RoBERTa (Liu et al., 2019), but
+    within the document. A sentence that is longer than a sequence continues in the next one. No
+    token is lost. `sampling` and `rng` are used as in document_instances.
     """
     budget = target = sampling.max_seq_length - 2
     if rng.random() < sampling.short_seq_prob:
@@ -222,9 +252,9 @@ def document_sequences(corpus: Corpus, number: int, sampling: Sampling, rng: ran
     sentence, end = corpus.document(number)
     start = corpus.sentence_offsets[sentence : sentence + 1][0]
     while sentence < end:
-        # Every sentence has a token, so that the bounds of `target` more are enough.
+        # Every sentence has a token, so the bounds of `target` more sentences are enough.
         bounds = corpus.sentence_offsets[sentence : min(sentence + target + 1, end) + 1]
-        size = bisect_left(bounds, start + target + 1) - 1  # sentences that end within the sequence
+        size = bisect_left(bounds, start + target + 1) - 1  # number of sentences that end within the sequence
         stop = bounds[size] if bounds[size] > start else start + target
         token_ids = [sampling.masking.cls_id, *corpus.token_ids[start:stop], sampling.masking.sep_id]
         positions, labels = mask_tokens(token_ids, len(token_ids) - 1, sampling.masking, rng)
@@ -234,17 +264,18 @@ def document_sequences(corpus: Corpus, number: int, sampling: Sampling, rng: ran
 
 
 def _random_text(corpus: Corpus, order: Sequence[int], index: int, target: int, rng: random.Random) -> tuple[int, int]:
-    """Token range of sentences in a row, of `target` tokens or more where the document has them,
-    from another document.
+    """Return the token range of consecutive sentences from another document.
+
+    The range has `target` tokens or more, if the document has them.
     """
     getrandbits = rng.getrandbits
     for _ in range(_ATTEMPTS):
-        other = randbelow(getrandbits, len(order))
-        if other != index:
+        other_index = randbelow(getrandbits, len(order))
+        if other_index != index:
             break
-    first, end = corpus.document(order[other])
+    first, end = corpus.document(order[other_index])
     first += randbelow(getrandbits, end - first)
-    target = max(target, 1)  # one sentence is always taken
+    target = max(target, 1)  # take at least one sentence
     bounds = corpus.sentence_offsets[first : min(first + target, end) + 1]
     return bounds[0], bounds[min(bisect_left(bounds, bounds[0] + target), len(bounds) - 1)]
 
@@ -252,9 +283,7 @@ def _random_text(corpus: Corpus, order: Sequence[int], index: int, target: int, 
 def _truncated(
     start_a: int, stop_a: int, start_b: int, stop_b: int, num_dropped: int, rng: random.Random
 ) -> tuple[int, int, int, int]:
-    """Both ranges after the longer one (b where both are equal) has lost a token at one of its
-    ends, again and again.
-    """
+    """Return both ranges after dropping tokens from the longer one (b in a tie), at random ends."""
     uniform = rng.random
     for _ in range(num_dropped):
         if stop_a - start_a > stop_b - start_b:

@@ -1,9 +1,7 @@
-"""The draws of random.Random with fewer layers of calls, and permutations too large to be held in
-memory.
+"""Faster versions of random.Random's draws, and permutations that are too large for memory.
 
-The functions take the bound method `rng.getrandbits`. Their results, and the state that they leave,
-are equal to `rng.randint`, `rng.shuffle` and so on in Python 3.11 to 3.13 (a test compares
-them on the Python at hand).
+The functions take the bound method `rng.getrandbits`. Results and final state equal `rng.randint`,
+`rng.shuffle` and so on in Python 3.11 to 3.13 (a test compares them on the installed Python).
 """
 
 import random
@@ -15,10 +13,9 @@ _ROUNDS = 6
 
 
 def randbelow(getrandbits: Callable[[int], int], stop: int) -> int:
-    """As rng.randint(0, stop - 1), for stop > 0."""
+    """Return rng.randint(0, stop - 1), for stop > 0."""
     bits = stop.bit_length()
-    # Rejection, as random.Random does it: each draw that is too large is thrown away, and drawn
-    # again.
+    # Reject draws that are too large and draw again, as random.Random does.
     value = getrandbits(bits)
     while value >= stop:
         value = getrandbits(bits)
@@ -26,28 +23,34 @@ def randbelow(getrandbits: Callable[[int], int], stop: int) -> int:
 
 
 def shuffle(getrandbits: Callable[[int], int], items: MutableSequence) -> None:
-    """As rng.shuffle(items)."""
+    """Shuffle the items in place like rng.shuffle(items)."""
     last = len(items) - 1
     while last > 0:
         bits = (last + 1).bit_length()
-        first = (1 << bits - 1) - 1  # from here to `last`, draws take the same number of bits
+        first = (1 << bits - 1) - 1  # from here to `last`, draws use the same number of bits
         for index in range(last, first - 1, -1):
-            other = getrandbits(bits)
-            while other > index:
-                other = getrandbits(bits)
-            items[index], items[other] = items[other], items[index]
+            swap_index = getrandbits(bits)
+            while swap_index > index:
+                swap_index = getrandbits(bits)
+            items[index], items[swap_index] = items[swap_index], items[index]
         last = first - 1
 
 
 def permuted(start: int, stop: int, size: int, seed: str) -> np.ndarray:
-    """Entries start…stop of a random permutation of range(size), int64 [stop - start], made without
-    the others.
+    """Return entries start…stop of a random permutation of range(size), int64 [stop - start].
 
-    `seed` chooses the permutation. A Feistel network shuffles the numbers of an even number of
-    bits, and is applied again to what falls outside of range(size), which leaves a permutation of
-    the rest.
+    The other entries are not computed. A Feistel network permutes all numbers with an even number
+    of bits. Values outside of range(size) go through the network again, which leaves a permutation
+    of range(size).
+
+    Args:
+        start: first entry.
+        stop: last entry, exclusive.
+        size: length of the permutation.
+        seed: text that chooses the permutation.
     """
-    # An even number of bits, as the two halves change places; at most four times the range.
+    # Use an even number of bits, because two halves are swapped. This is at most four times the
+    # range.
     half = np.uint64(max(1, ((size - 1).bit_length() + 1) // 2))
     low = np.uint64((1 << int(half)) - 1)
     source = random.Random(seed)
@@ -68,9 +71,7 @@ def permuted(start: int, stop: int, size: int, seed: str) -> np.ndarray:
 
 
 def _scramble(values: np.ndarray) -> np.ndarray:
-    """The finalizer of SplitMix64: every bit of the input changes half of the output's, uint64 ->
-    uint64.
-    """
+    """Apply SplitMix64's finalizer, uint64 -> uint64: an input bit changes half the output bits."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))

@@ -1,6 +1,4 @@
-"""Pre-training instances from TFRecord files: sizes checked at the first record, any of them read
-at any time.
-"""
+"""Pre-training instances in TFRecord files, with checked sizes and random access."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -16,25 +14,34 @@ from bert_cli.features.row_batches import training_rows
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import RecordIndex
 
-EVALUATED = 1024  # instances that are evaluated at a time
-# The flag that a feature's length is compared with.
+EVALUATED = 1024  # instances per evaluated chunk
+# Flags that must match the lengths of features.
 _SIZE_FLAGS = {"input_ids": "max_seq_length", "masked_lm_positions": "max_predictions_per_seq"}
-# Names of the TensorFlow Model Garden (use_v2_feature_names), and Google's names of the same.
+# Names in the TensorFlow Model Garden (use_v2_feature_names) -> Google's names.
 _MODEL_GARDEN = {"input_word_ids": "input_ids", "input_type_ids": "segment_ids"}
 
 
 class RecordSource:
-    """The instances of TFRecord files that bert-create-pretraining-data or Google's script wrote; a
-    context.
+    """Instances in TFRecord files from bert-create-pretraining-data or Google's script; a context.
 
-    digest: see RecordIndex.
+    Attributes:
+        digest: see RecordIndex.
     """
 
     def __init__(
         self, paths: Sequence[str], max_seq_length: int, max_predictions_per_seq: int, vocab_size: int, seed: int
     ):
-        """seed: of the order of training. InputError where there is no record, or the first does
-        not fit the sizes.
+        """Open the files and check the first record.
+
+        Args:
+            paths: TFRecord files.
+            max_seq_length: length of each sequence.
+            max_predictions_per_seq: predictions per sequence.
+            vocab_size: the model's vocabulary size.
+            seed: seed used for the training order.
+
+        Raises:
+            InputError: there is no record, or the first one has other sizes.
         """
         self._features = pretraining_features(max_seq_length, max_predictions_per_seq)
         self._vocab_size = vocab_size
@@ -44,7 +51,7 @@ class RecordSource:
             if not len(self._index):
                 raise InputError(f"{', '.join(paths[:3])}: no record in there")
             self._check_first()
-            opened.pop_all()  # all is well: __exit__ closes the files
+            opened.pop_all()  # success: from now on __exit__ closes the files
         self.digest = self._index.digest
 
     def __len__(self) -> int:
@@ -52,7 +59,7 @@ class RecordSource:
 
     @property
     def has_pairs(self) -> bool:
-        """Whether the first record has a second text."""
+        """Return whether the first record has a second text."""
         return bool(self.read(np.array([0]))["segment_ids"].any())
 
     def __enter__(self) -> Self:
@@ -78,8 +85,7 @@ class RecordSource:
                 )
             flag = _SIZE_FLAGS.get(feature.name)
             length = len(columns[feature.name])
-            # Google's script fails in the middle of its input pipeline here, without naming the
-            # flag.
+            # Google's script fails here in its input pipeline, without naming the flag.
             if flag and length != feature.length:
                 raise InputError(
                     f"{self._index.place(0)} was made with --{flag}={length}, but --{flag} is "
@@ -87,7 +93,7 @@ class RecordSource:
                 )
 
     def _decode(self, number: int, data: bytes) -> dict[str, np.ndarray]:
-        """Return the features of a record, under Google's names."""
+        """Return a record's features under Google's names."""
         try:
             columns = decode_example(data)
         except (ValueError, UnicodeDecodeError) as error:
@@ -97,18 +103,18 @@ class RecordSource:
         return {_MODEL_GARDEN.get(name, name): values for name, values in columns.items()}
 
     def read(self, numbers: np.ndarray) -> dict[str, np.ndarray]:
-        """Instances as the arrays of spec.pretraining_features, int64 or float32 [n, length of the
-        feature].
+        """Return instances as arrays in spec.pretraining_features, int64 or float32 [n, length].
 
-        InputError, naming file and record, for another length, a token id that is not in the
-        model's vocabulary, or a position outside of the sequence.
+        Raises:
+            InputError: a feature has another length, a token id is not in the vocabulary, or a
+                position is outside the sequence. The message names file and record.
         """
         numbers = np.asarray(numbers, np.int64)
         columns = {feature.name: np.zeros((len(numbers), feature.length), feature.dtype) for feature in self._features}
         for row, (number, data) in enumerate(zip(numbers.tolist(), self._index.read(numbers), strict=True)):
-            found = self._decode(number, data)
+            record = self._decode(number, data)
             for feature in self._features:
-                values = found.get(feature.name, ())
+                values = record.get(feature.name, ())
                 if len(values) != feature.length:
                     raise InputError(
                         f"{self._index.place(number)}: {len(values)} values of {feature.name}, the "
@@ -116,35 +122,36 @@ class RecordSource:
                         "elsewhere"
                     )
                 columns[feature.name][row] = values
-        for name, limit, what in (
+        for name, limit, limit_name in (
             ("input_ids", self._vocab_size, "vocab_size of the model"),
             ("masked_lm_ids", self._vocab_size, "vocab_size of the model"),
             ("masked_lm_positions", columns["input_ids"].shape[1], "sequence length"),
         ):
-            # Checked here: on a GPU, TensorFlow reads zeros for an id that is out of range, without
-            # an error.
+            # Check here: on a GPU, TensorFlow reads zeros for an invalid id, without an error.
             wrong = (columns[name] < 0) | (columns[name] >= limit)
             if wrong.any():
                 row, column = np.argwhere(wrong)[0]
                 raise InputError(
                     f"{self._index.place(int(numbers[row]))}: {name} holds "
-                    f"{columns[name][row, column]}, but the {what} is {limit}; was it made with "
+                    f"{columns[name][row, column]}, but the {limit_name} is {limit}; was it made with "
                     "another vocabulary?"
                 )
         return columns
 
     def stream(self, batch_size: int, position: tuple[int, int] | None) -> Iterator[tuple[dict, tuple[int, int]]]:
-        """Batches without end, reshuffled in each pass; the second number of a position counts
-        instances.
+        """Yield endless batches, reshuffled in each pass, with the position after each batch.
+
+        A position's second number counts instances.
         """
-        taken = position[1] if position else 0
-        for rows in training_rows(len(self), batch_size, self._seed, taken // batch_size):
-            taken += batch_size
-            yield self.read(rows), (0, taken)
+        num_read = position[1] if position else 0
+        for rows in training_rows(len(self), batch_size, self._seed, num_read // batch_size):
+            num_read += batch_size
+            yield self.read(rows), (0, num_read)
 
     def evaluation(self, most: int | None) -> tuple[int, bool, Iterator[dict]]:
-        """How many instances are given, at most `most`, whether there are others, and these, in
-        file order, in chunks.
+        """Return the number of instances, whether there are more, and the instances in chunks.
+
+        There are at most `most` instances, in file order.
         """
         count = min(len(self), most or len(self))
         starts = range(0, count, EVALUATED)

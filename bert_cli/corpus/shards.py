@@ -1,7 +1,7 @@
-"""From a tokenized corpus to TFRecord files of pre-training instances.
+"""TFRecord files of pre-training instances, made from a tokenized corpus.
 
-Instances go to a file of compact rows as they are made, and from there, shuffled, into records. In
-memory are never more than some hundred of them, nor more of the corpus than the sentences in work.
+Instances are first written to a file of compact rows, and then shuffled into records. Memory holds
+only some hundred instances, and only the sentences in use.
 """
 
 import contextlib
@@ -24,20 +24,27 @@ from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.tfrecord import pack_records
 from bert_cli.text.tokenization import FullTokenizer
 
-_BATCH = 512  # instances that are written at once
-_DISPLAYED = 32  # documents between two calls of on_document: they can be as short as a sentence
+_BATCH = 512  # instances to write together
+_DISPLAYED = 32  # documents between two calls of on_document; they can be as short as a sentence
 _BUFFER = 1 << 18  # bytes
-_PAIRS = 1 << 14  # documents that a shard looks up at once
-# Tokens (of all passes) in a shard when their number is not given: a few seconds of work, 25 MB of
-# rows at length 128.
+_PAIRS = 1 << 14  # documents to look up together
+# Tokens (in all passes) per shard if the number of shards is not set: a few seconds of work, and 25
+# MB of rows at length 128.
 _SHARD_TOKENS = 8_000_000
 _LEAST_SHARDS = 16
 
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """What all processes know. `typecode`: of token ids; files_end_documents False for the
-    original's rule.
+    """Settings that all processes share.
+
+    Attributes:
+        tokenizer: the tokenizer.
+        typecode: type used for stored token ids.
+        files_end_documents: whether a document ends with its file; False is the original's rule.
+        sampling: rules for making instances.
+        dupe_factor: passes over the corpus.
+        random_seed: seed used for all draws.
     """
 
     tokenizer: FullTokenizer
@@ -50,8 +57,13 @@ class Job:
 
 @dataclasses.dataclass(frozen=True)
 class InstanceShard:
-    """One piece of work in sharded mode: its number, the number of all, the corpus, a folder for
-    what it makes.
+    """One shard of instances.
+
+    Attributes:
+        number: number of this shard.
+        num_shards: total number of shards.
+        corpus: the whole corpus.
+        folder: directory for the shard's files.
     """
 
     number: int
@@ -61,23 +73,38 @@ class InstanceShard:
 
 
 def choose_num_shards(corpus: CorpusSize, dupe_factor: int, num_outputs: int) -> int:
-    """Shards where the user names none: from the data alone, so that the number of workers does not
-    change the result.
+    """Choose the number of shards from the data alone.
+
+    So the number of workers does not change the result.
+
+    Args:
+        corpus: counts of the corpus.
+        dupe_factor: passes over the corpus.
+        num_outputs: number of files.
     """
-    # Rounded up to a multiple of the files, so that these are of equal length.
-    wanted = max(_LEAST_SHARDS, -(-corpus.num_tokens * dupe_factor // _SHARD_TOKENS))
-    return -(-wanted // num_outputs) * num_outputs
+    # Round up to a multiple of the number of files, so that files have equal lengths.
+    least = max(_LEAST_SHARDS, -(-corpus.num_tokens * dupe_factor // _SHARD_TOKENS))
+    return -(-least // num_outputs) * num_outputs
 
 
 def write_single_stream(
     job: Job, size: CorpusSize, folder: str, paths: Sequence[str], on_document: Callable[[int], None]
 ) -> Counter:
-    """Write the original's records for the same seed: record k into file k modulo the number of
-    `paths`.
+    """Write the original's records for the same seed; record k goes to file k modulo len(paths).
 
-    One stream of random numbers makes, in this order, the order of the documents, all instances,
-    and their order. `folder` takes a file of rows. on_document is called, now and then, with the
-    number of documents done, all passes counted. Returns the sums of count_rows.
+    A single stream of random numbers makes, in this order, the document order, all instances and
+    their order.
+
+    Args:
+        job: settings.
+        size: the corpus.
+        folder: directory for a temporary file of rows.
+        paths: files to write.
+        on_document: function that is called now and then with the number of finished documents,
+            over all passes.
+
+    Returns:
+        The sums from count_rows.
     """
     rng = random.Random(job.random_seed)
     order = array("q", range(size.num_documents))
@@ -93,7 +120,7 @@ def write_single_stream(
                     on_document(done + 1)
 
         num_rows = _write_rows(job, instances(), row_path)
-    # Eight bytes for each instance is all that the order of a whole corpus takes.
+    # The instance order needs eight bytes per instance.
     rows = array("q", range(num_rows))
     shuffle(rng.getrandbits, rows)
     counts: Counter[str] = Counter()
@@ -113,31 +140,37 @@ def write_sharded(
     num_shards: int,
     on_shard: Callable[[int], None],
 ) -> Counter:
-    """Write the instances of all shards; shard s goes to file s modulo the number of `paths`, which
-    are empty files.
+    """Write the instances of all shards; shard s goes to file s modulo len(paths).
 
-    Each pass over each document is dealt to a shard by a random permutation, each shard has a seed
-    of its own, and its instances are shuffled among themselves. So the files depend on the corpus,
-    the Job that the workers have, and num_shards, and on nothing else. on_shard is called with the
-    number of shards done. Returns the sums of count_rows.
+    A random permutation assigns each pass over each document to a shard. Each shard has a separate
+    seed, and shuffles its own instances. So the files depend only on the corpus, the workers' Job
+    and num_shards.
+
+    Args:
+        workers: processes that share a Job.
+        size: the corpus.
+        folder: directory for temporary files.
+        paths: empty files to write.
+        num_shards: number of shards.
+        on_shard: function that is called with the number of finished shards.
+
+    Returns:
+        The sums from count_rows.
     """
     counts: Counter[str] = Counter()
     shards = (InstanceShard(number, num_shards, size, folder) for number in range(num_shards))
-    for number, (path, found) in enumerate(workers.map(write_shard, shards)):
+    for number, (path, shard_counts) in enumerate(workers.map(write_shard, shards)):
         _append(path, paths[number % len(paths)])
-        counts.update(found)
+        counts.update(shard_counts)
         on_shard(number + 1)
     return counts
 
 
 def write_shard(job: Job, shard: InstanceShard) -> tuple[str, Counter]:
-    """Make the instances of one shard; returns the path of their TFRecord file, and the sums of
-    count_rows.
-    """
+    """Make a shard's instances; return its TFRecord file's path and the sums from count_rows."""
     path = os.path.join(shard.folder, f"shard-{shard.number:05d}")
     row_path = f"{path}.rows"
-    # Of the number of shards, too: otherwise shard 3 of 8 and shard 3 of 16 would draw the same
-    # numbers.
+    # Include the number of shards: shard 3 of 8 and shard 3 of 16 must draw different numbers.
     seed = f"{job.random_seed} {shard.num_shards}"
     rng = random.Random(f"{seed} draws {shard.number}")
     with Corpus(shard.corpus) as corpus:
@@ -150,16 +183,13 @@ def write_shard(job: Job, shard: InstanceShard) -> tuple[str, Counter]:
         for start in range(0, num_rows, _BATCH)
     )
     counts = _write_records(job, row_path, batches, path)
-    # Now, not at the end: otherwise the rows of all shards would lie on the disk together with
-    # their records.
+    # Remove rows immediately: otherwise the disk would hold all rows together with all records.
     os.remove(row_path)
     return path, counts
 
 
 def _documents_of_shard(job: Job, shard: InstanceShard, seed: str) -> Iterator[int]:
-    """Numbers of the documents that are dealt to a shard; one may come several times, once for each
-    pass.
-    """
+    """Yield document numbers assigned to a shard, possibly several times: once per pass."""
     num_documents = shard.corpus.num_documents
     total = num_documents * job.dupe_factor
     first, last = (total * number // shard.num_shards for number in (shard.number, shard.number + 1))
@@ -168,7 +198,7 @@ def _documents_of_shard(job: Job, shard: InstanceShard, seed: str) -> Iterator[i
 
 
 def _write_rows(job: Job, instances: Iterable[Instance], path: str) -> int:
-    """Write instances as rows; returns how many there are."""
+    """Write instances as rows, and return their number."""
     row_format = RowFormat.of(job.sampling)
     num_rows = 0
     with open(path, "wb", buffering=_BUFFER) as file:
@@ -179,27 +209,27 @@ def _write_rows(job: Job, instances: Iterable[Instance], path: str) -> int:
 
 
 def _write_records(job: Job, row_path: str, batches: Iterable[Sequence[int]], path: str) -> Counter:
-    """Write the rows of each batch, in its order, as records into a file; returns the sums of
-    count_rows.
-    """
+    """Write each batch of rows as records into a file; return the sums from count_rows."""
     counts: Counter[str] = Counter()
     row_format = RowFormat.of(job.sampling)
     with open(row_path, "rb", buffering=0) as row_file, open(path, "wb") as file:
         for batch in batches:
-            # Rows come in random order: each is one read at its place, without a buffer in between.
-            places = (row_format.size * row for row in batch)
-            rows = row_format.unpack(b"".join([os.pread(row_file.fileno(), row_format.size, at) for at in places]))
+            # Rows are in random order: read each directly at its offset, without a buffer.
+            offsets = (row_format.size * row for row in batch)
+            rows = row_format.unpack(
+                b"".join([os.pread(row_file.fileno(), row_format.size, offset) for offset in offsets])
+            )
             counts.update(count_rows(rows, job.sampling.masking))
             file.write(pack_records(encode_examples(row_format.features(rows))))
     return counts
 
 
-def _append(part: str, path: str) -> None:
-    """Move a file to the end of another, which is only renamed where the other is empty."""
-    if os.path.getsize(path) == 0:
-        with contextlib.suppress(OSError):  # another file system
-            os.replace(part, path)
+def _append(source_path: str, target_path: str) -> None:
+    """Append a file to another one, or only rename it if the other one is empty."""
+    if os.path.getsize(target_path) == 0:
+        with contextlib.suppress(OSError):  # fails on another file system
+            os.replace(source_path, target_path)
             return
-    with open(part, "rb") as source, open(path, "ab") as target:
+    with open(source_path, "rb") as source, open(target_path, "ab") as target:
         shutil.copyfileobj(source, target, _BUFFER)
-    os.remove(part)
+    os.remove(source_path)

@@ -1,10 +1,9 @@
-r"""Text for pre-training: one sentence per line, an empty line between documents; from files to
-blocks of token ids.
+r"""Reader of pre-training text: one sentence per line, and an empty line between documents.
 
     files -> read_blocks -> tokenize_block (in any process) -> store.store_corpus
 
-A line ends at `\n` only. A line with nothing but white space ends a document; a line that tokenizes
-to nothing (a zero-width space) is left out and ends none. Both as in the original.
+A line ends only at `\n`. A line with only white space ends a document. A line that has no tokens (a
+zero-width space) is skipped, and does not end a document. Both rules are the original's.
 """
 
 import contextlib
@@ -27,36 +26,39 @@ from bert_cli.base.recoding import UTF_8, as_utf8, with_line_feeds
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import UNK
 
-BLOCK_SIZE = 1 << 19  # bytes of text handed to a worker at once
+BLOCK_SIZE = 1 << 19  # bytes of text per block for a worker
 
 
 def find_inputs(patterns: str, flag: str = "input_file") -> list[str]:
-    """Paths for a value of a flag: names and glob patterns with commas between, `-` for standard
-    input.
+    """Return the paths for a flag value: names and glob patterns, separated by commas.
 
-    The files of a pattern are sorted; a file that two patterns match is read twice, as in the
-    original. InputError for a pattern that matches nothing, and for a path that is not a readable
-    file.
+    `-` is standard input. The files that match a pattern are sorted. A file that matches two
+    patterns is read twice, as in the original.
+
+    Raises:
+        InputError: a pattern matches nothing, or a path is not a readable file.
     """
-    found: list[str] = []
+    inputs: list[str] = []
     for pattern in patterns.split(","):
         if pattern == STANDARD:
-            if STANDARD in found:
+            if STANDARD in inputs:
                 raise InputError(f"--{flag}={patterns}: standard input can be read only once")
-            found.append(STANDARD)
+            inputs.append(STANDARD)
             continue
         paths = [pattern] if pattern and files.exists(pattern) else files.match(pattern)
         if not paths:
             raise InputError(f"{pattern!r}: no file matches; check --{flag}")
         for path in paths:
             files.check_readable(path, flag)
-        found += paths
-    return found
+        inputs += paths
+    return inputs
 
 
 class Block(NamedTuple):
-    """Whole lines of one file. `position`: bytes read so far of all files, as they are on disk
-    (packed or not).
+    """Complete lines from one file.
+
+    `position` is the number of bytes read so far from all files, as they are on disk (compressed or
+    not).
     """
 
     path: str
@@ -67,11 +69,17 @@ class Block(NamedTuple):
 
 
 def read_blocks(paths: Sequence[str], block_size: int = BLOCK_SIZE, encoding: str = UTF_8) -> Iterator[Block]:
-    """The files in order, in blocks of about `block_size` bytes of text (more where a line is
-    longer).
+    """Yield the files in order, as blocks.
 
-    A file may be packed with gzip, whatever its name. InputError where it cannot be read or
-    unpacked.
+    Any file may be compressed with gzip, whether or not its name ends in .gz.
+
+    Args:
+        paths: files to read.
+        block_size: approximate bytes per block; a block is larger if a line is longer.
+        encoding: encoding of the files.
+
+    Raises:
+        InputError: a file cannot be read or decompressed.
     """
     done = 0
     for path in paths:
@@ -83,10 +91,8 @@ def read_blocks(paths: Sequence[str], block_size: int = BLOCK_SIZE, encoding: st
 
 
 def total_size(paths: Sequence[str]) -> int | None:
-    """Bytes of all files on disk; None where one has no known size, such as standard input or a
-    pipe.
-    """
-    # A pipe has a size of 0 for os.path.getsize.
+    """Return the size of all files on disk in bytes, None if a size is unknown, as for a pipe."""
+    # os.path.getsize returns 0 for a pipe.
     if any(path == STANDARD or not os.path.isfile(path) for path in paths):
         return None
     return sum(os.path.getsize(path) for path in paths)
@@ -94,15 +100,15 @@ def total_size(paths: Sequence[str]) -> int | None:
 
 @contextlib.contextmanager
 def _opened(path: str) -> Iterator[tuple[BinaryIO, BinaryIO | gzip.GzipFile]]:
-    """The file as it is, and unpacked (the same object, where it is not packed)."""
+    """Open a file, and return it raw and decompressed (the same object if it is not compressed)."""
     with contextlib.ExitStack() as stack:
         raw = sys.stdin.buffer if path == STANDARD else stack.enter_context(files.open_binary(path))
         if hasattr(raw, "peek"):
             start = raw.peek(2)[:2]
-        else:  # of a stream in memory
+        else:  # a stream in memory
             start = raw.read(2)
             raw.seek(0)
-        # No UTF-8 text begins with gzip's mark: its second byte cannot follow the first.
+        # UTF-8 text never begins with gzip's magic number: its second byte cannot follow the first.
         is_packed = start == b"\x1f\x8b"
         yield raw, stack.enter_context(gzip.GzipFile(fileobj=raw)) if is_packed else raw
 
@@ -122,7 +128,7 @@ def _blocks_of_file(path: str, encoding: str, block_size: int) -> Iterator[Block
                 head, newline, tail = data.rpartition(b"\n")
                 if not newline:
                     pending.append(data)
-                    # A file without a newline, such as a binary one, must not fill the memory.
+                    # A file without a newline, such as a binary file, must not fill the memory.
                     if sum(map(len, pending)) > LONGEST_LINE:
                         raise too_long(name, first_line)
                     continue
@@ -134,21 +140,22 @@ def _blocks_of_file(path: str, encoding: str, block_size: int) -> Iterator[Block
         raise InputError(f"{name}: is a damaged gzip file ({error}); pack it again") from None
     except OSError as error:
         raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
-    # Also where it is empty: the end of a file may end a document.
+    # Yield it even if it is empty: a file's end may end a document.
     yield Block(name, first_line, b"".join(pending), True, position)
 
 
-Typecode = Literal["H", "I"]  # of token ids that are stored
+Typecode = Literal["H", "I"]  # type of stored token ids
 
 
 class TokenizedBlock(NamedTuple):
     """Sentences as token ids.
 
-    token_ids         array [tokens]
-    sentence_lengths  array [sentences], tokens of each, at least 1
-    document_ends     list: how many sentences of this block come before the end of a document; may repeat
-    num_unknown       tokens that are [UNK]
-    position          as in Block
+    Attributes:
+        token_ids: array [tokens].
+        sentence_lengths: array [sentences], tokens per sentence, at least 1.
+        document_ends: number of this block's sentences before each document end; may repeat.
+        num_unknown: number of [UNK] tokens.
+        position: as in Block.
     """
 
     token_ids: array
@@ -159,14 +166,22 @@ class TokenizedBlock(NamedTuple):
 
 
 def token_typecode(vocab_size: int) -> Typecode:
-    """Type of the stored token ids: two bytes where the vocabulary allows, else four."""
+    """Return the type of stored token ids: two bytes if the vocabulary allows it, else four."""
     return "H" if vocab_size <= 1 << 16 else "I"
 
 
 def tokenize_block(block: Block, tokenizer: FullTokenizer, typecode: str, files_end_documents: bool) -> TokenizedBlock:
-    """Tokenize the lines of a block. In the original a document goes on from one file into the
-    next: files_end_documents is False there. InputError, with file:line, for text that is not
-    UTF-8.
+    """Tokenize the lines in a block.
+
+    Args:
+        block: the lines.
+        tokenizer: the tokenizer.
+        typecode: type used for stored token ids.
+        files_end_documents: whether a document ends with its file. In the original it continues in
+            the next file.
+
+    Raises:
+        InputError: the text is not UTF-8; the message has file:line.
     """
     unknown = tokenizer.ids[UNK]
     sentences, document_ends = [], []
@@ -177,9 +192,9 @@ def tokenize_block(block: Block, tokenizer: FullTokenizer, typecode: str, files_
                 sentences.append(sentence)
         else:
             document_ends.append(len(sentences))
-    # An empty block, or one with a newline at its end, has nothing after its last line.
+    # An empty block, or a block that ends with a newline, has nothing after its last line.
     if document_ends and (not block.data or block.data.endswith(b"\n")):
-        document_ends.pop()  # the rest after the last newline is no line
+        document_ends.pop()  # the empty rest after the last newline is not a line
     if files_end_documents and block.is_end_of_file:
         document_ends.append(len(sentences))
     token_ids = array(typecode, list(itertools.chain.from_iterable(sentences)))

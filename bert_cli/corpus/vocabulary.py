@@ -1,8 +1,7 @@
-"""Counted words and a new vocabulary for them: which characters and pieces it holds.
+"""Builder of a new vocabulary from counted words: its characters and pieces.
 
-The learner of pieces comes in as a function of a threshold: it returns the pieces that occur at
-least so often, the most frequent first. WordCounts below is a list of (word, occurrences), the most
-frequent first.
+The learner takes a threshold, and returns the pieces that occur at least that often, most frequent
+first. WordCounts is a list of (word, occurrences), most frequent first.
 """
 
 import itertools
@@ -18,28 +17,30 @@ from bert_cli.text.vocabulary import SPECIAL, UNK
 
 WordCounts = Sequence[tuple[str, int]]
 
-# A result with this fraction of pieces too many is near enough: the least frequent ones are cut
-# off.
+# Accept a result with this fraction of surplus pieces, and cut off the least frequent ones.
 _SURPLUS = 0.02
 
 
 def count_block(tokenizer: BasicTokenizer, block: Block) -> tuple[Counter[str], int]:
-    """(word -> occurrences in all lines, the block's position). InputError, with file:line, for
-    text that is not UTF-8.
+    """Return the occurrences of each word in a block, and the block's position.
+
+    Raises:
+        InputError: the text is not UTF-8; the message has file:line.
     """
-    # Words never cross white space, so that line ends do not matter.
+    # Line ends do not matter, because words never cross white space.
     return Counter(tokenizer.tokenize(decode_block(block))), block.position
 
 
 def merge_counts(
     blocks: Iterable[tuple[Counter[str], int]], show: Callable[[int], None] = lambda position: None
 ) -> list[tuple[str, int]]:
-    """(word, occurrences) of all blocks, the most frequent first, equally frequent ones by code
-    point.
+    """Return (word, occurrences) over all blocks, most frequent first, ties by code point.
 
-    blocks: of count_block. `show` is called with the position after each block.
+    Args:
+        blocks: results of count_block.
+        show: function that is called with the position after each block.
     """
-    # Memory is bounded by the number of different words, not by the text.
+    # Memory depends on the number of distinct words, not on the text.
     total: Counter[str] = Counter()
     for counts, position in blocks:
         total.update(counts)
@@ -48,9 +49,7 @@ def merge_counts(
 
 
 class Coverage(NamedTuple):
-    """How a vocabulary writes a text: running words, their pieces, and how many of the words are
-    [UNK].
-    """
+    """Result of writing a text with a vocabulary: running words, their pieces, and [UNK] words."""
 
     words: int
     pieces: int
@@ -62,41 +61,39 @@ class Coverage(NamedTuple):
 
     @property
     def unknown_share(self) -> float:
-        """Words that are [UNK], 0…1. Of the words, not of the pieces: fewer pieces do not make it
-        larger.
+        """Return the share of words that are [UNK], 0…1.
+
+        It is a share of words, not of pieces, so that fewer pieces do not increase it.
         """
         return self.unknown / self.words if self.words else 0.0
 
 
 def first_tokens(reserved: Sequence[str]) -> list[str]:
-    """The special tokens, then the reserved ones that are not among them: a new vocabulary begins
-    with these.
-    """
+    """Return a new vocabulary's first tokens: special tokens, then the other reserved ones."""
     return list(dict.fromkeys([*SPECIAL, *reserved]))
 
 
 def measure_coverage(counts: WordCounts, tokens: Sequence[str]) -> Coverage:
-    """Write all words with the vocabulary `tokens`."""
+    """Write all words with the vocabulary `tokens`, and count pieces and [UNK]."""
     tokenizer = wordpiece_tokenizer(tokens)
     pieces = unknown = 0
     for word, count in counts:
-        cut = tokenizer.tokenize_words((word,))
-        pieces += count * len(cut)
-        unknown += count * (cut == [UNK])
+        word_pieces = tokenizer.tokenize_words((word,))
+        pieces += count * len(word_pieces)
+        unknown += count * (word_pieces == [UNK])
     return Coverage(sum(count for _, count in counts), pieces, unknown)
 
 
 def character_pieces(counts: WordCounts, tokenizer: BasicTokenizer) -> list[str]:
-    """The pieces of one character that write any word of these characters: `c`, then `##c`, by code
-    point.
+    """Return the pieces with one character that can write any word: `c`, then `##c`, by code point.
 
-    Characters that the tokenizer always sets apart (punctuation, ideographs) need no `##c`.
+    Characters that the tokenizer always separates (punctuation, ideographs) need no `##c`.
     """
     characters = sorted(set().union(*(word for word, _ in counts)))
-    # A character that only begins words gets no ## form, which would never be used.
+    # A character that only begins words needs no ## form, which would never be used.
     inside = set().union(*(word[1:] for word, _ in counts))
-    joined = [c for c in characters if c in inside or len(tokenizer.tokenize("a" + c)) == 1]
-    return characters + ["##" + c for c in joined]
+    inside_characters = [c for c in characters if c in inside or len(tokenizer.tokenize("a" + c)) == 1]
+    return characters + ["##" + c for c in inside_characters]
 
 
 def learn_vocabulary(
@@ -107,43 +104,59 @@ def learn_vocabulary(
     min_count: int,
     learn: Callable[[int], Sequence[str]],
 ) -> list[str]:
-    """Tokens of a new vocabulary, `vocab_size` of them or as many as there are: reserved,
-    characters, learned pieces.
+    """Return tokens for a new vocabulary: reserved tokens, characters and learned pieces.
 
-    Every word of the text can be written with it. Where the characters have no room, but all words
-    as they are have, these are the vocabulary. min_count: fewest occurrences of a learned piece;
-    learn: see the module.
+    The vocabulary can write every word in the text. If there is no room for the characters, but for
+    all whole words, the words are used as the vocabulary.
+
+    Args:
+        counts: words in the text.
+        reserved: tokens that come first.
+        characters: pieces with one character.
+        vocab_size: maximum number of tokens.
+        min_count: least occurrences for a learned piece.
+        learn: the learner, see the module.
 
     Raises:
-      InputError: vocab_size is too small for either; says how many are needed at least.
+        InputError: vocab_size is too small for both; the message has the least size.
     """
     required = list(dict.fromkeys([*reserved, *characters]))
     if len(required) > vocab_size:
         return _whole_words(counts, reserved, len(required), vocab_size)
-    known = frozenset(required)
+    required_set = frozenset(required)
     room = vocab_size - len(required)
     if not room:
         return required
     frequencies = [count for _, count in counts]
-    # Most of the pieces are whole words, so that their counts say roughly where to look.
+    # Most pieces are whole words, so word counts give a rough first threshold.
     guess = frequencies[min(len(counts), room) * 4 // 5]
 
     def new_pieces(threshold: int) -> list[str]:
-        # The learner adds `##c` for each character; those that are not known yet are never needed.
-        return [piece for piece in learn(threshold) if piece not in known and len(piece.removeprefix("##")) > 1]
+        # Drop the `##c` that the learner adds per character: unless it is required, it is never
+        # needed.
+        return [piece for piece in learn(threshold) if piece not in required_set and len(piece.removeprefix("##")) > 1]
 
     return required + search_threshold(new_pieces, room, min_count, frequencies[0], guess)[:room]
 
 
 def frequent_words(counts: WordCounts, first: Sequence[str], vocab_size: int, min_count: int) -> list[str]:
-    """Tokens of a vocabulary of whole words: `first`, then the words, most frequent first, equally
-    frequent ones by code point.
+    """Return a vocabulary of whole words: `first`, then words by frequency, ties by code point.
 
-    There are at most vocab_size tokens. Words with fewer than min_count occurrences are left out,
-    and words that are too long to be looked up. InputError where no word is left.
+    Words that are too long for the tokenizer are left out.
+
+    Args:
+        counts: words in the text.
+        first: tokens that come first.
+        vocab_size: maximum number of tokens.
+        min_count: least occurrences for a word.
+
+    Raises:
+        InputError: no word is left.
     """
-    taken = frozenset(first)
-    words = [word for word, count in counts if count >= min_count and len(word) <= LONGEST_WORD and word not in taken]
+    first_set = frozenset(first)
+    words = [
+        word for word, count in counts if count >= min_count and len(word) <= LONGEST_WORD and word not in first_set
+    ]
     refuse_if(not words, f"no word of the text occurs {min_count} times or more; give a smaller --min_count")
     return [*first, *words[: vocab_size - len(first)]]
 
@@ -160,13 +173,20 @@ def _whole_words(counts: WordCounts, reserved: Sequence[str], num_required: int,
 
 
 def search_threshold(
-    pieces_at: Callable[[int], list[str]], wanted: int, lower: int, upper: int, guess: int
+    pieces_at: Callable[[int], list[str]], num_pieces: int, lower: int, upper: int, guess: int
 ) -> list[str]:
-    """pieces_at(t) with the highest t, lower <= t <= upper, that gives at least `wanted` pieces;
-    some more are near enough.
+    """Return pieces_at(t) for the highest t with at least `num_pieces` pieces, or with a few more.
 
-    Where the text never gives that number, it is pieces_at(lower). pieces_at takes seconds to
-    minutes, so few t are tried: more pieces come with a smaller t, about as a power of it.
+    If the text never has that many pieces, return pieces_at(lower). pieces_at takes seconds to
+    minutes, so only a few thresholds are tried. The number of pieces grows with smaller t,
+    approximately as a power of t.
+
+    Args:
+        pieces_at: function from a threshold to its pieces.
+        num_pieces: number of pieces to reach.
+        lower: lowest threshold.
+        upper: highest threshold.
+        guess: first threshold to try.
     """
     upper = max(lower, upper)
     enough: tuple[int, list[str]] | None = None
@@ -174,9 +194,9 @@ def search_threshold(
     threshold = min(max(guess, lower), upper)
     while True:
         pieces = pieces_at(threshold)
-        if len(pieces) >= wanted:
+        if len(pieces) >= num_pieces:
             enough = threshold, pieces
-            if len(pieces) <= wanted * (1 + _SURPLUS) or threshold == upper:
+            if len(pieces) <= num_pieces * (1 + _SURPLUS) or threshold == upper:
                 return pieces
         elif threshold == lower:
             return pieces
@@ -186,23 +206,24 @@ def search_threshold(
             threshold = max(lower, threshold // 2)
         elif few is None:
             threshold = min(upper, threshold * 2)
-        # Neighbouring thresholds: none is left between.
+        # Adjacent thresholds: there is no other one between them.
         elif few[0] - enough[0] <= 1:
             return enough[1]
         else:
-            threshold = _between(enough, few, wanted)
+            threshold = _between(enough, few, num_pieces)
 
 
-def _between(enough: tuple[int, list[str]], few: tuple[int, list[str]], wanted: int) -> int:
-    """A threshold strictly between the two, where a power law through both says `wanted`, and a
-    little more.
+def _between(enough: tuple[int, list[str]], few: tuple[int, list[str]], num_pieces: int) -> int:
+    """Return a threshold strictly between the two, using a power law through both.
+
+    It aims at slightly more than `num_pieces` pieces.
     """
     many = math.log(len(enough[1]))
-    share = (many - math.log(wanted * (1 + _SURPLUS / 2))) / max(many - math.log(max(1, len(few[1]))), 1e-9)
+    share = (many - math.log(num_pieces * (1 + _SURPLUS / 2))) / max(many - math.log(max(1, len(few[1]))), 1e-9)
     threshold = round(enough[0] * (few[0] / enough[0]) ** min(max(share, 0.0), 1.0))
     return min(max(threshold, enough[0] + 1), few[0] - 1)
 
 
 def wordpiece_tokenizer(tokens: Sequence[str]) -> WordpieceTokenizer:
-    """A tokenizer with these tokens, which remembers no words: each is asked for once."""
+    """Return a tokenizer with these tokens and no cache, because each word is looked up once."""
     return WordpieceTokenizer(dict(zip(tokens, itertools.count())), cache_size=0)

@@ -1,6 +1,4 @@
-"""Work spread over processes: results come in order, and only a few pieces are under way at any
-time.
-"""
+"""Process pool with results in order and only a few items in progress at any time."""
 
 import multiprocessing
 import multiprocessing.connection
@@ -15,23 +13,23 @@ from typing import Any, Self
 
 from bert_cli.base.errors import InputError
 
-# Pieces under way for each process: one in work, one that waits for it.
+# Items in progress per process: one being computed, one waiting.
 _PIECES = 2
-_context: Any = None  # in a worker process: what all of its calls share
+_context: Any = None  # the data shared by all calls in a worker process
 
 
 def _start(context: Any) -> None:
     global _context  # noqa: PLW0603 - the executor has no other place for it
     _context = context
-    # Ctrl-C goes to all processes of the terminal; only the main process reports it. Where it is
-    # ignored, as by a command that a shell script runs in the background, it stays so.
+    # Ctrl-C reaches all processes of the terminal, but only the main process reports it. If it is
+    # ignored, as in a command that a shell script runs in the background, keep ignoring it.
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """Exit with the parent: a worker would otherwise wait for work forever."""
+    """Exit together with the parent: a worker would otherwise wait for work forever."""
     parent = multiprocessing.parent_process()
     assert parent is not None, "only worker processes are started with it"
     multiprocessing.connection.wait([parent.sentinel])
@@ -43,10 +41,10 @@ def _call(function: Callable, item: Any) -> Any:
 
 
 class Workers:
-    """A context with `count` processes; with a count of 1, all is done in this one.
+    """A context with `count` processes; with a count of 1, this process does all the work.
 
-    `context` goes to each process once, so it can be large; it must be picklable, as all that is
-    passed and returned.
+    `context` goes to each process once, so it can be large. It must be picklable, like all
+    arguments and results.
     """
 
     def __init__(self, count: int, context: Any):
@@ -56,7 +54,7 @@ class Workers:
 
     def __enter__(self) -> Self:
         if self.count > 1:
-            # Not fork: a copy of a process with threads (TensorFlow, BLAS) can hang.
+            # Do not fork: a copy of a process with threads (TensorFlow, BLAS) can hang.
             self._pool = ProcessPoolExecutor(
                 self.count, multiprocessing.get_context("spawn"), initializer=_start, initargs=(self.context,)
             )
@@ -67,10 +65,12 @@ class Workers:
             self._pool.shutdown(cancel_futures=True)
 
     def map(self, function: Callable, items: Iterable) -> Iterator:
-        """function(context, item) for each item, in order; `items` is read only as far as there is
-        somebody to work.
+        """Yield function(context, item) for each item, in order.
 
-        Raises what the function raises, and InputError where a process was killed.
+        `items` is read only when a process is free. Exceptions of the function are raised here.
+
+        Raises:
+            InputError: a worker process was killed.
         """
         if self._pool is None:
             for item in items:
@@ -80,7 +80,8 @@ class Workers:
         try:
             for item in items:
                 pending.append(self._pool.submit(_call, function, item))
-                # The executor alone would read all items at once: a corpus would be in memory.
+                # The executor alone would read all items immediately: a corpus would fill the
+                # memory.
                 if len(pending) >= _PIECES * self.count:
                     yield pending.popleft().result()
             while pending:
