@@ -1,1 +1,1 @@
-"""TFRecord files. No TensorFlow."""
+"""Reader and writer of TFRecord files that imports no TensorFlow."""

@@ -1,9 +1,8 @@
-"""tf.train.Example messages of fixed features, encoded for many rows at once and decoded one by
-one, without TensorFlow.
+"""Encoder of tf.train.Example messages for many rows, and decoder for single messages.
 
-An Example is: features (1) { entry (1) { key (1), value (2) { int64_list (3) or float_list (2) {
-packed values (1) } } } … } where each number is a protobuf field, and each brace a length in varint
-form and that number of bytes.
+It uses no TensorFlow. An Example is: features (1) { entry (1) { key (1), value (2) { int64_list (3)
+or float_list (2) { packed values (1) } } } … }. Each number is a protobuf field. Each brace is a
+length as a varint, followed by that number of bytes.
 """
 
 import functools
@@ -16,16 +15,14 @@ from bert_cli.base.binary_formats import LONGEST_VARINT, read_varint
 _FLOAT_LIST, _INT64_LIST = 2, 3
 _LENGTH_DELIMITED = 2
 _TABLE_BITS = 18  # enough for token ids
-_WIDTHS = {1: 8, 5: 4}  # wire type -> bytes of a fixed number
+_WIDTHS = {1: 8, 5: 4}  # wire type -> size in bytes for fixed-width numbers
 
 
 class _ByteRows:
-    """Byte strings of n rows side by side: bytes uint8 [n, width] of which row i has those where
-    `used` [n, width].
-    """
+    """Byte strings for n rows, as arrays [n, width] with a mask of used bytes."""
 
     def __init__(self, data: np.ndarray, used: np.ndarray | None = None):
-        """`used` is None where all are."""
+        """Start with uint8 data [n, width] and a mask of used bytes, None if all are used."""
         if used is None:
             self.lengths = np.full(len(data), data.shape[1])
             used = np.ones(data.shape, bool)
@@ -34,19 +31,19 @@ class _ByteRows:
         self.parts = [(data, used)]
 
     def after(self, head: bytes) -> "_ByteRows":
-        """Each row with `head` and its own length in front."""
+        """Return the rows with `head` and the row's length in front."""
         row = np.frombuffer(head, np.uint8)
         start = _ByteRows(np.broadcast_to(row, (len(self.lengths), len(row))))
         start.extend(_ByteRows(*_varints(self.lengths[:, None])))
         start.extend(self)
         return start
 
-    def extend(self, other: "_ByteRows") -> None:
-        self.parts += other.parts
-        self.lengths = self.lengths + other.lengths
+    def extend(self, more: "_ByteRows") -> None:
+        self.parts += more.parts
+        self.lengths = self.lengths + more.lengths
 
     def strings(self) -> list[bytes]:
-        data = np.concatenate([part for part, _ in self.parts], axis=1)
+        data = np.concatenate([block for block, _ in self.parts], axis=1)
         used = np.concatenate([mask for _, mask in self.parts], axis=1)
         joined = data[used].tobytes()
         ends = np.cumsum(self.lengths).tolist()
@@ -54,11 +51,9 @@ class _ByteRows:
 
 
 def _varints(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Varint form of values [n, width], none negative: bytes and which of them are used, both [n,
-    bytes].
-    """
+    """Return nonnegative values [n, width] as varints: bytes [n, size], and a mask of used bytes."""
     bits = int(values.max(initial=0)).bit_length()
-    # One byte each, which is the number itself: segment ids, masks and labels.
+    # Segment ids, masks and labels need one byte, which is the number itself.
     if bits <= 7:
         return values.astype(np.uint8), None
     if bits > _TABLE_BITS:
@@ -70,15 +65,16 @@ def _varints(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
 
 @functools.cache
 def _varint_tables(bits: int) -> tuple[np.ndarray, np.ndarray]:
-    """Bytes and lengths of all numbers with this number of bits, four bytes in one uint32: looking
-    up is faster than computing.
+    """Return bytes and masks for numbers up to `bits` bits, packed into uint32.
+
+    Looking them up is faster than computing them.
     """
     data, used = _compute_varints(np.arange(1 << bits), 4)
     return data.view(np.uint32).reshape(-1), used.view(np.uint32).reshape(-1)
 
 
 def _compute_varints(values: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Bytes and their use, both uint8 [..., size], of values [...] below 2 ** (7 * size)."""
+    """Return bytes and masks, uint8 [..., size], for values [...] below 2 ** (7 * size)."""
     values = values.astype(np.uint64)[..., None]
     groups = values >> np.arange(0, 7 * size, 7, dtype=np.uint64)
     used = (groups > 0).astype(np.uint8)
@@ -93,33 +89,37 @@ def _tag(field: int) -> bytes:
 
 
 def encode_examples(columns: dict[str, np.ndarray]) -> list[bytes]:
-    """One serialized tf.train.Example a row; `columns`: name -> int (0 or above) or float [n,
-    length], the same n.
+    """Return one serialized tf.train.Example per row.
 
-    Integers become int64 lists, floats float lists. Features are in the order of `columns`.
+    Integers become int64 lists, and floats become float lists. Features use the order of `columns`.
+
+    Args:
+        columns: name -> int (0 or above) or float [n, length], with the same n.
     """
-    # From the inside out: each message begins with its length, which is known last.
+    # Build from the inside out: a message begins with its length, which is known last.
     features = []
     for name, values in columns.items():
         if values.dtype.kind == "f":
             pieces = _ByteRows(np.ascontiguousarray(values, "<f4").view(np.uint8))
-            kind = _FLOAT_LIST
+            list_field = _FLOAT_LIST
         else:
             pieces = _ByteRows(*_varints(values))
-            kind = _INT64_LIST
-        # Names are shorter than 128 bytes, so that their length is one byte.
+            list_field = _INT64_LIST
+        # Names are shorter than 128 bytes, so their length is one byte.
         key = name.encode("utf-8")
-        pieces = pieces.after(_tag(1)).after(_tag(kind)).after(_tag(1) + bytes([len(key)]) + key + _tag(2))
+        pieces = pieces.after(_tag(1)).after(_tag(list_field)).after(_tag(1) + bytes([len(key)]) + key + _tag(2))
         features.append(pieces.after(_tag(1)))
-    example, *others = features
-    for other in others:
-        example.extend(other)
+    example, *more_features = features
+    for feature in more_features:
+        example.extend(feature)
     return example.after(_tag(1)).strings()
 
 
 def decode_example(data: bytes) -> dict[str, np.ndarray]:
-    """Features of a serialized tf.train.Example: name -> int64 or float32 [length]. ValueError
-    where it is none.
+    """Return the features in a serialized tf.train.Example, name -> int64 or float32 [length].
+
+    Raises:
+        ValueError: the data is not a tf.train.Example.
     """
     features = {}
     for entry in _fields(next(_fields(data, 1), b""), 1):
@@ -137,7 +137,7 @@ def decode_example(data: bytes) -> dict[str, np.ndarray]:
 
 
 def _decode_varints(data: bytes) -> np.ndarray:
-    """Numbers in varint form, one after the other, as int64."""
+    """Return consecutive varints as int64."""
     groups = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(groups < 0x80)
     if len(groups) and (not len(ends) or ends[-1] != len(groups) - 1):
@@ -148,14 +148,14 @@ def _decode_varints(data: bytes) -> np.ndarray:
     lengths = ends - starts + 1
     if lengths.max() > LONGEST_VARINT:
         raise ValueError("a number of more than 64 bits")
-    # All numbers at once: shift each byte to its place, then add up the bytes of each number.
+    # Decode all numbers together: shift each byte, then add up each number's bytes.
     shifts = 7 * (np.arange(len(groups)) - np.repeat(starts, lengths))
-    parts = (groups & 0x7F).astype(np.uint64) << shifts.astype(np.uint64)
-    return np.add.reduceat(parts, starts).astype(np.int64)
+    shifted = (groups & 0x7F).astype(np.uint64) << shifts.astype(np.uint64)
+    return np.add.reduceat(shifted, starts).astype(np.int64)
 
 
-def _fields(data: bytes, wanted: int) -> Iterator[bytes]:
-    """Contents of the length-delimited fields with number `wanted`."""
+def _fields(data: bytes, number: int) -> Iterator[bytes]:
+    """Yield the contents of length-delimited fields with this number."""
     position = 0
     while position < len(data):
         key, position = read_varint(data, position)
@@ -164,7 +164,7 @@ def _fields(data: bytes, wanted: int) -> Iterator[bytes]:
             length, position = read_varint(data, position)
             if position + length > len(data):
                 raise ValueError("the message ends inside a field")
-            if field == wanted:
+            if field == number:
                 yield data[position : position + length]
             position += length
         elif wire_type == 0:

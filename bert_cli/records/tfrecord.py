@@ -1,8 +1,7 @@
-"""TFRecord files, written and read without TensorFlow: its import takes seconds and hundreds of
-megabytes.
+"""TFRecord files, read and written without TensorFlow, which needs seconds to import.
 
-A record is its length (8 bytes, little-endian), the checksum of these bytes (4), its data, the
-checksum of the data (4). A checksum is CRC-32C, rotated and shifted as TensorFlow does.
+A record is its length (8 bytes, little-endian), the length's checksum (4), its data, and the data's
+checksum (4). Checksums use CRC-32C, rotated and shifted as in TensorFlow.
 """
 
 import contextlib
@@ -23,24 +22,26 @@ from bert_cli.base import files
 from bert_cli.base.binary_formats import masked_crc32c
 from bert_cli.base.errors import InputError
 
-_HEAD, _FOOT = 12, 4  # bytes before and after the data of a record
-_BLOCK = 1 << 22  # bytes that are read at once
+_HEAD, _FOOT = 12, 4  # bytes before and after a record's data
+_BLOCK = 1 << 22  # bytes per read
 
 
-@functools.lru_cache  # the records of a file have few lengths
+@functools.lru_cache  # a file's records have few distinct lengths
 def _head_of(length: int) -> bytes:
     data = struct.pack("<Q", length)
     return data + masked_crc32c(data)
 
 
 def pack_records(records: Sequence[bytes]) -> bytes:
-    """Records as a stretch of a TFRecord file."""
-    return b"".join(part for record in records for part in (_head_of(len(record)), record, masked_crc32c(record)))
+    """Return the records in TFRecord format."""
+    return b"".join(piece for record in records for piece in (_head_of(len(record)), record, masked_crc32c(record)))
 
 
 def read_records(path: str) -> Iterator[bytes]:
-    """The records of a TFRecord file (not a compressed one), one by one. InputError where it is
-    none, or is cut short.
+    """Yield the records in a TFRecord file that is not compressed.
+
+    Raises:
+        InputError: the file is not a TFRecord file, or is truncated.
     """
 
     def check(data: bytes, stored: bytes, is_whole: bool) -> None:
@@ -60,11 +61,12 @@ def read_records(path: str) -> Iterator[bytes]:
 
 
 def _read_up_to(file: IO[bytes], size: int) -> bytes:
-    """`size` bytes, or as many as are left; missing bytes take no memory, whatever size a file
-    claims.
+    """Read `size` bytes, or fewer if the file ends.
+
+    Missing bytes use no memory, even if a file claims a huge size.
     """
     blocks = []
-    # A damaged length may be exabytes.
+    # Read in blocks, because a damaged length may be exabytes.
     while size and (block := file.read(min(size, _BLOCK))):
         blocks.append(block)
         size -= len(block)
@@ -72,14 +74,15 @@ def _read_up_to(file: IO[bytes], size: int) -> bytes:
 
 
 def is_record_file(path: str) -> bool:
-    """Whether a file begins as a TFRecord file does. InputError where it is one that was
-    compressed.
+    """Return whether a file begins like a TFRecord file.
+
+    Raises:
+        InputError: the file is a compressed TFRecord file.
     """
     try:
         with files.open_binary(path) as file:
             head = file.read(_HEAD)
-        # gzip: TensorFlow writes such files with an option, and the random access below cannot read
-        # them.
+        # TensorFlow can write gzip files, but random access needs uncompressed ones.
         if head[:2] != b"\x1f\x8b":
             return _is_head(head)
         with contextlib.suppress(EOFError, zlib.error, gzip.BadGzipFile), files.open_binary(path) as file:
@@ -95,14 +98,15 @@ def _is_head(head: bytes) -> bool:
 
 
 class RecordIndex:
-    """The records of several files, numbered from 0 in the order of the files; a context that
-    closes them.
+    """Index of the records in several files, numbered from 0 in file order; a context.
 
-    `digest` is a fingerprint of all records, from their lengths and checksums.
+    Attributes:
+        paths: paths of the files.
+        digest: fingerprint of all records, from their lengths and checksums.
     """
 
     def __init__(self, paths: Sequence[str]):
-        """InputError for a file that is damaged or cut short."""
+        """Open and scan the files; raise InputError if a file is damaged or truncated."""
         self.paths = list(paths)
         self._files = []
         offsets = array("q")
@@ -117,7 +121,7 @@ class RecordIndex:
                     _scan(path, self._files[-1], offsets, lengths, digest)
                 except OSError as error:
                     raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-            # An exception before this line closes the files; from here on the context does.
+            # An exception before this line closes the files. From now on, the context closes them.
             self._stack = opened.pop_all()
         self._offsets, self._lengths = np.array(offsets), np.array(lengths)
         self.digest = digest.hexdigest()[:16]
@@ -132,25 +136,30 @@ class RecordIndex:
         self._stack.close()
 
     def place(self, number: int) -> str:
-        """`path: record k` for an error message; k counts from 0 in its file."""
+        """Return `path: record k` for an error message; k counts from 0 in its file."""
         file = int(np.searchsorted(self._firsts, number, "right")) - 1
         return f"{self.paths[file]}: record {number - self._firsts[file]}"
 
     def read(self, numbers: Sequence[int] | np.ndarray) -> list[bytes]:
-        """The data of these records. InputError, naming file and record, where a checksum is wrong."""
-        found = []
+        """Return the data of these records.
+
+        Raises:
+            InputError: a checksum is wrong; the message names file and record.
+        """
+        records = []
         for number in np.asarray(numbers, np.int64).tolist():
             file = self._files[int(np.searchsorted(self._firsts, number, "right")) - 1]
             offset, length = int(self._offsets[number]), int(self._lengths[number])
             data = _read_at(file, offset, length + _FOOT)
-            found.append(data[:length])
-            if masked_crc32c(found[-1]) != data[length:]:
+            records.append(data[:length])
+            if masked_crc32c(records[-1]) != data[length:]:
                 raise InputError(f"{self.place(number)} is damaged; make the file again")
-        return found
+        return records
 
 
 def _read_at(file: Any, offset: int, size: int) -> bytes:
-    # pread moves no position, so threads may read from one file; remote files have no descriptor.
+    # pread does not move the file position, so threads can share a file. Remote files have no
+    # descriptor.
     if isinstance(getattr(file, "raw", None), io.FileIO):
         return os.pread(file.fileno(), size, offset)
     file.seek(offset)
@@ -158,7 +167,7 @@ def _read_at(file: Any, offset: int, size: int) -> bytes:
 
 
 def _scan(path: str, file: IO[bytes], offsets: array, lengths: array, digest: "hashlib._Hash") -> None:
-    """Append where the data of each record begins, and how long it is."""
+    """Append each record's data offset and data length."""
     position = 0
     start = 0
     block = b""
@@ -169,8 +178,8 @@ def _scan(path: str, file: IO[bytes], offsets: array, lengths: array, digest: "h
             block = _read_at(file, position, _BLOCK)
             if not block:
                 return
-        place = position - start
-        head = block[place : place + _HEAD]
+        head_start = position - start
+        head = block[head_start : head_start + _HEAD]
         length = struct.unpack_from("<Q", head)[0] if len(head) == _HEAD else 0
         end = position + _HEAD + length
         if length > 1 << 40 or (number == 0 and not _is_head(head)):
@@ -183,6 +192,6 @@ def _scan(path: str, file: IO[bytes], offsets: array, lengths: array, digest: "h
             raise InputError(f"{path}: record {number} is cut short; make the file again")
         offsets.append(position + _HEAD)
         lengths.append(length)
-        # Length and checksum are enough to distinguish files, and the data is not read.
+        # Length and checksum are enough to distinguish files, without reading the data.
         digest.update(head[:8] + foot)
         position, number = end + _FOOT, number + 1
