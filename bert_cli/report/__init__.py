@@ -1,3 +1,4 @@
-"""The folder of a run -> a page for people: curves, tables, texts, in one file of HTML without
-scripts (no TensorFlow).
+"""HTML report for a run: curves, tables and texts in one file without scripts.
+
+It imports no TensorFlow.
 """

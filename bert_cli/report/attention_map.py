@@ -1,6 +1,4 @@
-"""The page of --attention_map: a heat map of the attention of each layer and head, one file without
-scripts.
-"""
+"""The page of --attention_map: one heat map per layer and head, in a file without scripts."""
 
 import base64
 import io
@@ -12,11 +10,11 @@ import numpy as np
 from bert_cli.report.page import render_template
 from bert_cli.runtime.background_import import BACKGROUND_IMPORTS
 
-_INK = (64, 110, 226)  # readable on the light and on the dark background; the alpha channel holds the value
+_INK = (64, 110, 226)  # readable on light and dark backgrounds; the alpha channel holds the value
 
 
 class HeatMap(NamedTuple):
-    """One heat map: its id on the page, its layer and head from 0, and its image as a data URI."""
+    """One heat map: its id in the page, its layer and head from 0, and its image as a data URI."""
 
     key: str
     layer: int
@@ -25,9 +23,7 @@ class HeatMap(NamedTuple):
 
 
 def _image(attention: np.ndarray) -> str:
-    """A PNG with one pixel for each pair of tokens, as a data URI; attention: float32 [length,
-    length].
-    """
+    """Return attention float32 [length, length] as a PNG data URI, one pixel per pair of tokens."""
     from matplotlib.image import imsave
 
     pixels = np.empty((*attention.shape, 4), np.uint8)
@@ -40,8 +36,13 @@ def _image(attention: np.ndarray) -> str:
 
 
 def attention_page(model: str, text: str, tokens: Sequence[str], attention: np.ndarray) -> str:
-    """The page as HTML. model: its name; attention: float32 [layers, heads, length, length] of
-    `tokens`.
+    """Return the page as HTML.
+
+    Args:
+        model: model name.
+        text: the text.
+        tokens: the text's tokens.
+        attention: float32 [layers, heads, length, length].
     """
     BACKGROUND_IMPORTS.need("matplotlib.image", "jinja2")
     layers, heads = attention.shape[:2]

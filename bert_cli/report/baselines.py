@@ -1,6 +1,4 @@
-"""Simple predictors that a result is compared with, as run_report.json has them: {name: {metric:
-value}}.
-"""
+"""Results of simple baselines, as in run_report.json: {name: {metric: value}}."""
 
 import math
 import statistics
@@ -19,14 +17,17 @@ BASELINE_NAMES = {
 
 
 def baseline_tiles(runs: Sequence[Run], metric: str) -> list[Tile]:
-    """The metric of each baseline, its mean over the runs that have it; metric: as in
-    eval_results.txt.
+    """Return each baseline's metric, as the mean over the runs that have it.
+
+    Args:
+        runs: the runs.
+        metric: metric name, as in eval_results.txt.
     """
     shown = []
     for name, title in BASELINE_NAMES.items():
-        known = [(run.report.get("baselines") or {}).get(name, {}).get(metric.removeprefix("eval_")) for run in runs]
-        # A constant has no correlation, which is NaN or null.
-        values = [value for value in known if isinstance(value, int | float) and math.isfinite(value)]
+        results = [(run.report.get("baselines") or {}).get(name, {}).get(metric.removeprefix("eval_")) for run in runs]
+        # A constant prediction has no correlation: it is NaN or null.
+        values = [value for value in results if isinstance(value, int | float) and math.isfinite(value)]
         if values:
             shown.append(Tile(score(runs[0].command, metric, statistics.fmean(values)), title, "baseline"))
     return shown

@@ -1,6 +1,4 @@
-"""What an evaluation of bert-classify shows: the confusion matrix, calibration or ROC, mistakes,
-and explanations.
-"""
+"""Cards for evaluations of bert-classify: confusion matrix, calibration or ROC, and mistakes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,11 +12,11 @@ from bert_cli.report.components import Card, ReportTable, number, percent, predi
 from bert_cli.report.figures import SERIES, Line, line_card, thinned
 from bert_cli.report.run_files import Run
 
-_UNIT = (-0.03, 1.03)  # limits of an axis from 0 to 1: a line at its end would be half cut off
-_SHOWN_LABELS = 40  # of a matrix; more are unreadable, and are in the table
+_UNIT = (-0.03, 1.03)  # axis limits for values from 0 to 1; a line at the end would be half cut off
+_SHOWN_LABELS = 40  # maximum labels in a matrix; more are unreadable, and are in the table
 _SHOWN_TEXTS = 12
 _SHOWN_PROBABILITIES = 5
-# Entries of run_report.json for each label -> heads of columns.
+# Entries per label in run_report.json -> column headings.
 _COLUMNS = {"precision": "precision", "recall": "recall", "f1": "F1"}
 _CLASSES = ("card-classes", {**_COLUMNS, "support": "rows"})
 _MULTI_LABEL = {"roc_auc": "area under ROC", "average_precision": "average precision", "support": "rows"}
@@ -26,15 +24,15 @@ _LABELS = ("card-labels", {"threshold": "threshold", **_COLUMNS, **_MULTI_LABEL}
 
 
 def classification_cards(run: Run) -> list[Card]:
-    """The cards of any problem type, by what the evaluation left."""
+    """Return the cards for any problem type, depending on the evaluation's results."""
     evaluation = run.report.get("eval", {})
     cards = _matrix(evaluation, run)
     tables = _scores(evaluation.get("classes"), _CLASSES) + _scores(evaluation.get("labels"), _LABELS)
     if run.examples:
         head, rows = run.examples
-        asked = problem_type(head["kind"])
-        cards += CHARTS[asked.chart](head, rows)
-        tables += [_mistakes(asked, head, rows), _explained(rows)]
+        problem = problem_type(head["kind"])
+        cards += CHARTS[problem.chart](head, rows)
+        tables += [_mistakes(problem, head, rows), _explained(rows)]
     return cards + tables
 
 
@@ -46,19 +44,19 @@ def _matrix(evaluation: Mapping[str, Any], run: Run) -> list[Card]:
     rows = []
     for label, row in zip(labels, counts, strict=True):
         total = max(1, sum(row))  # a label may have no rows in the dev file
-        cells = [{"count": count, "share": count / total, "is_right": label == other}
-                 for count, other in zip(row, labels, strict=True)]  # fmt: skip
+        cells = [{"count": count, "share": count / total, "is_right": label == predicted_label}
+                 for count, predicted_label in zip(row, labels, strict=True)]  # fmt: skip
         rows.append({"label": label, "cells": cells, "total": sum(row)})
     note = "Rows: actual labels, of the data. Columns: predicted labels. The colour is the share of the row."
     return [Card("card-matrix", "Confusion matrix", "matrix", {"labels": labels, "rows": rows}, note)]
 
 
 def _scores(scores: Any, card: tuple[str, dict[str, str]]) -> list[Card]:
-    """The scores of each label, by its name; none where the report has no such entry, or a list."""
+    """Return a table of scores per label, [] unless the report has them as a dict by name."""
     if not scores or not isinstance(scores, dict):
         return []
     key, columns = card
-    rows = [(name, *(number(each[column]) for column in columns)) for name, each in scores.items()]
+    rows = [(name, *(number(label_scores[column]) for column in columns)) for name, label_scores in scores.items()]
     return [Card(key, "Each label", "table", ReportTable(("label", *columns.values()), rows), is_wide=True)]
 
 
@@ -75,7 +73,7 @@ def _calibration(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
         f"({now.rows.sum():,} rows)."
     )
     if temperature := head.get("temperature"):
-        # p^T, normalized: the softmax of the logits before they were divided by T.
+        # p^T, normalized, is a softmax over the logits before they were divided by T.
         powers = probabilities**temperature
         before = reliability((powers / powers.sum(axis=1, keepdims=True)).max(axis=1), is_right)
         series.append(Line("before calibration", before.confidence.tolist(), before.accuracy.tolist(), points=True))
@@ -87,11 +85,14 @@ def _calibration(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
 
 
 def roc_curve(has: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(false positive rates, true positive rates) from (0, 0) to (1, 1); bool and float [n], both
-    labels among them.
+    """Return false and true positive rates from (0, 0) to (1, 1).
+
+    Args:
+        has: whether rows have the label, bool [n], with both values.
+        probability: the label's probability, float [n].
     """
     order = np.argsort(-probability, kind="stable")
-    is_cut = np.append(np.diff(probability[order]) < 0, True)  # equal probabilities are on one side
+    is_cut = np.append(np.diff(probability[order]) < 0, True)  # equal probabilities are on the same side
     hits = np.cumsum(has[order])[is_cut]
     misses = np.cumsum(~has[order])[is_cut]
     return np.append(0.0, misses / misses[-1]), np.append(0.0, hits / hits[-1])
@@ -100,19 +101,19 @@ def roc_curve(has: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.
 def _roc(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
     has = np.array([row["labels"] for row in rows]) > 0
     probabilities = np.array([row["probabilities"] for row in rows])
-    known = [column for column in range(has.shape[1]) if has[:, column].any() and not has[:, column].all()]
-    if not known:
+    defined = [column for column in range(has.shape[1]) if has[:, column].any() and not has[:, column].all()]
+    if not defined:
         return []
-    # The colors suffice for SERIES labels; those with the most rows have the steadiest curves.
-    known.sort(key=lambda column: -int(has[:, column].sum()))
+    # There are only SERIES colors. Labels with the most rows have the steadiest curves.
+    defined.sort(key=lambda column: -int(has[:, column].sum()))
     series = [Line("by chance", [0, 1], [0, 1], dashed=True)]
-    for column in sorted(known[:SERIES]):
+    for column in sorted(defined[:SERIES]):
         x, y = roc_curve(has[:, column], probabilities[:, column])
-        # In the order of the columns, as everywhere else in the page.
+        # Use column order, as everywhere else in the page.
         series.append(Line(head["labels"][column], x.tolist(), y.tolist()))
     series.append(series.pop(0))
     axes = ("false positive rate", "true positive rate")
-    note = f"Of the {SERIES} labels with the most rows." if len(known) > SERIES else "The dashed line is chance."
+    note = f"Of the {SERIES} labels with the most rows." if len(defined) > SERIES else "The dashed line is chance."
     return [line_card("roc", "ROC", "ROC of the labels", series, axes, note, _UNIT)]
 
 
@@ -127,44 +128,48 @@ def _scatter(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
     return [line_card("scatter", "Predicted and given", "Predicted over given numbers", series, axes, note)]
 
 
-# By the chart of a problem type.
+# Keys are ProblemType.chart.
 CHARTS = {"calibration": _calibration, "roc": _roc, "scatter": _scatter}
 
 
-def _mistakes(asked: ProblemType, head: Mapping[str, Any], rows: list[dict]) -> Card:
+def _mistakes(problem: ProblemType, head: Mapping[str, Any], rows: list[dict]) -> Card:
     thresholds = head.get("thresholds", ())
-    errors = [(asked.row_error(row, thresholds), row) for row in rows if "text" in row]
-    wrong = sorted((each for each in errors if each[0] > 0), key=lambda each: -each[0])
-    shown = [_text(asked, row, head) for _, row in wrong[:_SHOWN_TEXTS]]
-    return Card("card-mistakes", asked.mistakes_title, "texts", shown, is_wide=True)
+    errors = [(problem.row_error(row, thresholds), row) for row in rows if "text" in row]
+    wrong = sorted((scored_row for scored_row in errors if scored_row[0] > 0), key=lambda scored_row: -scored_row[0])
+    shown = [_text(problem, row, head) for _, row in wrong[:_SHOWN_TEXTS]]
+    return Card("card-mistakes", problem.mistakes_title, "texts", shown, is_wide=True)
 
 
-def _text(asked: ProblemType, row: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
-    """A text with its label and the prediction."""
+def _text(problem: ProblemType, row: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a text with its label and the prediction."""
     text = {name: row.get(name) for name in ("text", "text_b")} | {"id": row.get("id", ""), "bars": []}
-    if asked.is_numeric:
+    if problem.is_numeric:
         return text | {"actual": number(row["value"]), "predicted": number(row["predicted"])}
     probabilities = row["probabilities"]
     names = head.get("labels", ())
     captions = names
-    if asked.has_endings:
+    if problem.has_endings:
         names = [str(ending) for ending in range(len(probabilities))]  # as in predictions.tsv
         captions = [f"{name}: {ending}" for name, ending in zip(names, row["endings"], strict=True)]
     if "label" in row:
-        own, predicted = {row["label"]}, {int(np.argmax(probabilities))}
+        gold, predicted = {row["label"]}, {int(np.argmax(probabilities))}
     else:
-        own = {column for column, has in enumerate(row["labels"]) if has}
-        predicted = {column for column, each in enumerate(probabilities) if each >= head["thresholds"][column]}
+        gold = {column for column, has in enumerate(row["labels"]) if has}
+        predicted = {
+            column for column, probability in enumerate(probabilities) if probability >= head["thresholds"][column]
+        }
     columns = sorted(range(len(names)), key=lambda column: -probabilities[column])[:_SHOWN_PROBABILITIES]
-    # The right label is shown also where it is not among the most probable ones.
-    columns += sorted(own - set(columns))
+    # Always show the correct label, even if it is not among the most probable ones.
+    columns += sorted(gold - set(columns))
     text["bars"] = [
-        {"label": captions[column], "share": probabilities[column], "is_own": column in own} for column in columns
+        {"label": captions[column], "share": probabilities[column], "is_own": column in gold} for column in columns
     ]
-    answers = [", ".join(names[column] for column in sorted(each)) or "none" for each in (own, predicted)]
+    answers = [
+        ", ".join(names[column] for column in sorted(probability)) or "none" for probability in (gold, predicted)
+    ]
     if "label" in row:
         answers[1] = prediction(answers[1], max(probabilities))
-    return text | {"actual": answers[0], "predicted": answers[1], "is_long": asked.has_endings}
+    return text | {"actual": answers[0], "predicted": answers[1], "is_long": problem.has_endings}
 
 
 def _explained(rows: list[dict]) -> Card:
@@ -178,7 +183,7 @@ def _explained(rows: list[dict]) -> Card:
             for index, word in enumerate(explanation["words"])
         ]
         answer = number(explanation.get("value"))
-        # Of several labels, the most probable one is explained, whether the text has it or not.
+        # With several labels, the most probable one is explained, even if it is not predicted.
         label = explanation.get("label", explanation.get("explained_label"))
         if label is not None:
             answer = prediction(label, explanation["probability"])

@@ -1,6 +1,4 @@
-"""Runs of one command compared: their results, their mean where they repeat one another, curves,
-the settings that differ.
-"""
+"""Comparison of several runs by one command: results, mean over repetitions, curves and settings."""
 
 import os
 import statistics
@@ -22,14 +20,12 @@ _NOT_COMPARED = {"files", "vocabulary", "training_data", "labels"}
 DATA_ROWS = ("training data", "evaluation data")
 _SUSPECTS = "suspects"
 _SHOWN_SUSPECTS = 24
-# What a mean is over, by the kind of a sweep, "" for runs of several commands.
+# Noun for the repetitions in a mean, by kind of sweep; "" is for runs of several commands.
 _REPEATED = {RUNS: "seeds", FOLDS: "folds", "": "seeds"}
 
 
 def names_of(runs: Sequence[Run]) -> list[str]:
-    """A name for each run: the last part of its folder; where two are equal, what follows the part
-    that all have.
-    """
+    """Return a name per run: its directory name, or its path below the common path if names repeat."""
     short = [run.name for run in runs]
     if len(set(short)) == len(short):
         return short
@@ -40,8 +36,16 @@ def names_of(runs: Sequence[Run]) -> list[str]:
 
 
 class RunComparison:
-    """Runs side by side. sweep: what the command reported that made all of them, None for any other
-    runs.
+    """Runs side by side.
+
+    Attributes:
+        runs: the runs.
+        sweep: the command's report if one command made all runs, else None.
+        kind: the sweep's kind, "" without one.
+        names: name per run.
+        metric: main metric, "" if no run has results.
+        values: the metric's values.
+        differences: data and settings that differ.
     """
 
     def __init__(self, runs: Sequence[Run], sweep: Sweep | None = None):
@@ -49,18 +53,19 @@ class RunComparison:
         self.sweep = sweep
         self.kind = sweep.kind if sweep else ""
         self.names = names_of(runs)
-        # A run that was stopped before its evaluation has no results.
+        # A run that stopped before its evaluation has no results.
         self.metric = next((name for run in runs if (name := main_metric(run.results, run.manifest))), "")
-        found = [(number, run.results[self.metric]) for number, run in enumerate(runs) if self.metric in run.results]
-        self.values = [value for _, value in found]
-        # No fold is the best: each has data of its own.
-        self._top = None if self.kind == FOLDS or self.warning else select(self.metric, found)
+        results = [(number, run.results[self.metric]) for number, run in enumerate(runs) if self.metric in run.results]
+        self.values = [value for _, value in results]
+        # Folds are evaluated on different data, so none of them is the best.
+        self._top = None if self.kind == FOLDS or self.warning else select(self.metric, results)
         self.differences = _differences(runs)
 
     @property
     def warning(self) -> str:
-        """Why the results cannot be compared; "" where they can, and for folds, which have data of
-        their own.
+        """Return why the results cannot be compared, "" if they can.
+
+        It is also "" for folds, which always have different data.
         """
         digests = {run.report.get(EVAL_DATA) or "" for run in self.runs}
         if self.kind == FOLDS or len(digests - {""}) < 2:
@@ -69,28 +74,24 @@ class RunComparison:
 
     @property
     def _is_repeated(self) -> bool:
-        """Whether the runs are one training with several seeds, or on several folds, so that they
-        have a mean.
-        """
+        """Return whether the runs repeat one training with several seeds or folds, and have a mean."""
         if len(self.values) < 2 or self.kind == GRID:
             return False
         return self.kind in (RUNS, FOLDS) or {name for name, _ in self.differences} == {"random_seed"}
 
     @property
     def _best(self) -> tuple[str, float] | None:
-        """The name and the value of the best run, or of the best cell of a grid; None where nothing
-        is the best.
-        """
+        """Return name and value of the best run or grid cell, None if runs are not comparable."""
         if self._top and self.kind == GRID and self.sweep and self.sweep.best:
             cell = next(member for member in self.sweep.members if member["folder"] == self.sweep.best)
             return self.sweep.best, cell["eval"][self.metric]
         return (self.names[self._top.step], self._top.value) if self._top else None
 
     def title(self) -> str:
-        """The data set, the metric, and its mean where the runs repeat one another."""
+        """Return the data set, the metric, and the metric's mean if runs repeat one training."""
         data = " and ".join(dict.fromkeys(run.data_set for run in self.runs))
         if not self._is_repeated:
-            return " · ".join(each for each in (f"{len(self.runs)} runs", data, display_name(self.metric)) if each)
+            return " · ".join(piece for piece in (f"{len(self.runs)} runs", data, display_name(self.metric)) if piece)
         return f"{data} · {display_name(self.metric)} {self._mean()}"
 
     def _mean(self) -> str:
@@ -99,7 +100,7 @@ class RunComparison:
         )
 
     def tiles(self) -> list[Tile]:
-        """Mean and standard deviation, the best run, the baselines, and the suspected label errors."""
+        """Return tiles for mean and deviation, best run, baselines and suspected label errors."""
         shown = []
         name = display_name(self.metric)
         command = self.runs[0].command
@@ -117,7 +118,7 @@ class RunComparison:
         return (self.sweep.suspects if self.sweep else None) or []
 
     def sections(self) -> list[Section]:
-        """Results, suspected label errors, curves and differences."""
+        """Return the sections results, suspected label errors, curves and differences."""
         return [
             Section("results", "Results", [self._results()]),
             Section(_SUSPECTS, "Suspected label errors", [suspects_card(self._suspects())]),
@@ -133,11 +134,13 @@ class RunComparison:
             for name, run in zip(self.names, runs, strict=True)
         ]
         if self._is_repeated:
-            figures = [{k: v for k, v in run.results.items() if not isinstance(v, int)} for run in runs]  # no counts
+            figures = [
+                {k: v for k, v in run.results.items() if not isinstance(v, int)} for run in runs
+            ]  # without counts
             means, deviations = mean_and_deviation(figures)
             for title, values in (("mean", means), ("sd", deviations)):
                 rows.append((title, *(number(values.get(key)) for key in keys), ""))
-        # Two runs may have the best value; both are marked then.
+        # Mark all runs that have the best value.
         top = self._top
         best = frozenset(row for row, run in enumerate(runs) if top and run.results.get(first) == top.value)
         table = ReportTable(("run", *keys, "training"), rows, best)
@@ -154,29 +157,29 @@ class RunComparison:
         curves = [
             Line(name, *run.held_out(metric), points=True) for name, run in shown if best_step(run.evaluations, metric)
         ]
-        # One evaluation of each run is no curve; the table has its number.
+        # A single evaluation per run is not a curve; the table has its number.
         if any(len(curve.x) > 1 for curve in curves):
             cards.append(metric_card(metric, curves, note))
         return cards
 
     def _settings(self) -> Card:
-        # Each fold has data of its own.
-        own = DATA_ROWS if self.kind == FOLDS else ()
-        rows = [(name, *values) for name, values in self.differences if name not in own]
+        # Folds always have different data.
+        excluded = DATA_ROWS if self.kind == FOLDS else ()
+        rows = [(name, *values) for name, values in self.differences if name not in excluded]
         note = "" if rows else "All settings that decide a result are equal."
         table = ReportTable(("setting", *self.names), rows)
         return Card("card-differences", "Settings that differ", "table", table, note, is_wide=True)
 
 
 def suspects_card(suspects: Sequence[Mapping[str, str]]) -> Card:
-    """The first rows of suspects.tsv, whose labels the models doubt most."""
+    """Return the first rows of suspects.tsv, with the labels that models find least probable."""
     shown = []
     for row in suspects[:_SHOWN_SUSPECTS]:
-        # Of several labels each one is a decision of its own, and of tags each word.
-        about = row.get("label") or row.get("word") or ""
-        given = prediction(row["given"], float(row["probability"])) if row.get("probability") else row["given"]
+        # With several labels, each label is a separate decision; with tags, each word is.
+        item = row.get("label") or row.get("word") or ""
+        given_label = prediction(row["given"], float(row["probability"])) if row.get("probability") else row["given"]
         text = {name: row.get(name, "") for name in ("id", "text", "text_b")}
-        shown.append(text | {"about": about, "given": given, "predicted": row["predicted"]})
+        shown.append(text | {"about": item, "given": given_label, "predicted": row["predicted"]})
     note = (
         f"The first {len(shown)} of {len(suspects):,} rows of {SUSPECTS}, each as a model predicts "
         "it that was trained without it. Given: the label in the data, with the probability that "
@@ -186,7 +189,7 @@ def suspects_card(suspects: Sequence[Mapping[str, str]]) -> Card:
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> dict[str, str]:
-    """The settings of a manifest as texts; a setting within another one is named outer.inner."""
+    """Return a manifest's settings as texts; a nested setting is named outer.inner."""
     flat: dict[str, str] = {}
     for key, value in values.items():
         if isinstance(value, dict):
@@ -197,11 +200,12 @@ def _flat(values: Mapping[str, Any], before: str = "") -> dict[str, str]:
 
 
 def _data(runs: Sequence[Run]) -> dict[str, list[str]]:
-    """The training and the evaluation data of each run: the name of the data set with a digest of
-    its texts and labels.
+    """Return each run's training and evaluation data: the data set's name with a digest.
+
+    The digest covers texts and labels. Data that all runs share is left out.
     """
     trained = [run.report.get(TRAIN_DATA) for run in runs]
-    if not all(trained):  # a run that is not finished; this digest is of the tokens
+    if not all(trained):  # a run is not finished, so use the digest of its tokens
         trained = [run.manifest.get("training_data") for run in runs]
     evaluated = [run.report.get(EVAL_DATA) for run in runs]
     shown = dict(zip(DATA_ROWS, (trained, evaluated), strict=True))
@@ -213,8 +217,8 @@ def _data(runs: Sequence[Run]) -> dict[str, list[str]]:
 
 
 def _differences(runs: Sequence[Run]) -> list[tuple[str, list[str]]]:
-    """(name, the value of each run) of data and settings that are not equal in all runs."""
+    """Return (name, value per run) for data and settings that differ between runs."""
     settings = [_flat(run.manifest) for run in runs]
-    keys = dict.fromkeys(key for each in settings for key in each)
-    values = {key: [each.get(key, "") for each in settings] for key in keys}
-    return [(key, each) for key, each in (_data(runs) | values).items() if len(set(each)) > 1]
+    keys = dict.fromkeys(key for run_settings in settings for key in run_settings)
+    values = {key: [run_settings.get(key, "") for run_settings in settings] for key in keys}
+    return [(key, run_values) for key, run_values in (_data(runs) | values).items() if len(set(run_values)) > 1]

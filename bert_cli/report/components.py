@@ -1,6 +1,4 @@
-"""Components of a page: sections with cards, each of a kind that the template can show, and numbers
-as texts.
-"""
+"""Page components: sections with cards that the template can show, and numbers as text."""
 
 import dataclasses
 import math
@@ -12,10 +10,15 @@ from bert_cli.base.formats import byte_size, duration
 
 @dataclasses.dataclass(frozen=True)
 class Card:
-    """A part of a page. kind: a macro of templates/page.html; content: what that takes, of which
-    nothing is shown where it is empty; note: a sentence below it.
+    """A box in a page.
 
-    key: its id in the page. is_wide: it takes the whole width.
+    Attributes:
+        key: its id in the page.
+        title: its heading.
+        kind: macro name in templates/page.html.
+        content: the macro's argument; a card without content is not shown.
+        note: sentence below the content.
+        is_wide: whether it uses the whole width.
     """
 
     key: str
@@ -28,7 +31,7 @@ class Card:
 
 @dataclasses.dataclass(frozen=True)
 class Section:
-    """A chapter of a page; none where no card has content."""
+    """A chapter in a page, which is shown if a card has content."""
 
     key: str
     title: str
@@ -37,8 +40,12 @@ class Section:
 
 @dataclasses.dataclass(frozen=True)
 class ReportTable:
-    """head: names of the columns; rows: cells, text or numbers; numbers are aligned right. best:
-    marked rows.
+    """A table.
+
+    Attributes:
+        head: column headings.
+        rows: cells, text or numbers; numbers are aligned right.
+        best: row numbers to mark.
     """
 
     head: Sequence[str]
@@ -48,9 +55,7 @@ class ReportTable:
 
 @dataclasses.dataclass(frozen=True)
 class Tile:
-    """A large number, what it is, and a word below it. link: an anchor of the page that the word
-    leads to.
-    """
+    """A large number with its name, and a note below that may link to an anchor in the page."""
 
     value: str
     name: str
@@ -58,12 +63,13 @@ class Tile:
     link: str = ""
 
 
-_SMALL = 1e-3  # numbers below it are written as 2.5e-05, everywhere in the page
+_SMALL = 1e-3  # smaller numbers are written as 2.5e-05 everywhere in the page
 
 
 def setting(value: float, digits: int = 10) -> str:
-    """A number as somebody has set it, without zeros at the end: 0.1, 128; a small one with three
-    digits and an exponent: 2.5e-05.
+    """Return a number as people set it, without trailing zeros: 0.1, 128, 2.5e-05.
+
+    Small numbers have up to three digits and an exponent.
     """
     if not 0 < abs(value) < _SMALL:
         return f"{value:,.{digits}g}"
@@ -72,10 +78,10 @@ def setting(value: float, digits: int = 10) -> str:
 
 
 def number(value: Any, digits: int = 4) -> str:
-    """A number for people: a count in groups of three, another one with `digits` decimals, fewer
-    where it is large.
+    """Return a number for people: a count in groups of three, or a decimal number.
 
-    Small numbers have an exponent.
+    Decimal numbers have `digits` decimals, or fewer if they are large. Small numbers have an
+    exponent.
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "" if value is None else str(value)
@@ -96,12 +102,12 @@ def percent(share: float) -> str:
 
 
 def prediction(name: str, probability: float) -> str:
-    """A label with its probability: good · 97.1 %."""
+    """Return a label with its probability: good · 97.1 %."""
     return f"{name} · {percent(probability)}"
 
 
 def plain(value: Any) -> str | None:
-    """A setting as flags.txt has it; None stays None."""
+    """Return a setting as in flags.txt; None stays None."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
@@ -110,15 +116,15 @@ def plain(value: Any) -> str | None:
 
 
 def clock(seconds: Any) -> str:
-    """A span of time; "" where a run did not measure it."""
+    """Return a time span, "" if the run did not measure it."""
     return duration(seconds) if isinstance(seconds, int | float) else ""
 
 
 def memory(size: Any) -> str:
-    """An amount of memory; "" where a run did not measure it."""
+    """Return an amount of memory, "" if the run did not measure it."""
     return byte_size(size, MB=0, GB=2) if isinstance(size, int | float) else ""
 
 
 def facts(pairs: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Names and values that are there."""
+    """Return names and values, without missing values."""
     return [(name, number(value)) for name, value in pairs.items() if value not in (None, "", [], ())]

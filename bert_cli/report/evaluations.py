@@ -1,6 +1,4 @@
-"""What the evaluations of bert-tag, bert-squad and bert-pretrain show: scores, and texts with the
-model's predictions.
-"""
+"""Cards for evaluations of bert-tag, bert-squad and bert-pretrain: scores and predictions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -13,26 +11,26 @@ from bert_cli.report.figures import SERIES, Line, line_card
 from bert_cli.report.run_files import Run
 
 Row = Mapping[str, Any]
-_SENTENCES, _ANSWERS = 16, 12  # with mistakes, and half as many without
-_AROUND = 250  # characters of the context before and after an answer, so that the answer is seen on a phone
+_SENTENCES, _ANSWERS = 16, 12  # texts with mistakes; there are half as many without
+_AROUND = 250  # context characters before and after an answer, so that the answer is visible on a phone
 _OF_TYPE = "eval_entities_"
 _GROUPS = (("all questions", ""), ("with an answer", "HasAns_"), ("without an answer", "NoAns_"))
 
 
 def _mistakes_first(rows: Sequence[Row], is_right: Callable[[Row], bool], most: int) -> list[Row]:
-    """`most` rows with mistakes, and half as many without."""
+    """Return `most` rows with mistakes, and half as many without."""
     return [row for row in rows if not is_right(row)][:most] + [row for row in rows if is_right(row)][: most // 2]
 
 
 def tagging_cards(run: Run) -> list[Card]:
-    """bert-tag: scores of each type in per cent, and sentences of the dev file with their entities."""
+    """Return the cards of bert-tag: scores per type in percent, and sentences with their entities."""
     results = run.results
     types = sorted(name.removeprefix(_OF_TYPE) for name in results if name.startswith(_OF_TYPE))
     rows = [
-        (name, *(number(results.get(f"eval_{key}{ending}"), 2) for key in ("precision", "recall", "f1")),
-         number(int(results.get(f"eval_entities{ending}", 0))))
-        for name, ending in (("all", ""), *((name, f"_{name}") for name in types))
-        if f"eval_f1{ending}" in results
+        (name, *(number(results.get(f"eval_{key}{suffix}"), 2) for key in ("precision", "recall", "f1")),
+         number(int(results.get(f"eval_entities{suffix}", 0))))
+        for name, suffix in (("all", ""), *((name, f"_{name}") for name in types))
+        if f"eval_f1{suffix}" in results
     ]  # fmt: skip
     cards = []
     if rows:
@@ -45,7 +43,7 @@ def tagging_cards(run: Run) -> list[Card]:
 
 
 def _sentences(rows: Sequence[Row], types: Sequence[str]) -> Card:
-    # The page has SERIES colors; with more types they come again.
+    # The page has SERIES colors, which repeat if there are more types.
     colors = {name: index % SERIES + 1 for index, name in enumerate(types)}
     shown = []
     for row in _mistakes_first(rows, lambda row: row["gold"] == row["predicted"], _SENTENCES):
@@ -62,8 +60,10 @@ def _sentences(rows: Sequence[Row], types: Sequence[str]) -> Card:
     return Card("card-sentences", "Sentences", "sentences", content, note, is_wide=True)
 
 
-def _stretches(words: Sequence[str], marked: Sequence[Any], others: set, colors: Row) -> list[dict[str, Any]]:
-    """Stretches of a sentence: an entity with its type and color, or words between."""
+def _stretches(
+    words: Sequence[str], marked: Sequence[Any], reference_entities: set, colors: Row
+) -> list[dict[str, Any]]:
+    """Return a sentence in pieces: entities with type and color, and the words between them."""
     stretches: list[dict[str, Any]] = []
     end = 0
     for entity in marked:
@@ -71,26 +71,26 @@ def _stretches(words: Sequence[str], marked: Sequence[Any], others: set, colors:
             stretches.append({"text": " ".join(words[end : entity.start])})
         text = " ".join(words[entity.start : entity.end])
         end = entity.end
-        # A type that occurs only in predictions has no score, and so no color of its own.
+        # A type that occurs only in predictions has no score, so it has no separate color.
         color = colors.get(entity.type, 1)
-        stretches.append({"text": text, "type": entity.type, "colour": color, "is_odd": entity not in others})
+        stretches.append(
+            {"text": text, "type": entity.type, "colour": color, "is_odd": entity not in reference_entities}
+        )
     if end < len(words):
         stretches.append({"text": " ".join(words[end:])})
     return stretches
 
 
 def squad_cards(run: Run) -> list[Card]:
-    """bert-squad: scores in per cent, the curve of the null threshold, and answers in their
-    context.
-    """
+    """Return the cards of bert-squad: scores in percent, threshold curve, and answers in context."""
     results = run.results
     rows = []
-    for name, start in _GROUPS:
-        # The scorer of SQuAD 1.1 calls it exact_match, the scorer of 2.0 exact.
-        exact = results.get(f"{start}exact", results.get("exact_match") if not start else None)
+    for name, prefix in _GROUPS:
+        # SQuAD 1.1 uses the name exact_match, and SQuAD 2.0 uses exact.
+        exact = results.get(f"{prefix}exact", results.get("exact_match") if not prefix else None)
         if exact is not None:
-            total = int(results.get(f"{start}total", 0))
-            rows.append((name, number(exact, 2), number(results.get(f"{start}f1"), 2), number(total)))
+            total = int(results.get(f"{prefix}total", 0))
+            rows.append((name, number(exact, 2), number(results.get(f"{prefix}f1"), 2), number(total)))
     table = ReportTable(("questions", "exact match %", "F1 %", "count"), rows)
     cards = [Card("card-scores", "Scores", "table", table)] if rows else []
     if run.examples:
@@ -100,24 +100,25 @@ def squad_cards(run: Run) -> list[Card]:
 
 
 def threshold_curve(rows: Sequence[Row]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(thresholds, exact match, F1) in per cent, thresholds ascending: a question with null odds
-    above one gets no answer.
+    """Return thresholds (ascending), exact match and F1 in percent.
+
+    A question with null odds above the threshold gets no answer.
     """
     rows = sorted((row for row in rows if row["null_odds"] is not None), key=lambda row: row["null_odds"])
     odds = np.array([row["null_odds"] for row in rows])
-    nothing = np.array([0.0 if row["is_answerable"] else 1.0 for row in rows])
+    null_scores = np.array([0.0 if row["is_answerable"] else 1.0 for row in rows])
     curves = []
     for name in ("best_exact", "best_f1"):
-        # Below the least threshold only unanswerable questions are right; each one that is passed
-        # gets its answer.
-        gains = np.array([row[name] for row in rows]) * (nothing == 0) - nothing
-        curves.append(100.0 * (nothing.sum() + np.cumsum(gains)) / max(1, len(rows)))
+        # Below the least threshold, only unanswerable questions are correct. Each passed question
+        # then gets its answer.
+        gains = np.array([row[name] for row in rows]) * (null_scores == 0) - null_scores
+        curves.append(100.0 * (null_scores.sum() + np.cumsum(gains)) / max(1, len(rows)))
     return odds, curves[0], curves[1]
 
 
 def _threshold_card(rows: Sequence[Row], threshold: str) -> list[Card]:
     curves = threshold_curve(rows)
-    # Without any candidate the null odds are 1,000,000, far outside the scale of the others.
+    # Without any candidate, null odds are 1,000,000, far outside the scale.
     odds, exact, f1 = (curve[np.abs(curves[0]) < 1e5] for curve in curves)
     if len(odds) < 2:
         return []
@@ -146,8 +147,9 @@ def _answers(rows: Sequence[Row]) -> Card:
 
 
 def pretraining_cards(run: Run) -> list[Card]:
-    """bert-pretrain: masked words of held-out text as the model fills them; none where the
-    vocabulary is not known.
+    """Return the card of bert-pretrain: masked words in held-out text with the model's predictions.
+
+    It is empty if the vocabulary is unknown.
     """
     rows = run.examples.rows if run.examples else []
     shown = [_pieces(row) for row in rows if row["blanks"]]
@@ -156,14 +158,14 @@ def pretraining_cards(run: Run) -> list[Card]:
 
 
 def _pieces(row: Row) -> list[dict[str, Any]]:
-    """The word pieces of a sequence; `glued`: it goes on with the word before it."""
+    """Return a sequence's word pieces; a `glued` piece continues the previous one."""
     filled = {position: (token, probability) for position, token, probability in row["blanks"]}
     pieces = []
     for position, token in enumerate(row["tokens"]):
         piece: dict[str, Any] = {"text": token.removeprefix("##"), "glued": token.startswith("##"), "is_blank": False}
         if position in filled:
             choice, probability = filled[position]
-            # A masked piece shows its ##, as the choice next to it may be another kind of piece.
+            # Show the ## of a masked piece: the prediction next to it may be another sort of piece.
             piece |= {"is_blank": True, "choice": choice, "share": percent(probability), "is_right": choice == token}
             piece["text"] = token
         pieces.append(piece)

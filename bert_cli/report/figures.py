@@ -1,9 +1,8 @@
-"""Plots as SVG inside the page: text stays text, and every color is one of the page's, so that the
-dark theme holds.
+"""Plots as SVG inside the page, with real text and the page's colors, so that the dark theme works.
 
-Drawn by matplotlib, whose SVG needs no script in the page; a plot is 5 to 15 kB. What the data says
-(names, texts) is never drawn, only numbers and words of ours: fonts lack letters, and a `$` would
-be read as a formula.
+matplotlib draws them, because its SVG needs no script. A plot has 5 to 15 kB. Plots contain only
+numbers and our own words, never names or texts from the data: fonts lack characters, and a `$`
+would start a formula.
 """
 
 import dataclasses
@@ -20,19 +19,19 @@ from bert_cli.report.components import Card, setting
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SERIES = 6  # colors that the page has for lines
-MOST_POINTS = 400  # of a line; more are thinned evenly
-_SIZE = (4.8, 2.6)  # inches of 72 points: text is readable at the width of a phone
-_PLACE = (0.105, 0.17, 0.875, 0.7)  # of the axes in it: left, bottom, width, height
-_FONT = "DejaVu Sans"  # comes with matplotlib, which measures texts with it; the page shows its own font
-# Colors of the drawing -> what the page calls them. matplotlib takes no CSS variables, so each one
-# is drawn as a color that occurs nowhere else, and is replaced in the text of the SVG.
+SERIES = 6  # number of line colors in the page
+MOST_POINTS = 400  # points per line; longer lines are thinned evenly
+_SIZE = (4.8, 2.6)  # inches of 72 points; text stays readable on a phone
+_PLACE = (0.105, 0.17, 0.875, 0.7)  # position of the axes: left, bottom, width, height
+_FONT = "DejaVu Sans"  # included in matplotlib, which measures texts with it; the page uses another font
+# Drawing colors -> CSS variables. matplotlib does not support CSS variables. So each one is drawn
+# as a unique color, which is then replaced in the SVG text.
 _COLORS = {f"#a1000{number}": f"var(--series-{number})" for number in range(1, SERIES + 1)} | {
     "#a20001": "var(--muted)",
     "#a20002": "var(--line)",
 }
 MUTED, _LINE = "#a20001", "#a20002"
-_COUNTS = ("step", "tokens")  # axes with whole numbers alone
+_COUNTS = ("step", "tokens")  # axes with integers only
 _DASHES: dict[str, Any] = {"linestyle": (0, (4, 3)), "linewidth": 1.2}
 _STYLE = {
     "svg.fonttype": "none",
@@ -68,10 +67,16 @@ _USED = re.compile(r'(?:href="#|url\(#)([^")]+)')
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """A line of a plot; name: for the legend, which the page writes.
+    """A line in a plot.
 
-    dashed: a line to compare with. points: each value is marked. steps: a histogram, the x are the
-    middles of its bars. scatter: points without a line.
+    Attributes:
+        name: name in the legend, which the page shows.
+        x: x values.
+        y: y values.
+        dashed: whether it is a reference line.
+        points: whether each value is marked.
+        steps: whether it is a histogram; x are the bar centers.
+        scatter: whether to draw points without a line.
     """
 
     name: str
@@ -84,7 +89,7 @@ class Line:
 
 
 def thinned(values: Sequence[float]) -> np.ndarray:
-    """MOST_POINTS of the values at most, evenly spread, with the first and the last."""
+    """Return at most MOST_POINTS values, evenly spaced, including the first and the last."""
     array = np.asarray(values, np.float64)
     if len(array) <= MOST_POINTS:
         return array
@@ -92,9 +97,8 @@ def thinned(values: Sequence[float]) -> np.ndarray:
 
 
 def silence_matplotlib() -> None:
-    """Keep matplotlib's log to errors, before it is imported."""
-    # It logs that it builds a cache of fonts when it first runs, and where it cannot: nothing that
-    # a user can act on.
+    """Limit matplotlib's log to errors, before it is imported."""
+    # It logs when it builds a font cache, and when it cannot. Users can do nothing about either.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 
@@ -108,10 +112,17 @@ def line_card(
     limits: tuple[float, float] | None = None,
     mark: float | None = None,
 ) -> Card:
-    """A plot of lines as a card.
+    """Return a plot of lines as a card.
 
-    key: unlike the keys of all other cards of the page. alt: for people who cannot see the plot.
-    axis_labels: of x and y. limits: of the y axis. mark: a vertical line at this x.
+    Args:
+        key: id that no other card in the page uses.
+        title: heading.
+        alt: description for people who cannot see the plot.
+        series: lines to draw.
+        axis_labels: labels of x and y.
+        note: sentence below the plot.
+        limits: y axis limits.
+        mark: x position for a vertical line, or None.
     """
     silence_matplotlib()
     import matplotlib
@@ -119,10 +130,10 @@ def line_card(
     from matplotlib.figure import Figure as Drawing
     from matplotlib.ticker import MaxNLocator
 
-    # The salt makes the ids of the SVG the same in every run.
+    # The salt makes SVG ids equal in every run.
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": key}):
         drawing = Drawing(figsize=_SIZE)
-        axes = drawing.add_axes(_PLACE)  # laid out by hand: matplotlib's own layout takes twice the time of the drawing
+        axes = drawing.add_axes(_PLACE)  # fixed layout: matplotlib's own layout needs twice the drawing time
         for number, line in enumerate(series):
             _draw_line(axes, line, f"#a1000{number % SERIES + 1}")
         if limits:
@@ -135,9 +146,9 @@ def line_card(
             axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], integer=label in _COUNTS))
             axis.set_major_formatter(lambda value, _: setting(value))
         out = io.StringIO()
-        # Without the date and version of matplotlib, so that equal runs have equal pages.
-        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        FigureCanvasSVG(drawing).print_svg(out, metadata=nothing)
+        # Leave out matplotlib's date and version, so that equal runs have equal pages.
+        no_metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        FigureCanvasSVG(drawing).print_svg(out, metadata=no_metadata)
     names = [line.name for line in series if not line.dashed]
     content = {"svg": _for_page(out.getvalue(), key, alt), "legend": names if len(names) > 1 else []}
     return Card(f"card-{key}", title, "figure", content, note)
@@ -148,7 +159,7 @@ def _draw_line(axes: "Axes", line: Line, color: str) -> None:
         axes.scatter(line.x, line.y, s=22 if len(line.x) < 200 else 8, color=color, alpha=0.55, linewidths=0)
         return
     style: dict[str, Any] = {"color": MUTED, **_DASHES} if line.dashed else {"color": color}
-    # A line through one point alone would not be seen.
+    # Mark a single point: a line through it would be invisible.
     marker: dict[str, Any] = {"marker": "o", "markersize": 4} if line.points or len(line.x) == 1 else {}
     x, y = thinned(line.x), thinned(line.y)
     if line.steps:
@@ -158,14 +169,12 @@ def _draw_line(axes: "Axes", line: Line, color: str) -> None:
 
 
 def _for_page(svg: str, key: str, alt: str) -> str:
-    """An SVG for HTML: no prologue, no ids but those that are used, under names of their own; the
-    page's colors.
-    """
-    # A style would hold for the whole page.
+    """Return an SVG for the page, without prologue, with unique ids and the page's colors."""
+    # Remove styles, which would apply to the whole page.
     svg = _LEFT_OUT.sub("", svg[svg.index("<svg") :])
-    # Ids hold for the whole page, so the ids of two plots must differ.
+    # Ids are global in a page, so plots must not share any.
     used = set(_USED.findall(svg))
-    svg = _ID.sub(lambda found: f' id="{key}-{found[1]}"' if found[1] in used else "", svg)
+    svg = _ID.sub(lambda id_match: f' id="{key}-{id_match[1]}"' if id_match[1] in used else "", svg)
     svg = re.sub(r'(href="#|url\(#)', rf"\1{key}-", svg)
     box = re.search(r'viewBox="[^"]*"', svg)
     assert box, "matplotlib writes a viewBox"
@@ -174,7 +183,7 @@ def _for_page(svg: str, key: str, alt: str) -> str:
     svg = svg.replace(f"'{_FONT}'", "var(--font)")
     for drawn, name in _COLORS.items():
         svg = svg.replace(drawn, name)
-    # Two decimals are a hundredth of a point. Only in attributes: the numbers at the axes are
-    # texts, and are not rounded.
+    # Two decimals are a hundredth of a point. Round only attributes, not the numbers at the axes,
+    # which are text.
     svg = _ATTRIBUTE.sub(lambda quoted: _LONG.sub(lambda long: f"{float(long[0]):.2f}", quoted[0]), svg)
     return re.sub(r"\s+", " ", svg).replace("> <", "><").strip()

@@ -1,4 +1,4 @@
-"""The one metric that summarizes a run, its name and its value as people read them."""
+"""The main metric for a run, with its name and value for people."""
 
 from collections.abc import Mapping
 
@@ -7,12 +7,12 @@ from bert_cli.metrics.classification import MAIN_METRICS
 from bert_cli.metrics.selection import Selection, lower_is_better, select
 from bert_cli.report.components import number
 
-# Where the task does not say, the first of these that the evaluation has.
+# If the task does not decide, use the first of these that the evaluation has.
 _ORDER = (
     "best_f1", "f1", "eval_micro_f1", "eval_pearson", "eval_accuracy", "eval_mcc", "masked_lm_accuracy",
     "eval_f1", "exact_match", "exact", "eval_loss", "loss",
 )  # fmt: skip
-# The scores of these commands are in per cent.
+# These commands have scores in percent.
 _OF_COMMAND = {"bert-tag": ("eval_f1",), "bert-squad": ("f1",)}
 _NAMES = {
     "eval_accuracy": "accuracy",
@@ -36,37 +36,47 @@ _NAMES = {
 
 
 def main_metric(names: Mapping[str, object], manifest: Mapping[str, object]) -> str:
-    """The name of the metric that summarizes an evaluation of a run; "" where it has none."""
+    """Return the name of a metric that summarizes an evaluation, "" if it has no such metric."""
     chosen = str(manifest.get("metric_for_best") or "")
     task = TASKS.get(str(manifest.get("task_name", "")))
-    own = MAIN_METRICS[task.metric] if task else _OF_COMMAND.get(str(manifest.get("command")), ())
-    return next((name for name in (chosen, *own, *_ORDER) if name in names), "")
+    preferred = MAIN_METRICS[task.metric] if task else _OF_COMMAND.get(str(manifest.get("command")), ())
+    return next((name for name in (chosen, *preferred, *_ORDER) if name in names), "")
 
 
 def display_name(metric: str) -> str:
-    """The name of a metric for people."""
+    """Return a metric's name for people."""
     return _NAMES.get(metric, metric.removeprefix("eval_").replace("_", " "))
 
 
 def best_step(evaluations: list[tuple[int, dict[str, float]]], metric: str) -> Selection | None:
-    """The best evaluation, of equals the first; None where no evaluation has the metric."""
-    found = [(step, values[metric]) for step, values in evaluations if isinstance(values.get(metric), int | float)]
-    # The rule that --metric_for_best uses, so that the page names the step that the run kept.
-    return select(metric, found)
+    """Return the best evaluation (the first in a tie), None if no evaluation has the metric."""
+    pairs = [(step, values[metric]) for step, values in evaluations if isinstance(values.get(metric), int | float)]
+    # Use the same rule as --metric_for_best, so that the page names the step that the run kept.
+    return select(metric, pairs)
 
 
 def is_per_cent(command: str, metric: str) -> bool:
-    """Whether a metric goes from 0 to 100, not to 1."""
+    """Return whether a metric goes from 0 to 100 instead of 1."""
     return command in _OF_COMMAND and not lower_is_better(metric)
 
 
 def score(command: str, metric: str, value: float) -> str:
-    """A metric as a large number of the page."""
+    """Return a metric's `value` as text for a tile.
+
+    `command` and `metric` decide whether it is a percentage.
+    """
     return f"{value:.2f} %" if is_per_cent(command, metric) else number(value)
 
 
 def score_with_deviation(command: str, metric: str, mean: float, deviation: float) -> str:
-    """Mean ± standard deviation, both with the same decimals."""
+    """Return mean ± standard deviation, both with the same number of decimals.
+
+    Args:
+        command: the run's command.
+        metric: metric name.
+        mean: the metric's mean.
+        deviation: its standard deviation.
+    """
     if is_per_cent(command, metric):
         return f"{mean:.2f} ± {deviation:.2f} %"
     return f"{mean:.4f} ± {deviation:.4f}" if abs(mean) < 100 else f"{number(mean)} ± {number(deviation)}"

@@ -1,6 +1,4 @@
-"""What every run has: its numbers in short, its settings, the commands that repeat it and use it,
-and its machine.
-"""
+"""Cards for every run: main numbers, settings, commands that repeat or use it, and machine."""
 
 import os
 import shlex
@@ -14,7 +12,7 @@ from bert_cli.report.main_metric import display_name, main_metric, score
 from bert_cli.report.run_files import Run
 from bert_cli.report.run_settings import settings_card
 
-# Flags that use a model besides --output_dir, and what they do.
+# Tasks, and the flags that use a model for them in addition to --output_dir.
 _USES = {
     "bert-classify": (
         ("Answer a text", "--text 'a text'{pair}"),
@@ -28,15 +26,15 @@ _CHOICE_USE = ("Choose among the endings of a file with the same columns", "--do
 
 
 def tiles(run: Run) -> list[Tile]:
-    """The main metric of the model and of the baselines; none before an evaluation."""
+    """Return tiles with the main metric for the model and the baselines, [] before an evaluation."""
     report = run.report
     metric = main_metric(run.results, run.manifest)
     if not metric:
         return []
     rows = report.get("eval", {}).get("eval_examples")
     note = f"on {number(rows)} held-out rows" if rows else "on held-out data"
-    # global_step is the step of the best checkpoint where the run kept one, and last_step the end
-    # of the training.
+    # If the run kept the best checkpoint, global_step is its step. last_step is the end of
+    # training.
     step, last = report.get("global_step"), report.get("last_step")
     if step and last and last != step:
         note += f", after step {number(step)} of {number(last)}"
@@ -45,29 +43,29 @@ def tiles(run: Run) -> list[Tile]:
 
 
 def title(run: Run) -> str:
-    """The data set and the main metric."""
+    """Return the data set and the main metric."""
     metric = main_metric(run.results, run.manifest)
     result = f"{display_name(metric)} {score(run.command, metric, run.results[metric])}" if metric else ""
-    return " · ".join(each for each in (run.data_set, result) if each)
+    return " · ".join(piece for piece in (run.data_set, result) if piece)
 
 
 def lengths_cards(run: Run) -> list[Card]:
-    """How long the inputs of each split are, and how many were cut."""
+    """Return cards with the input lengths per split, and the number of cut inputs."""
     lengths, cut = run.report.get("lengths") or {}, run.report.get("cut_examples") or {}
     if not lengths:
         return []
     series, rows = [], []
-    for split, each in lengths.items():
-        edges = each["edges"]
-        total = max(1, sum(each["counts"]))
+    for split, figures in lengths.items():
+        edges = figures["edges"]
+        total = max(1, sum(figures["counts"]))
         width = edges[1] - edges[0]
         middles = [edge + (width - 1) / 2 for edge in edges]
-        # An empty bar after the last one, so that the line ends on the ground.
-        series.append(Line(split, middles, [100 * count / total for count in (*each["counts"], 0)], steps=True))
-        numbers = number(each["rows"]), number(each["median"], 0), number(each["longest"])
+        # Add an empty bar at the end, so that the line returns to 0.
+        series.append(Line(split, middles, [100 * count / total for count in (*figures["counts"], 0)], steps=True))
+        numbers = number(figures["rows"]), number(figures["median"], 0), number(figures["longest"])
         rows.append((split, *numbers, *([number(cut.get(split, ""))] if cut else [])))
-    limit, longest = (max(each[name] for each in lengths.values()) for name in ("limit", "longest"))
-    # A mark far to the right of all bars would squeeze them.
+    limit, longest = (max(figures[name] for figures in lengths.values()) for name in ("limit", "longest"))
+    # Leave out a mark that is far to the right, which would squeeze the bars.
     mark = limit if longest > 0.6 * limit else None
     note = f"In tokens, [CLS] and [SEP] among them; what is longer than {limit} is cut."
     axes = ("tokens", "per cent of the inputs")
@@ -79,18 +77,18 @@ def lengths_cards(run: Run) -> list[Card]:
 
 
 def commands(run: Run) -> list[tuple[str, str]]:
-    """(what for, command) to repeat the run, to use it, and to make this page again."""
+    """Return (purpose, command) pairs to repeat the run, use it, and make this page again."""
     name = run.command
     folder = run.folder if "://" in run.folder else os.path.abspath(run.folder)
-    # Quoted: a path may hold spaces, and commands are copied from the page.
+    # Quote paths, which may contain spaces: people copy these commands.
     flags, folder = shlex.quote(f"{folder}/{FLAGS}"), shlex.quote(folder)
     shown = [("Repeat it in another folder", f"{name} --flagfile={flags} --output_dir=ANOTHER_FOLDER")]
     is_choice = problem_type(run.manifest.get("problem_type")).has_endings
     has_pairs = any("text_b" in row for row in (run.examples.rows if run.examples else []))
     pair = " --text_b 'another text'" if has_pairs else ""
-    for what, use in [_CHOICE_USE] if is_choice else _USES.get(name, ()):
-        shown.append((what, f"{name} --output_dir={folder} {use.format(pair=pair)}"))
-    # An export takes one text or a pair; the heads of pre-training are not exported.
+    for purpose, use in [_CHOICE_USE] if is_choice else _USES.get(name, ()):
+        shown.append((purpose, f"{name} --output_dir={folder} {use.format(pair=pair)}"))
+    # An export reads a text or a pair. Pre-training heads cannot be exported.
     if name == "bert-pretrain":
         shown.append(("Fill in words", f"bert-fill-mask 'the dog [MASK] in the garden.' --init_checkpoint={folder}"))
     elif not is_choice:
@@ -100,7 +98,7 @@ def commands(run: Run) -> list[tuple[str, str]]:
 
 
 def machine(run: Run) -> list[tuple[str, str]]:
-    """Device, versions, memory, times."""
+    """Return device, versions, memory and times."""
     report = run.report
     pairs = {
         "device": report.get("devices"),
@@ -119,9 +117,12 @@ def machine(run: Run) -> list[tuple[str, str]]:
 
 
 def run_cards(run: Run) -> list[Card]:
-    """Commands, settings, machine, model, and all numbers of eval_results.txt."""
+    """Return cards with commands, settings, machine, model, and all numbers in eval_results.txt."""
     counts = run.report.get("parameters") or {}
-    named = {"parameters" if part == "total" else f"of these {part}": f"{count:,}" for part, count in counts.items()}
+    named = {
+        "parameters" if component == "total" else f"of these {component}": f"{count:,}"
+        for component, count in counts.items()
+    }
     config = facts(named | {name: plain(value) for name, value in run.manifest["config"].items()})
     cards = [
         Card("card-commands", "Commands", "commands", commands(run), is_wide=True),
@@ -130,7 +131,7 @@ def run_cards(run: Run) -> list[Card]:
         Card("card-model", "Model", "facts", config),
     ]
     if run.results:
-        rows = [(name, setting(value, 7)) for name, value in run.results.items()]  # the digits of the file
+        rows = [(name, setting(value, 7)) for name, value in run.results.items()]  # same digits as in the file
         table = ReportTable(("name", "value"), rows)
         cards.append(Card("card-results", EVAL_RESULTS, "table", table))
     return cards

@@ -1,6 +1,4 @@
-"""The page of a run, or of runs that are compared: cards put into templates/page.html, which
-escapes all texts of the data.
-"""
+"""HTML pages for one run or several runs: cards in templates/page.html, which escapes all texts."""
 
 import functools
 import os
@@ -37,40 +35,40 @@ _EVALUATIONS = {
 
 
 def preload() -> None:
-    """A page will be written: see runtime.background_import."""
+    """Start to import packages in the background, because a page will be written."""
     silence_matplotlib()
     BACKGROUND_IMPORTS.need("matplotlib.figure", "matplotlib.backends.backend_svg", "jinja2")
 
 
 @functools.cache
 def _template(name: str) -> tuple["Template", str]:
-    """A template, and the style sheet."""
+    """Return a template and the style sheet."""
     import jinja2
     import markupsafe
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined
     )
-    environment.filters["drawn"] = markupsafe.Markup  # for our own SVG and style alone
+    environment.filters["drawn"] = markupsafe.Markup  # only for our own SVG and style
     style = files.read_bytes(os.path.join(_TEMPLATES, "style.css")).decode("utf-8")
     return environment.get_template(name), style
 
 
 def render_template(name: str, **values: Any) -> str:
-    """A page of ours as HTML; the templates escape all values but our own drawings."""
+    """Render a template as HTML; templates escape all values except our own drawings."""
     template, style = _template(name)
     return template.render(values, style=style, generator=f"{GENERATOR} {__version__}")
 
 
 def _render(sections: Sequence[Section], **header: Any) -> str:
-    """header: title, over and under (lines above and below it), tiles, warning."""
+    """Render the page; `header` has title, over and under (lines around it), tiles and warning."""
     shown = [section for section in sections if any(card.content for card in section.cards)]
     return render_template("page.html", sections=shown, **header)
 
 
 def run_page(run: Run) -> str:
-    """The page of one run, as HTML."""
-    # A run.json may come from a newer version with other commands.
+    """Return a run's page as HTML."""
+    # A newer version's run.json may have other commands.
     evaluation = _EVALUATIONS.get(run.command)
     sections = [
         Section("training", "Training", training_cards(run)),
@@ -88,8 +86,10 @@ def run_page(run: Run) -> str:
 
 
 def compare(runs: Sequence[Run], sweep: Sweep | None = None) -> RunComparison:
-    """Runs of one command, side by side; sweep: see RunComparison. InputError where they are of
-    several commands.
+    """Return a comparison of runs that used the same command; see RunComparison for `sweep`.
+
+    Raises:
+        InputError: the runs used several commands.
     """
     commands = dict.fromkeys(run.command for run in runs)
     if len(commands) > 1:
@@ -98,24 +98,24 @@ def compare(runs: Sequence[Run], sweep: Sweep | None = None) -> RunComparison:
 
 
 def comparison_page(compared: RunComparison) -> str:
-    """The page of several runs, as HTML."""
+    """Return the page for several runs as HTML."""
     folder = os.path.basename(os.path.normpath(compared.sweep.folder)) if compared.sweep else ""
     return _render(
         compared.sections(),
         title=compared.title(),
         over=compared.runs[0].command,
-        under=" · ".join(each for each in (folder, ", ".join(compared.names)) if each),
+        under=" · ".join(piece for piece in (folder, ", ".join(compared.names)) if piece),
         tiles=compared.tiles(),
         warning=compared.warning,
     )
 
 
 def is_our_page(path: str) -> bool:
-    """Whether a file is a page that was made here."""
+    """Return whether bert_cli made this HTML file."""
     return _MARK.encode() in files.read_bytes(path)[:4096]
 
 
 def write_page(path: str, page: str) -> None:
-    """Write it, whole or not at all. Half of a surrogate pair becomes a question mark."""
+    """Write a page, whole or not at all; half a surrogate pair becomes a question mark."""
     with atomic_write(path) as file:
         file.write(page.encode("utf-8", "replace").decode("utf-8"))

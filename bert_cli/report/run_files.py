@@ -1,6 +1,4 @@
-"""What the folder of a run says of it, read as far as it is there: a report shows less of a run
-that left less.
-"""
+"""Reader of a run's output directory; missing files only make a report shorter."""
 
 import dataclasses
 import os
@@ -24,13 +22,14 @@ _RESTORE = "restore it, or remove it"
 class Run:
     """A training run.
 
-    folder    its path; name: the last part of it
-    manifest  run.json: what decided the result
-    report    run_report.json: figures; {} where there is none
-    flags     flags.txt
-    results   eval_results.txt: numbers by name, counts as int; {} before an evaluation
-    history   lines of history.jsonl, in the order of the steps
-    examples  rows of the evaluation, None where there was none
+    Attributes:
+        folder: output directory.
+        manifest: contents of run.json, the settings that decided the result.
+        report: contents of run_report.json, {} if it does not exist.
+        flags: contents of flags.txt.
+        results: numbers in eval_results.txt, counts as int, {} before an evaluation.
+        history: lines of history.jsonl, in step order.
+        examples: evaluated rows, None before an evaluation.
     """
 
     folder: str
@@ -47,15 +46,13 @@ class Run:
 
     @property
     def data_set(self) -> str:
-        """The name of the training file, of the task, or of the folder of the data; else the name
-        of the run.
-        """
-        named = self.flags.get("train_file") or self.flags.get("input_file")
+        """Return the name of a training file, task or data directory, else the run's name."""
+        path = self.flags.get("train_file") or self.flags.get("input_file")
         task = str(self.manifest.get("task_name", ""))
-        if not named and task in TASKS:
+        if not path and task in TASKS:
             return task
-        named = named or self.flags.get("data_dir") or ""
-        return os.path.basename(os.path.normpath(named)) if named else self.name
+        path = path or self.flags.get("data_dir") or ""
+        return os.path.basename(os.path.normpath(path)) if path else self.name
 
     @property
     def command(self) -> str:
@@ -63,15 +60,15 @@ class Run:
 
     @property
     def evaluations(self) -> list[tuple[int, dict[str, float]]]:
-        """(step, metrics) of each evaluation in the history."""
+        """Return (step, metrics) for each evaluation in the history."""
         return [(line["step"], line["metrics"]) for line in self.history if isinstance(line.get("metrics"), dict)]
 
     def series(self, name: str) -> tuple[list[int], list[float]]:
-        """Steps and values of a member of the history's lines of training."""
+        """Return steps and values for a member in the history's training lines."""
         return _columns((line["step"], line.get(name)) for line in self.history)
 
     def held_out(self, metric: str) -> tuple[list[int], list[float]]:
-        """Steps and values of a metric of the evaluations."""
+        """Return steps and values for an evaluation metric."""
         return _columns((step, metrics.get(metric)) for step, metrics in self.evaluations)
 
 
@@ -81,11 +78,15 @@ def _columns(pairs: Iterable[tuple[int, Any]]) -> tuple[list[int], list[float]]:
 
 
 def read_run(folder: str) -> Run:
-    """InputError where the folder holds no run of ours, or a file of it is damaged."""
+    """Read a run's directory.
+
+    Raises:
+        InputError: the directory has no run, or a file is damaged.
+    """
     path = os.path.join(folder, MANIFEST)
     if not files.exists(path):
-        what = "holds no run: there is no run.json" if files.is_directory(folder) else "no such folder"
-        raise InputError(f"{folder}: {what}; give the --output_dir of a training run")
+        reason = "holds no run: there is no run.json" if files.is_directory(folder) else "no such folder"
+        raise InputError(f"{folder}: {reason}; give the --output_dir of a training run")
     manifest = read_json_object(path, _RESTORE)
     if not isinstance(manifest.get("config"), dict):
         raise InputError(f"{path}: is not the run.json of a training run; give the --output_dir of one")
@@ -102,7 +103,7 @@ def read_run(folder: str) -> Run:
 
 
 def _read_results(path: str) -> dict[str, float]:
-    """`name = number` lines, but for values that are no numbers; an int is a count."""
+    """Return the `name = number` lines, with int for counts; skip values that are not numbers."""
     results: dict[str, float] = {}
     if files.exists(path):
         for line in read_text(path).split("\n"):

@@ -1,6 +1,4 @@
-"""The settings that decided the result of a run: first those that differ from the defaults of the
-flags.
-"""
+"""Card with the settings that decided a run's result, non-default settings first."""
 
 from typing import Any
 
@@ -12,7 +10,7 @@ from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.settings.tagging import TagSettings
 
-# Keys of run.json that are no settings, or have a place of their own in the page.
+# Keys of run.json that are not settings, or are shown elsewhere in the page.
 _NO_SETTINGS = {"command", "config", "files", "init_checkpoint", "labels", "vocabulary", "training_data"}
 _SETTINGS: dict[str, type] = {
     "bert-classify": ClassifySettings,
@@ -20,19 +18,19 @@ _SETTINGS: dict[str, type] = {
     "bert-squad": SquadSettings,
     "bert-pretrain": PretrainSettings,
 }
-# Values of keys that no flag sets, where nothing special was done.
+# Default values for keys that no flag sets.
 _USUAL: dict[str, Any] = {"plan_from": 0}
 _SHOWN_LABELS = 12
 
 
 def settings_card(run: Run) -> Card:
-    """Settings that differ from the defaults and what the run chose; the others are folded."""
+    """Return settings that differ from the defaults or that the run chose; the rest is folded."""
     manifest = run.manifest
-    known = _SETTINGS.get(run.command)
-    # A default of None is chosen by the run, so its value is shown first.
+    settings_class = _SETTINGS.get(run.command)
+    # The run chooses a value for the default None, so the value is shown first.
     defaults = dict(_USUAL)
-    for name, value in (deciding_values(known()) if known else {}).items():
-        defaults[name] = list(value) if isinstance(value, tuple) else value  # as run.json has it
+    for name, value in (deciding_values(settings_class()) if settings_class else {}).items():
+        defaults[name] = list(value) if isinstance(value, tuple) else value  # the form in run.json
     values = {key: value for key, value in manifest.items() if key not in _NO_SETTINGS}
     is_default = {key: key in defaults and defaults[key] == value for key, value in values.items()}
     first = {"starts from": _start(manifest.get("init_checkpoint")), "labels": _labels(manifest.get("labels"))}
@@ -51,6 +49,6 @@ def _labels(labels: Any) -> str:
 
 def _start(checkpoint: Any) -> str:
     if isinstance(checkpoint, dict):
-        # The manifest names a checkpoint by several values, of which the first text says most.
+        # The manifest has several values for a checkpoint; the first text is the most informative.
         return next((value for value in checkpoint.values() if isinstance(value, str)), "a checkpoint")
     return str(checkpoint) if checkpoint else "random weights"

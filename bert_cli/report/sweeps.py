@@ -1,4 +1,4 @@
-"""Folders of several runs by one command: seeds, a grid, or the folds of a cross-validation."""
+"""Reader of directories with several runs by one command: seeds, a grid or folds."""
 
 import csv
 import dataclasses
@@ -13,13 +13,14 @@ from bert_cli.base.names import REPORT, SEVERAL, SUSPECTS
 
 @dataclasses.dataclass(frozen=True)
 class Sweep:
-    """What a command reported of its runs.
+    """A command's report about its runs.
 
-    folder    its path
-    kind      names.RUNS, GRID or FOLDS
-    members   for each run or cell of a grid `folder`, its name, and `eval`, its metrics
-    best      the name of the best member, None for folds
-    suspects  rows of suspects.tsv by its header, None where there is no such file
+    Attributes:
+        folder: output directory.
+        kind: names.RUNS, GRID or FOLDS.
+        members: per run or grid cell, its name as `folder` and its metrics as `eval`.
+        best: the best member's name, None for folds.
+        suspects: rows of suspects.tsv as dicts, None if the file does not exist.
     """
 
     folder: str
@@ -30,8 +31,10 @@ class Sweep:
 
 
 def read_sweep(folder: str) -> Sweep | None:
-    """None where the folder does not hold several runs that were compared; InputError for a damaged
-    file.
+    """Read a sweep's directory; return None if it has no compared runs.
+
+    Raises:
+        InputError: a file is damaged.
     """
     path = os.path.join(folder, REPORT)
     several = read_json_object(path).get(SEVERAL) if files.exists(path) else None
@@ -49,12 +52,12 @@ def read_sweep(folder: str) -> Sweep | None:
 def _read_suspects(path: str) -> list[dict[str, str]] | None:
     if not files.exists(path):
         return None
-    # A quoted cell may hold a line end, but write_table replaces them by spaces.
+    # write_table replaces line ends in cells, so each line is a row.
     return list(csv.DictReader(read_text(path).split("\n"), delimiter="\t"))
 
 
 def member_folders(folder: str) -> list[str]:
-    """The folders of the single runs that a command made within this one; [] for a run of its own."""
+    """Return the directories of single runs within this one, [] if it is a single run."""
     sweep = read_sweep(folder)
     inner = [os.path.join(folder, member["folder"]) for member in sweep.members] if sweep else []
     return [leaf for path in inner for leaf in member_folders(path) or [path]]

@@ -1,4 +1,4 @@
-"""Curves of a training: loss, learning rate, metric on held-out data, and speed."""
+"""Training curves: loss, learning rate, held-out metric and speed."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,20 @@ from bert_cli.report.run_files import Run
 
 
 def metric_card(metric: str, lines: Sequence[Line], note: str) -> Card:
-    """A metric on held-out data over the steps."""
+    """Return a plot of a held-out metric over the steps.
+
+    Args:
+        metric: metric name.
+        lines: lines to draw.
+        note: sentence below the plot.
+    """
     name = display_name(metric)
     alt = "Held-out metric over the steps"
     return line_card("metric", f"Held-out data: {name}", alt, lines, ("step", name), note)
 
 
 def training_cards(run: Run) -> list[Card]:
-    """Loss, learning rate, metric on held-out data, and speed; none where there is no history."""
+    """Return plots of loss, learning rate, held-out metric and speed, [] without a history."""
     cards = []
     evaluations = run.evaluations
     loss = run.series("loss")
@@ -31,16 +37,16 @@ def training_cards(run: Run) -> list[Card]:
         cards.append(line_card("loss", "Loss", "Loss over the steps", series, ("step", "loss"), note))
     rate = run.series("learning_rate")
     if rate[0]:
-        # Not the largest logged rate: the peak lies between two lines of the history.
+        # Do not use the largest logged rate: the peak is between two history lines.
         peak = number(run.manifest.get("learning_rate", max(rate[1])))
         alt = "Learning rate over the steps"
         axes = ("step", "learning rate")
         note = f"Peak of the schedule: {peak}."
         cards.append(line_card("rate", "Learning rate", alt, [Line("rate", *rate)], axes, note))
-    # By the last evaluation: a run that was extended may have begun without the metric.
+    # Use the last evaluation: a run that was extended may have begun without the metric.
     metric = main_metric(evaluations[-1][1], run.manifest) if evaluations else ""
     best = best_step(evaluations, metric)
-    # One evaluation is a number, which is at the top of the page, and no curve.
+    # A single evaluation is a number at the top of the page, not a curve.
     if best and len(evaluations) > 1:
         line = Line(display_name(metric), *run.held_out(metric), points=True)
         cards.append(metric_card(metric, [line], f"Best: {number(best.value)} after step {best.step:,}."))
