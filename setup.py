@@ -6,6 +6,8 @@ import re
 from setuptools import find_packages, setup
 
 ROOT = pathlib.Path(__file__).parent
+EXCEL = "python-calamine>=0.4"
+PARQUET = "pyarrow>=17"
 OPENVINO = "openvino>=2026.3"  # earlier ones cannot compute com.microsoft.MultiHeadAttention
 SERVE = ["fastapi>=0.115", "uvicorn>=0.34", "httptools>=0.6", "uvloop>=0.21", "prometheus_client>=0.21"]
 VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "bert_cli/base/version.py").read_text(encoding="utf-8"))[1]
@@ -68,11 +70,11 @@ setup(
     ],
     extras_require={
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],  # NVIDIA's libraries, 3 GB, for Linux
-        "parquet": ["pyarrow>=17"],
-        "excel": ["python-calamine>=0.4"],  # workbooks of Excel and LibreOffice, through pandas
+        "parquet": [PARQUET],
+        "excel": [EXCEL],  # workbooks of Excel and LibreOffice, through pandas
         "beam": ["apache-beam>=2.77,<3"],  # bert-create-pretraining-data --runner; takes protobuf below 7
         # Engines that may hold a model in their workers, see docs/devices.md.
-        "spark": ["pyspark>=4,<5", "pyarrow>=17"],  # needs Java 17
+        "spark": ["pyspark>=4,<5", PARQUET],  # needs Java 17
         "ray": ["ray[data]>=2.50,<3"],
         "tensorboard": ["tensorboard>=2.18"],  # to look at what --tensorboard writes, which needs no package
         "openvino": [OPENVINO],  # --engine=openvino, fast in bfloat16 on CPUs; 140 MB
@@ -88,13 +90,16 @@ setup(
             "ctranslate2>=4.5",
         ],
         "dev": [
-            "pytest>=9.1",  # caplog has the records of a logger that does not propagate them
+            "pytest>=9.1.1",  # caplog has the records of a logger that does not propagate them
             "pytest-xdist>=3.8",  # --no-loadscope-reorder, in the Makefile
             "pytest-timeout>=2.3",  # a test that waits for ever is named and ends, not the whole of CI
-            "hypothesis>=6.100",
+            "hypothesis>=6.140",  # earlier ones may warn of the random state of NumPy, in the middle of a test
             "ruff>=0.17",
             "mypy>=2",
             OPENVINO,  # an engine, in its tests
+            EXCEL,
+            PARQUET,
+            "openpyxl>=3.1.5",  # writes the workbooks of the tests
             "openai>=2",  # a client of bert-serve, in its tests
             *SERVE,
         ],

@@ -1,6 +1,6 @@
 """Words that an existing vocabulary gets; all answers are small enough to check by hand."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_cli.corpus.vocabulary import SPECIAL
@@ -35,6 +35,7 @@ def test_no_word_makes_another_one_unknown():
     assert extend_vocabulary(tokens, ["abc", "xy"], 0, counts).placed == ["xy"]
 
 
+@settings(deadline=None)
 @given(counts=WORDS, places=st.integers(0, 4), more=st.integers(0, 4), pieces=st.sets(st.text("abcd", min_size=1)))
 def test_extending_never_makes_anything_worse(counts, places, more, pieces):
     counts = ranked_counts(counts)
