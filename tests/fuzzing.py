@@ -39,7 +39,7 @@ from bert_cli.runs.output_dir.shards import LISTING, ShardPlan
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import Columns
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.text.tokenizer_json import read_tokenizer_json
+from bert_cli.text.tokenizer_json_reading import read_tokenizer_json
 from bert_cli.text.vocabulary import read_vocabulary
 from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.hugging_face import HuggingFaceReader

@@ -31,11 +31,11 @@ class Tokenizer:
     @classmethod
     @named_arguments(init_checkpoint="path", vocab_file="path")
     def load(cls, path: str | os.PathLike | None = None, do_lower_case: bool | None = None) -> "Tokenizer":
-        """The tokenizer of a checkpoint of any format, of a vocab.txt, or by default of the
-        built-in model. Raises InputError.
+        """Return the tokenizer of a checkpoint of any format, of a vocab.txt or tokenizer.json, or
+        by default of the built-in model. Raises InputError.
         """
         name = "" if path is None else path_text(path)
-        is_vocabulary = name.endswith(".txt")
+        is_vocabulary = name.endswith((".txt", ".json"))
         given = {"vocab_file": name} if is_vocabulary else {"init_checkpoint": name}
         return cls(load_tokenizer(ModelFiles(**given, do_lower_case=do_lower_case)))  # type: ignore[arg-type]
 

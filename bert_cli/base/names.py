@@ -86,6 +86,9 @@ TF_MODEL = "tf_model.h5"  # of transformers' TensorFlow classes
 MODEL_FILES = (VOCABULARY, CONFIG, LABELS, HUGGING_FACE_CONFIG)
 TOKENIZER = "tokenizer.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"
+ADDED_TOKENS = "added_tokens.json"
+SPECIAL_TOKENS = "special_tokens_map.json"
+TOKENIZER_FILES = (TOKENIZER, TOKENIZER_CONFIG, ADDED_TOKENS, SPECIAL_TOKENS, HUGGING_FACE_CONFIG)
 
 # What a task writes.
 TEACHER = "teacher.npy"

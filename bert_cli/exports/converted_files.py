@@ -42,7 +42,7 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
     if target.format == "hub":
         extras = [os.path.join("assets.extra", name) for name in (CONFIG, TOKENIZER_CONFIG)]
         return extras + ([os.path.join("assets", VOCABULARY)] if model.optional_vocabulary else [])
-    vocabulary = model.optional_vocabulary
+    vocabulary, settings = model.optional_vocabulary, model.tokenizer_settings
     path = functools.partial(os.path.join, staged)
     if target.format == "hf":
         assert converted.kind is not None, "choose_head_type finds one for every Hugging Face folder"
@@ -54,7 +54,7 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
         )
         write_json(path(HUGGING_FACE_CONFIG), values)
         if vocabulary:
-            write_json(path(TOKENIZER), tokenizer_json(vocabulary, model.do_lower_case))
+            write_json(path(TOKENIZER), tokenizer_json(vocabulary, model.do_lower_case, settings))
             write_json(path("special_tokens_map.json"), special_tokens_map(vocabulary))
     else:
         if config.activation.startswith("gelu"):  # the only name that Google's scripts know
@@ -67,12 +67,13 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
     if vocabulary:
         with atomic_write(path(VOCABULARY), "wb") as file:
             file.write(model.vocab_bytes)
-        # Google's scripts know no such file and lower-case by default, so it is only needed for a
-        # cased model.
-        if target.format == "hf" or not model.do_lower_case:
+        # Google's scripts know no such file, so it is only needed for other rules than theirs.
+        if target.format == "hf" or not (model.do_lower_case and settings.has_google_rules):
             prefix = config.network.class_prefix
-            values = tokenizer_config(model.do_lower_case, config.max_position_embeddings, vocabulary, prefix)
-            write_json(path(TOKENIZER_CONFIG), values)
+            values = tokenizer_config(model.do_lower_case, config.max_position_embeddings, vocabulary, prefix, settings)
+            # Without a tokenizer.json, all settings are in this file.
+            is_alone = target.format != "hf" and not settings.has_google_rules
+            write_json(path(TOKENIZER_CONFIG), values | (settings.values() if is_alone else {}))
     problem_type = model.named_problem_type or SINGLE_LABEL
     is_of_texts = converted.kind in (CLASSIFIER, CHOICE)
     if is_of_texts and (calibration := model.calibration(problem_type, converted.labels)):
@@ -112,7 +113,9 @@ def _write_weights(staged: str, converted: Converted) -> None:
             variables[name].assign(values)
         if target.format == "hub":
             source = converted.source
-            save_encoder(staged, model.encoder, config, source.vocab_bytes, source.do_lower_case)
+            save_encoder(
+                staged, model.encoder, config, source.vocab_bytes, source.do_lower_case, source.tokenizer_values
+            )
         else:
             # A bare encoder's file fits a bare BertEncoder.
             write_keras(path, model if converted.heads else model.encoder, tensors)

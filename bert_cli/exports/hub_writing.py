@@ -4,7 +4,8 @@ import contextlib
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import tensorflow as tf
 
@@ -40,7 +41,14 @@ def write_saved_model(path: str, module: tf.train.Checkpoint, signatures: Callab
         tf.saved_model.save(module, path, signatures)
 
 
-def save_encoder(path: str, model: BertEncoder, config: BertConfig, vocab: bytes | None, do_lower_case: bool) -> None:
+def save_encoder(
+    path: str,
+    model: BertEncoder,
+    config: BertConfig,
+    vocab: bytes | None,
+    do_lower_case: bool,
+    tokenizer: Mapping[str, Any],
+) -> None:
     """Write an encoder with the interface of the published bert_en_uncased_L-12_H-768_A-12 into the
     folder `path`.
 
@@ -50,6 +58,7 @@ def save_encoder(path: str, model: BertEncoder, config: BertConfig, vocab: bytes
     restored, under Google's names also in the dict `weights`. `vocab_file`, an asset with the bytes
     `vocab` (left out for None), and `do_lower_case`, a boolean variable, are there as in the
     published ones; what our commands need more, to train the encoder further, is in assets.extra.
+    `tokenizer`: values of its tokenizer_config.json.
     """
     module = tf.train.Checkpoint()
     weights = named_weights(model)
@@ -90,11 +99,11 @@ def save_encoder(path: str, model: BertEncoder, config: BertConfig, vocab: bytes
             module.vocab_file = tf.saved_model.Asset(vocab_file)
         write_saved_model(path, module, serve.get_concrete_function(**tensor_specs(spec.ENCODER)))
     # After saving, which makes the folder; SavedModel leaves assets.extra alone.
-    write_extras(path, do_lower_case)
+    write_extras(path, tokenizer)
     write_config(os.path.join(path, _EXTRAS, CONFIG), config)
 
 
-def write_extras(path: str, do_lower_case: bool) -> None:
-    """Write the casing next to a module, for readers that do not load it."""
+def write_extras(path: str, tokenizer: Mapping[str, Any]) -> None:
+    """Write a tokenizer_config.json next to a module, for readers that do not load it."""
     files.make_directory(os.path.join(path, _EXTRAS))
-    write_json(os.path.join(path, _EXTRAS, TOKENIZER_CONFIG), {"do_lower_case": do_lower_case})
+    write_json(os.path.join(path, _EXTRAS, TOKENIZER_CONFIG), dict(tokenizer))

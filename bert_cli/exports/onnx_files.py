@@ -93,7 +93,7 @@ def write(folder: str, exported: Exported, quantize: bool, dev: ClassificationFe
     write_config(os.path.join(folder, CONFIG), config)
     with atomic_write(os.path.join(folder, VOCABULARY), "wb") as file:
         file.write(source.vocab_bytes)
-    write_json(os.path.join(folder, TOKENIZER_CONFIG), {"do_lower_case": source.do_lower_case})
+    write_json(os.path.join(folder, TOKENIZER_CONFIG), source.tokenizer_values)
     if labels:
         write_lines(os.path.join(folder, LABELS), labels)
     return files.list_directory(folder)

@@ -19,7 +19,7 @@ from bert_cli.exports.exported import Exported, exporting
 from bert_cli.exports.hub_writing import reported_writing, save_encoder, write_extras, write_saved_model
 from bert_cli.exports.loaded import load_head_model
 from bert_cli.exports.preprocessor import save_preprocessor
-from bert_cli.exports.text_graph import TEXTS, GraphTokenizer, vocabulary_lines
+from bert_cli.exports.text_graph import TEXTS, GraphTokenizer, check_settings, vocabulary_lines
 from bert_cli.exports.text_packing import pack
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.model import tensor_specs
@@ -112,7 +112,8 @@ def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> li
     """
     model = exported.model
     config = model.config
-    lower = model.do_lower_case
+    lower, settings = model.do_lower_case, model.tokenizer_settings
+    check_settings(settings)
     reader = open_checkpoint(model.required_checkpoint)
     if is_encoder:
         loaded = load_head_model(reader, config, HeadSpec(ENCODER)).model
@@ -126,12 +127,12 @@ def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> li
         # Next to the export, not in it: saving copies it into the assets.
         vocab_path = os.path.join(os.path.dirname(new), "vocab.txt")
         with atomic_write(vocab_path) as file:
-            file.write(vocabulary_lines(model.vocabulary))
-        tokenizer = GraphTokenizer(model.vocabulary, lower, vocab_path)
+            file.write(vocabulary_lines(model.vocabulary, settings))
+        tokenizer = GraphTokenizer(model.vocabulary, lower, vocab_path, settings)
         if is_encoder:
-            save_encoder(os.path.join(new, "encoder"), loaded, config, model.vocab_bytes, lower)
+            save_encoder(os.path.join(new, "encoder"), loaded, config, model.vocab_bytes, lower, model.tokenizer_values)
             save_preprocessor(os.path.join(new, "preprocess"), tokenizer, model.vocabulary, exported.max_seq_length)
-            write_extras(os.path.join(new, "preprocess"), lower)
+            write_extras(os.path.join(new, "preprocess"), model.tokenizer_values)
         else:
             save_classifier(new, loaded, tokenizer, exported)
     if not is_encoder:

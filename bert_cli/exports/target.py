@@ -6,14 +6,24 @@ from typing import NamedTuple
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, SAFETENSORS, TOKENIZER_CONFIG, VOCABULARY
+from bert_cli.base.names import (
+    ADDED_TOKENS,
+    CONFIG,
+    FLAGS,
+    HUGGING_FACE_CONFIG,
+    LABELS,
+    SAFETENSORS,
+    TOKENIZER,
+    TOKENIZER_CONFIG,
+    VOCABULARY,
+)
 from bert_cli.base.writing import publish_file
 from bert_cli.model.config_files import read_config
 
 _KERAS_ENDING = ".weights.h5"
 # A file with this name in the target folder would be taken for the new model's where that brings
 # none of its own.
-_TELLING = (LABELS, FLAGS, VOCABULARY, TOKENIZER_CONFIG)
+_TELLING = (LABELS, FLAGS, VOCABULARY, TOKENIZER_CONFIG, TOKENIZER, ADDED_TOKENS)
 _CONFIGS = (CONFIG, HUGGING_FACE_CONFIG)
 
 

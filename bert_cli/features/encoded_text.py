@@ -33,5 +33,4 @@ def encoded_text(tokenizer: FullTokenizer, text: str, text_b: str | None = None)
 
 def unknown_words(tokenizer: FullTokenizer, text: str) -> list[str]:
     """Return the words that [UNK] replaces, in text order."""
-    words = tokenizer.basic_tokenizer.tokenize(text)
-    return [word for word in words if tokenizer.wordpiece_tokenizer.tokenize_words([word]) == [UNK]]
+    return [word for word in tokenizer.words(text) if tokenizer.tokenize(word) == [UNK]]

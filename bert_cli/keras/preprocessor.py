@@ -1,7 +1,7 @@
 """Texts to the inputs of an encoder, as a layer of Keras 3."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
@@ -19,6 +19,7 @@ from bert_cli.features.packing import check_max_seq_length
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runtime.forks import refuse_lost_tensorflow
 from bert_cli.settings.groups import ModelFiles
+from bert_cli.text.tokenizer_files import settings_of
 from bert_cli.text.vocabulary import CLS, LOOKED_UP, SEP, Vocabulary
 from bert_cli.tf_internals.keras_layers import mark_built
 
@@ -33,23 +34,36 @@ class Preprocessor(keras.layers.Layer):
     """
 
     def __init__(
-        self, vocabulary: Sequence[str], do_lower_case: bool = True, max_seq_length: int = 128, **options: Any
+        self,
+        vocabulary: Sequence[str],
+        do_lower_case: bool = True,
+        max_seq_length: int = 128,
+        tokenizer: Mapping[str, Any] | None = None,
+        **options: Any,
     ):
-        """vocabulary: the token of each id. max_seq_length: tokens of a row, with [CLS] and [SEP].
-        options: of a Layer.
+        """Make the layer.
+
+        Args:
+            vocabulary: the token of each id.
+            do_lower_case: whether text is lower-cased.
+            max_seq_length: tokens of a row, with [CLS] and [SEP].
+            tokenizer: other settings, by their names in tokenizer_config.json.
+            options: of a Layer.
         """
         super().__init__(**options)
         check_max_seq_length(max_seq_length, pairs=False)
         self.vocabulary = list(vocabulary)
         self.do_lower_case = do_lower_case
         self.max_seq_length = max_seq_length
+        self._settings = settings_of(tokenizer or {}, "tokenizer")
         known = {token: number for number, token in enumerate(self.vocabulary)}
         missing = [token for token in LOOKED_UP if token not in known]
         if missing:
             raise InputError(f"vocabulary: has no {', '.join(missing)}; a vocabulary of a BERT is needed")
         self.supports_jit = False
         self._cls_id, self._sep_id = known[CLS], known[SEP]
-        self._tokenizer = GraphTokenizer(Vocabulary(known, self.vocabulary, len(known), "vocabulary"), do_lower_case)
+        named = Vocabulary(known, self.vocabulary, len(known), "vocabulary")
+        self._tokenizer = GraphTokenizer(named, do_lower_case, settings=self._settings)
         mark_built(self)
 
     @classmethod
@@ -69,7 +83,8 @@ class Preprocessor(keras.layers.Layer):
         most = model.config.max_position_embeddings
         if max_seq_length > most:
             raise InputError(f"max_seq_length={max_seq_length}: the model has {most} positions; give at most {most}")
-        return cls(model.vocabulary.tokens, model.do_lower_case, max_seq_length, **options)
+        settings = model.tokenizer_settings.values()
+        return cls(model.vocabulary.tokens, model.do_lower_case, max_seq_length, settings or None, **options)
 
     def __call__(self, inputs: Any, *arguments: Any, **options: Any) -> Any:
         """Call the layer on a tensor, an array or a list of texts; on two in a list for pairs."""
@@ -96,6 +111,8 @@ class Preprocessor(keras.layers.Layer):
     def get_config(self) -> dict[str, Any]:
         """All that `from_config` needs, the vocabulary among it."""
         own = {name: getattr(self, name) for name in ("do_lower_case", "max_seq_length")}
+        settings = self._settings.values()
+        own |= {"tokenizer": settings} if settings else {}
         return super().get_config() | own | {"vocabulary": list(self.vocabulary)}
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from bert_cli.examples.squad.records import Paragraph
-from bert_cli.text.tokenization import BasicTokenizer
+from bert_cli.text.tokenization import FullTokenizer
 
 # Possible sentence ends, followed by closing quotes and brackets; an empty line ends a sentence,
 # too.
@@ -22,7 +22,7 @@ def join_pieces(tokens: Sequence[str]) -> str:
     return " ".join(" ".join(tokens).replace(" ##", "").replace("##", "").split())
 
 
-def final_span(pred_text: str, orig_text: str, basic_tokenizer: BasicTokenizer) -> tuple[int, int]:
+def final_span(pred_text: str, orig_text: str, tokenizer: FullTokenizer) -> tuple[int, int]:
     """Return the predicted words' span [first, end) in `orig_text`.
 
     In "Steve Smith's", the answer "steve smith" has the span 0 to 11. Characters of the tokenized
@@ -33,10 +33,10 @@ def final_span(pred_text: str, orig_text: str, basic_tokenizer: BasicTokenizer) 
     Args:
         pred_text: tokenizer output for a range of `orig_text`.
         orig_text: context words that the prediction touches, joined with spaces.
-        basic_tokenizer: tokenizer that splits words.
+        tokenizer: tokenizer that splits words.
     """
     whole = 0, len(orig_text)
-    tok_text = " ".join(basic_tokenizer.tokenize(orig_text))
+    tok_text = " ".join(tokenizer.words(orig_text))
     start = tok_text.find(pred_text)
     if start < 0 or not pred_text or " " in (pred_text[0], pred_text[-1]):
         return whole

@@ -208,7 +208,7 @@ def _texts(
         words = features.word_of(window, start), features.word_of(window, end)
         orig_text = " ".join(example.paragraph.doc_tokens[words[0] : words[1] + 1])
         pred_text = join_pieces(tokenizer.convert_ids_to_tokens(ids))
-        span = final_span(pred_text, orig_text, tokenizer.basic_tokenizer)
+        span = final_span(pred_text, orig_text, tokenizer)
         text = orig_text[span[0] : span[1]]
         yield NBestEntry(text, 0.0, start_logit, end_logit, context_span(example.paragraph, *words, span))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.base.names import BEST, BEST_FILE, EVAL_EXAMPLES, EVENTS, FLAGS, HISTORY, PAGE
+from bert_cli.base.names import BEST, BEST_FILE, EVAL_EXAMPLES, EVENTS, FLAGS, HISTORY, PAGE, VOCABULARY
 from bert_cli.flags.option import deciding_values
 from bert_cli.flags.saved import flags_to_save, write_flags
 from bert_cli.metrics.selection import find_metric
@@ -95,7 +95,9 @@ def plan_training(
     names = _files(data, settings)
     # All that decides the result of training: a run with another manifest is another run.
     manifest = {COMMAND: task.command} | deciding_values(settings) | plan.decided
-    manifest |= run_folder.model_manifest(model.config, model.vocab_file, model.checkpoint)
+    tokenizer = model.tokenizer_settings.values() if model.optional_vocabulary else {}
+    vocabulary = model.tokenizer_files.get(VOCABULARY)
+    manifest |= run_folder.model_manifest(model.config, vocabulary, tokenizer, model.checkpoint)
     manifest |= {STEPS: plan.steps, PLAN_FROM: 0}
     manifest |= {OVERWRITING: True} if phases.overwrite_output_dir else {}
     try:
@@ -252,7 +254,8 @@ def _train(
             best.settle()
     elif is_chief:
         labels, guesses = plan.of_task.labels, plan.of_task.guesses
-        run_folder.begin(folder, plan.manifest, labels, model.config, model.vocab_file, plan.flags, plan.files, guesses)
+        contents = model.tokenizer_files
+        run_folder.begin(folder, plan.manifest, labels, model.config, contents, plan.flags, plan.files, guesses)
     PROCESS.training_folder = folder
     # Which variables are trained, and how fast, is one table for all tasks.
     factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)

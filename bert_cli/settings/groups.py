@@ -151,7 +151,9 @@ class ModelFiles(FlagGroup, heading="Model"):
         usual=(RANDOM,),
     )
     vocab_file: str | None = option(
-        None, "vocabulary, vocab.txt; default: next to the checkpoint, or the built-in model's", path=True
+        None,
+        "vocabulary, vocab.txt or tokenizer.json; default: next to the checkpoint, or the built-in model's",
+        path=True,
     )
     bert_config_file: str | None = option(
         None, "model config, bert_config.json; default: next to the checkpoint, or the built-in model's", path=True

@@ -41,8 +41,8 @@ class MaskedLM(FlagGroup, heading="Masked words"):
 class TextVocabulary(FlagGroup, heading="Files"):
     """The vocabulary that text is tokenized with."""
 
-    vocab_file: str = option("", "vocab.txt of the model")
-    do_lower_case: bool = option(True, CASING)
+    vocab_file: str = option("", "vocab.txt or tokenizer.json of the model")
+    do_lower_case: bool | None = option(None, f"{CASING}; default: as tokenizer.json has it, else true")
 
 
 class Instances(FlagGroup, heading="Instances"):

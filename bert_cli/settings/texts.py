@@ -174,7 +174,7 @@ class TokenizeSettings:
         ModelFiles,
         {
             "init_checkpoint": "model with the vocabulary; default: the built-in model",
-            "vocab_file": "vocabulary, vocab.txt, with or without a model",
+            "vocab_file": "vocabulary, vocab.txt or tokenizer.json, with or without a model",
         },
         without=("bert_config_file", "gelu", "strict", "allow_unknown"),
     )

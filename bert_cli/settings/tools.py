@@ -9,7 +9,7 @@ from bert_cli.settings.training import Seed
 
 MODEL_FORMATS = ("tf1", "hf", "h5", "hub")
 NEXT_TO_CHECKPOINT: dict[str, str | dict] = {
-    "vocab_file": "vocabulary, vocab.txt; default: next to the checkpoint",
+    "vocab_file": "vocabulary, vocab.txt or tokenizer.json; default: next to the checkpoint",
     "bert_config_file": "model config, bert_config.json or config.json; default: next to the checkpoint",
 }
 

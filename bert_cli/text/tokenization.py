@@ -18,6 +18,8 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 
+from bert_cli.text.added_tokens import AddedTokenSplitter
+from bert_cli.text.tokenizer_settings import GOOGLE, LONGEST_WORD, AddedToken, TokenizerSettings
 from bert_cli.text.vocabulary import UNK, Vocabulary
 
 # Characters that str.split() takes for white space, but that the original deletes before it splits:
@@ -39,7 +41,6 @@ _CJK = re.compile(
 # Entries a memo holds before it is emptied. Chunks and words of English text then take about 30 MB
 # together.
 CACHE_SIZE = 1 << 17
-LONGEST_WORD = 200  # characters; a longer word is [UNK]. The default of `tokenizers` is 100.
 # Longer chunks (a sentence without spaces, a URL, a line of base64) hardly ever come twice.
 _LONGEST_CACHED = 64
 
@@ -90,8 +91,11 @@ def _clean(character: str) -> str:
     Private-use characters, surrogates and unassigned code points stay (as in the original since
     March 2019).
     """
-    if _CJK.match(character):
-        return f" {character} "
+    return f" {character} " if _CJK.match(character) else _without_control(character)
+
+
+def _without_control(character: str) -> str:
+    """Return the character, or nothing for controls and formats."""
     if character in "\0\ufffd" or unicodedata.category(character) in ("Cc", "Cf"):
         return ""
     return character
@@ -123,8 +127,11 @@ class BasicTokenizer:
     "mask", "]". `cache_size` bounds the number of remembered chunks; 0 remembers none.
     """
 
-    def __init__(self, do_lower_case: bool = True, cache_size: int = CACHE_SIZE):
+    def __init__(self, do_lower_case: bool = True, cache_size: int = CACHE_SIZE, settings: TokenizerSettings = GOOGLE):
         self.do_lower_case = do_lower_case
+        self.strips_accents = settings.removes_accents(do_lower_case)
+        self.never_split = frozenset(settings.never_split)
+        self._clean = _clean if settings.tokenize_chinese_chars else _without_control
         self._words = _Memo(self.split_chunk, cache_size)
 
     def tokenize(self, text: str) -> list[str]:
@@ -133,19 +140,38 @@ class BasicTokenizer:
 
     def split_chunk(self, chunk: str) -> tuple[str, ...]:
         """Words of a text without white space, never from memory."""
+        if not self.never_split:
+            return self._split(chunk)
+        words: list[str] = []
+        for word in "".join(map(self._clean, chunk)).split():
+            words += [word] if word in self.never_split else self._split(word)
+        return tuple(words)
+
+    def normalize(self, text: str) -> str:
+        """Return the text before it is split into words; all white space becomes spaces."""
+        text = "".join(map(self._clean, re.sub(r"\s", " ", _DELETE_WHITE_SPACE.sub("", text))))
+        text = text.lower() if self.do_lower_case else text
+        if not self.strips_accents:
+            return text
+        decomposed = unicodedata.normalize("NFD", text)
+        return "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
+
+    def _split(self, chunk: str) -> tuple[str, ...]:
         if chunk.isascii():
             if self.do_lower_case:
                 chunk = chunk.lower()
             if chunk.isalnum():
                 return (chunk,)
             return tuple(_ASCII_WORDS.findall(_ASCII_CONTROLS.sub("", chunk)))
-        text = "".join(map(_clean, chunk))
-        if not self.do_lower_case:
-            return tuple("".join(map(_separate_punctuation, text)).split())
+        text = "".join(map(self._clean, chunk))
         # Lower-casing first: it can itself make an accent (U+0130), and nothing is composed again
         # (Hangul stays jamo). It sees whole words, as its surroundings decide whether a sigma is
         # final.
-        text = unicodedata.normalize("NFD", text.lower())
+        if self.do_lower_case:
+            text = text.lower()
+        if not self.strips_accents:
+            return tuple("".join(map(_separate_punctuation, text)).split())
+        text = unicodedata.normalize("NFD", text)
         return tuple("".join(map(_strip_accent, text)).split())
 
 
@@ -153,10 +179,11 @@ class WordpieceTokenizer:
     """Cuts words into the longest pieces of a vocabulary, from the left; pieces inside a word begin
     with "##".
 
-    A word of more than LONGEST_WORD characters, or with a rest that no piece begins, is one [UNK].
+    A word of more than `longest_word` characters, or with a rest that no piece begins, is [UNK].
     """
 
-    def __init__(self, vocab_ids: dict[str, int], cache_size: int = CACHE_SIZE):
+    def __init__(self, vocab_ids: dict[str, int], cache_size: int = CACHE_SIZE, longest_word: int = LONGEST_WORD):
+        self._longest_word = longest_word
         self._first = {token: token for token in vocab_ids}
         self._inside = {token[2:]: token for token in vocab_ids if token.startswith("##")}
         # No piece is longer than this, so that a word of 200 letters costs thousands, not ten
@@ -176,7 +203,7 @@ class WordpieceTokenizer:
 
     def _cut(self, word: str) -> tuple[str, ...]:
         length = len(word)
-        if length > LONGEST_WORD:
+        if length > self._longest_word:
             return (UNK,)
         pieces = []
         known = self._first
@@ -198,7 +225,8 @@ class FullTokenizer:
     """Text to word pieces and ids, as FullTokenizer of the original. [CLS] and [SEP] are not added.
 
     `vocabulary` is a Vocabulary or a dict token -> id; `ids` is that dict. `cache_size` bounds the
-    number of remembered chunks and words; 0 remembers none. Results never depend on it.
+    number of remembered chunks and words; 0 remembers none. Results never depend on it. `settings`:
+    rules that differ from the original's.
     """
 
     def __init__(
@@ -206,6 +234,7 @@ class FullTokenizer:
         vocabulary: Vocabulary | dict[str, int],
         do_lower_case: bool = True,
         cache_size: int = CACHE_SIZE,
+        settings: TokenizerSettings = GOOGLE,
     ):
         if isinstance(vocabulary, Vocabulary):
             self.ids = vocabulary.ids
@@ -214,18 +243,42 @@ class FullTokenizer:
             self.ids = vocabulary
             self._tokens = {index: token for token, index in vocabulary.items()}
         self.do_lower_case = do_lower_case
-        self.basic_tokenizer = BasicTokenizer(do_lower_case, cache_size)
-        self.wordpiece_tokenizer = WordpieceTokenizer(self.ids, cache_size=cache_size)
+        self.settings = settings
+        self.basic_tokenizer = BasicTokenizer(do_lower_case, cache_size, settings)
+        pieces = self.ids
+        if outside := set(settings.outside_wordpiece):
+            pieces = {token: index for token, index in pieces.items() if index not in outside}
+        self.wordpiece_tokenizer = WordpieceTokenizer(pieces, cache_size, settings.max_word_characters)
+        normalize = self.basic_tokenizer.normalize
+        self._splitter = AddedTokenSplitter(settings.added_tokens, normalize) if settings.added_tokens else None
         self._chunk_pieces = _Memo(self._tokenize_chunk, cache_size)
         self._chunk_ids = _Memo(self._encode_chunk, cache_size)
 
     def tokenize(self, text: str) -> list[str]:
         """Word pieces of the text, in order."""
+        if self._splitter:
+            return self._each_fragment(text, self._tokenize)
+        return self._tokenize(text)
+
+    def _tokenize(self, text: str) -> list[str]:
         return list(itertools.chain.from_iterable(map(self._chunk_pieces.__getitem__, chunks(text))))
 
     def encode(self, text: str) -> list[int]:
         """Ids of the word pieces that tokenize(text) gives."""
+        if self._splitter:
+            return [self.ids[piece] for piece in self.tokenize(text)]
         return list(itertools.chain.from_iterable(map(self._chunk_ids.__getitem__, chunks(text))))
+
+    def words(self, text: str) -> list[str]:
+        """Return the words and added tokens of the text, before words are cut into pieces."""
+        return self._each_fragment(text, self.basic_tokenizer.tokenize)
+
+    def _each_fragment(self, text: str, tokenize: Callable[[str], list[str]]) -> list[str]:
+        """Return the added tokens of the text, and what `tokenize` makes of the rest."""
+        result: list[str] = []
+        for fragment in self._splitter.split(text) if self._splitter else (text,):
+            result += [fragment.content] if isinstance(fragment, AddedToken) else tokenize(fragment)
+        return result
 
     def convert_ids_to_tokens(self, ids: Iterable[int]) -> list[str]:
         """Token of each id. Raises KeyError for one that is not in the vocabulary, as the original
@@ -234,7 +287,14 @@ class FullTokenizer:
         return [self._tokens[index] for index in ids]
 
     def _tokenize_chunk(self, chunk: str) -> tuple[str, ...]:
-        return tuple(self.wordpiece_tokenizer.tokenize_words(self.basic_tokenizer.split_chunk(chunk)))
+        words = self.basic_tokenizer.split_chunk(chunk)
+        cut = self.wordpiece_tokenizer.tokenize_words
+        kept = self.basic_tokenizer.never_split
+        if not kept:
+            return tuple(cut(words))
+        # A word that is never split is no longer cut into pieces, either.
+        pieces = ([word if word in self.ids else UNK] if word in kept else cut([word]) for word in words)
+        return tuple(itertools.chain.from_iterable(pieces))
 
     def _encode_chunk(self, chunk: str) -> tuple[int, ...]:
         return tuple([self.ids[piece] for piece in self._tokenize_chunk(chunk)])

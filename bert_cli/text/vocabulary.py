@@ -52,14 +52,22 @@ def read_vocabulary(path: str) -> Vocabulary:
         [MASK].
     """
     vocabulary = vocabulary_of(read_tokens(path), path)
+    check_special_tokens(vocabulary)
+    return vocabulary
+
+
+def check_special_tokens(vocabulary: Vocabulary) -> None:
+    """Raise InputError if a token that is looked up by name is missing."""
     missing = [token for token in LOOKED_UP if token not in vocabulary.ids]
     if missing:
+        path = vocabulary.path
+        if path.endswith(".json"):
+            raise InputError(f"{path}: has no token {' and no token '.join(missing)}; give the tokenizer of a BERT")
         raise InputError(
             f"{path}: has no line {' and no line '.join(missing)}; give a BERT vocabulary, one "
             f"token a line, or add what is missing: bert-build-vocab --extend={path} "
             "--add_special_tokens"
         )
-    return vocabulary
 
 
 def vocabulary_of(tokens: list[str], path: str) -> Vocabulary:
@@ -88,6 +96,8 @@ def read_tokens(path: str) -> list[str]:
     A byte-order mark stays part of the first token. InputError for a file that cannot be read, is
     not UTF-8, or is empty.
     """
+    if path.endswith(".json"):
+        raise InputError(f"{path}: is a tokenizer.json, a vocab.txt is needed; bert-convert writes one for a model")
     # Only \n ends a line: U+2028, U+0085 and a lone CR are ordinary characters of a token.
     lines = split_lines(decode(read_bytes(path), path, what="vocabulary"), path)
     tokens = [line.strip() for line in (lines if lines[-1] else lines[:-1])]

@@ -7,7 +7,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json, read_json, read_json_object, to_json
 from bert_cli.model.config_files import read_config, read_module_config
-from bert_cli.text.tokenizer_json import read_tokenizer_json
+from bert_cli.text.tokenizer_json_reading import read_tokenizer_json
 from bert_cli.weights.hugging_face import read_hugging_face_labels
 
 DEEP = "[" * 200_000
@@ -68,7 +68,7 @@ def test_architectures_of_another_form_name_none(tmp_path, named):
 def test_added_tokens_of_another_form(tmp_path, added):
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps({"model": {"type": "WordPiece", "vocab": {"a": 0}}, "added_tokens": added}))
-    with pytest.raises(InputError, match=r"tokenizer\.json: .*; give --vocab_file$"):
+    with pytest.raises(InputError, match=r"tokenizer\.json: added_tokens.*; correct the file$"):
         read_tokenizer_json(str(path))
 
 

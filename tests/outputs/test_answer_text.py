@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bert_cli.examples.squad.records import split_context
 from bert_cli.outputs.answer_text import context_span, final_span, join_pieces, sentence_span
-from bert_cli.text.tokenization import BasicTokenizer
+from bert_cli.text.tokenization import FullTokenizer
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_join_pieces(tokens, expected):
     assert join_pieces(tokens) == expected
 
 
-LOWER, CASED = BasicTokenizer(True), BasicTokenizer(False)
+LOWER, CASED = FullTokenizer({}, True), FullTokenizer({}, False)
 
 
 def final_text(pred_text, orig_text, tokenizer):

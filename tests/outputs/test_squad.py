@@ -240,7 +240,7 @@ def plain_spans(features, example, index, start, end, search, version_2):
                     ids = features.sequences.token_ids[first + i : first + j + 1].tolist()
                     orig_text = " ".join(example.paragraph.doc_tokens[words[0] : words[1] + 1])
                     pred_text = join_pieces(TOKENIZER.convert_ids_to_tokens(ids))
-                    span = slice(*final_span(pred_text, orig_text, TOKENIZER.basic_tokenizer))
+                    span = slice(*final_span(pred_text, orig_text, TOKENIZER))
                     found.append((orig_text[span], float(start[row][i]), float(end[row][j])))
     if version_2:
         found.append(("", *null_logits(features, index, start, end)))

@@ -1,14 +1,30 @@
-"""The tokenizer's files in a Hugging Face folder."""
+"""The tokenizer's files in a Hugging Face directory, as they are written."""
 
 import json
 
 import pytest
 
-from bert_cli.base.errors import InputError
-from bert_cli.text.tokenizer_json import read_tokenizer_json, special_tokens_map, tokenizer_config, tokenizer_json
-from bert_cli.text.vocabulary import Vocabulary
+from bert_cli.text.tokenizer_files import TokenizerPaths, read_tokenizer
+from bert_cli.text.tokenizer_json import (
+    run_tokenizer_config,
+    special_tokens_map,
+    tokenizer_config,
+    tokenizer_json,
+)
+from bert_cli.text.tokenizer_settings import AddedToken, TokenizerSettings, special_token
+from bert_cli.text.vocabulary import Vocabulary, vocabulary_of
 
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "sea", "##side"]
+STANDARD = tuple(special_token(token, index) for index, token in enumerate(TOKENS[:5]))
+USER = AddedToken("<user>", 7)
+SETTINGS = TokenizerSettings(
+    strip_accents=False,
+    tokenize_chinese_chars=False,
+    never_split=("sea-side",),
+    max_word_characters=100,
+    added_tokens=(*STANDARD, USER, AddedToken("[E1]", 8, lstrip=True, normalized=False, special=True)),
+    outside_wordpiece=(7, 8),
+)
 
 
 @pytest.fixture
@@ -16,11 +32,57 @@ def vocabulary():
     return Vocabulary({token: number for number, token in enumerate(TOKENS)}, TOKENS, len(TOKENS), "vocab.txt")
 
 
+def read_back(folder, files, vocab="tokenizer.json"):
+    for name, values in files.items():
+        (folder / name).write_text(json.dumps(values), encoding="utf-8")
+    paths = (str(folder / name) if name in files else None for name in ("tokenizer.json", "tokenizer_config.json"))
+    return read_tokenizer(str(folder / vocab), TokenizerPaths(*paths))
+
+
 @pytest.mark.parametrize("lower", [True, False])
 def test_what_is_written_is_read_back(vocabulary, tmp_path, lower):
-    path = tmp_path / "tokenizer.json"
-    path.write_text(json.dumps(tokenizer_json(vocabulary, lower)), encoding="utf-8")
-    assert read_tokenizer_json(str(path)) == (TOKENS, lower)
+    stored = read_back(tmp_path, {"tokenizer.json": tokenizer_json(vocabulary, lower)})
+    assert (stored.vocabulary.tokens, stored.casing[1]) == (TOKENS, lower)
+    assert stored.settings == TokenizerSettings(added_tokens=STANDARD)
+    assert stored.settings.has_google_rules
+
+
+def test_settings_are_read_back_from_a_hugging_face_directory(tmp_path):
+    vocabulary = vocabulary_of([*TOKENS, "<user>", "[E1]"], "vocab.txt")
+    values = tokenizer_json(vocabulary, True, SETTINGS)
+    assert list(values["model"]["vocab"]) == TOKENS
+    config = tokenizer_config(True, 16, vocabulary, settings=SETTINGS)
+    assert {key: config[key] for key in ("strip_accents", "tokenize_chinese_chars", "never_split")} == {
+        "strip_accents": False,
+        "tokenize_chinese_chars": False,
+        "never_split": ["sea-side"],
+    }
+    stored = read_back(tmp_path, {"tokenizer.json": values, "tokenizer_config.json": config})
+    assert stored.vocabulary.tokens == vocabulary.tokens
+    assert (stored.settings, stored.conflicts) == (SETTINGS, {})
+
+
+def test_settings_are_read_back_from_a_run(tmp_path):
+    (tmp_path / "vocab.txt").write_text("\n".join([*TOKENS, "<user>", "[E1]"]) + "\n")
+    stored = read_back(tmp_path, {"tokenizer_config.json": run_tokenizer_config(False, SETTINGS)}, "vocab.txt")
+    assert (stored.casing[1], stored.settings) == (False, SETTINGS)
+
+
+def test_the_usual_tokenizer_config_has_no_other_keys(vocabulary):
+    usual = TokenizerSettings(max_word_characters=100, added_tokens=STANDARD)
+    assert tokenizer_config(True, 16, vocabulary, settings=usual) == tokenizer_config(True, 16, vocabulary)
+    assert tokenizer_config(True, 16, vocabulary) == {
+        "do_lower_case": True,
+        "model_max_length": 16,
+        "strip_accents": None,
+        "tokenize_chinese_chars": True,
+        "tokenizer_class": "BertTokenizer",
+        "unk_token": "[UNK]",
+        "sep_token": "[SEP]",
+        "pad_token": "[PAD]",
+        "cls_token": "[CLS]",
+        "mask_token": "[MASK]",
+    }
 
 
 def test_rules_are_those_of_google(vocabulary):
@@ -39,29 +101,3 @@ def test_a_vocabulary_without_pad():
     assert "pad_token" not in special_tokens_map(vocabulary)
     assert "pad_token" not in tokenizer_config(True, 8, vocabulary)
     assert [token["id"] for token in tokenizer_json(vocabulary, True)["added_tokens"]] == [0, 1, 2, 3]
-
-
-def test_a_token_that_only_stands_among_the_added_ones(tmp_path):
-    path = tmp_path / "tokenizer.json"
-    model = {"type": "WordPiece", "vocab": {"a": 0, "b": 2}}
-    path.write_text(json.dumps({"model": model, "added_tokens": [{"id": 1, "content": "[X]"}]}))
-    assert read_tokenizer_json(str(path)) == (["a", "[X]", "b"], None)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{\n{", "tokenizer.json:2: is not JSON"),
-        ("[]", "holds no WordPiece vocabulary"),
-        ('{"model": {"type": "BPE", "vocab": {}}}', "holds no WordPiece vocabulary"),
-        ('{"model": {"type": "WordPiece", "vocab": {"a": 0, "b": 2}}}', "without gaps"),
-        ('{"model": {"type": "WordPiece", "vocab": {"a": 0, "b": "x"}}}', "without gaps"),
-    ],
-)
-def test_bad_files(tmp_path, text, message):
-    path = tmp_path / "tokenizer.json"
-    path.write_text(text)
-    with pytest.raises(InputError) as caught:
-        read_tokenizer_json(str(path))
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)

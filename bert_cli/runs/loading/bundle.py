@@ -11,10 +11,11 @@ from typing import Any, Generic, TypeVar
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, HEAD_INPUTS, POOLED, TAGGER, TextInput
+from bert_cli.base.json_files import to_json
 from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.log import LOG, warn_once
 from bert_cli.base.messages import listed
-from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG, LABELS, OUTSIDE
+from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG, LABELS, OUTSIDE, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.examples.glue import TASKS
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.flags.saved import read_flags, read_guesses
@@ -28,6 +29,9 @@ from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.output_dir.manifest import check_labels
 from bert_cli.settings.groups import LAST_LAYER
 from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.tokenizer_files import is_tokenizer_json
+from bert_cli.text.tokenizer_json import run_tokenizer_config
+from bert_cli.text.tokenizer_settings import GOOGLE, TokenizerSettings
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath
 
@@ -88,6 +92,7 @@ class ModelBundle(ModelPaths, Generic[Config]):
     config: Config
     optional_vocabulary: Vocabulary | None
     do_lower_case: bool
+    tokenizer_settings: TokenizerSettings = GOOGLE
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -99,7 +104,7 @@ class ModelBundle(ModelPaths, Generic[Config]):
 
     @functools.cached_property
     def tokenizer(self) -> FullTokenizer:
-        return FullTokenizer(self.vocabulary, self.do_lower_case)
+        return FullTokenizer(self.vocabulary, self.do_lower_case, settings=self.tokenizer_settings)
 
     @property
     def folder(self) -> str:
@@ -217,10 +222,26 @@ class ModelBundle(ModelPaths, Generic[Config]):
 
     @property
     def vocab_bytes(self) -> bytes | None:
-        """The content of a vocab.txt with this vocabulary: the file itself, where there is one."""
-        if self.vocab_file:
+        """The contents of a vocab.txt with all tokens: the file itself, if it has them."""
+        is_whole = not self.tokenizer_settings.outside_wordpiece
+        if self.vocab_file and is_whole and not is_tokenizer_json(self.vocab_file):
             return files.read_bytes(self.vocab_file)
         return "".join(f"{token}\n" for token in self.vocabulary.tokens).encode() if self.optional_vocabulary else None
+
+    @property
+    def tokenizer_values(self) -> dict[str, Any]:
+        """The casing, and the settings that are not Google's, as in tokenizer_config.json."""
+        return run_tokenizer_config(self.do_lower_case, self.tokenizer_settings)
+
+    @property
+    def tokenizer_files(self) -> dict[str, bytes]:
+        """The contents of the files that a later run of this model reads text with, by name."""
+        if not self.optional_vocabulary:
+            return {}
+        contents = {VOCABULARY: self.vocab_bytes or b""}
+        if self.tokenizer_settings != GOOGLE:
+            contents[TOKENIZER_CONFIG] = f"{to_json(self.tokenizer_values, indent=2)}\n".encode()
+        return contents
 
     @property
     def fingerprint(self) -> dict[str, Any]:
@@ -230,11 +251,13 @@ class ModelBundle(ModelPaths, Generic[Config]):
         # By content, not by path: the processes of several machines may find the same files in
         # different places.
         tokens = self.vocabulary.tokens if self.optional_vocabulary else ()
+        settings = self.tokenizer_settings.values()
+        contents = "\n".join(tokens) + (json.dumps(settings, sort_keys=True) if settings else "")
         return {
             "do_lower_case": self.do_lower_case,
             # A module for tensorflow-hub is a checkpoint, too.
             "init_checkpoint": self.required_checkpoint.identity,
-            "vocab_file": _digest("\n".join(tokens)),
+            "vocab_file": _digest(contents),
             "bert_config_file": _digest(json.dumps(self.config.values(), sort_keys=True)),
         }
 

@@ -14,6 +14,8 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runs.loading.checkpoints import FOLDER
 from bert_cli.settings.groups import ModelFiles
+from bert_cli.text.tokenizer_files import StoredTokenizer
+from bert_cli.text.tokenizer_settings import LOWER_CASE
 from bert_cli.text.vocabulary import CLS, SEP, UNK, Vocabulary, looks_cased
 from bert_cli.weights.path import CheckpointPath
 
@@ -34,6 +36,24 @@ def doubt(message: str, strict: bool) -> None:
     if strict:
         raise InputError(f"{message} (an error with --strict)")
     LOG.warning("warning: %s", message)
+
+
+def report_tokenizer(stored: StoredTokenizer, do_lower_case: bool | None, strict: bool) -> None:
+    """Log what is unusual in a tokenizer, and report files that contradict each other.
+
+    Args:
+        stored: the tokenizer.
+        do_lower_case: value of the flag, which decides the casing; None: not given.
+        strict: see `doubt`.
+    """
+    for setting, conflict in stored.conflicts.items():
+        if setting != LOWER_CASE or do_lower_case is None:
+            doubt(conflict, strict)
+    is_lower = do_lower_case
+    if is_lower is None:
+        is_lower = stored.casing is None or stored.casing[1]
+    if stored.vocabulary and (unusual := stored.settings.describe(is_lower)):
+        LOG.info("%s: the tokenizer has %s", stored.vocabulary.path, "; ".join(unusual))
 
 
 def check_casing(

@@ -6,24 +6,38 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.json_files import read_json
 from bert_cli.base.log import LOG
-from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
+from bert_cli.base.names import (
+    CONFIG,
+    FLAGS,
+    HUGGING_FACE_CONFIG,
+    TOKENIZER,
+    TOKENIZER_CONFIG,
+    TOKENIZER_FILES,
+    VOCABULARY,
+)
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.config_files import read_config, read_module_config, refuse_other_network
 from bert_cli.model.networks import BERT
 from bert_cli.runs.loading.bundle import ModelBundle, ModelPaths
 from bert_cli.runs.loading.checkpoints import random_model
-from bert_cli.runs.loading.checks import check_casing, check_sizes
+from bert_cli.runs.loading.checks import check_casing, check_sizes, report_tokenizer
 from bert_cli.runs.output_dir.manifest import check_config, check_vocabulary
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import Hub, ModelFiles
-from bert_cli.text.tokenizer_json import read_tokenizer_json
+from bert_cli.text.added_token_files import TokenizerPaths
+from bert_cli.text.tokenizer_files import (
+    StoredTokenizer,
+    find_tokenizer_files,
+    is_tokenizer_json,
+    read_casing,
+    read_tokenizer,
+)
 from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary, without_blank_end
 from bert_cli.weights.electra import ElectraReader
 from bert_cli.weights.model_garden import ModelGardenReader
 from bert_cli.weights.module_path import find_module, own_module
-from bert_cli.weights.path import HUB, HUGGING_FACE, TF1, CheckpointPath
+from bert_cli.weights.path import HUB, TF1, CheckpointPath
 from bert_cli.weights.reader import Reader
 
 
@@ -58,7 +72,8 @@ def load_model(
         check_vocabulary(paths.vocab_file, checkpoint)
     # Before the config: where that leaves vocab_size out, the size of the vocabulary is used
     # instead.
-    vocabulary = read_vocabulary(paths.vocab_file) if paths.vocab_file else None
+    stored = _read_tokenizer(paths, flags)
+    vocabulary = stored.vocabulary
     vocab_size = vocabulary.size if vocabulary else None
     config = _read_config(paths, flags.gelu, vocab_size, hub.hub_module, needs_bert)
     if vocabulary and vocabulary.size > config.vocab_size:
@@ -66,16 +81,20 @@ def load_model(
     if max_seq_length is not None:
         check_vocabulary(paths.vocab_file, checkpoint)
         check_sizes(config, vocabulary, max_seq_length, paths.config_name, flags.strict)
-    stated = _stated_casing(paths)
-    # Only on conversion: other commands need the file that their flag names.
-    if to_convert and not vocabulary:
-        vocabulary, stated = _tokenizer_vocabulary(paths, stated)
+    stated = _stated_casing(paths) or stored.casing
     do_lower_case = _find_casing(flags.do_lower_case, paths, vocabulary, stated)
     if vocabulary:
+        report_tokenizer(stored, flags.do_lower_case, flags.strict)
         check_casing(do_lower_case, vocabulary, checkpoint, stated, flags.strict)
     # vars also has what paths caches, so it is taken of a copy.
     known = vars(dataclasses.replace(paths))
-    model = ModelBundle(**known, config=config, optional_vocabulary=vocabulary, do_lower_case=do_lower_case)
+    model = ModelBundle(
+        **known,
+        config=config,
+        optional_vocabulary=vocabulary,
+        do_lower_case=do_lower_case,
+        tokenizer_settings=stored.settings,
+    )
     # Before TensorFlow takes its seconds.
     if to_convert:
         model.check_files()
@@ -111,16 +130,18 @@ def _find_paths(
     # The preprocessor's words come first: of a module, they are those that its encoder was trained
     # with.
     if preprocessor:
-        vocab_file = vocab_file or preprocessor.companion(VOCABULARY)
+        vocab_file = vocab_file or preprocessor.companion(VOCABULARY, TOKENIZER)
     if checkpoint:
-        vocab_file = vocab_file or checkpoint.companion(VOCABULARY)
+        vocab_file = vocab_file or checkpoint.companion(VOCABULARY, TOKENIZER)
         config_file = config_file or checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
     where = f" ({checkpoint.name} has none)" if checkpoint else ""
     if needs_vocab and not vocab_file:
         # Another network has another kind of vocabulary, so its vocab.txt would be looked for in vain.
         if config_file:
             refuse_other_network(config_file)
-        raise InputError(f"--vocab_file is needed{where}: give the vocab.txt that belongs to this model")
+        raise InputError(
+            f"--vocab_file is needed{where}: give the vocab.txt or tokenizer.json that belongs to this model"
+        )
     if not config_file and not (checkpoint and (checkpoint.kind == HUB or _electra(checkpoint))):
         raise InputError(f"--bert_config_file is needed{where}: give the bert_config.json that belongs to this model")
     return ModelPaths(vocab_file, config_file, checkpoint, preprocessor=preprocessor)
@@ -205,36 +226,35 @@ def _tensorflow_reader(checkpoint: CheckpointPath) -> Reader | None:
 
 
 def _stated_casing(paths: ModelPaths) -> tuple[str, bool] | None:
-    """(file, do_lower_case) of the model's flags.txt or tokenizer_config.json; None where neither
-    says it.
-    """
+    """Return (flags.txt, do_lower_case) of the run that made the checkpoint, or None."""
     saved = paths.saved_flags.get("do_lower_case")
     # flags.txt comes first: it says what the run computed with, also against the files that it
     # started from.
-    if saved is not None:
-        return os.path.join(paths.required_checkpoint.folder, FLAGS), saved == "true"
-    source = paths.preprocessor or paths.checkpoint
-    tokenizer = source.companion(TOKENIZER_CONFIG) if source else None
-    if tokenizer:
-        values = read_json(tokenizer, "give --do_lower_case")
-        if isinstance(values, dict) and isinstance(values.get("do_lower_case"), bool):
-            return tokenizer, values["do_lower_case"]
-    return None
+    return None if saved is None else (os.path.join(paths.required_checkpoint.folder, FLAGS), saved == "true")
 
 
-def _tokenizer_vocabulary(
-    paths: ModelPaths, stated: tuple[str, bool] | None
-) -> tuple[Vocabulary | None, tuple[str, bool] | None]:
-    """(vocabulary, stated casing) of the tokenizer.json of a Hugging Face folder that has no
-    vocab.txt.
+def _read_tokenizer(paths: ModelPaths, flags: ModelFiles) -> StoredTokenizer:
+    """Read the vocabulary, and what the tokenizer files next to it say.
+
+    A --vocab_file from elsewhere is used without the tokenizer files of the checkpoint's directory,
+    but for the casing: added tokens belong to a vocabulary.
     """
-    checkpoint = paths.required_checkpoint
-    path = checkpoint.companion(TOKENIZER) if checkpoint.kind == HUGGING_FACE else None
-    if not path:
-        return None, stated
-    tokens, lower = read_tokenizer_json(path)
-    ids = {token: number for number, token in enumerate(tokens)}
-    return Vocabulary(ids, tokens, len(tokens), path), stated if lower is None else (path, lower)
+    source = paths.preprocessor or paths.checkpoint
+    vocab_file = paths.vocab_file
+    config = source.companion(TOKENIZER_CONFIG) if source else None
+    if not vocab_file:
+        return StoredTokenizer(None, read_casing(config))
+    if is_tokenizer_json(vocab_file) and paths.config_file:
+        # Another network has another kind of tokenizer, which is no fault of its tokenizer.json.
+        refuse_other_network(paths.config_file)
+    if flags.vocab_file and is_tokenizer_json(vocab_file):
+        return read_tokenizer(vocab_file, find_tokenizer_files(vocab_file))
+    is_of_source = source and (
+        not flags.vocab_file or files.real(os.path.dirname(vocab_file) or ".") == files.real(source.folder)
+    )
+    if source and is_of_source:
+        return read_tokenizer(vocab_file, TokenizerPaths(*map(source.companion, TOKENIZER_FILES)))
+    return StoredTokenizer(read_vocabulary(vocab_file), read_casing(config))
 
 
 def _find_casing(

@@ -2,21 +2,44 @@
 
 from bert_cli.base import files
 from bert_cli.runs.loading.checkpoints import ready_checkpoint
+from bert_cli.runs.loading.checks import report_tokenizer
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.text.vocabulary import looks_cased, read_vocabulary
+from bert_cli.text.tokenizer_files import StoredTokenizer, find_tokenizer_files, is_tokenizer_json, read_tokenizer
+from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary
 
 
 def load_tokenizer(flags: ModelFiles) -> FullTokenizer:
-    """The tokenizer of the model or the vocabulary that the flags name, else of the built-in model.
+    """Return the tokenizer of the model or vocabulary of the flags, else of the built-in model.
 
-    For a vocabulary alone, its words show whether it is cased, where --do_lower_case does not say
-    it.
+    A tokenizer.json has its casing. The words of a vocab.txt show whether it is cased, unless
+    --do_lower_case is given.
     """
     if flags.vocab_file and not flags.init_checkpoint:
         files.check_readable(flags.vocab_file, "vocab_file")
-        vocabulary = read_vocabulary(flags.vocab_file)
-        lower = not looks_cased(vocabulary) if flags.do_lower_case is None else flags.do_lower_case
-        return FullTokenizer(vocabulary, lower)
+        vocabulary, stored = read_alone(flags.vocab_file, flags.do_lower_case, flags.strict)
+        lower = flags.do_lower_case
+        if lower is None:
+            lower = stored.casing[1] if stored.casing else not looks_cased(vocabulary)
+        return FullTokenizer(vocabulary, lower, settings=stored.settings)
     return load_model(flags, ready_checkpoint(flags.init_checkpoint, flags), None).tokenizer
+
+
+def read_alone(vocab_file: str, do_lower_case: bool | None, strict: bool = False) -> tuple[Vocabulary, StoredTokenizer]:
+    """Read a vocabulary file without a model, and report what is unusual.
+
+    A vocab.txt has Google's rules; a tokenizer.json is read with the tokenizer files next to it.
+
+    Args:
+        vocab_file: a vocab.txt or a tokenizer.json.
+        do_lower_case: value of the flag, None if it is not given.
+        strict: see checks.doubt.
+    """
+    if not is_tokenizer_json(vocab_file):
+        vocabulary = read_vocabulary(vocab_file)
+        return vocabulary, StoredTokenizer(vocabulary)
+    stored = read_tokenizer(vocab_file, find_tokenizer_files(vocab_file))
+    assert stored.vocabulary is not None, "there is a vocabulary file"
+    report_tokenizer(stored, do_lower_case, strict)
+    return stored.vocabulary, stored

@@ -12,12 +12,23 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.names import BEST, BEST_FILE, CHECKPOINT, CONFIG, FLAGS, LABELS, MANIFEST, STATE, VOCABULARY
+from bert_cli.base.names import (
+    BEST,
+    BEST_FILE,
+    CHECKPOINT,
+    CONFIG,
+    FLAGS,
+    LABELS,
+    MANIFEST,
+    STATE,
+    TOKENIZER_CONFIG,
+    VOCABULARY,
+)
 from bert_cli.base.writing import atomic_write, copy_file, write_json
 from bert_cli.runs.output_dir.manifest import FILES, read_manifest
 from bert_cli.runs.output_dir.owned_files import owned_names
 
-_COMPANIONS = (FLAGS, CONFIG, LABELS, VOCABULARY)
+_COMPANIONS = (FLAGS, CONFIG, LABELS, VOCABULARY, TOKENIZER_CONFIG)
 CHECKPOINT_FILE = re.compile(re.escape(CHECKPOINT) + r"(\d+)\.(index|data-\d{5}-of-\d{5})")
 
 

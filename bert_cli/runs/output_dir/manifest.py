@@ -25,6 +25,7 @@ from bert_cli.weights.path import CheckpointPath
 
 COMMAND = "command"  # the key of the command that made the run
 FILES = "files"  # the key of the names of the files that a run owns
+TOKENIZER = "tokenizer"  # the key of tokenizer settings that differ from Google's
 OVERWRITING = "overwriting"  # the key of a run that --overwrite_output_dir began
 _ADVICE = "restore it, or move it away and go on without it"
 
@@ -42,8 +43,9 @@ def read_manifest(folder: str, advice: str = _ADVICE) -> dict | None:
     return values if isinstance(values.get("config"), dict) else None
 
 
-def vocabulary_digest(vocab_file: str) -> str:
-    return hashlib.sha256(files.read_bytes(vocab_file)).hexdigest()[:16]
+def vocabulary_digest(vocabulary: bytes) -> str:
+    """Return the digest of the contents of a vocab.txt."""
+    return hashlib.sha256(vocabulary).hexdigest()[:16]
 
 
 def _manifest_beside(path: str, checkpoint: CheckpointPath | None, name: str) -> dict:
@@ -58,7 +60,7 @@ def _manifest_beside(path: str, checkpoint: CheckpointPath | None, name: str) ->
 def check_vocabulary(path: str | None, checkpoint: CheckpointPath | None) -> None:
     """InputError where a run's vocab.txt is not any more what the run was trained with."""
     wanted = _manifest_beside(path, checkpoint, VOCABULARY).get("vocabulary") if path else None
-    if path and wanted and wanted != vocabulary_digest(path):
+    if path and wanted and wanted != vocabulary_digest(files.read_bytes(path)):
         raise InputError(f"{path}: {_changed('vocabulary')}; restore it, or give the right one with --vocab_file")
 
 

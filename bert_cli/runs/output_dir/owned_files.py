@@ -7,8 +7,18 @@ from collections.abc import Iterable
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.names import BEST, LABELS, MANIFEST, REPORT, RESULT_FILES, RUN_FILES, STATE, VOCABULARY
-from bert_cli.runs.output_dir.manifest import FILES, manifest_even_damaged, read_report
+from bert_cli.base.names import (
+    BEST,
+    LABELS,
+    MANIFEST,
+    REPORT,
+    RESULT_FILES,
+    RUN_FILES,
+    STATE,
+    TOKENIZER_CONFIG,
+    VOCABULARY,
+)
+from bert_cli.runs.output_dir.manifest import FILES, TOKENIZER, manifest_even_damaged, read_report
 
 # Owned by a run whose run.json is from before it listed its files.
 OF_OLDER_RUNS = (*RUN_FILES, LABELS, VOCABULARY, *RESULT_FILES)
@@ -19,6 +29,7 @@ def written_names(manifest: dict, names: Iterable[str]) -> list[str]:
     `names`.
     """
     has = {LABELS: manifest.get("labels") is not None, VOCABULARY: manifest.get("vocabulary") is not None}
+    has[TOKENIZER_CONFIG] = TOKENIZER in manifest
     return [*RUN_FILES, *(name for name in has if has[name]), *names]
 
 

@@ -16,7 +16,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.log import LOG
-from bert_cli.base.names import BEST, CONFIG, FLAGS, LABELS, MANIFEST, MODEL_FILES, REPORT, SEVERAL, STATE, VOCABULARY
+from bert_cli.base.names import BEST, CONFIG, FLAGS, LABELS, MANIFEST, MODEL_FILES, REPORT, SEVERAL, STATE
 from bert_cli.base.writing import LEFTOVER, atomic_write, write_json, write_lines
 from bert_cli.flags.saved import write_flags
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -137,7 +137,7 @@ def begin(
     manifest: dict,
     labels: tuple[str, ...] | None,
     config: BertConfig | ModuleConfig,
-    vocab_file: str | None,
+    tokenizer_files: Mapping[str, bytes],
     flags: dict,
     names: tuple[str, ...] = (),
     guesses: Mapping[str, str] = MappingProxyType({}),
@@ -145,18 +145,18 @@ def begin(
     """Start a new run: remove what an earlier run of ours left, write what later runs need; other
     files are left alone.
 
-    A task without labels has None; so has a run that knows no vocabulary. names: as in find_state,
+    A task without labels has None. tokenizer_files: contents of vocab.txt, and of
+    tokenizer_config.json if there is one, by name. names: as in find_state,
     which has refused a folder where any of the files to be written is somebody else's. guesses: as
     in flags.saved.write_flags.
     """
-    vocabulary = files.read_bytes(vocab_file) if vocab_file else None
     clear(folder)
     write_json(os.path.join(folder, MANIFEST), manifest | {run_json.FILES: owned_files.written_names(manifest, names)})
     if labels is not None:
         write_lines(os.path.join(folder, LABELS), labels)
-    if vocabulary is not None:
-        with atomic_write(os.path.join(folder, VOCABULARY), "wb") as file:
-            file.write(vocabulary)
+    for name, contents in tokenizer_files.items():
+        with atomic_write(os.path.join(folder, name), "wb") as file:
+            file.write(contents)
     write_config(os.path.join(folder, CONFIG), config)
     write_flags(os.path.join(folder, FLAGS), flags, guesses)
 
@@ -276,10 +276,20 @@ def write_report(folder: str, report: dict, names: tuple[str, ...] = ()) -> None
     write_json(os.path.join(folder, REPORT), after)
 
 
-def model_manifest(config: BertConfig | ModuleConfig, vocab_file: str | None, start: CheckpointPath | None) -> dict:
-    """The model's part of a manifest; `start` is what a new run starts from."""
-    return {
+def model_manifest(
+    config: BertConfig | ModuleConfig, vocabulary: bytes | None, tokenizer: dict[str, Any], start: CheckpointPath | None
+) -> dict:
+    """Return the model's entries of a manifest.
+
+    Args:
+        config: the config of the model.
+        vocabulary: the contents of its vocab.txt.
+        tokenizer: settings of its tokenizer that differ from Google's.
+        start: the model that a new run starts from.
+    """
+    entries = {
         "init_checkpoint": start.identity if start else None,
         "config": config.values(),
-        "vocabulary": run_json.vocabulary_digest(vocab_file) if vocab_file else None,
+        "vocabulary": None if vocabulary is None else run_json.vocabulary_digest(vocabulary),
     }
+    return entries | ({run_json.TOKENIZER: tokenizer} if tokenizer else {})

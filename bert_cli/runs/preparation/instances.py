@@ -18,10 +18,10 @@ from bert_cli.outputs.progress import Progress
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
 from bert_cli.runs.loading import checks
+from bert_cli.runs.loading.tokenizer import read_alone
 from bert_cli.runs.preparation.corpus import CACHE_SIZE
 from bert_cli.settings.pretraining import CreateDataSettings
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.text.vocabulary import read_vocabulary
 
 
 def expand_outputs(output_file: str) -> list[str]:
@@ -45,8 +45,11 @@ def prepare_job(settings: CreateDataSettings) -> Job:
     text = settings.vocabulary
     masking = settings.masking
     max_seq_length = settings.encoding.max_seq_length
-    vocabulary = read_vocabulary(text.vocab_file)
-    checks.check_casing(text.do_lower_case, vocabulary, None)
+    lower = text.do_lower_case
+    vocabulary, stored = read_alone(text.vocab_file, lower)
+    if lower is None:
+        lower = stored.casing is None or stored.casing[1]
+    checks.check_casing(lower, vocabulary, None, stored.casing)
     expected = max_seq_length * masking.masked_lm_prob
     if masking.max_predictions_per_seq < int(expected):
         LOG.warning(
@@ -55,7 +58,7 @@ def prepare_job(settings: CreateDataSettings) -> Job:
             masking.max_predictions_per_seq, -int(-expected // 1), max_seq_length,
         )  # fmt: skip
     return Job(
-        tokenizer=FullTokenizer(vocabulary, text.do_lower_case, CACHE_SIZE),
+        tokenizer=FullTokenizer(vocabulary, lower, CACHE_SIZE, stored.settings),
         typecode=token_typecode(vocabulary.size),
         # One process alone reads as Google's script: there a document goes on from one file into
         # the next.

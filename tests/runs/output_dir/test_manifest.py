@@ -22,7 +22,7 @@ def run(tmp_path, tiny_config):
     (tmp_path / "vocab.txt").write_text("a\nb\n")
     values = {
         "config": vars(tiny_config()).copy(),
-        "vocabulary": vocabulary_digest(str(tmp_path / "vocab.txt")),
+        "vocabulary": vocabulary_digest(b"a\nb\n"),
         "labels": ["x", "y"],
     }
     (tmp_path / "run.json").write_text(json.dumps(values))

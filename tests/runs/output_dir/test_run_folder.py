@@ -31,13 +31,11 @@ def manifest(tiny_config) -> dict:
 @pytest.fixture
 def start(tmp_path, manifest, tiny_config):
     """start(names of the task) begins a run in tmp_path/run, as a command does."""
-    vocabulary = tmp_path / "given.txt"
-    vocabulary.write_text("[UNK]\n")
 
     def call(*names, overwrite=False):
         folder = str(tmp_path / "run")
         assert find_state(folder, manifest, overwrite, None, names) is None
-        begin(folder, manifest, ("0", "1"), tiny_config(), str(vocabulary), {"random_seed": 1}, names)
+        begin(folder, manifest, ("0", "1"), tiny_config(), {"vocab.txt": b"[UNK]\n"}, {"random_seed": 1}, names)
         return tmp_path / "run"
 
     return call
@@ -259,3 +257,14 @@ def test_a_run_of_another_command_is_told_in_one_clause(start, manifest, tmp_pat
     # A run from before its command was recorded is told by what differs, and goes on where nothing does.
     (folder / "run.json").write_text(json.dumps(values))
     assert find_state(str(folder), manifest | {"command": "bert-tag"}, False, None, TASK) is not None
+
+
+def test_tokenizer_settings_are_written_and_owned(tmp_path, manifest, tiny_config):
+    manifest |= {"tokenizer": {"strip_accents": False}}
+    files = {"vocab.txt": b"[UNK]\n", "tokenizer_config.json": b"{}\n"}
+    folder = tmp_path / "run"
+    begin(str(folder), manifest, None, tiny_config(), files, {})
+    assert {name: (folder / name).read_bytes() for name in files} == files
+    assert "tokenizer_config.json" in json.loads((folder / "run.json").read_text())["files"]
+    clear(str(folder))
+    assert list(folder.iterdir()) == []

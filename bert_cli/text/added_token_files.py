@@ -1,0 +1,113 @@
+"""Added tokens from all files that may list them, and their place in the vocabulary."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.json_files import expect, read_json_object
+from bert_cli.text.tokenizer_json_reading import TokenizerJson, read_added_token
+from bert_cli.text.tokenizer_settings import ADDED_TOKENS, AddedToken
+from bert_cli.text.vocabulary import SPECIAL
+
+_ADVICE = "correct the file"
+_EXTRA = ("additional_special_tokens", "extra_special_tokens")
+
+
+class TokenizerPaths(NamedTuple):
+    """The tokenizer files of a directory; None for one that is not there."""
+
+    tokenizer: str | None = None
+    config: str | None = None
+    added_tokens: str | None = None
+    special_tokens: str | None = None
+    model_config: str | None = None
+
+
+def read_added_tokens(
+    config: dict[str, Any], paths: TokenizerPaths, stored: TokenizerJson | None, tokens: list[str]
+) -> list[AddedToken]:
+    """Return the added tokens of all files; InputError where two files give one another id."""
+    sources = [
+        read_added_tokens_decoder(config, paths.config),
+        _of_added_tokens(config, paths),
+        ((stored.path, token) for token in stored.added_tokens) if stored else iter(()),
+    ]
+    by_content: dict[str, tuple[str, AddedToken]] = {}
+    for source in sources:
+        for path, token in source:
+            before = by_content.setdefault(token.content, (path, token))
+            refuse_if(
+                before[1].id != token.id,
+                f"{path}: {token.content} has the id {token.id}, but {before[1].id} in {before[0]}; {_ADVICE}",
+            )
+    ids = {token: index for index, token in enumerate(tokens)}
+    for path, content in _extra_tokens(config, paths):
+        if content not in by_content:
+            refuse_if(
+                content not in ids,
+                f"{path}: {content} is a special token, but no file has its id; add it to added_tokens.json",
+            )
+            by_content[content] = path, AddedToken(content, ids[content], normalized=False, special=True)
+    return [token for _, token in by_content.values()]
+
+
+def read_added_tokens_decoder(config: dict[str, Any], path: str | None) -> Iterator[tuple[str, AddedToken]]:
+    """Yield (path, token) of the added_tokens_decoder of a tokenizer_config.json."""
+    values = expect(config.get(ADDED_TOKENS) or {}, dict, f"{path}: {ADDED_TOKENS}", _ADVICE)
+    for index, token in values.items():
+        place = f"{path}: {ADDED_TOKENS}[{index!r}]"
+        refuse_if(not (index.isascii() and index.isdigit()), f"{place}: an id is needed; {_ADVICE}")
+        yield str(path), read_added_token(token, int(index), place)
+
+
+def _of_added_tokens(config: dict[str, Any], paths: TokenizerPaths) -> Iterator[tuple[str, AddedToken]]:
+    path = paths.added_tokens
+    if not path:
+        return
+    special = set(SPECIAL) | {content for _, content in _extra_tokens(config, paths)}
+    for content, index in read_json_object(path, "fetch the file again").items():
+        values = {"content": content, "special": content in special}
+        yield path, read_added_token(values, index, f"{path}: {content}")
+
+
+def _extra_tokens(config: dict[str, Any], paths: TokenizerPaths) -> Iterator[tuple[str, str]]:
+    """Yield (file, token) of the special tokens beyond BERT's five."""
+    special: dict[str, Any] = {}
+    if paths.special_tokens:
+        special = read_json_object(paths.special_tokens, "fetch the file again")
+    for path, values in ((paths.config, config), (paths.special_tokens, special)):
+        for key in _EXTRA:
+            tokens = values.get(key) or []
+            for token in tokens.values() if isinstance(tokens, dict) else tokens:
+                content = token.get("content") if isinstance(token, dict) else token
+                yield str(path), expect(content, str, f"{path}: {key}", _ADVICE)
+
+
+def with_added_tokens(tokens: list[str], added: list[AddedToken], vocab_file: str) -> list[str]:
+    """Return the tokens with the added ones; InputError if an id is taken, or leaves a gap."""
+    tokens = list(tokens)
+    ids = {token: index for index, token in enumerate(tokens)}
+    for token in added:
+        if token.content in ids:
+            refuse_if(
+                ids[token.content] != token.id,
+                f"{vocab_file}: {token.content} has the id {ids[token.content]}, but {token.id} as an added token; "
+                "they belong to different models",
+            )
+            continue
+        if token.id == len(tokens):
+            tokens.append(token.content)
+            continue
+        if token.id > len(tokens):
+            raise InputError(
+                f"{vocab_file}: ends with the id {len(tokens) - 1}, but the added token {token.content} has the id "
+                f"{token.id}: the ids between have no token; add lines such as [unused1] for them"
+            )
+        # A blank line has no token; white space around a token is no part of a line.
+        refuse_if(
+            tokens[token.id] not in ("", token.content.strip()),
+            f"{vocab_file}: has {tokens[token.id]} for the id {token.id}, but it is the added token {token.content}; "
+            "they belong to different models",
+        )
+        tokens[token.id] = token.content
+    return tokens

@@ -1,0 +1,129 @@
+"""Settings of a WordPiece tokenizer beyond its vocabulary and casing."""
+
+import dataclasses
+from typing import Any
+
+from bert_cli.base.messages import listed
+from bert_cli.text.vocabulary import CLS, MASK, PAD, SEP, SPECIAL, UNK
+
+LONGEST_WORD = 200  # characters; a longer word is [UNK]. The default of `tokenizers` is 100.
+
+# The special tokens by their keys in tokenizer files.
+ROLES = {"unk_token": UNK, "sep_token": SEP, "pad_token": PAD, "cls_token": CLS, "mask_token": MASK}
+
+# Keys of tokenizer_config.json. transformers does not know the last two, and passes over them.
+LOWER_CASE = "do_lower_case"
+STRIP_ACCENTS = "strip_accents"
+CHINESE = "tokenize_chinese_chars"
+NEVER_SPLIT = "never_split"
+ADDED_TOKENS = "added_tokens_decoder"
+MAX_WORD = "max_input_chars_per_word"
+OUTSIDE_WORDPIECE = "outside_wordpiece"
+
+
+@dataclasses.dataclass(frozen=True)
+class AddedToken:
+    """A token that is searched for in the text before the text is split into words.
+
+    Attributes:
+        content: the text of the token.
+        id: its id.
+        lstrip: whether the token takes the white space before it. White space is dropped anyway, so
+            this changes no id; it is kept for other programs, like `rstrip` and `special`.
+        rstrip: whether it takes the white space after it.
+        single_word: whether a letter or digit next to it prevents a match.
+        normalized: whether it is searched for in the lower-cased text.
+        special: whether it is a control token such as [SEP].
+    """
+
+    content: str
+    id: int
+    lstrip: bool = False
+    rstrip: bool = False
+    single_word: bool = False
+    normalized: bool = True
+    special: bool = False
+
+    def flags(self) -> dict[str, bool]:
+        """Return the flags by their names in tokenizer files."""
+        names = ("single_word", "lstrip", "rstrip", "normalized", "special")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclasses.dataclass(frozen=True)
+class TokenizerSettings:
+    """All that decides the word pieces of a text, besides the vocabulary and the casing.
+
+    The defaults are Google's rules.
+
+    Attributes:
+        strip_accents: whether accents are removed; None: if text is lower-cased.
+        tokenize_chinese_chars: whether each ideograph is a word.
+        never_split: words between white space that are taken as they are.
+        max_word_characters: a longer word is [UNK].
+        added_tokens: tokens that are searched for in the text, in the order of their ids.
+        outside_wordpiece: ids of added tokens that are no pieces of other words.
+    """
+
+    strip_accents: bool | None = None
+    tokenize_chinese_chars: bool = True
+    never_split: tuple[str, ...] = ()
+    max_word_characters: int = LONGEST_WORD
+    added_tokens: tuple[AddedToken, ...] = ()
+    outside_wordpiece: tuple[int, ...] = ()
+
+    def removes_accents(self, do_lower_case: bool) -> bool:
+        """Return whether accents are removed, for a casing."""
+        return do_lower_case if self.strip_accents is None else self.strip_accents
+
+    def values(self) -> dict[str, Any]:
+        """Return the settings that differ from Google's as values of tokenizer_config.json."""
+        values: dict[str, Any] = {}
+        if self.strip_accents is not None:
+            values[STRIP_ACCENTS] = self.strip_accents
+        if not self.tokenize_chinese_chars:
+            values[CHINESE] = False
+        if self.never_split:
+            values[NEVER_SPLIT] = list(self.never_split)
+        if self.max_word_characters != LONGEST_WORD:
+            values[MAX_WORD] = self.max_word_characters
+        if self.added_tokens:
+            values[ADDED_TOKENS] = {
+                str(token.id): {"content": token.content} | token.flags() for token in self.added_tokens
+            }
+        if self.outside_wordpiece:
+            values[OUTSIDE_WORDPIECE] = list(self.outside_wordpiece)
+        return values
+
+    @property
+    def has_google_rules(self) -> bool:
+        """True for Google's rules, also as a Hugging Face directory has them.
+
+        Such a directory lists the special tokens, which Google's scripts do not search for.
+        """
+        listed_tokens = [
+            special_token(token.content, token.id) for token in self.added_tokens if token.content in SPECIAL
+        ]
+        return self == TokenizerSettings(added_tokens=tuple(listed_tokens))
+
+    def describe(self, do_lower_case: bool) -> list[str]:
+        """Return what is unusual in the settings, for the log."""
+        unusual = []
+        if self.removes_accents(do_lower_case) != do_lower_case:
+            unusual.append(f"{STRIP_ACCENTS} {str(self.strip_accents).lower()}")
+        if not self.tokenize_chinese_chars:
+            unusual.append(f"{CHINESE} false")
+        if self.never_split:
+            unusual.append(f"{NEVER_SPLIT} {listed(self.never_split)}")
+        if tokens := [token.content for token in self.added_tokens if token.content not in SPECIAL]:
+            count = "1 added token" if len(tokens) == 1 else f"{len(tokens)} added tokens"
+            unusual.append(f"{count} ({listed(tokens)})")
+        return unusual
+
+
+GOOGLE = TokenizerSettings()
+
+
+def special_token(content: str, index: int) -> AddedToken:
+    """Return a special token with the flags that Hugging Face's tokenizer of BERT gives it."""
+    return AddedToken(content, index, normalized=False, special=True)

@@ -1,0 +1,81 @@
+"""Added tokens and other settings in the graph of an exported model: the ids of the Python tokenizer."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.tokenizer_files import find_tokenizer_files, read_tokenizer
+from bert_cli.text.tokenizer_settings import AddedToken, TokenizerSettings
+from tests.tokenizer_folders import CONFIGURATIONS, SIZE, TEXTS, added, bert, tokenizer_json, write
+
+ALL_AT_ONCE = {
+    "tokenizer": tokenizer_json(
+        [
+            added("<user>", SIZE, normalized=True),
+            added("[E1]", SIZE + 1, special=True),
+            added("Möchte", SIZE + 2, normalized=True),
+            added("文本", SIZE + 3, normalized=True),
+            added("New York", SIZE + 4),
+            added("zzz", SIZE + 5),
+            added("zz\\z", SIZE + 6),
+        ],
+        strip_accents=False,
+        longest=99,
+    ),
+    "tokenizer_config": bert(strip_accents=False),
+}
+MORE_TEXTS = [
+    *TEXTS,
+    "ZZZ zzz azzza zzzz zz\\zz",
+    "\U00040002[E1]\U000dffff",
+    "İ" * 50 + " " + "İ" * 49,
+    "ΑΣ<user>α ΑΣ[E1]",
+]
+
+
+def ids(folder, files):
+    """Return the ids of the Python tokenizer and of the graph."""
+    setup_tensorflow()
+    import tensorflow as tf
+
+    from bert_cli.exports.text_graph import GraphTokenizer
+
+    folder = write(folder, **files)
+    vocab_file = str(folder / ("vocab.txt" if "vocab" in files else "tokenizer.json"))
+    stored = read_tokenizer(vocab_file, find_tokenizer_files(vocab_file))
+    lower = stored.casing is None or stored.casing[1]
+    python = FullTokenizer(stored.vocabulary, lower, settings=stored.settings)
+    graph = GraphTokenizer(stored.vocabulary, lower, settings=stored.settings)
+    found = graph.pieces(tf.constant(MORE_TEXTS)).merge_dims(1, 2).to_list()
+    return [python.encode(text) for text in MORE_TEXTS], found
+
+
+def test_the_graph_has_the_ids_of_the_python_tokenizer(tmp_path):
+    expected, found = ids(tmp_path, ALL_AT_ONCE)
+    assert found == expected
+    assert expected[MORE_TEXTS.index("<USER>the<user>")] == [SIZE, 13, SIZE]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in CONFIGURATIONS if name != "single word"])
+def test_the_graph_of_each_configuration(tmp_path, name):
+    expected, found = ids(tmp_path, CONFIGURATIONS[name])
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (TokenizerSettings(never_split=("a", "b")), r"never_split \(a, b\), which no TensorFlow graph computes"),
+        (
+            TokenizerSettings(added_tokens=(AddedToken("<x>", 5, single_word=True),)),
+            r"added tokens with single_word \(<x>\), which no TensorFlow graph computes",
+        ),
+    ],
+)
+def test_what_a_graph_does_not_compute_is_refused(settings, message):
+    from bert_cli.exports.text_graph import check_settings
+
+    with pytest.raises(InputError, match=message):
+        check_settings(settings)

@@ -1,0 +1,16 @@
+"""Token ids of transformers' fast tokenizers: reads [[directory, [text, ...]], ...] and prints the ids, both as JSON.
+
+It runs under a Python that has transformers, which is not part of the project: see tests/text/test_tokenizer_files_peer.py.
+"""
+
+import json
+import sys
+
+from transformers import AutoTokenizer
+
+if __name__ == "__main__":
+    ids = []
+    for folder, texts in json.load(sys.stdin):
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        ids.append([tokenizer.encode(text, add_special_tokens=False) for text in texts])
+    print(json.dumps(ids))

@@ -1,0 +1,75 @@
+"""Added tokens in files: special ones, and ids that do not fit the vocabulary."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.text.added_token_files import TokenizerPaths, read_added_tokens, with_added_tokens
+from bert_cli.text.tokenizer_settings import AddedToken
+from tests.tokenizer_folders import write
+
+TOKENS = ["[PAD]", "[UNK]", "a", "", "b c"]
+
+
+def read(folder, config=None, **files):
+    write(folder, **files)
+    names = ("added_tokens", "special_tokens_map")
+    paths = [str(folder / f"{name}.json") if name in files else None for name in names]
+    return read_added_tokens(config or {}, TokenizerPaths(None, "tokenizer_config.json", *paths), None, TOKENS)
+
+
+@pytest.mark.parametrize(
+    ("config", "special_map"),
+    [
+        ({"additional_special_tokens": ["[E1]"]}, {}),
+        ({"extra_special_tokens": ["[E1]"]}, {}),
+        ({"extra_special_tokens": {"e1_token": "[E1]"}}, {}),
+        ({}, {"additional_special_tokens": ["[E1]"]}),
+        ({}, {"additional_special_tokens": [{"content": "[E1]", "lstrip": False}]}),
+    ],
+)
+def test_special_tokens_are_not_normalized(tmp_path, config, special_map):
+    tokens = read(tmp_path, config, added_tokens={"[E1]": 5, "<user>": 6}, special_tokens_map=special_map)
+    assert tokens == [AddedToken("[E1]", 5, normalized=False, special=True), AddedToken("<user>", 6)]
+
+
+def test_a_special_token_may_be_a_line_of_the_vocabulary(tmp_path):
+    assert read(tmp_path, {"additional_special_tokens": ["a"]}) == [AddedToken("a", 2, normalized=False, special=True)]
+
+
+def test_two_ids_of_one_token_are_refused(tmp_path):
+    config = {"added_tokens_decoder": {"5": {"content": "[E1]"}}}
+    with pytest.raises(InputError, match=r"added_tokens.json: \[E1\] has the id 6, but 5 in tokenizer_config.json"):
+        read(tmp_path, config, added_tokens={"[E1]": 6})
+
+
+@pytest.mark.parametrize("index", ["7", 7.0, None, True, -1])
+def test_an_id_is_a_whole_number(tmp_path, index):
+    with pytest.raises(InputError, match=r"added_tokens.json: \[E1\].id: is "):
+        read(tmp_path, added_tokens={"[E1]": index})
+
+
+@pytest.mark.parametrize(
+    ("added", "tokens"),
+    [
+        ([("x", 5), ("y", 6)], [*TOKENS, "x", "y"]),
+        ([("a", 2)], TOKENS),
+        ([("x", 3)], ["[PAD]", "[UNK]", "a", "x", "b c"]),
+        ([(" b c ", 4)], ["[PAD]", "[UNK]", "a", "", " b c "]),
+    ],
+)
+def test_places_of_added_tokens(added, tokens):
+    assert with_added_tokens(TOKENS, [AddedToken(*token) for token in added], "vocab.txt") == tokens
+
+
+@pytest.mark.parametrize(
+    ("content", "index", "message"),
+    [
+        ("a", 5, "vocab.txt: a has the id 2, but 5 as an added token; they belong to different models"),
+        ("x", 2, "vocab.txt: has a for the id 2, but it is the added token x; they belong to different models"),
+        ("x", 9, "vocab.txt: ends with the id 4, but the added token x has the id 9: the ids between have no token"),
+    ],
+)
+def test_ids_that_do_not_fit_are_refused(content, index, message):
+    with pytest.raises(InputError) as raised:
+        with_added_tokens(TOKENS, [AddedToken(content, index)], "vocab.txt")
+    assert str(raised.value).startswith(message)

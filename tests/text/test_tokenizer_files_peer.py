@@ -1,0 +1,56 @@
+"""Token ids against transformers' fast tokenizers, for many directories and texts.
+
+transformers is not part of the project. It is taken from this environment, or from the one whose Python
+TRANSFORMERS_PYTHON names.
+"""
+
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.tokenizer_files import find_tokenizer_files, read_tokenizer
+from tests.tokenizer_folders import CONFIGURATIONS, TEXTS, write
+
+PROGRAM = pathlib.Path(__file__).parents[1] / "reference" / "hugging_face_tokens.py"
+# Without a tokenizer.json our tokenizer searches for the listed tokens alone, and takes words of up to 200 characters.
+COMPARED = [name for name, files in CONFIGURATIONS.items() if "tokenizer" in files]
+
+
+def is_comparable(text: str) -> bool:
+    """Return whether Google's rules and those of `tokenizers` agree on the characters of a text.
+
+    They differ for a final sigma, private use, a block of ideographs, and characters that are newer than
+    the tables of `tokenizers`.
+    """
+    newer = "\u2e45\u2e49\U00011830\U0001143b\U00011d42\U00016e97\U00016e99\U00010f55\U00011a3f"
+    is_other = ("Σ", *newer, *map(chr, range(0xE000, 0xF900)))
+    return not any(c in is_other or ord(c) >= 0xF0000 or 0x2B820 <= ord(c) < 0x2B920 for c in text)
+
+
+@pytest.mark.slow
+def test_ids_are_those_of_transformers(tmp_path, fixtures):
+    python = os.environ.get("TRANSFORMERS_PYTHON") or (importlib.util.find_spec("transformers") and sys.executable)
+    if not python:
+        pytest.skip("needs transformers, which is not part of the project; TRANSFORMERS_PYTHON names a Python with it")
+    cases = (fixtures / "tokenization" / "cases.jsonl").read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    golden = dict.fromkeys(json.loads(case)["text"] for case in cases)
+    texts = [text for text in [*TEXTS, *golden] if is_comparable(text)]
+    assert len(texts) > 500
+    folders = [write(tmp_path / name, config={"model_type": "bert"}, **CONFIGURATIONS[name]) for name in COMPARED]
+    request = json.dumps([[str(folder), texts] for folder in folders])
+    done = subprocess.run([python, str(PROGRAM)], input=request, capture_output=True, text=True, check=True)
+    theirs = json.loads(done.stdout.splitlines()[-1])
+    for name, folder, expected in zip(COMPARED, folders, theirs, strict=True):
+        vocab_file = str(folder / ("vocab.txt" if (folder / "vocab.txt").exists() else "tokenizer.json"))
+        stored = read_tokenizer(vocab_file, find_tokenizer_files(vocab_file))
+        lower = stored.casing is None or stored.casing[1]
+        tokenizer = FullTokenizer(stored.vocabulary, lower, settings=stored.settings)
+        found = {text: tokenizer.encode(text) for text in texts}
+        different = {text: (found[text], ids) for text, ids in zip(texts, expected, strict=True) if found[text] != ids}
+        assert different == {}, name
