@@ -95,7 +95,7 @@ def _work(settings: ServeSettings, paths: dict[str, str], keys: list[str], liste
     for model in service.models.values():
         LOG.info("model %s: a %s, %s", model.name, model.kind, model.checkpoint.name)
     watcher = Watcher(service, paths, options, settings.served.watch_seconds) if settings.served.watch else None
-    serve(State(service, keys), listener, settings.limits, settings.server.drain_seconds)
+    serve(State(service, keys, settings.server.root_path), listener, settings.limits, settings.server)
     if watcher:
         watcher.close()
 

@@ -54,6 +54,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "serving/pages.py": "commands/test_serve.py",
     "serving/processes.py": "commands/test_serve.py",
     "serving/served_model.py": "commands/test_serve.py",
+    "serving/responses.py": "commands/test_serve.py",
     "serving/server.py": "commands/test_serve.py",
     "serving/service.py": "commands/test_serve.py",
     "serving/watching.py": "commands/test_serve.py",

@@ -4,7 +4,6 @@ import asyncio
 import base64
 import binascii
 import hmac
-import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -20,11 +19,12 @@ from bert_cli.base.version import __version__
 from bert_cli.serving.errors import RequestError
 from bert_cli.serving.openapi import described
 from bert_cli.serving.pages import render_page
+from bert_cli.serving.paths import public_prefix, routed
 from bert_cli.serving.payloads import Json, parse_object
+from bert_cli.serving.responses import error_response, json_response
 from bert_cli.serving.service import Service
 
 _OPEN = ("/health", "/ready")  # without an API key
-_JSON = "application/json"
 _READ_ON = 8  # times --max_body_bytes: of a larger body no more is read
 _BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
 
@@ -60,12 +60,18 @@ class Metrics:
 
 
 class State:
-    """What all requests share. keys: API keys, () for none needed; is_draining: the server is about
-    to end; running: requests that are not yet answered.
+    """What all requests share.
+
+    Attributes:
+        keys: API keys, () if none is needed.
+        root_path: path below which a proxy publishes the server, "" for none.
+        is_draining: whether the server is about to end.
+        running: number of requests that are not yet answered.
     """
 
-    def __init__(self, service: Service, keys: Sequence[str]):
+    def __init__(self, service: Service, keys: Sequence[str], root_path: str):
         self.service = service
+        self.root_path = root_path
         self.keys = [key.encode() for key in keys]
         self.is_draining = False
         self.running = 0
@@ -88,21 +94,6 @@ class State:
         found = given.strip().encode()
         # All are compared, in the same time.
         return sum(hmac.compare_digest(found, key) for key in self.keys) > 0
-
-
-def error_response(status: int, message: str, retry_after: int = 0, is_plain: bool = False) -> Response:
-    """is_plain: {"error": message}, as TensorFlow Serving has it."""
-    error: Any = message if is_plain else {"message": message, "type": "invalid_request_error", "code": status}
-    headers = {"retry-after": str(retry_after)} if retry_after else {}
-    if status == 401:
-        headers["www-authenticate"] = "Bearer"
-    if status in (408, 413):
-        headers["connection"] = "close"  # the rest of the body is not read
-    return json_response({"error": error}, status, headers)
-
-
-def json_response(value: Json, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return Response(json.dumps(value, ensure_ascii=False), status, headers, media_type=_JSON)
 
 
 async def read_body(request: Request, most: int, seconds: float) -> bytes:
@@ -135,11 +126,10 @@ def make_app(state: State) -> FastAPI:
     """The application, for uvicorn."""
     service = state.service
     limits = service.limits
-    app = FastAPI(title="bert_cli", version=__version__, docs_url=None, redoc_url=None)
-
-    def page(name: str, **values: Any) -> Response:
-        text, headers = render_page(name, **values)
-        return Response(text, media_type="text/html", headers=headers)
+    # Its redirects would be absolute, with the scheme and host that the proxy uses. Its openapi.json
+    # would keep every prefix that a client makes up.
+    options: dict[str, Any] = {"docs_url": None, "redoc_url": None, "openapi_url": None, "redirect_slashes": False}
+    app = FastAPI(title="bert_cli", version=__version__, **options)
 
     async def posted(request: Request, answer: Callable[[Json], Awaitable[Json]]) -> Response:
         body = await read_body(request, limits.max_body_bytes, limits.request_timeout)
@@ -161,6 +151,11 @@ def make_app(state: State) -> FastAPI:
     async def explain(request: Request) -> Response:
         return await posted(request, service.explain)
 
+    @app.post("/v1/models/{name}/versions/{version}:predict", **described("instances"))
+    async def predict_version(name: str, version: str, request: Request) -> Response:
+        service.check_version(name, version)
+        return await posted(request, lambda body: service.predict_instances(name, body))
+
     @app.get("/v1/models", **described("models"))
     async def models() -> Response:
         return json_response(service.listing())
@@ -179,17 +174,45 @@ def make_app(state: State) -> FastAPI:
     async def metrics() -> Response:
         return Response(generate_latest(state.metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
-    @app.get("/", include_in_schema=False)
-    async def try_page() -> Response:
-        return page("try.html", models=[model.description() for model in service.models.values()])
-
-    @app.get("/docs", include_in_schema=False)
-    async def docs() -> Response:
-        return page("api.html", api=app.openapi())
-
+    _add_model_routes(app, service)
+    _add_pages(app, state)
     for kind in (RequestError, HTTPException, Exception):
         app.add_exception_handler(kind, _answer_error)
     return app
+
+
+def _add_model_routes(app: FastAPI, service: Service) -> None:
+    @app.get("/v1/models/{name}", **described("model"))
+    async def model(name: str) -> Response:
+        return json_response(service.model_status(name))
+
+    @app.get("/v1/models/{name}/versions/{version}", **described("model"))
+    async def model_version(name: str, version: str) -> Response:
+        service.check_version(name, version)
+        return json_response(service.model_status(name))
+
+    @app.get("/v1/models/{name}/metadata", **described("metadata"))
+    async def metadata(name: str) -> Response:
+        return json_response(service.model_metadata(name))
+
+
+def _add_pages(app: FastAPI, state: State) -> None:
+    def page(name: str, request: Request, **values: Any) -> Response:
+        text, headers = render_page(name, prefix=public_prefix(request.headers, state.root_path), **values)
+        return Response(text, media_type="text/html", headers=headers)
+
+    @app.get("/", include_in_schema=False)
+    async def try_page(request: Request) -> Response:
+        return page("try.html", request, models=[model.description() for model in state.service.models.values()])
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs(request: Request) -> Response:
+        return page("api.html", request, api=app.openapi())
+
+    @app.get("/openapi.json", include_in_schema=False)
+    async def openapi(request: Request) -> Response:
+        prefix = public_prefix(request.headers, state.root_path)
+        return json_response(app.openapi() | {"servers": [{"url": prefix or "/"}]})
 
 
 async def _answered(endpoint: Callable[[Request], Awaitable[Response]], request: Request) -> Response:
@@ -228,6 +251,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         state = self._state
+        scope = routed(scope, state.root_path)
         path = scope["path"]
         refused = self._refused(scope, path)
         if refused:

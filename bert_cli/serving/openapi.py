@@ -34,6 +34,18 @@ _ROUTES: dict[str, tuple[str, str, Any, Any]] = {
         {"label": "good", "probability": 0.9, "words": [{"word": "lovely", "share": 1.4}]},
     ),
     "models": ("The models", "Their names, kinds and labels.", None, {"object": "list", "data": [{"id": "default"}]}),
+    "model": (
+        "State of a model, as TensorFlow Serving's REST API",
+        "Also a model object of OpenAI's API. The version is 1.",
+        None,
+        {"model_version_status": [{"version": "1", "state": "AVAILABLE"}]},
+    ),
+    "metadata": (
+        "Inputs of a model, as TensorFlow Serving's REST API",
+        "The fields of an instance in POST /v1/models/NAME:predict.",
+        None,
+        {"model_spec": {"name": "default", "signature_name": "", "version": "1"}},
+    ),
     "health": ("Whether the process runs", "Needs no API key.", None, {"status": "ok"}),
     "ready": (
         "Whether requests are taken",

@@ -104,7 +104,8 @@ def embedding_items(body: Json, model: ServedModel, limits: Limits) -> list[Item
         raise RequestError(400, f"'input': texts are needed; {advice}")
     if body.get("dimensions") is not None:
         raise RequestError(400, "'dimensions': this model's vectors have one size; leave it out")
-    if body.get("encoding_format", "float") not in ("float", "base64"):
+    # Some clients send null for a member that is not given.
+    if body.get("encoding_format") not in (None, "float", "base64"):
         raise RequestError(400, "'encoding_format': float or base64 is needed")
     return parse_items(given, model, limits, "input")
 

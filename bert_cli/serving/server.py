@@ -11,11 +11,13 @@ import time
 from typing import Any
 
 import uvicorn
+from starlette.middleware.cors import CORSMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bert_cli.base.log import LOG
-from bert_cli.serving.app import Guard, State, error_response, make_app
-from bert_cli.settings.serving import Limits
+from bert_cli.serving.app import Guard, State, make_app
+from bert_cli.serving.responses import error_response
+from bert_cli.settings.serving import Limits, Server
 
 _MOST_HEAD_BYTES = 65_536  # of a request's line and headers
 _FORCED = 2.0  # seconds before the end of the drain at which running requests are given up
@@ -129,10 +131,19 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-def serve(state: State, listener: socket.socket, limits: Limits, drain_seconds: float) -> None:
-    """Answer requests until SIGTERM or SIGINT asks for the end. The log then says the address."""
+def serve(state: State, listener: socket.socket, limits: Limits, settings: Server) -> None:
+    """Log the address, and answer requests until SIGTERM or SIGINT asks for the end."""
+    app: Any = Guard(make_app(state), state)
+    if settings.allowed_origins:
+        # Around the API keys: a browser asks for permission without one.
+        app = CORSMiddleware(
+            app,
+            settings.allowed_origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Type"],
+        )
     config = uvicorn.Config(
-        Guard(make_app(state), state),
+        app,
         http=protocol_with_deadline(limits.request_timeout),
         ws="none",
         lifespan="off",
@@ -147,7 +158,7 @@ def serve(state: State, listener: socket.socket, limits: Limits, drain_seconds: 
     # It writes a line for each request that is no HTTP, with which anybody could fill a disk;
     # errors of our own are logged where they are answered.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-    server = _Server(config, state, drain_seconds)
+    server = _Server(config, state, settings.drain_seconds)
     # Here, and not when uvicorn does it: from the next line on somebody may send a signal.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, server.handle_exit)

@@ -11,6 +11,7 @@ from bert_cli.serving.payloads import Json
 from bert_cli.serving.served_model import Item, ServedModel
 from bert_cli.settings.serving import Limits
 
+_VERSION = "1"  # of every model in TensorFlow Serving's API, also after --watch has replaced it
 PREDICT, EXPLAIN, EMBED = "predict", "explain", "embed"  # what a batch computes
 
 
@@ -80,8 +81,30 @@ class Service:
 
     def listing(self) -> Json:
         """GET /v1/models."""
-        data = [
-            {"id": model.name, "object": "model", "created": 0, "owned_by": "bert_cli"} | model.description()
-            for model in self.models.values()
-        ]
-        return {"object": "list", "data": data}
+        return {"object": "list", "data": [_model_object(model) for model in self.models.values()]}
+
+    def check_version(self, name: str, version: str) -> None:
+        """Raise RequestError 404 unless TensorFlow Serving's API has this version of a model."""
+        payloads.named_model(self.models, name)
+        if version != _VERSION:
+            raise RequestError(404, f"no version {version!r:.40} of the model {name}; there is {_VERSION}")
+
+    def model_status(self, name: str) -> Json:
+        """GET /v1/models/NAME, as TensorFlow Serving's and OpenAI's APIs have it."""
+        state = {"version": _VERSION, "state": "AVAILABLE", "status": {"error_code": "OK", "error_message": ""}}
+        return {"model_version_status": [state]} | _model_object(payloads.named_model(self.models, name))
+
+    def model_metadata(self, name: str) -> Json:
+        """GET /v1/models/NAME/metadata, as TensorFlow Serving's API has it."""
+        model = payloads.named_model(self.models, name)
+        shape = {"dim": [{"size": "-1", "name": ""}], "unknown_rank": False}
+        inputs = {field: {"dtype": "DT_STRING", "tensor_shape": shape, "name": field} for field in model.fields}
+        signature = {"inputs": inputs, "outputs": {}, "method_name": "tensorflow/serving/predict"}
+        return {
+            "model_spec": {"name": model.name, "signature_name": "", "version": _VERSION},
+            "metadata": {"signature_def": {"signature_def": {"serving_default": signature}}},
+        }
+
+
+def _model_object(model: ServedModel) -> Json:
+    return {"id": model.name, "object": "model", "created": 0, "owned_by": "bert_cli"} | model.description()

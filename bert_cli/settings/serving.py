@@ -28,6 +28,29 @@ def read_models(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(models.items())
 
 
+_ORIGIN = re.compile(r"https?://[^/\s,*?#@]+", re.IGNORECASE)
+_ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+/?")
+
+
+def read_origins(text: str) -> tuple[str, ...]:
+    """Return the origins of a list with commas; raise InputError for a value that is not an origin."""
+    origins = tuple(origin.strip().lower() for origin in text.split(",") if origin.strip())
+    for origin in origins:
+        if origin != "*" and not _ORIGIN.fullmatch(origin):
+            raise InputError(
+                f"--allowed_origins={origin}: an origin has a scheme and a host and ends there, such as "
+                "https://example.com or http://localhost:3000; * allows every page"
+            )
+    return origins
+
+
+def read_root_path(text: str) -> str:
+    """Return a path without its last slash; raise InputError for another form."""
+    if text not in ("", "/") and not _ROOT_PATH.fullmatch(text):
+        raise InputError(f"--root_path={text}: a path such as /bert is needed; it begins with a slash and has no host")
+    return text.rstrip("/")
+
+
 class Served(FlagGroup, heading="Models"):
     """The models that are served."""
 
@@ -55,6 +78,16 @@ class Server(FlagGroup, heading="Server"):
         "file with API keys, one per line; requests then need 'Authorization: Bearer KEY'",
         path=True,
     )
+    root_path: str = option(
+        "",
+        "path below which a proxy publishes the server, such as /bert; the pages and openapi.json show it",
+        read=read_root_path,
+    )
+    allowed_origins: tuple[str, ...] = option(
+        (),
+        "origins of web pages that may ask the server (CORS), separated by commas; * for all; none by default",
+        read=read_origins,
+    )
     drain_seconds: int = option(30, "seconds to finish running requests after SIGTERM", lower=0)
 
 
@@ -75,7 +108,8 @@ class ServeSettings:
     """The flags of bert-serve."""
 
     essential: ClassVar[tuple[str, ...]] = (
-        "output_dir", "model", "watch", "host", "port", "num_workers", "api_key_file", "drain_seconds",
+        "output_dir", "model", "watch", "host", "port", "num_workers", "api_key_file", "root_path",
+        "allowed_origins", "drain_seconds",
         "max_body_bytes", "max_texts", "max_text_chars", "max_queue", "request_timeout", "precision", "engine", "quiet",
     )  # fmt: skip
 

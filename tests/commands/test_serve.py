@@ -233,6 +233,73 @@ def test_bodies_without_a_length_and_methods(served):
     assert served.ask("GET", "/predict")[0] == 405
 
 
+@pytest.mark.parametrize("path", ["/predict/", "/predict//", "/predict/?a=b"])
+def test_a_trailing_slash_is_answered_without_a_redirect(served, path):
+    proxy = {"Host": "api.example.com", "X-Forwarded-Proto": "https", "X-Forwarded-Prefix": "/bert"}
+    status, answer, headers = served.ask("POST", path, {"text": "a dog"}, **proxy)
+    assert (status, answer["text"], headers["location"]) == (200, "a dog", None)
+    assert served.ask("GET", "/v1/models/")[0] == 200
+    assert served.ask("POST", "/nowhere/", {})[0] == 404
+
+
+def test_pages_show_the_prefix_of_a_proxy(served):
+    proxy = {"X-Forwarded-Prefix": "/bert"}
+    assert served.ask("GET", "/openapi.json", **proxy)[1]["servers"] == [{"url": "/bert"}]
+    assert served.ask("GET", "/openapi.json")[1]["servers"] == [{"url": "/"}]
+    assert 'href="/bert/openapi.json"' in served.ask("GET", "/docs", **proxy)[1]
+    assert 'const prefix = "/bert";' in served.ask("GET", "/", **proxy)[1]
+
+
+@pytest.mark.parametrize(
+    "path", ["/health", "/ready", "/", "/docs", "/metrics", "/v1/models", "/openapi.json", "/health/"]
+)
+def test_head_is_answered_as_get(served, path):
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)) as connection:
+        connection.request("HEAD", path)
+        answer = connection.getresponse()
+        assert (answer.status, answer.read()) == (200, b"")
+        assert int(answer.headers["content-length"]) > 0
+
+
+def test_members_that_are_null_are_not_given(served):
+    body = {"input": "a dog", "encoding_format": None, "dimensions": None, "user": None}
+    status, answer = served.post("/v1/embeddings", body)
+    assert status == 200
+    assert isinstance(answer["data"][0]["embedding"], list)
+
+
+def test_the_state_of_a_model_as_tensorflow_serving_has_it(served):
+    status = {"version": "1", "state": "AVAILABLE", "status": {"error_code": "OK", "error_message": ""}}
+    for path in ("/v1/models/tags", "/v1/models/tags/versions/1"):
+        assert served.ask("GET", path)[1]["model_version_status"] == [status]
+    metadata = served.ask("GET", "/v1/models/answers/metadata")[1]
+    assert metadata["model_spec"] == {"name": "answers", "signature_name": "", "version": "1"}
+    inputs = metadata["metadata"]["signature_def"]["signature_def"]["serving_default"]["inputs"]
+    assert list(inputs) == ["question", "context"]
+    body = {"instances": ["a dog"]}
+    answered = served.post("/v1/models/default/versions/1:predict", body)
+    assert answered == served.post("/v1/models/default:predict", body)
+    for path in ("/v1/models/none", "/v1/models/default/versions/2", "/v1/models/none/metadata"):
+        assert served.ask("GET", path)[0] == 404
+    assert served.post("/v1/models/default/versions/7:predict", body)[0] == 404
+
+
+def test_other_origins_and_a_root_path(trained_once, tmp_path):
+    (tmp_path / "keys").write_text("secret\n")
+    flags = ("--root_path=/bert", "--allowed_origins=https://page.example", f"--api_key_file={tmp_path / 'keys'}")
+    with serving(f"--output_dir={trained_once[0]}", *flags) as server:
+        asked = {"Origin": "https://page.example", "Access-Control-Request-Method": "POST"}
+        status, _, headers = server.ask("OPTIONS", "/bert/predict", **asked)
+        assert (status, headers["access-control-allow-origin"]) == (200, "https://page.example")
+        sent = {"Origin": "https://page.example", "Authorization": "Bearer secret"}
+        for path in ("/bert/predict/", "/predict"):
+            status, answer, headers = server.ask("POST", path, {"text": "a dog"}, **sent)
+            assert (status, answer["text"]) == (200, "a dog")
+            assert headers["access-control-allow-origin"] == "https://page.example"
+        headers = server.ask("GET", "/health", Origin="https://other.example")[2]
+        assert headers["access-control-allow-origin"] is None
+
+
 def test_a_body_that_is_too_large_is_answered_before_the_connection_ends(served):
     """As many clients send all of it before they read."""
     for _ in range(5):

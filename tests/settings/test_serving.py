@@ -1,8 +1,38 @@
 """Values of the flags of bert-serve."""
 
-from bert_cli.settings.serving import read_models
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.settings.serving import read_models, read_origins, read_root_path
 
 
 def test_home_directories_of_served_models(monkeypatch):
     monkeypatch.setenv("HOME", "/home/someone")
     assert read_models("a=~/a\nb=b/~") == (("a", "/home/someone/a"), ("b", "b/~"))
+
+
+def test_origins():
+    assert read_origins("") == ()
+    assert read_origins("https://A.example, http://localhost:3000,*") == (
+        "https://a.example",
+        "http://localhost:3000",
+        "*",
+    )
+
+
+@pytest.mark.parametrize(
+    "origin", ["a.example", "https://a.example/", "ftp://a", "https://", "https://*.a.example", "null"]
+)
+def test_what_is_not_an_origin_is_refused(origin):
+    with pytest.raises(InputError, match="an origin has a scheme and a host and ends there"):
+        read_origins(f"http://b,{origin}")
+
+
+def test_root_paths():
+    assert [read_root_path(text) for text in ("", "/", "/bert", "/a/b/")] == ["", "", "/bert", "/a/b"]
+
+
+@pytest.mark.parametrize("text", ["bert", "//bert", "https://a/bert", "/a b", "/a?b", "/a//b"])
+def test_what_is_not_a_path_is_refused(text):
+    with pytest.raises(InputError, match="a path such as /bert is needed"):
+        read_root_path(text)

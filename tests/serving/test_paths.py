@@ -1,0 +1,50 @@
+"""Paths of requests: trailing slashes, HEAD, and prefixes of proxies."""
+
+import pytest
+
+from bert_cli.serving.paths import public_prefix, routed
+
+
+@pytest.mark.parametrize(
+    ("path", "root_path", "expected"),
+    [
+        ("/predict", "", "/predict"),
+        ("/predict/", "", "/predict"),
+        ("/predict//", "", "/predict"),
+        ("/", "", "/"),
+        ("//", "", "/"),
+        ("/bert/predict/", "/bert", "/predict"),
+        ("/predict", "/bert", "/predict"),
+        ("/bert", "/bert", "/"),
+        ("/bert/", "/bert", "/"),
+        ("/bertha", "/bert", "/bertha"),
+        ("/a/b/v1/models", "/a/b", "/v1/models"),
+    ],
+)
+def test_paths(path, root_path, expected):
+    scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"a=/b/"}
+    assert routed(scope, root_path) == scope | {"path": expected, "raw_path": expected.encode()}
+
+
+def test_head_is_routed_as_get():
+    scope = {"method": "HEAD", "path": "/health", "raw_path": b"/health"}
+    assert routed(scope, "")["method"] == "GET"
+    assert scope["method"] == "HEAD"
+
+
+@pytest.mark.parametrize(
+    ("header", "root_path", "prefix"),
+    [
+        ("", "", ""),
+        ("/bert", "", "/bert"),
+        ("/bert/", "", "/bert"),
+        ("/a/b, /c", "", "/a/b"),
+        ("/bert", "/mine", "/mine"),
+        ("//evil.example", "", ""),
+        ("https://evil.example", "", ""),
+        ("/<script>", "", ""),
+        ("bert", "", ""),
+    ],
+)
+def test_the_prefix_that_pages_show(header, root_path, prefix):
+    assert public_prefix({"x-forwarded-prefix": header} if header else {}, root_path) == prefix
