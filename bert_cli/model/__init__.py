@@ -1,1 +1,1 @@
-"""The encoder: its config, its layers, and how padding is left out."""
+"""The encoder: config, layers, and the layout that skips padding."""

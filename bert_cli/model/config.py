@@ -1,5 +1,6 @@
-"""The shape of a BERT, and of an encoder that is a module for tensorflow-hub; files:
-model.config_files.
+"""Configs of encoders: a BERT, or a module for tensorflow-hub.
+
+model.config_files reads and writes them.
 """
 
 import dataclasses
@@ -9,10 +10,10 @@ from bert_cli.base.errors import InputError
 from bert_cli.model.networks import BERT, NETWORKS, Network
 from bert_cli.runtime.memory import free_memory, machine_memory
 
-# Added to the scores of padded keys in attention, as in the original.
+# Added to the attention scores of padded keys, as in the original.
 MASKED_SCORE = -10000.0
-# Activations by the names that occur in config files; "gelu" alone depends on the file's home (see
-# config_files.read_config).
+# Names in config files -> activations. Only "gelu" depends on the file's origin, see
+# config_files.read_config.
 _ACTIVATIONS = {
     "": "linear",
     "linear": "linear",
@@ -27,12 +28,14 @@ _ACTIVATIONS = {
 
 @dataclasses.dataclass(frozen=True)
 class BertConfig:
-    """Sizes and rates of a BERT encoder; defaults as in the original's BertConfig.
+    """Sizes and rates of a BERT encoder, with the original's defaults.
 
-    `gelu` says how `hidden_act="gelu"` is computed: "tanh" is the approximation of the original
-    since 2019-02, "erf" the exact form of Hugging Face (and of the original before that).
-    `model_type`: a key of NETWORKS. `type_vocab_size` is 0 where there are no token types.
-    `embedding_size`: of an ELECTRA, the width of its embeddings; 0 for hidden_size.
+    Attributes:
+        type_vocab_size: number of token types; 0 if the network has no such embeddings.
+        gelu: formula for `hidden_act="gelu"`. "tanh" is the approximation that the original uses
+            since 2019-02. "erf" is the exact form used by Hugging Face and by the older original.
+        model_type: a key of NETWORKS.
+        embedding_size: width of an ELECTRA's embeddings; 0 if it equals hidden_size.
     """
 
     vocab_size: int
@@ -62,33 +65,33 @@ class BertConfig:
 
     @property
     def activation(self) -> str:
-        """One of linear, relu, tanh, gelu_tanh, gelu_erf."""
+        """Return linear, relu, tanh, gelu_tanh or gelu_erf."""
         name = _ACTIVATIONS[self.hidden_act.lower()]
         return f"gelu_{self.gelu}" if name == "gelu" else name
 
     @property
     def network(self) -> Network:
-        """What distinguishes its network from BERT."""
+        """Return the differences between this network and BERT."""
         return NETWORKS[self.model_type]
 
     @property
     def masked_lm_activation(self) -> str:
-        """Of the masked-LM head; one of the names of `activation`."""
+        """Return the masked-LM head's activation, named as in `activation`."""
         return self.network.masked_lm_activation or self.activation
 
     @property
     def embedding_width(self) -> int:
-        """Of the tables of embeddings, E."""
+        """Return E, the embedding width."""
         return self.embedding_size or self.hidden_size
 
     @property
     def attention_output_dropout_prob(self) -> float:
-        """The rate of dropout of what attention adds."""
+        """Return the dropout rate after the dense layer of attention."""
         return self.hidden_dropout_prob if self.network.drops_attention_output else 0.0
 
     def values(self) -> dict[str, Any]:
-        """The fields by name, as files keep them: `model_type` only of another network than BERT."""
-        # A file of a BERT, and a checksum of it, is as it was before there was the field.
+        """Return the fields for a config file, without `model_type` if the network is BERT."""
+        # A BERT's file, and the checksum, must stay the same as before these fields existed.
         values = dataclasses.asdict(self)
         if self.model_type == BERT:
             del values["model_type"]
@@ -98,23 +101,23 @@ class BertConfig:
 
 
 def _check_memory(config: BertConfig) -> None:
-    """InputError where the weights alone would need more memory than this machine has free."""
+    """Raise InputError if the weights alone need more memory than this machine has free."""
     hidden, width = config.hidden_size, config.embedding_width
-    numbers = {
+    weight_counts = {
         "vocab_size": config.vocab_size * width,
         "max_position_embeddings": config.max_position_embeddings * width,
         "type_vocab_size": config.type_vocab_size * width,
         "hidden_size": 4 * hidden * hidden,
         "intermediate_size": 2 * hidden * config.intermediate_size,
     }
-    # Four bytes a number: weights are float32 whatever the compute dtype. Objects and graph of a
-    # layer take some 50 kB.
-    of_a_layer = 4 * (numbers["hidden_size"] + numbers["intermediate_size"]) + 50_000
-    needed = 4 * sum(list(numbers.values())[:3]) + config.num_hidden_layers * of_a_layer
+    # Four bytes per number: weights are float32 in every compute dtype. A layer's objects and graph
+    # take some 50 kB.
+    layer_bytes = 4 * (weight_counts["hidden_size"] + weight_counts["intermediate_size"]) + 50_000
+    needed = 4 * sum(list(weight_counts.values())[:3]) + config.num_hidden_layers * layer_bytes
     available = machine_memory()
     free = free_memory()
     if needed > free:
-        key = max(numbers, key=numbers.__getitem__)
+        key = max(weight_counts, key=weight_counts.__getitem__)
         key = "num_hidden_layers" if config.num_hidden_layers > 1000 else key
         gigabytes = f"{min(needed, 10**21) // 10**9:,} GB"
         likely = "cannot be right" if needed > available else "is too large, or damaged"
@@ -127,10 +130,10 @@ def _check_memory(config: BertConfig) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class ModuleConfig:
-    """What is known about an encoder that is not a BERT: a module for tensorflow-hub, which is used
-    as it is.
+    """Sizes of an encoder that is a module for tensorflow-hub, used without conversion.
 
-    `hub_module` is its handle: a path that holds from any working directory, or a URL.
+    Attributes:
+        hub_module: the module's handle: an absolute path or a URL.
     """
 
     hub_module: str
@@ -140,5 +143,5 @@ class ModuleConfig:
     max_position_embeddings: int
 
     def values(self) -> dict[str, Any]:
-        """The fields by name, as files keep them."""
+        """Return the fields for a config file."""
         return dataclasses.asdict(self)

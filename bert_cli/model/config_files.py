@@ -1,5 +1,6 @@
-"""Config files: Google's bert_config.json, Hugging Face's config.json, and the config of a model whose
-encoder is a module for tensorflow-hub.
+"""Config files: Google's bert_config.json and Hugging Face's config.json.
+
+A model with a module for tensorflow-hub as its encoder has a bert_config.json with other keys.
 """
 
 import dataclasses
@@ -13,7 +14,7 @@ from bert_cli.base.writing import atomic_write
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.networks import BERT, NETWORKS
 
-# What to take instead of a network that is none of BERT's.
+# Advice for networks that are not supported.
 _ANY_BERT = "take a BERT, such as bert-base-uncased"
 _INSTEAD = {
     "xlm-roberta": "take the BERT of 104 languages instead, bert-base-multilingual-cased",
@@ -23,19 +24,25 @@ _INSTEAD = {
 _HUGGING_FACE_KEYS = ("model_type", "architectures", "transformers_version")
 _SIZES = [field.name for field in dataclasses.fields(BertConfig) if field.type is int]
 _RATES = [field.name for field in dataclasses.fields(BertConfig) if field.type is float]
-_LARGEST = 2**31 - 1  # of a dimension
+_LARGEST = 2**31 - 1  # for any size
 _NEEDED = "a bert_config.json is needed"
-MODULE_KEY = "hub_module"  # the key by which a ModuleConfig's file is recognised
+MODULE_KEY = "hub_module"  # only files for a ModuleConfig have this key
 
 
 def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) -> BertConfig:
-    """Read a bert_config.json or a Hugging Face config.json; unknown keys are ignored, as the
-    original does.
+    """Read a bert_config.json or a Hugging Face config.json.
 
-    `gelu` is auto, erf or tanh. Auto computes `hidden_act: gelu` as the file's home does: tanh for
-    Google's file, erf for Hugging Face's; a file of our own records its form in the key `gelu`.
-    `vocab_size` is used where the file has none, as for a model that is to be trained from
-    nothing. Raises InputError naming file and key.
+    Unknown keys are ignored, as in the original.
+
+    Args:
+        path: the file.
+        gelu: formula for `hidden_act: gelu`: erf, tanh or auto. With auto, the file's key `gelu`
+            decides, which bert_cli writes. Without that key, Google's files use tanh and Hugging
+            Face's use erf.
+        vocab_size: used if the file has no vocab_size, for example to train a new model.
+
+    Raises:
+        InputError: names the file and the key.
     """
     values = read_json_object(path, needed=_NEEDED)
     if MODULE_KEY in values:
@@ -46,7 +53,7 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
         values = {"vocab_size": vocab_size} | values
     hugging_face = os.path.basename(path) == HUGGING_FACE_CONFIG or any(key in values for key in _HUGGING_FACE_KEYS)
     network = NETWORKS[BERT]
-    # Other networks have other sizes, so this error comes first.
+    # Check the network first: the keys for its sizes depend on it.
     if hugging_face:
         _check_network(path, values)
         network = NETWORKS[values.get("model_type", BERT)]
@@ -55,15 +62,15 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
         values = {**network.defaults, **{network.keys.get(key, key): value for key, value in values.items()}}
     values = {key: value for key, value in values.items() if key not in network.constants}
     _check_values(path, values)
-    known = {field.name for field in dataclasses.fields(BertConfig)}
-    chosen = {key: value for key, value in values.items() if key in known}
-    # An empty name, or null, is no activation at all, as in the original.
+    field_names = {field.name for field in dataclasses.fields(BertConfig)}
+    chosen = {key: value for key, value in values.items() if key in field_names}
+    # An empty name, or null, means linear, as in the original.
     chosen["hidden_act"] = chosen.get("hidden_act", "gelu") or "linear"
     chosen |= network.constants
-    # The same word means two formulas: Google's "gelu" is the tanh approximation, Hugging Face's
-    # the exact form.
-    home = "erf" if hugging_face else "tanh"
-    chosen["gelu"] = chosen.get("gelu", home) if gelu == "auto" else gelu
+    # "gelu" means two formulas: the tanh approximation in Google's files, and the exact form in
+    # Hugging Face's.
+    default_gelu = "erf" if hugging_face else "tanh"
+    chosen["gelu"] = chosen.get("gelu", default_gelu) if gelu == "auto" else gelu
     try:
         return BertConfig(**chosen)
     except InputError as error:
@@ -71,9 +78,7 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
 
 
 def read_module_config(path: str) -> ModuleConfig | None:
-    """Read the bert_config.json of a run with an encoder that is a module for tensorflow-hub; None
-    for another model's.
-    """
+    """Read the bert_config.json of a model with a tensorflow-hub encoder; None for other models."""
     values = read_json_object(path, needed=_NEEDED)
     if MODULE_KEY not in values:
         return None
@@ -86,7 +91,7 @@ def read_module_config(path: str) -> ModuleConfig | None:
 
 
 def refuse_other_network(path: str) -> None:
-    """InputError for the config.json of another network than BERT, such as RoBERTa."""
+    """Raise InputError for the config.json of an unsupported network, such as RoBERTa."""
     if os.path.basename(path) == HUGGING_FACE_CONFIG:
         _check_network(path, read_json_object(path, needed=_NEEDED))
 
@@ -106,7 +111,7 @@ def _check_values(path: str, values: dict) -> None:
     _check_sizes(path, values)
     for key in _RATES:
         value = values.get(key, 0.0)
-        # Dropout with a rate of 1 would divide by 0: the kept values are scaled by 1/(1 - rate).
+        # Dropout scales the remaining values by 1/(1 - rate), so a rate of 1 would divide by 0.
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 0.99:
             raise InputError(f"{path}: {key} must be a number from 0 to 0.99, found {value!r}")
     if not isinstance(values.get("hidden_act", ""), str | None):
@@ -120,7 +125,7 @@ def _check_values(path: str, values: dict) -> None:
 def _check_sizes(path: str, values: dict) -> None:
     for key in _SIZES:
         value = values.get(key, 1)
-        # Python counts true as the integer 1.
+        # A bool is an int in Python.
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise InputError(f"{path}: {key} must be a whole number above 0, found {value!r}")
         if value > _LARGEST:
@@ -130,12 +135,11 @@ def _check_sizes(path: str, values: dict) -> None:
 def write_config(path: str, config: BertConfig | ModuleConfig) -> None:
     """Write Google's bert_config.json (sorted keys, indent 2), atomically.
 
-    The keys `gelu` and `layer_norm_eps`, which the original ignores, are added only where they
-    differ from what the original computes, and `model_type` where the network is not BERT, so that
-    a config of Google's comes out as it went in.
+    The original ignores the keys `gelu`, `layer_norm_eps` and `model_type`. They are written only
+    if the model differs from the original, so one of Google's configs is written unchanged.
     """
     values = config.values()
-    # A file with a model_type is read as one of Hugging Face's, where "gelu" is the erf form.
+    # A file with a model_type is read as a Hugging Face file, in which "gelu" is the erf form.
     if values.get("gelu") == "tanh" and "model_type" not in values:
         del values["gelu"]
     if values.get("layer_norm_eps") == 1e-12:

@@ -1,4 +1,4 @@
-"""Random initial values that are drawn only for the weights that no checkpoint has."""
+"""Random initialization of only those weights that no checkpoint provides."""
 
 import contextlib
 import contextvars
@@ -9,34 +9,35 @@ import keras
 
 
 class DeferredInitialization:
-    """Weights that stay zero until it is known which of them are loaded: drawing the weights of
-    BERT-Base takes seconds.
+    """New weights that stay zero until a checkpoint is loaded.
+
+    Random values for all weights of BERT-Base would take seconds.
     """
 
-    # Collects the new weights now; None where they are drawn at once. A context variable, not an
-    # argument: between the model's constructor and a layer's weights are all constructors of
-    # layers.
+    # The object that collects new weights now; None if they are drawn immediately. A context
+    # variable, because an argument would have to pass through the constructors of all layers.
     current: ClassVar[contextvars.ContextVar["DeferredInitialization | None"]] = contextvars.ContextVar(
         "current", default=None
     )
 
     def __init__(self):
-        # Each weight that waits, with the function that assigns its random values.
+        # Weights, each with the function that assigns its random values.
         self.waiting: list[tuple[keras.Variable, Callable[[], None]]] = []
 
     @contextlib.contextmanager
-    def deferring(self, is_wanted: bool = True) -> Iterator[None]:
-        """Within it, where wanted, the weights of new layers wait; else they are drawn at once, as
-        everywhere.
+    def deferring(self, is_deferred: bool = True) -> Iterator[None]:
+        """Defer the weights of layers that are created in this context, if `is_deferred`.
+
+        Otherwise they are drawn immediately.
         """
-        token = self.current.set(self if is_wanted else None)
+        token = self.current.set(self if is_deferred else None)
         try:
             yield
         finally:
             self.current.reset(token)
 
     def initialize_except(self, loaded: Iterable[keras.Variable]) -> None:
-        """Draw the waiting weights that are not among the loaded ones."""
+        """Draw the deferred weights that are not among `loaded`."""
         filled = {id(variable) for variable in loaded}
         for variable, draw in self.waiting:
             if id(variable) not in filled:

@@ -1,4 +1,4 @@
-"""The BERT encoder: token ids in, vectors out."""
+"""The BERT encoder, from token ids to vectors."""
 
 import keras
 import tensorflow as tf
@@ -13,22 +13,30 @@ from bert_cli.model.shared_trace import shared_trace
 from bert_cli.tf_internals import onednn
 from bert_cli.tf_internals.keras_layers import mark_built
 
-WORDS = "bert/embeddings/word_embeddings"  # the name of the largest variable in checkpoints
+WORDS = "bert/embeddings/word_embeddings"  # checkpoint name of the largest variable
 
 
 class BertEncoder(keras.Model):
-    """A BERT encoder with Google's variables, initialisation and positions of dropout.
+    """A BERT encoder with Google's variables, initialization and dropout.
 
-    Call it with a dict of int32 [B, S]: `input_word_ids`, `input_mask` (1 real, 0 padding),
-    `input_type_ids`. It returns a dict: `embedding_output` [B, S, H], `encoder_outputs` (a list,
-    one [B, S, H] per layer), `sequence_output` (the last of them), `pooled_output` [B, H] (a dense
-    layer on the first token, and the network's pooler_activation), and with `return_attention` also `attention_probs` (a list,
-    one [B, N, S, S] per layer, probabilities before dropout). Outputs are float32.
+    Call it with a dict of int32 [B, S]: `input_word_ids`, `input_mask` (1 real, 0 padding) and
+    `input_type_ids`. It returns a dict of float32 tensors:
 
-    compute_dtype: dtype of the matrix products and of what flows between layers, e.g. "bfloat16";
-    weights, embeddings, normalisation statistics and softmax stay float32. recomputes: gradient
-    checkpointing in training, see model.recomputation; it may be set later, and counts for what is
-    traced from then on.
+    - `embedding_output`: [B, S, H].
+    - `encoder_outputs`: a list with [B, S, H] per layer.
+    - `sequence_output`: the last layer's [B, S, H].
+    - `pooled_output`: [B, H], a dense layer on the first token with the network's
+      pooler_activation.
+    - `attention_probs`: only with `return_attention`; a list with [B, N, S, S] per layer, before
+      dropout.
+
+    Args:
+        config: sizes and rates.
+        compute_dtype: dtype of matrix products and of activations between layers, for example
+            "bfloat16". Weights, embeddings, normalization statistics and softmax stay float32.
+        seed: seed for the initial weights.
+        recomputes: use gradient checkpointing in training, see model.recomputation. The attribute
+            may change later; traces made before that do not.
     """
 
     def __init__(
@@ -55,12 +63,16 @@ class BertEncoder(keras.Model):
         mark_built(self)
 
     def call(self, inputs, training=False, seed=None, packed=False, pooled_only=False, return_attention=False):
-        """Encode a batch; shapes and outputs as in the class's docstring.
+        """Encode a batch.
 
-        training: apply dropout, drawn from `seed` (int32 [2]; a fresh one where None is given).
-        packed: skip padding. Equal results at real tokens, zeros at padded ones. pooled_only:
-        return `pooled_output` and `first_output` [B, H], the last layer's first token, alone, and
-        compute in the last layer only what they depend on.
+        Args:
+            inputs: see the class.
+            training: apply dropout.
+            seed: seed of dropout, int32 [2] or [6] (see ops.dropout); None for a new random one.
+            packed: skip padding. Results at real tokens are equal; padded tokens return zeros.
+            pooled_only: return only `pooled_output` and `first_output` [B, H], the last layer's
+                first token. The last layer then computes no other tokens.
+            return_attention: also return `attention_probs`.
         """
         mask = inputs["input_mask"]
         if packed:
@@ -79,24 +91,23 @@ class BertEncoder(keras.Model):
         states: list[tf.Tensor] = [x]
         attention: list[tf.Tensor] = []
         last = len(self.transformer_layers) - 1
-        # The gradient of the last layer comes first: to compute it again would save no memory.
+        # Do not recompute the last layer: its gradient is needed first, so it would save no memory.
         recomputes = self.recomputes and training and not return_attention and tf.inside_function()
         for index, layer in enumerate(self.transformer_layers):
             first_only = pooled_only and index == last
-            own_seeds = seeds[1 + 3 * index : 4 + 3 * index]
-            # The kernels of frozen layers are imported into the graph that is being traced, so
-            # there must be one.
+            layer_seeds = seeds[1 + 3 * index : 4 + 3 * index]
+            # Frozen layers import their kernels into the graph that is being traced, so they need
+            # a graph.
             if self._frozen and not training and tf.inside_function():
                 x, probabilities = self._frozen[index](x, layout, first_only)
             elif recomputes and index < last:
                 probabilities = None
-                x = self._shared_trace.call_recomputed(layer, x, layout, own_seeds)
+                x = self._shared_trace.call_recomputed(layer, x, layout, layer_seeds)
             else:
-                x, probabilities = self._shared_trace.call(layer, x, layout, first_only, own_seeds)
+                x, probabilities = self._shared_trace.call(layer, x, layout, first_only, layer_seeds)
             states.append(x)
-            attention.append(probabilities)  # in a packed layout, wider than S
-        # Only the last layer can leave rows out: all layers below it are read by the attention of
-        # the next one.
+            attention.append(probabilities)  # wider than S in a packed layout
+        # Only the last layer can skip rows: attention reads all rows of the layer below.
         first = x if pooled_only else tf.gather(x, first_rows(layout))  # [B, H]
         first = tf.cast(first, tf.float32)
         pooled = ops.activate(self.pooler(first), self.config.network.pooler_activation, training)
@@ -111,19 +122,25 @@ class BertEncoder(keras.Model):
         }
         if return_attention:
             length = layout.length
-            outputs["attention_probs"] = [tf.cast(each[:, :, :length, :length], tf.float32) for each in attention]
+            outputs["attention_probs"] = [tf.cast(probs[:, :, :length, :length], tf.float32) for probs in attention]
         return outputs
 
     def freeze_for_inference(self, is_frozen: bool = True) -> None:
-        """Set whether the weights stay as they are now. Predictions are computed faster if they do
-        (see FrozenLayer); what is traced meanwhile keeps to these weights.
+        """Use faster layers with the current weights for predictions, see FrozenLayer.
+
+        Graphs that are traced while the encoder is frozen keep these weights.
+
+        Args:
+            is_frozen: False returns to the usual layers.
         """
         usable = is_frozen and onednn.is_available(self.product_dtype)
         self._frozen = [FrozenLayer(layer) for layer in self.transformer_layers] if usable else []
 
     def without_gradient(self, layer: int | None) -> set[str]:
-        """Names of the variables that the output of `layer` (0-based; None: the pooled output) does
-        not depend on.
+        """Return the names of variables without influence on a layer's output.
+
+        Args:
+            layer: 0-based index; None for the pooled output.
         """
         if layer is None:
             return set()
@@ -131,8 +148,9 @@ class BertEncoder(keras.Model):
         return {name for name in named_weights(self) if name.startswith(("bert/pooler/", *above))}
 
     def _dropout_seeds(self, training: bool, seed: tf.Tensor | None) -> list:
-        """A seed for each place of dropout: one after the embeddings, three in each layer; None
-        outside training.
+        """Return the dropout seeds: one after the embeddings and three per layer.
+
+        Outside training, the list contains only None.
         """
         count = 1 + 3 * len(self.transformer_layers)
         if not training:

@@ -1,10 +1,12 @@
-"""The layers of BERT (Devlin et al., 2018), on rows of tokens; weights are named as in Google's
-checkpoints.
+"""The layers of BERT (Devlin et al., 2018), with the weight names of Google's checkpoints.
 
-Letters in shapes: B batch, S sequence, T computed tokens (see layout.py), R rows a layer is asked
-for (T, or B for the first tokens alone), H hidden, E width of the embeddings (of an ELECTRA; else H),
-I intermediate, N heads, D head width, V vocabulary, P positions, K token types. Weights are float32;
-products run in the compute dtype of the encoder.
+Layers work on token rows. Weights are float32; products use the encoder's compute dtype. Shapes:
+
+- B batch, S sequence, T computed tokens (see layout.py).
+- R rows that a layer returns: T, or B if only the first tokens are needed.
+- H hidden, E embedding width (H, except in an ELECTRA), I intermediate.
+- N heads, D head width.
+- V vocabulary, P positions, K token types.
 """
 
 import zlib
@@ -23,7 +25,7 @@ from bert_cli.tf_internals.keras_layers import layers_inside, mark_built, own_va
 
 
 class Scoped(keras.layers.Layer):
-    """A layer with weights that Google's checkpoints name: `scope` + "/" + weight name."""
+    """A layer with weights called `scope/name` in Google's checkpoints."""
 
     def __init__(self, scope: str):
         super().__init__(name=scope.replace("/", "_"), autocast=False)
@@ -32,19 +34,29 @@ class Scoped(keras.layers.Layer):
         self.checkpoint_names: list[str] = []
 
     def add_scoped(self, name: str, shape: tuple[int, ...], initializer: str | keras.Initializer) -> keras.Variable:
-        """Add a float32 weight called `scope/name` in checkpoints."""
+        """Add a float32 weight.
+
+        Args:
+            name: weight name, which follows the scope in checkpoints.
+            shape, initializer: as in Keras.
+        """
         self.checkpoint_names.append(f"{self.scope}/{name}")
         return self.add_weight(name=name.replace("/", "_"), shape=shape, initializer=initializer, dtype="float32")
 
     def add_normal(self, name: str, shape: tuple[int, ...], stddev: float, seed: int) -> keras.Variable:
-        """Add a weight drawn from the normal distribution cut at two standard deviations, as the
-        original's.
+        """Add a weight with a truncated normal distribution, as in the original.
 
-        The draw depends on `seed` and the weight's own name, not on what was made before it.
+        The values depend on `seed` and the weight's full name, not on layers created earlier.
+
+        Args:
+            name: weight name, which follows the scope in checkpoints.
+            shape: its shape.
+            stddev: standard deviation; values beyond two of them are drawn again.
+            seed: the model's seed.
         """
-        # The CRC of the name, as Python's hash of a text differs from process to process.
-        own_seed = (seed * 1_000_003 + zlib.crc32(f"{self.scope}/{name}".encode())) % (2**31 - 1)
-        initializer = keras.initializers.TruncatedNormal(stddev=stddev, seed=own_seed)
+        # Use a CRC: Python's hash of a str differs between processes.
+        weight_seed = (seed * 1_000_003 + zlib.crc32(f"{self.scope}/{name}".encode())) % (2**31 - 1)
+        initializer = keras.initializers.TruncatedNormal(stddev=stddev, seed=weight_seed)
         deferred = DeferredInitialization.current.get()
         if deferred is None:
             return self.add_scoped(name, shape, initializer)
@@ -53,22 +65,23 @@ class Scoped(keras.layers.Layer):
         return variable
 
     def named(self) -> dict[str, keras.Variable]:
-        """Checkpoint name -> variable."""
+        """Return the layer's variables by checkpoint name."""
         return dict(zip(self.checkpoint_names, own_variables(self), strict=True))
 
 
 def named_weights(layer: keras.layers.Layer) -> dict[str, keras.Variable]:
-    """Checkpoint name -> variable, for all Scoped layers inside `layer`."""
-    named = {}
-    for part in layers_inside(layer):
-        if isinstance(part, Scoped):
-            named.update(part.named())
-    return named
+    """Return variables by checkpoint name, from all Scoped layers inside `layer`."""
+    variables = {}
+    for inner_layer in layers_inside(layer):
+        if isinstance(inner_layer, Scoped):
+            variables.update(inner_layer.named())
+    return variables
 
 
 class Dense(Scoped):
-    """x W + b for rows of tokens: [R, inputs] -> [R, units]; variables kernel [inputs, units], bias
-    [units].
+    """A dense layer, x W + b, from [R, inputs] to [R, units].
+
+    Its variables are kernel [inputs, units] and bias [units].
     """
 
     def __init__(self, scope: str, inputs: int, units: int, stddev: float, seed: int):
@@ -76,26 +89,35 @@ class Dense(Scoped):
         self.kernel = self.add_normal("kernel", (inputs, units), stddev, seed)
         self.bias = self.add_scoped("bias", (units,), "zeros")
 
-    def call(self, x: tf.Tensor, training: bool = False, known: tf.Tensor | None = None) -> tf.Tensor:
-        """known: the result, where it was computed before."""
-        # Weights stay float32, so that small updates are not lost; each step casts them once.
+    def call(self, x: tf.Tensor, training: bool = False, product: tf.Tensor | None = None) -> tf.Tensor:
+        """Return x W + b.
+
+        Args:
+            x: [R, inputs].
+            training: use kernels for weights that change.
+            product: the result, if it is computed already.
+        """
+        # Weights stay float32, because bfloat16 would lose small updates. Each step casts them once.
         kernel, bias = tf.cast(self.kernel.value, x.dtype), tf.cast(self.bias.value, x.dtype)
-        if known is not None:
-            return ops.known_product(x, kernel, bias, known)
+        if product is not None:
+            return ops.precomputed_product(x, kernel, bias, product)
         if training and tf.inside_function() and onednn.is_available(x.dtype):
             return ops.biased_product(x, kernel, bias)
-        # The bias directly after a two-dimensional product is the pattern that fuses, outside
-        # training with GELU too.
+        # TensorFlow fuses a two-dimensional product with a bias that follows directly, and outside
+        # training also with GELU.
         return ops.add_bias(tf.matmul(x, kernel), bias)
 
 
 class LayerNorm(Scoped):
-    """Layer normalisation over H, epsilon 1e-12 in the original; variables gamma [H], beta [H]."""
+    """Layer normalization over H, with the variables gamma [H] and beta [H].
+
+    The original uses an epsilon of 1e-12.
+    """
 
     def __init__(self, scope: str, width: int, epsilon: float):
         super().__init__(scope)
         self.epsilon = epsilon
-        # Before gamma: files of Keras number the weights of a layer in this order.
+        # Create beta before gamma: Keras weight files are ordered by creation.
         self.beta = self.add_scoped("beta", (width,), "zeros")
         self.gamma = self.add_scoped("gamma", (width,), "ones")
 
@@ -104,8 +126,9 @@ class LayerNorm(Scoped):
 
 
 class Embeddings(Scoped):
-    """Word + token type (where there are such) + position embeddings, normalised, for the computed tokens: -> float32 [T,
-    E].
+    """The normalized sum of word, token type and position embeddings, float32 [T, E].
+
+    Some networks have no token types.
     """
 
     def __init__(self, config: BertConfig, seed: int):
@@ -124,10 +147,11 @@ class Embeddings(Scoped):
         self, word_ids: tf.Tensor, type_ids: tf.Tensor, layout: Layout, seed: tf.Tensor | None = None
     ) -> tf.Tensor:
         table = self.words.value if self.training_table is None else self.training_table
-        # Not from the variable itself: after a gather from it, TensorFlow copies the table wherever it is read or assigned.
+        # Gather from a tensor: after a gather from a variable, TensorFlow copies the whole table on
+        # every read and assignment.
         x = tf.gather(tf.convert_to_tensor(table), collect(word_ids, layout))  # [T, E]
         if self.type_count:
-            # A product with one-hot rows, as in the original: a type out of range adds nothing.
+            # Multiply by one-hot rows, as the original does: a type out of range adds nothing.
             x += tf.matmul(tf.one_hot(collect(type_ids, layout), self.type_count), self.types.value)
         positions = tf.convert_to_tensor(self.positions.value)[: layout.length]  # [S, E]
         if layout.slots is None:
@@ -139,7 +163,7 @@ class Embeddings(Scoped):
 
 
 class SelfAttention(Scoped):
-    """Scaled dot-product attention over all heads; the probabilities are normalised in float32."""
+    """Scaled dot-product attention over all heads, with a softmax in float32."""
 
     def __init__(self, scope: str, config: BertConfig, seed: int):
         super().__init__(scope)
@@ -148,18 +172,27 @@ class SelfAttention(Scoped):
         self.rate = config.attention_probs_dropout_prob
         self.scale = (hidden // self.heads) ** -0.5
         self.query, self.key, self.value = (
-            Dense(f"{scope}/{part}", hidden, hidden, stddev, seed) for part in ("query", "key", "value")
+            Dense(f"{scope}/{name}", hidden, hidden, stddev, seed) for name in ("query", "key", "value")
         )
 
     def call(
         self, x: tf.Tensor, layout: Layout, first_only: bool, seed: tf.Tensor | None = None
     ) -> tuple[tf.Tensor, tf.Tensor | None]:
-        """x: [T, H] -> (context [R, H], probabilities [B, N, S or 1, S] before dropout, None with
-        several buckets).
+        """Return the context and the attention probabilities.
+
+        Args:
+            x: [T, H].
+            layout: the batch's layout.
+            first_only: compute the context only for first tokens.
+            seed: seed of dropout; None outside training.
+
+        Returns:
+            The context, [R, H], and the probabilities before dropout, [B, N, S or 1, S]. With
+            several buckets, None replaces the latter.
         """
         head_rows = layout.whole if first_only else layout.bucketed
         training = seed is not None
-        # [B, N, S, D], or of each bucket of sequences
+        # [B, N, S, D], or one such tensor per bucket.
         keys = split_heads(self.key(x, training=training), self.heads, layout, head_rows)
         values = split_heads(self.value(x, training=training), self.heads, layout, head_rows)
         if first_only:
@@ -168,14 +201,15 @@ class SelfAttention(Scoped):
         else:
             queries = split_heads(self.query(x, training=training), self.heads, layout, head_rows)
         contexts, probabilities = [], []
-        # Products in the compute dtype, the softmax between them in float32.
+        # Compute products in the compute dtype, and the softmax between them in float32.
         for number, bucket in enumerate(head_rows.buckets):
             scores = tf.matmul(queries[number], keys[number], transpose_b=True)  # [B, N, S or 1, S]
-            # The scale is multiplied in float32: where it is no power of two, bfloat16 would round
-            # each score once more.
+            # Apply the scale in float32: unless it is a power of two, bfloat16 would round each score
+            # a second time.
             probabilities.append(tf.nn.softmax(tf.cast(scores, tf.float32) * self.scale + bucket.key_bias))
-            own_seed = None if seed is None else ops.offset_seed(seed, 2 * number, 0)  # the head has 1
-            weights = ops.dropout(tf.cast(probabilities[-1], x.dtype), self.rate, own_seed, bucket.first)
+            # Even offsets only: the head's dropout uses 1.
+            bucket_seed = None if seed is None else ops.offset_seed(seed, 2 * number, 0)
+            weights = ops.dropout(tf.cast(probabilities[-1], x.dtype), self.rate, bucket_seed, bucket.first)
             contexts.append(tf.matmul(weights, values[number]))  # [B, N, S or 1, D]
         if first_only:
             return tf.reshape(contexts[0], [layout.batch, x.shape[-1]]), probabilities[0]
@@ -184,8 +218,9 @@ class SelfAttention(Scoped):
 
 
 class TransformerLayer(Scoped):
-    """One post-norm layer: attention and feed-forward, each with dropout, residual and
-    normalisation.
+    """A post-norm layer of attention and feed-forward network.
+
+    Dropout, residual connection and normalization follow both.
     """
 
     def __init__(self, index: int, config: BertConfig, seed: int):
@@ -207,9 +242,13 @@ class TransformerLayer(Scoped):
     def call(
         self, x: tf.Tensor, layout: Layout, first_only: bool, seeds: Sequence[tf.Tensor | None]
     ) -> tuple[tf.Tensor, tf.Tensor | None]:
-        """x: [T, H] -> ([R, H], attention probabilities, see SelfAttention).
+        """Return the layer's output, [R, H], and the attention probabilities.
 
-        With `first_only` just the first tokens' rows are made.
+        Args:
+            x: [T, H].
+            layout: the batch's layout.
+            first_only: compute only the rows for first tokens.
+            seeds: the layer's three dropout seeds; None outside training.
         """
         return self.compute(x, layout, first_only, seeds)[:2]
 
@@ -221,22 +260,24 @@ class TransformerLayer(Scoped):
         seeds: Sequence[tf.Tensor | None],
         products: Sequence[tf.Tensor | None] = (None, None),
     ) -> tuple[tf.Tensor, tf.Tensor | None, tuple[tf.Tensor, tf.Tensor]]:
-        """What `call` returns, and the results of attention_output and narrow; products: these,
-        where they were computed before.
+        """Return the results of `call`, and the two products that model.recomputation keeps.
 
-        They are kept by model.recomputation, as they are narrow and their products are not: a step
-        then takes 1.3 times as long, and 1.4 times if they are computed again.
+        The products come from attention_output and narrow. They are small but costly: a step
+        with recomputation takes 1.3 times as long if they are kept, and 1.4 times otherwise.
+
+        Args:
+            x, layout, first_only, seeds: as in `call`.
+            products: the two products, if they are computed already.
         """
         context, probabilities = self.attention(x, layout=layout, first_only=first_only, seed=seeds[0])
         residual = tf.gather(x, first_rows(layout)) if first_only else x
         row = None if first_only else first_token(seeds[1], layout)
         training = seeds[1] is not None
-        attended = self.attention_output(context, training=training, known=products[0])
-        # The sum is normalized, not what enters the layer as in later models: so the original was
-        # trained.
+        attended = self.attention_output(context, training=training, product=products[0])
+        # Normalize the sum, as the original does. Later models normalize the layer's input.
         dropped = ops.dropout(attended, self.attention_rate, seeds[1], row)
         x = self.attention_norm(residual + dropped)  # [R, H]
         wide = ops.activate(self.widen(x, training=training), self.activation, training)  # [R, I]
-        narrowed = self.narrow(wide, training=training, known=products[1])
+        narrowed = self.narrow(wide, training=training, product=products[1])
         y = self.output_norm(x + ops.dropout(narrowed, self.rate, seeds[2], row))
         return y, probabilities, (attended, narrowed)

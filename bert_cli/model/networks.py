@@ -1,6 +1,4 @@
-"""The networks that differ from BERT in a few facts only, by the model_type of Hugging Face's
-config.json.
-"""
+"""Networks that differ from BERT in a few facts, by `model_type` in Hugging Face's config.json."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -11,16 +9,22 @@ from bert_cli.base.head_types import CHOICE, CLASSIFIER, HEAD_TYPES, NEXT_SENTEN
 
 @dataclasses.dataclass(frozen=True)
 class Network:
-    """What distinguishes a network from BERT, in what it computes and in Hugging Face's files.
+    """The differences between a network and BERT, in its computation and in Hugging Face's files.
 
-    title: its name in messages. pooler_activation: of the dense layer between the last layer's
-    [CLS] and a head of texts. masked_lm_activation: None for the config's own.
-    drops_attention_output: training has dropout after the dense layer of attention. class_prefix:
-    of its classes in transformers. keys: of its config.json -> the field of BertConfig; defaults:
-    of fields that config.json leaves out; constants: fields that its config.json has no key for;
-    stated: keys that config.json has in addition. choice_keys: keys of a multiple-choice model, with
-    the values that our head computes. pooler_is_of_classifier: only classes with a classifier of
-    texts have the pooler. lacks: heads that no class has.
+    Attributes:
+        title: name in messages.
+        class_prefix: prefix of its classes in transformers.
+        pooler_activation: activation between [CLS] and a text head.
+        masked_lm_activation: None if it is the config's hidden_act.
+        drops_attention_output: use dropout after the dense layer of attention.
+        pooler_is_of_classifier: only transformers classes with a text classifier have a pooler.
+        lacks: heads that no class in transformers has.
+        classifier_dropout: key in config.json for the classifier's dropout rate.
+        keys: key in config.json -> field of BertConfig, if the names differ.
+        defaults: fields that config.json may omit.
+        constants: fields without a key in config.json.
+        stated: additional keys that config.json needs.
+        choice_keys: keys for multiple-choice models, with the only supported values.
     """
 
     title: str = "BERT"
@@ -30,7 +34,7 @@ class Network:
     drops_attention_output: bool = True
     pooler_is_of_classifier: bool = False
     lacks: tuple[str, ...] = (REPLACED_TOKENS,)
-    classifier_dropout: str = "classifier_dropout"  # the key of config.json
+    classifier_dropout: str = "classifier_dropout"
     keys: Mapping[str, str] = dataclasses.field(default_factory=dict)
     defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     constants: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -38,28 +42,28 @@ class Network:
     choice_keys: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def architecture(self, head_type: str) -> str:
-        """The class of transformers with this head; head_type: a key of HEAD_TYPES."""
+        """Return the transformers class with a head from HEAD_TYPES."""
         return self.class_prefix + HEAD_TYPES[head_type].architecture
 
     def needs_pooler(self, head_type: str) -> bool:
-        """Whether that class has the pooler."""
-        kind = HEAD_TYPES[head_type]
-        return kind.needs_pooler and (CLASSIFIER in kind.heads or not self.pooler_is_of_classifier)
+        """Return whether the class with this head has a pooler."""
+        details = HEAD_TYPES[head_type]
+        return details.needs_pooler and (CLASSIFIER in details.heads or not self.pooler_is_of_classifier)
 
     def has_class(self, head_type: str) -> bool:
-        """Whether transformers has a class with this head."""
+        """Return whether transformers has a class with this head."""
         return not set(self.lacks) & set(HEAD_TYPES[head_type].heads)
 
     def unsupported(self, values: Mapping[str, Any]) -> str | None:
-        """What a config.json of this network asks for that we do not compute; None for nothing."""
-        named = values.get("architectures")
-        if not isinstance(named, list) or self.architecture(CHOICE) not in named:
+        """Return why a config.json is not supported, or None if it is."""
+        architectures = values.get("architectures")
+        if not isinstance(architectures, list) or self.architecture(CHOICE) not in architectures:
             return None
-        for key, value in self.choice_keys.items():
-            found = values.get(key, value)
-            if found != value:
+        for key, supported in self.choice_keys.items():
+            value = values.get(key, supported)
+            if value != supported:
                 head = f"the multiple-choice head of {self.title}"
-                return f"{key} {found!r} is not supported: {head} is computed with {value!r} alone"
+                return f"{key} {value!r} is not supported: {head} is computed with {supported!r} alone"
         return None
 
 
@@ -70,7 +74,7 @@ NETWORKS = {
         constants={"embedding_size": 0},
         stated={"position_embedding_type": "absolute"},
     ),
-    # Sanh et al., 2019: a BERT without token types; its pooler is called pre_classifier.
+    # Sanh et al., 2019: a BERT without token types; transformers calls its pooler pre_classifier.
     "distilbert": Network(
         title="DistilBERT",
         class_prefix="DistilBert",
@@ -91,8 +95,7 @@ NETWORKS = {
         defaults={"num_hidden_layers": 6},
         constants={"type_vocab_size": 0, "layer_norm_eps": 1e-12, "embedding_size": 0},
     ),
-    # Clark et al., 2020: a BERT with narrower embeddings; its pooler is the dense layer of the head of
-    # texts.
+    # Clark et al., 2020: a BERT with narrower embeddings; its pooler is the text head's dense layer.
     ELECTRA: Network(
         title="ELECTRA",
         class_prefix="Electra",
@@ -107,12 +110,12 @@ NETWORKS = {
             "intermediate_size": 1024,
             "type_vocab_size": 2,
         },
-        # Of transformers' ElectraSequenceSummary; its other head of texts ignores them.
+        # The keys belong to transformers' sequence summary, which only this head uses.
         choice_keys={"summary_type": "first", "summary_use_proj": True, "summary_activation": "gelu"},
     ),
 }
 
-# The classes of transformers -> keys of HEAD_TYPES.
+# Class in transformers -> key of HEAD_TYPES.
 HEAD_TYPES_OF_CLASSES = {
     network.architecture(head_type): head_type
     for network in NETWORKS.values()

@@ -1,7 +1,6 @@
-"""Element-wise pieces of BERT, each with a gradient written by hand where that saves passes over
-memory.
+"""Element-wise operations, with manual gradients if these save passes over memory.
 
-On a CPU, fine-tuning on short texts is bound by these passes as much as by the matrix products.
+On a CPU, fine-tuning with short texts is limited by these passes as much as by matrix products.
 """
 
 import functools
@@ -15,17 +14,16 @@ from bert_cli.tf_internals import onednn
 
 _GELU_SCALE = math.sqrt(2.0 / math.pi)
 _GELU_CUBIC = 0.044715
-_PHILOX = 1  # TensorFlow's number of this generator of random bits, which its devices all take
+_PHILOX = 1  # TensorFlow's number for this random generator, which all devices support
 
 
 def traced_once(function: Callable) -> Callable:
-    """Trace the function once per thread within graphs, and let each graph call that trace.
+    """Return a function that is traced once per thread; every graph calls that trace.
 
-    TensorFlow replaces the calls by the function's body before it optimizes a graph, so the same is
-    computed at the same speed.
+    TensorFlow inlines the calls before it optimizes a graph, so results and speed stay the same.
     """
-    # Per thread: TensorFlow makes the gradient of a trace inside its graph, and two threads that
-    # train would change that graph at the same time.
+    # Once per thread: TensorFlow adds a trace's gradient to its graph, and two threads in training
+    # would change that graph at the same time.
     local = threading.local()
 
     @functools.wraps(function)
@@ -34,7 +32,7 @@ def traced_once(function: Callable) -> Callable:
             return function(*args, **options)
         if not hasattr(local, "traced"):
             local.traced = tf.function(function, autograph=False)
-        # A trace keeps mirrored variables, so a later model would compute with what the first one holds.
+        # Convert variables: a trace keeps mirrored ones, so a later model would use the first model's.
         values = [tf.convert_to_tensor(arg) if isinstance(arg, tf.Variable) else arg for arg in args]
         return local.traced(*values, **options)
 
@@ -43,21 +41,23 @@ def traced_once(function: Callable) -> Callable:
 
 @traced_once
 def layer_norm(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, epsilon: float) -> tf.Tensor:
-    """Layer normalisation over the last axis with the biased variance (Ba et al., 2016); inside,
-    float32.
+    """Return the layer normalization (Ba et al., 2016) over the last axis, computed in float32.
 
-    x: [T, H] in the compute dtype; gamma, beta: float32 [H]. Returns [T, H] in x's dtype.
+    Args:
+        x: [T, H] in the compute dtype, which is also the result's.
+        gamma, beta: float32 [H].
+        epsilon: added to the biased variance.
     """
     dtype = x.dtype
 
-    # By hand: Keras' LayerNormalization is many small operators, each a pass over memory, forwards
-    # and backwards.
+    # Not Keras' LayerNormalization: it has many small operators, each a pass over memory, forward and
+    # backward.
     @tf.custom_gradient
-    def normalise(x, gamma, beta):
+    def normalize(x, gamma, beta):
         x = tf.cast(x, tf.float32)
-        centred = x - tf.reduce_mean(x, axis=-1, keepdims=True)
-        inverse = tf.math.rsqrt(tf.reduce_mean(tf.square(centred), axis=-1, keepdims=True) + epsilon)
-        unit = centred * inverse  # [T, H]
+        centered = x - tf.reduce_mean(x, axis=-1, keepdims=True)
+        inverse = tf.math.rsqrt(tf.reduce_mean(tf.square(centered), axis=-1, keepdims=True) + epsilon)
+        unit = centered * inverse  # [T, H]
 
         def gradient(dy):
             dy = tf.cast(dy, tf.float32)
@@ -68,11 +68,11 @@ def layer_norm(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, epsilon: float) 
 
         return tf.cast(unit * gamma + beta, dtype), gradient
 
-    return normalise(x, gamma, beta)
+    return normalize(x, gamma, beta)
 
 
 def add_bias(x: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
-    """x [R, units] + bias [units], of one dtype."""
+    """Return x [R, units] + bias [units]; both have the same dtype."""
     return _add_bias_in_bfloat16(x, bias) if x.dtype == tf.bfloat16 else tf.nn.bias_add(x, bias)
 
 
@@ -82,47 +82,55 @@ def _add_bias_in_bfloat16(x, bias):
 
 
 def _bias_gradient(dy: tf.Tensor) -> tf.Tensor:
-    """The gradient of a bias, [units], by the gradient of what it was added to, [R, units]."""
-    # TensorFlow's own gradient of the bias adds the rows up in bfloat16 on a CPU: 2 % off with 370
-    # rows, 5 % with 2,048. A sum over an axis is computed in float32 and rounded once.
+    """Return the bias gradient, [units], from the gradient of the sum, [R, units]."""
+    # On a CPU, TensorFlow's bias gradient adds rows in bfloat16: an error of 2 % with 370 rows and
+    # 5 % with 2,048. reduce_sum adds in float32 and rounds once.
     if dy.dtype == tf.bfloat16:
         return tf.reduce_sum(dy, axis=0)
     return tf.raw_ops.BiasAddGrad(out_backprop=dy)
 
 
 def _product_gradient(x: tf.Tensor, factor: tf.Tensor, dy: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """The gradients of x, W and b in x W + b."""
+    """Return the gradients of x, W and b for x W + b."""
     return tf.matmul(dy, factor, transpose_b=True), tf.matmul(x, dy, transpose_a=True), _bias_gradient(dy)
 
 
 @tf.custom_gradient
 def biased_product(x: tf.Tensor, factor: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
-    """x W + b, [R, inputs] -> [R, units], by oneDNN, all bfloat16; for training, where W changes."""
+    """Return x W + b by oneDNN, all in bfloat16; for training, when W changes.
 
-    # As a batch of one matrix: where W may change, the kernel that TensorFlow takes for a product
-    # and a bias is 1.1 to 1.6 times as slow as the kernel for batched products, which can add as
-    # well.
-    made = onednn.batch_product(
+    Args:
+        x: [R, inputs].
+        factor: W, [inputs, units].
+        bias: b, [units].
+    """
+
+    # Use a batch with one matrix. If W can change, TensorFlow's kernel for a product with a bias
+    # takes 1.1 to 1.6 times as long as the kernel for batched products, which can also add a bias.
+    product = onednn.batch_product(
         x[tf.newaxis, tf.newaxis],
         factor[tf.newaxis, tf.newaxis],
         tf.ones([], onednn.DTYPE),
         bias[tf.newaxis, tf.newaxis, tf.newaxis],
         [1, 1, None, factor.shape[1]],
     )
-    return tf.reshape(made, [-1, factor.shape[1]]), lambda dy: _product_gradient(x, factor, dy)
+    return tf.reshape(product, [-1, factor.shape[1]]), lambda dy: _product_gradient(x, factor, dy)
 
 
 @tf.custom_gradient
-def known_product(x: tf.Tensor, factor: tf.Tensor, bias: tf.Tensor, known: tf.Tensor) -> tf.Tensor:
-    """`known`, which is x W + b, [R, inputs] -> [R, units], computed before; with the gradient of
-    x W + b.
+def precomputed_product(x: tf.Tensor, factor: tf.Tensor, bias: tf.Tensor, product: tf.Tensor) -> tf.Tensor:
+    """Return `product`, which must equal x W + b, with the gradients of x W + b.
+
+    Args:
+        x, factor, bias: as in biased_product.
+        product: [R, units].
     """
-    return tf.identity(known), lambda dy: (*_product_gradient(x, factor, dy), None)
+    return tf.identity(product), lambda dy: (*_product_gradient(x, factor, dy), None)
 
 
 @tf.custom_gradient
 def _gelu_tanh(x):
-    # 0.5·x·(1 + tanh(u)) = x·sigmoid(2u), which takes fewer passes.
+    # 0.5·x·(1 + tanh(u)) = x·sigmoid(2u), which needs fewer passes.
     dtype = x.dtype
     x = tf.cast(x, tf.float32)
     square = tf.square(x)
@@ -159,58 +167,76 @@ _ACTIVATIONS = {
 
 
 def activate(x: tf.Tensor, name: str, training: bool) -> tf.Tensor:
-    """Apply the activation of BertConfig.activation."""
-    # Outside training GELU stays as TensorFlow has it, which fuses into the product before it. In
-    # training it is computed in float32: element-wise bfloat16 is emulated on a CPU, at more than
-    # twice the time.
+    """Apply an activation to x.
+
+    Args:
+        x: float32 or bfloat16.
+        name: see BertConfig.activation.
+        training: whether a gradient follows.
+    """
+    # Outside training, use TensorFlow's GELU, which fuses with the product before it. In training,
+    # compute in float32: a CPU emulates element-wise bfloat16, which more than doubles the time.
     if not training and name.startswith("gelu"):
         return tf.nn.gelu(x, approximate=name == "gelu_tanh")
     return _ACTIVATIONS[name](x)
 
 
 def offset_seed(seed: tf.Tensor, first: int, second: int) -> tf.Tensor:
-    """The seed of another dropout of the same step: these are added to its first two numbers."""
+    """Return the seed for another dropout in the same step.
+
+    Args:
+        seed: int32 [2] or [6].
+        first, second: added to its first two numbers.
+    """
     return seed + tf.constant([first, second] + [0] * (seed.shape[0] - 2))
 
 
 @traced_once
 def dropout(x: tf.Tensor, rate: float, seed: tf.Tensor | None, row: tf.Tensor | None = None) -> tf.Tensor:
-    """Dropout (Srivastava et al., 2014) with a mask that depends on `seed` alone: int32 [2], None
-    for no dropout.
+    """Apply dropout (Srivastava et al., 2014) with a mask that depends only on `seed`.
 
-    A seed of six numbers is of a shard of a batch. After the two come the sequences and the
-    computed tokens of the shards before it, the width of the whole batch's shorter bucket in
-    attention, and how many of the sequences before it are in that bucket (see model.layout). The
-    mask is this shard's part of the mask of the whole batch. row: which row of the whole x [rows,
-    …] the first one is, where that is not the number of sequences.
+    A shard of a batch has a seed with six numbers. Its mask is a section of the whole batch's mask.
+    The last four numbers are:
+
+    - sequences in earlier shards;
+    - computed tokens in earlier shards;
+    - width of the whole batch's shorter attention bucket (see model.layout);
+    - sequences of earlier shards in that bucket.
+
+    Args:
+        x: [rows, …].
+        rate: probability that an element becomes 0.
+        seed: int32 [2], or [6] for a shard; None for no dropout.
+        row: index of x's first row in the whole batch; None if x has a row per sequence.
     """
-    # One 32-bit random number serves two elements: drawing them is a tenth of a short step. So
-    # `rate` is met to 1/65536, and the scale is the inverse of the exact keeping probability, which
-    # keeps the expectation exact.
+    # Use one 32-bit random number for two elements: drawing them takes a tenth of a short step. The
+    # rate is then exact to 1/65536. The scale inverts the exact probability to keep an element, so
+    # the expectation is exact.
     if seed is None or rate == 0.0:
         return x
     dropped = round(rate * 65536)
     count = tf.size(x)
     if seed.shape[0] == 2:
         bits = tf.random.stateless_uniform([(count + 1) // 2], seed, minval=None, maxval=None, dtype=tf.uint32)
-        # From -32768 to 32767: uint16 cannot be compared on a GPU.
+        # Use int16, from -32768 to 32767: a GPU cannot compare uint16.
         halves = tf.reshape(tf.bitcast(bits, tf.int16), [-1])[:count]
     else:
-        halves = _halves_from(seed[:2], seed[2] if row is None else row, x)
+        halves = _draw_halves(seed[:2], seed[2] if row is None else row, x)
     keep = tf.reshape(halves >= tf.constant(dropped - 32768, tf.int16), tf.shape(x))
     scale = tf.cast(65536.0 / (65536.0 - dropped), x.dtype)
     return x * (tf.cast(keep, x.dtype) * scale)
 
 
-def _halves_from(seed: tf.Tensor, row: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
-    """The random int16 numbers that dropout would draw for rows `row` and following of an x of more
-    rows, [size of x].
+def _draw_halves(seed: tf.Tensor, row: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
+    """Return the random int16 numbers for x if it is a section of a larger tensor, [size of x].
+
+    They equal those that dropout draws for the larger tensor, from its row `row` on.
     """
     rows = tf.cast(tf.shape(x)[0], tf.int64)
     count = tf.size(x, out_type=tf.int64)
-    # A shard may have no rows; int64, as the numbers of all shards may be more than 2³¹.
+    # A shard may have no rows. Use int64: all shards together may have more than 2³¹ elements.
     start = tf.cast(row, tf.int64) * (count // tf.maximum(rows, 1))
-    # Each count of the generator, Philox, is good for four numbers of 32 bits, so for eight halves.
+    # Each count of the Philox generator returns four 32-bit numbers, which are eight halves.
     key, counter = tf.raw_ops.StatelessRandomGetKeyCounter(seed=seed)
     counter += tf.stack([tf.cast(start // 8, tf.uint64), tf.constant(0, tf.uint64)])
     before = start % 8

@@ -1,5 +1,6 @@
-"""Gradient checkpointing (Chen et al., 2016): what a layer computes on its way is computed once
-more for the gradient, instead of being kept until then.
+"""Gradient checkpointing (Chen et al., 2016).
+
+A layer's intermediate results are computed a second time for the gradient, instead of being kept.
 """
 
 from collections.abc import Sequence
@@ -8,50 +9,57 @@ from typing import Any
 import tensorflow as tf
 
 
-def recomputed(
-    first: tf.types.experimental.PolymorphicFunction,
-    again: tf.types.experimental.PolymorphicFunction,
+def call_with_recomputation(
+    first_pass: tf.types.experimental.PolymorphicFunction,
+    second_pass: tf.types.experimental.PolymorphicFunction,
     values: Sequence[tf.Tensor],
-    others: Any,
+    constants: Any,
 ) -> tf.Tensor:
-    """y of (y, kept) = first(values, others); for the gradient, `values`, `others` and `kept` alone
-    stay in memory.
+    """Return y from (y, kept) = first_pass(values, constants), with a gradient.
 
-    again(values, others, kept): computes the same y, when the gradient is asked for; what both draw
-    at random has its seed among the values. others: no gradient reaches it. In a graph only.
+    For the gradient, only `values`, `constants` and `kept` stay in memory. Works only in a graph.
+
+    Args:
+        first_pass: computes y and the tensors to keep.
+        second_pass: second_pass(values, constants, kept) computes the same y for the gradient. If
+            both passes draw random numbers, the seeds must be among the values.
+        values: tensors; floating-point ones have a gradient.
+        constants: further arguments, without a gradient.
     """
 
     @tf.custom_gradient
     def forward(*values):
-        # Where an outer tape watched too, TensorFlow would prepare gradients of the gradients.
-        apart = [tf.stop_gradient(value) for value in values]
-        watched = _floats(apart)
+        # Detach the values: if an outer tape watched them, TensorFlow would prepare gradients of
+        # gradients.
+        detached = [tf.stop_gradient(value) for value in values]
+        watched = _floats(detached)
         with tf.GradientTape() as tape:
             tape.watch(watched)
-            y, kept = first(apart, others)
-        # Traced here: when the gradient is asked for, the caller is gone, and under a strategy of
-        # several devices a call of `again` would be another trace.
-        traced_again = again.get_concrete_function(apart, others, kept)
+            y, kept = first_pass(detached, constants)
+        # Trace now: when the gradient is computed, the caller has returned, and with several devices
+        # a call of second_pass would trace again.
+        traced_second_pass = second_pass.get_concrete_function(detached, constants, kept)
 
         def gradient(dy):
-            # Nobody reads this gradient, so it is not computed. It makes all that it would read
-            # outputs of the call of `first`.
+            # Nothing uses this gradient, so it is never computed. But it turns the intermediate
+            # results that it would need into outputs of the call of first_pass.
             tape.gradient(y, watched, dy)
-            # TensorFlow fuses operators where nothing else reads what is between them, and the
-            # fused ones round differently. In `again`, as without recomputation, the gradient reads
-            # it. In `first` its size is read, so the same operators are fused, and no memory is
-            # kept for it.
+            # TensorFlow fuses operators if nothing else reads the results between them, and fused
+            # operators round differently. In the second pass, as without recomputation, the
+            # gradient reads these results. Reading their sizes in the first pass prevents fusion
+            # there, too, and keeps no memory.
             sizes = [tf.raw_ops.Size(input=output) for output in y.op.outputs[1:]]
-            # An operator runs as soon as it has its inputs: so these wait for the gradient. Each is
-            # a tf.identity, as the call of a function without side effects waits for nothing else.
+            # Operators run as soon as their inputs exist, so make the second pass's inputs wait for
+            # dy. They need tf.identity: the call of a function without side effects ignores
+            # control dependencies.
             with tf.control_dependencies([tf.identity(dy), *sizes]):
-                late = [tf.identity(value) for value in values]
-            given = _floats(late)
-            with tf.GradientTape() as tape_again:
-                tape_again.watch(given)
-                y_again = traced_again(late, others, kept)
-            found = iter(tape_again.gradient(y_again, given, dy))
-            return [next(found) if value.dtype.is_floating else None for value in values]
+                delayed = [tf.identity(value) for value in values]
+            delayed_floats = _floats(delayed)
+            with tf.GradientTape() as second_tape:
+                second_tape.watch(delayed_floats)
+                second_y = traced_second_pass(delayed, constants, kept)
+            gradients = iter(second_tape.gradient(second_y, delayed_floats, dy))
+            return [next(gradients) if value.dtype.is_floating else None for value in values]
 
         return y, gradient
 

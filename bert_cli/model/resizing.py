@@ -1,4 +1,4 @@
-"""More or fewer rows of embeddings; asked for by name, never done by the way."""
+"""Explicit changes to the number of rows in embedding tables."""
 
 import dataclasses
 
@@ -14,12 +14,17 @@ _WORD_BIAS = "cls/predictions/output_bias"
 def resize_embeddings(
     tensors: dict[str, np.ndarray], config: BertConfig, vocab_size: int | None, positions: int | None, seed: int
 ) -> tuple[dict[str, np.ndarray], BertConfig]:
-    """Weights (Google's name -> float32) and config with these numbers of words and positions; None
-    leaves them as they are.
+    """Return weights and config with other numbers of words and positions.
 
-    Rows are added and cut off at the end. New rows are drawn as the original draws new weights,
-    from the normal distribution of deviation `initializer_range` cut at two deviations; the
-    masked-LM bias of a new word is 0.
+    Rows are added or removed at the end. New rows are drawn like the original's new weights, from a
+    normal distribution truncated at two standard deviations. The masked-LM bias of a new word is 0.
+
+    Args:
+        tensors: Google's name -> float32 values.
+        config: config of these weights; `initializer_range` is the standard deviation.
+        vocab_size: new number of words; None for no change.
+        positions: new number of positions; None for no change.
+        seed: seed of the new rows.
     """
     rng = np.random.default_rng(seed)
     resized = dict(tensors)
@@ -27,7 +32,7 @@ def resize_embeddings(
         if rows is not None:
             kept = tensors[name][:rows]
             shape = (rows - len(kept), kept.shape[1])
-            # scipy's cut normal, as TensorFlow's initializer has no random state that is passed in.
+            # Use scipy: TensorFlow's initializer does not accept a random state.
             drawn = truncnorm.rvs(-2, 2, scale=config.initializer_range, size=shape, random_state=rng)
             resized[name] = np.concatenate([kept, drawn.astype(np.float32)])
     if vocab_size is not None and _WORD_BIAS in tensors:

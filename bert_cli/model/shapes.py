@@ -1,13 +1,13 @@
-"""Names and shapes of an encoder's variables."""
+"""Names and shapes of encoder variables."""
 
 from bert_cli.model.config import BertConfig
 
-# The scope of the dense layer between embeddings and layers of different widths.
+# Scope of the dense layer between embeddings and layers, if their widths differ.
 PROJECTION = "bert/embeddings_project"
 
 
 def encoder_shapes(config: BertConfig) -> dict[str, tuple[int, ...]]:
-    """Google's name -> shape of each variable of an encoder."""
+    """Return the shapes of an encoder's variables by Google's names."""
     hidden, wide, width = config.hidden_size, config.intermediate_size, config.embedding_width
     shapes: dict[str, tuple[int, ...]] = {
         "bert/embeddings/word_embeddings": (config.vocab_size, width),
@@ -22,7 +22,7 @@ def encoder_shapes(config: BertConfig) -> dict[str, tuple[int, ...]]:
     norms = []
     for number in range(config.num_hidden_layers):
         scope = f"bert/encoder/layer_{number}"
-        dense |= {f"{scope}/attention/self/{part}": (hidden, hidden) for part in ("query", "key", "value")}
+        dense |= {f"{scope}/attention/self/{name}": (hidden, hidden) for name in ("query", "key", "value")}
         dense |= {f"{scope}/attention/output/dense": (hidden, hidden)}
         dense |= {f"{scope}/intermediate/dense": (hidden, wide), f"{scope}/output/dense": (wide, hidden)}
         norms += [f"{scope}/attention/output/LayerNorm", f"{scope}/output/LayerNorm"]

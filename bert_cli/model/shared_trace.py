@@ -1,4 +1,4 @@
-"""One trace of a transformer layer for all layers of all encoders of a config."""
+"""A trace of one transformer layer, shared by all encoders with the same config."""
 
 import dataclasses
 import threading
@@ -10,24 +10,25 @@ import tensorflow as tf
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layers import TransformerLayer
 from bert_cli.model.layout import Layout
-from bert_cli.model.recomputation import recomputed
+from bert_cli.model.recomputation import call_with_recomputation
 
 
 class SharedTrace:
-    """The layers of all encoders of one config. Within a graph each is a call of one function,
-    whose arguments are the layer's weights.
+    """A traced layer function for all encoders with one config.
+
+    In a graph, each layer is a call of this function with the layer's weights as arguments.
     """
 
-    # TensorFlow replaces the calls by the function's body before it optimizes the graph. So what is
-    # computed is what tracing each layer would have made, at the same speed.
+    # TensorFlow inlines the calls before it optimizes a graph. So results and speed are the same as
+    # with a separate trace for each layer.
 
     def __init__(self):
         self._lock = threading.RLock()
-        self._pattern: TransformerLayer | None = None
+        self._template: TransformerLayer | None = None
         self._traced = tf.function(self._run, autograph=False)
-        self._traced_recomputed = tf.function(self._recomputed, autograph=False)
-        self._traced_first = tf.function(self._first, autograph=False)
-        self._traced_again = tf.function(self._again, autograph=False)
+        self._traced_with_recomputation = tf.function(self._run_with_recomputation, autograph=False)
+        self._traced_first_pass = tf.function(self._first_pass, autograph=False)
+        self._traced_second_pass = tf.function(self._second_pass, autograph=False)
 
     def call(
         self,
@@ -37,8 +38,8 @@ class SharedTrace:
         first_only: bool,
         seeds: Sequence[tf.Tensor | None],
     ) -> tuple[tf.Tensor, tf.Tensor | None]:
-        """What layer(x, layout, first_only, seeds) returns."""
-        # Outside of a graph nothing is traced, and a call of a tf.function would only be slower.
+        """Return the result of layer(x, layout, first_only, seeds)."""
+        # Outside a graph, nothing is traced, and calling a tf.function would only be slower.
         if not tf.inside_function():
             return layer(x, layout=layout, first_only=first_only, seeds=seeds)
         return self._call(self._traced, layer, x, layout, seeds, first_only)
@@ -46,60 +47,65 @@ class SharedTrace:
     def call_recomputed(
         self, layer: TransformerLayer, x: tf.Tensor, layout: Layout, seeds: Sequence[tf.Tensor]
     ) -> tf.Tensor:
-        """layer(x, layout, False, seeds)[0] in a graph that trains: see model.recomputation."""
-        return self._call(self._traced_recomputed, layer, x, layout, seeds)
+        """Return layer(x, layout, False, seeds)[0] with gradient checkpointing.
 
-    def _call(self, traced, layer, x, layout, seeds, *others):
+        Works only in a training graph, see model.recomputation.
+        """
+        return self._call(self._traced_with_recomputation, layer, x, layout, seeds)
+
+    def _call(self, traced, layer, x, layout, seeds, *options):
         weights = [tf.convert_to_tensor(variable.value) for variable in layer.variables]
-        # As a tuple: a tf.function does not look for tensors inside a dataclass.
-        parts = tuple(getattr(layout, field.name) for field in dataclasses.fields(layout))
-        # Any layer of the config serves for tracing. It is not kept: the traces outlive the models.
-        # Models that were made in one thread may be traced in several.
+        # Pass a tuple: a tf.function does not search dataclasses for tensors.
+        layout_fields = tuple(getattr(layout, field.name) for field in dataclasses.fields(layout))
+        # Any layer with this config can be the template for tracing. Do not keep it: traces outlive
+        # models. The lock is needed because several threads may trace models from one thread.
         with self._lock:
-            self._pattern = layer
+            self._template = layer
             try:
-                return traced(weights, x, parts, tuple(seeds), *others)
+                return traced(weights, x, layout_fields, tuple(seeds), *options)
             finally:
-                self._pattern = None
+                self._template = None
 
-    def _run(self, weights, x, parts, seeds, first_only):
-        return self._computed(weights, x, parts, seeds, first_only)[:2]
+    def _run(self, weights, x, layout_fields, seeds, first_only):
+        return self._compute(weights, x, layout_fields, seeds, first_only)[:2]
 
-    def _recomputed(self, weights, x, parts, seeds):
-        return recomputed(self._traced_first, self._traced_again, [x, *seeds, *weights], parts)
+    def _run_with_recomputation(self, weights, x, layout_fields, seeds):
+        return call_with_recomputation(
+            self._traced_first_pass, self._traced_second_pass, [x, *seeds, *weights], layout_fields
+        )
 
-    def _first(self, values, parts):
-        y, _, products = self._computed(*_arguments(values, parts))
+    def _first_pass(self, values, layout_fields):
+        y, _, products = self._compute(*_split_values(values, layout_fields))
         return y, products
 
-    def _again(self, values, parts, products):
-        return self._computed(*_arguments(values, parts), products=products)[0]
+    def _second_pass(self, values, layout_fields, products):
+        return self._compute(*_split_values(values, layout_fields), products=products)[0]
 
-    def _computed(self, weights, x, parts, seeds, first_only=False, **products):
-        layer = self._pattern
+    def _compute(self, weights, x, layout_fields, seeds, first_only=False, **products):
+        layer = self._template
         assert layer is not None, "_call sets it"
         with keras.StatelessScope(state_mapping=list(zip(layer.variables, weights, strict=True))):
-            return layer.compute(x, Layout(*parts), first_only, seeds, **products)
+            return layer.compute(x, Layout(*layout_fields), first_only, seeds, **products)
 
 
-def _arguments(values, parts):
-    """Of _computed, from the values that SharedTrace._recomputed passes on."""
+def _split_values(values, layout_fields):
+    """Return the arguments of SharedTrace._compute from the values for recomputation."""
     x, *seeds = values[:4]
-    return values[4:], x, parts, seeds
+    return values[4:], x, layout_fields, seeds
 
 
 class _Traces(threading.local):
-    """Traces of this thread, by config."""
+    """The current thread's traces by config."""
 
-    # Separate per thread: TensorFlow makes the gradient of a trace inside its graph, and two
-    # threads that train would change that graph at the same time.
+    # TensorFlow adds a trace's gradient to its graph. Two threads in training would change a shared
+    # graph at the same time.
     def __init__(self) -> None:
-        self.of_config: dict[BertConfig, SharedTrace] = {}
+        self.by_config: dict[BertConfig, SharedTrace] = {}
 
 
 _TRACES = _Traces()
 
 
 def shared_trace(config: BertConfig) -> SharedTrace:
-    """Return the SharedTrace of a config for models that this thread makes."""
-    return _TRACES.of_config.setdefault(config, SharedTrace())
+    """Return the SharedTrace for models with this config that the current thread creates."""
+    return _TRACES.by_config.setdefault(config, SharedTrace())
