@@ -23,7 +23,8 @@ WRITTEN = ("output_dir", "output_file", "export_dir", "to")
 
 
 def known_flags() -> set[str]:
-    names = {"flagfile", "help", "helpfull", "completion", "logdir"}  # the last one is of tensorboard
+    names = {"flagfile", "help", "helpfull", "completion", "name"}  # the last one is in "--name=value"
+    names |= {"logdir", "preload", "per_device_train_batch_size"}  # flags of TensorBoard, gunicorn and Hugging Face
     for command in COMMANDS:
         names |= {flag.name for flag in every_flag(docs_pages.settings_of(command))}
     return names
