@@ -95,7 +95,7 @@ def plan_training(
     names = _files(data, settings)
     # All that decides the result of training: a run with another manifest is another run.
     manifest = {COMMAND: task.command} | deciding_values(settings) | plan.decided
-    tokenizer = model.tokenizer_settings.values() if model.optional_vocabulary else {}
+    tokenizer = model.tokenizer_settings.facts() if model.optional_vocabulary else {}
     vocabulary = model.tokenizer_files.get(VOCABULARY)
     manifest |= run_folder.model_manifest(model.config, vocabulary, tokenizer, model.checkpoint)
     manifest |= {STEPS: plan.steps, PLAN_FROM: 0}

@@ -265,9 +265,9 @@ class FullTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Ids of the word pieces that tokenize(text) gives."""
-        if self._splitter:
-            return [self.ids[piece] for piece in self.tokenize(text)]
-        return list(itertools.chain.from_iterable(map(self._chunk_ids.__getitem__, chunks(text))))
+        if self._splitter is None:
+            return list(itertools.chain.from_iterable(map(self._chunk_ids.__getitem__, chunks(text))))
+        return [self.ids[piece] for piece in self.tokenize(text)]
 
     def words(self, text: str) -> list[str]:
         """Return the words and added tokens of the text, before words are cut into pieces."""

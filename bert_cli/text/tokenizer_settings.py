@@ -1,6 +1,8 @@
 """Settings of a WordPiece tokenizer beyond its vocabulary and casing."""
 
 import dataclasses
+import hashlib
+import json
 from typing import Any
 
 from bert_cli.base.messages import listed
@@ -93,6 +95,15 @@ class TokenizerSettings:
             }
         if self.outside_wordpiece:
             values[OUTSIDE_WORDPIECE] = list(self.outside_wordpiece)
+        return values
+
+    def facts(self) -> dict[str, Any]:
+        """Return `values` for run.json, with a digest of the added tokens."""
+        values = self.values()
+        tokens = {key: values.pop(key) for key in (ADDED_TOKENS, OUTSIDE_WORDPIECE) if key in values}
+        if tokens:
+            text = json.dumps(tokens, sort_keys=True)
+            values["added_tokens"] = hashlib.sha256(text.encode()).hexdigest()[:16]
         return values
 
     @property

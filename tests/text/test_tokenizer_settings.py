@@ -45,6 +45,15 @@ def test_what_the_log_says(settings, lower, lines):
     assert settings.describe(lower) == lines
 
 
+def test_facts_have_a_digest_of_the_added_tokens():
+    assert GOOGLE.facts() == {}
+    assert TokenizerSettings(strip_accents=False).facts() == {"strip_accents": False}
+    facts = [TokenizerSettings(added_tokens=(token,)).facts() for token in (USER, AddedToken("<user>", 8))]
+    assert [list(values) for values in facts] == [["added_tokens"]] * 2
+    assert facts[0] != facts[1]
+    assert len(facts[0]["added_tokens"]) == 16
+
+
 def test_special_tokens_alone_are_googles_rules():
     tokens = (special_token("[CLS]", 2), special_token("[SEP]", 3))
     assert TokenizerSettings(added_tokens=tokens).has_google_rules
