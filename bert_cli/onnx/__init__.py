@@ -1,3 +1,4 @@
-"""The network as an ONNX graph, in float32 and int8, and running one with onnxruntime. No
-TensorFlow.
+"""The network as an ONNX graph in float32 and int8, and a runner that uses onnxruntime.
+
+It imports no TensorFlow.
 """

@@ -1,4 +1,4 @@
-"""The ONNX model of a BERT for a file, of padded token ids."""
+"""Builder of ONNX files for export, which read padded token ids."""
 
 from collections.abc import Mapping
 
@@ -20,14 +20,21 @@ def build(
     metadata: dict[str, str],
     network: type[Bert] = Bert,
 ) -> onnx.ModelProto:
-    """An ONNX model with the inputs input_word_ids, input_mask and input_type_ids, int32 [batch,
-    length], of any sizes.
+    """Return an ONNX model with inputs from spec.INPUTS, int32 [batch, length] of any size.
 
-    tensors: Google's name -> float32, encoder and head. Outputs, float32: of a classifier
-    `probabilities` [batch, n], or `value` [batch] of a regression, of a tagger `probabilities`
-    [batch, length, n], of spans `start_logits` and `end_logits` [batch, length], of an encoder
-    `sequence_output` [batch, length, H] and, where there is a pooler, `pooled_output` [batch, H].
-    `metadata` is kept in metadata_props. network: Bert for float32, int8.PaddedInt8Bert.
+    The float32 outputs depend on the head:
+
+    classifier: `probabilities` [batch, n], or `value` [batch] for a regression
+    tagger:     `probabilities` [batch, length, n]
+    spans:      `start_logits` and `end_logits` [batch, length]
+    encoder:    `sequence_output` [batch, length, H], and `pooled_output` [batch, H] if there is a pooler
+
+    Args:
+        tensors: Google's name -> float32, for encoder and head.
+        config: the model's configuration.
+        head: the head.
+        metadata: entries for metadata_props.
+        network: Bert for float32, or int8.PaddedInt8Bert.
     """
     graph = Graph()
     for name in INPUTS:
@@ -35,13 +42,13 @@ def build(
     _add_outputs(network(graph, tensors, config), head)
     model = assemble(graph)
     helper.set_model_props(model, metadata)
-    # Finds wrong shapes and names when the file is made, not when a program loads it.
+    # Check the model here, not when a program loads it: this finds wrong shapes and names.
     onnx.checker.check_model(model)
     return model
 
 
 def _add_outputs(bert: Bert, head: HeadSpec) -> None:
-    """Adds the network and its outputs."""
+    """Add the network and its outputs."""
     graph = bert.graph
     hidden = bert.config.hidden_size
     if head.kind == ENCODER:
@@ -55,7 +62,7 @@ def _add_outputs(bert: Bert, head: HeadSpec) -> None:
         graph.output("probabilities", (*TEXTS, head.count), "Softmax", logits, axis=-1)
     elif head.kind != CLASSIFIER:
         for column, name in enumerate(("start_logits", "end_logits")):
-            # A scalar index, which drops the axis; a list of one would keep it.
+            # Use a scalar index, which drops the axis; a list would keep it.
             index = graph.constant(f"place:{column}", np.array(column, np.int64))
             graph.output(name, TEXTS, "Gather", logits, index, axis=2)
     elif head.activation == "identity":

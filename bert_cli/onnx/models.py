@@ -1,4 +1,4 @@
-"""ONNX models of a BERT for the engines here, whose products compute no padding."""
+"""ONNX models for this package's engines, with products that skip padding."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,27 +12,25 @@ from bert_cli.onnx.bert import TOKEN_TYPES, Bert, type_table
 from bert_cli.onnx.graph import TEXTS, Graph, assemble
 from bert_cli.onnx.session import Runner, RunnerMaker, make_runner
 
-ONNXRUNTIME_DOMAIN = "com.microsoft"  # of its own operators
-_EMBEDDED = "embedded"  # the input of a graph
-_ROWS, _REAL = "rows", "real"  # the inputs of a FlatBert
-_LARGE = 1024  # bytes; larger constants are not copied into a model
+ONNXRUNTIME_DOMAIN = "com.microsoft"  # domain of onnxruntime's custom operators
+_EMBEDDED = "embedded"  # a graph's input
+_ROWS, _REAL = "rows", "real"  # a FlatBert's inputs
+_LARGE = 1024  # bytes; larger constants stay outside the model
 
 
 class UnpaddedBert(Bert):
-    """A Bert of texts of one length, with a graph that begins at the input `embedded`, float32 [B,
-    S, E]; in float32.
-    """
+    """A float32 Bert for texts of one length, with the input `embedded`, float32 [B, S, E]."""
 
-    masking: tuple[str, ...] = ()  # further inputs of attention
+    masking: tuple[str, ...] = ()  # additional inputs of attention
 
     @staticmethod
     def fed(tables: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """What the graph takes besides a batch of spec.INPUTS; tables: of the embeddings."""
+        """Return additional inputs for a batch of spec.INPUTS, made with the embedding `tables`."""
         words, _, types = (batch[name] for name in INPUTS)
         return {_EMBEDDED: embed(tables, words, types, np.arange(words.shape[1]))}
 
     def padded(self, x: str) -> str:
-        """A state, or what is made of each of its rows, as [B, S, n]."""
+        """Return a state, or values per state row, as [B, S, n]."""
         return x
 
     def embedded(self) -> str:
@@ -56,11 +54,13 @@ class UnpaddedBert(Bert):
 
 
 class FlatBert(UnpaddedBert):
-    """A Bert of texts of different lengths, whose states are the real tokens of all texts one after
-    the other, [T, H]: its products compute no padding. Attention alone is computed for padded texts.
+    """A Bert for texts of different lengths, with products that skip padding.
+
+    Its states are the real tokens from all texts one after the other, [T, H]. Only attention uses
+    padded texts.
     """
 
-    masking = ("", INPUTS[1])  # "": no bias of the projections
+    masking = ("", INPUTS[1])  # "": projections have no bias
 
     def attend_projected(self, projected: str, key_bias: str) -> str:
         graph = self.graph
@@ -87,17 +87,17 @@ class FlatBert(UnpaddedBert):
     def fed(tables: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         words, mask, types = (batch[name] for name in INPUTS)
         real = np.flatnonzero(mask)
-        # A padded place has the row of the last real token before it; no attention goes to it.
+        # A padded position uses the row of the last real token before it; attention ignores it.
         rows = np.cumsum(mask, dtype=np.int64).reshape(mask.shape) - 1
         embedded = embed(tables, words.ravel()[real], types.ravel()[real], real % words.shape[1])
         return {_EMBEDDED: embedded, _ROWS: rows, _REAL: real}
 
 
 class AttentionBert(UnpaddedBert):
-    """An UnpaddedBert that also gives the attention of each layer, `attention_0`, … [B, N, S, S]."""
+    """An UnpaddedBert with each layer's attention as outputs, `attention_0`, … [B, N, S, S]."""
 
     def attend(self, query: str, key: str, value: str, key_bias: str) -> str:
-        # In single operators: the fused one does not give its probabilities.
+        # Use single operators: the fused operator does not return its probabilities.
         return Bert.attend(self, query, key, value, key_bias)
 
     def normalized_scores(self, scores: str, key_bias: str) -> str:
@@ -107,11 +107,18 @@ class AttentionBert(UnpaddedBert):
 
 
 def embed(tables: Mapping[str, np.ndarray], words: np.ndarray, types: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """What Bert.embedded gives for ids of one shape [...], without a graph that would keep the
-    tables: float32 [..., E]. Positions [S] count for each text of ids [B, S].
+    """Return the sum of embeddings like Bert.embedded, float32 [..., E], without a graph.
+
+    A graph would keep the tables in memory.
+
+    Args:
+        tables: Google's name -> float32.
+        words: token ids [...].
+        types: token type ids [...].
+        positions: positions [...], or [S] for ids [B, S].
     """
     scope = "bert/embeddings"
-    # Indexing copies, so the sums below change no table.
+    # Indexing copies, so the sums change no table.
     total = tables[f"{scope}/word_embeddings"][words]
     if TOKEN_TYPES in tables:
         total += tables[TOKEN_TYPES][types]
@@ -120,20 +127,23 @@ def embed(tables: Mapping[str, np.ndarray], words: np.ndarray, types: np.ndarray
 
 
 def embedded_runner(bert: UnpaddedBert, make: RunnerMaker = make_runner) -> Runner:
-    """Gives the outputs of the Bert's graph for batches of spec.INPUTS, int32 [B, S], and of the
-    graph's further inputs.
+    """Return a runner for the Bert's graph.
 
-    Of a batch the mask is not read, but by a FlatBert: all texts have S tokens. make: what
-    computes the graph.
+    It needs batches of spec.INPUTS, int32 [B, S], and the graph's additional inputs. If the network
+    is a FlatBert, it uses the mask. If not, all texts must have S tokens.
+
+    Args:
+        bert: network with outputs.
+        make: function that makes the graph's runner.
     """
-    # The model would else be copied into protobuf, where a message ends at 2 GB.
+    # If large constants were copied into the protobuf message, it could exceed its limit of 2 GB.
     external = {name: value for name, value in bert.graph.constants.items() if value.nbytes >= _LARGE}
     run = make(assemble(bert.graph, external).SerializeToString(), external)
-    # Only the tables: all other weights are held by what computes from here on.
+    # Keep only the tables: the runner holds all other weights.
     tables = {name: value for name, value in bert.tensors.items() if "_embeddings" in name}
     if TOKEN_TYPES in tables:
         tables[TOKEN_TYPES] = type_table(tables[TOKEN_TYPES])
-    fed = bert.fed  # a static method, as the Bert itself holds all of them
+    fed = bert.fed  # a static method, because the Bert itself holds all weights
     return lambda batch: run(batch | fed(tables, batch))
 
 
@@ -144,12 +154,17 @@ def encoder_runner(
     indices: Sequence[int],
     make: RunnerMaker = make_runner,
 ) -> Runner:
-    """Gives float32 `state_0`, … [B, S, H] of a batch: the outputs of the layers with these
-    indices, 0 for the embedding.
+    """Return a runner with float32 outputs `state_0`, … [B, S, H], one per index.
 
-    network: FlatBert for float32, AttentionBert, int8.Int8Bert. tensors: Google's name ->
-    float32. Without indices there is one output, `pooled_output` [B, H]. An AttentionBert's
-    attention is in the outputs, too. See also embedded_runner.
+    Without indices, there is one output, `pooled_output` [B, H]. An AttentionBert has its attention
+    as outputs, too. See also embedded_runner.
+
+    Args:
+        network: FlatBert for float32, AttentionBert, or int8.Int8Bert.
+        tensors: Google's name -> float32.
+        config: the model's configuration.
+        indices: layers to return, 0 for the embedding.
+        make: function that makes the graph's runner.
     """
     bert = network(Graph(), tensors, config)
     states = bert.states()
@@ -164,12 +179,19 @@ def encoder_runner(
 def masked_words_runner(
     tensors: Mapping[str, np.ndarray], config: BertConfig, words: int, make: RunnerMaker = make_runner
 ) -> Runner:
-    """See engine.InferenceEngine.masked_words."""
+    """Return a runner for pre-trained heads, see engine.InferenceEngine.masked_words.
+
+    Args:
+        tensors: Google's name -> float32.
+        config: the model's configuration.
+        words: number of vocabulary entries that can be candidates.
+        make: function that makes the graph's runner.
+    """
     bert = UnpaddedBert(Graph(), tensors, config)
     graph = bert.graph
     last = bert.states()[-1]
     logits = bert.masked_words(last, graph.input("masked", ("masks", 2)))
-    # A model may have more rows than the vocabulary has words; these are never candidates.
+    # Exclude rows beyond the vocabulary, which can never be candidates.
     logits = graph.add("Slice", logits, graph.numbers(0), graph.numbers(words), graph.numbers(1))
     probabilities = graph.add("Softmax", logits, axis=-1)
     best, candidates = graph.add_outputs("TopK", probabilities, graph.input("top_k", (1,)), count=2, axis=-1)
@@ -187,9 +209,16 @@ def logits_runner(
     head: HeadSpec,
     make: RunnerMaker = make_runner,
 ) -> Runner:
-    """Gives `logits` of a batch, float32: [B, n] of a head of texts, [B, S, n] of a head of tokens.
+    """Return a runner with the output `logits`, float32 [B, n] for texts or [B, S, n] for tokens.
 
-    network: FlatBert for float32, int8.Int8Bert; see encoder_runner.
+    See also embedded_runner.
+
+    Args:
+        network: FlatBert for float32, or int8.Int8Bert.
+        tensors: Google's name -> float32.
+        config: the model's configuration.
+        head: the head.
+        make: function that makes the graph's runner.
     """
     bert = network(Graph(), tensors, config)
     logits = bert.logits(head)

@@ -1,26 +1,25 @@
-"""Running an ONNX graph with onnxruntime, on the CPU."""
+"""Runner of ONNX graphs with onnxruntime, on the CPU."""
 
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
 Runner = Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]
-# Of a model's bytes, and the constants that it names without their values: see make_runner.
+# A function from a model's bytes and its external constants to a runner; see make_runner.
 RunnerMaker = Callable[[bytes, Mapping[str, np.ndarray]], Runner]
 _OUT_OF_MEMORY = ("Failed to allocate memory", "bad_alloc")
-# Fusions that cost time: this one's operator takes twice as long as an addition and a
-# LayerNormalization.
+# Disabled fusions: this one's operator takes twice as long as an addition and a LayerNormalization.
 _SLOWER = ["SkipLayerNormFusion"]
-_ERRORS = 3  # the level of severity from which onnxruntime writes to the log
+_ERRORS = 3  # onnxruntime logs only errors
 
 
 class _Running:
-    """A session of onnxruntime, and the memory that it reads."""
+    """An onnxruntime session, and the memory that it reads."""
 
     def __init__(self, model: str | bytes, external: Mapping[str, np.ndarray]):
         import onnxruntime
 
-        # To be kept as long as the session, which has pointers into this memory but does not own
+        # Keep these as long as the session, which has pointers into this memory but does not own
         # it.
         self._external = {
             name: onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(value))
@@ -28,8 +27,9 @@ class _Running:
         }
         options = onnxruntime.SessionOptions()
         options.log_severity_level = _ERRORS
-        # Between two batches its threads would go on spinning, and take the processor from what
-        # makes the next batch: a server answered 843 short texts a second with them, 1,092 without.
+        # Stop spinning between batches: the threads would take the processor from the code that
+        # prepares the next batch. A server answered 843 short texts per second with spinning, and
+        # 1,092 without.
         options.add_session_config_entry("session.force_spinning_stop", "1")
         if external:
             options.add_external_initializers(list(self._external), list(self._external.values()))
@@ -37,23 +37,25 @@ class _Running:
             model, options, providers=["CPUExecutionProvider"], disabled_optimizers=_SLOWER
         )
         self._outputs = [output.name for output in self._session.get_outputs()]
-        self._taken = {each.name for each in self._session.get_inputs()}
+        self._input_names = {model_input.name for model_input in self._session.get_inputs()}
 
     def __call__(self, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        fed = {name: values for name, values in inputs.items() if name in self._taken}
+        fed = {name: values for name, values in inputs.items() if name in self._input_names}
         try:
             return dict(zip(self._outputs, self._session.run(self._outputs, fed), strict=True))
-        except Exception as error:  # onnxruntime has no public class of them
+        except Exception as error:  # onnxruntime has no public exception class
             if any(sign in str(error) for sign in _OUT_OF_MEMORY):
                 raise MemoryError("onnxruntime gets no more") from None
             raise
 
 
 def make_runner(model: str | bytes, external: Mapping[str, np.ndarray] | None = None) -> Runner:
-    """A function of the inputs, by name, that gives the outputs of a model: the path of its file,
-    or its bytes.
+    """Return a function from a model's inputs, by name, to its outputs.
 
-    external: constants that the model names without their values; they are read where they are.
-    Inputs that the model does not have are left aside.
+    Inputs that the model does not have are ignored.
+
+    Args:
+        model: path to the file, or its bytes.
+        external: values for constants that the model names without values; they are not copied.
     """
     return _Running(model, external or {})
