@@ -1,3 +1,4 @@
-"""The inference engines, which compute trained networks on the CPU without TensorFlow: one module
-each, and their table.
+"""Inference engines, which compute trained networks on the CPU without TensorFlow.
+
+Each engine is a module, and `table` lists them.
 """

@@ -1,6 +1,4 @@
-"""The interface of an inference engine: what computes a trained BERT, in place of TensorFlow, on
-the CPU.
-"""
+"""The interface of an inference engine, which computes a trained BERT on the CPU."""
 
 import abc
 from collections.abc import Mapping, Sequence
@@ -13,20 +11,21 @@ from bert_cli.model.config import BertConfig
 from bert_cli.onnx.session import Runner, RunnerMaker
 
 FLOAT32, INT8 = "float32", "int8"
-# Of encoder and head: Google's name -> float32.
+# Tensors of encoder and head: Google's name -> float32.
 Tensors = Mapping[str, np.ndarray]
 
 
 class InferenceEngine(abc.ABC):
-    """One engine; it is imported with the flags, and imports what it computes with where it does.
+    """One engine, which imports its package only when it computes.
 
-    It makes runners of the ONNX graphs of onnx.models, for batches of spec.INPUTS, int32 [B, S]. Where
-    attention or masked words are asked for, all texts of a batch have S tokens, and its mask is not
-    read.
+    It makes runners for the ONNX graphs in onnx.models. Their batches are spec.INPUTS, int32
+    [B, S]. For attention and masked words, all texts in a batch have S tokens, and the mask is not
+    used.
 
-    name         as --engine spells it
-    precisions   of matrix products, the one of --precision=auto first
-    description  in the help of --engine
+    Attributes:
+        name: spelling in --engine.
+        precisions: precisions of matrix products; --precision=auto uses the first.
+        description: text in the help of --engine.
     """
 
     name: str
@@ -35,14 +34,14 @@ class InferenceEngine(abc.ABC):
 
     @abc.abstractmethod
     def versions(self) -> dict[str, str]:
-        """For run_report.json: the versions of its packages."""
+        """Return the versions of the engine's packages for run_report.json."""
 
     @abc.abstractmethod
     def compiler(self, precision: str) -> RunnerMaker:
-        """What makes the runner of a graph."""
+        """Return the function that makes a graph's runner."""
 
     def network(self, precision: str) -> type:
-        """What builds the graph of this precision, an onnx.models.UnpaddedBert."""
+        """Return the class that builds graphs for this precision, an onnx.models.UnpaddedBert."""
         from bert_cli.onnx.models import FlatBert
 
         return FlatBert
@@ -50,9 +49,18 @@ class InferenceEngine(abc.ABC):
     def encoder(
         self, precision: str, tensors: Tensors, config: BertConfig, layers: Sequence[int], attention: bool = False
     ) -> Runner:
-        """Gives float32 `state_0`, … [B, S, H]: the outputs of these layers, 0 for the embedding, n
-        for the n-th Transformer layer. Without layers there is one output, `pooled_output` [B, H].
-        With attention also `attention_0`, … [B, N, S, S], the probabilities of each layer.
+        """Return a runner for the encoder with float32 outputs.
+
+        The outputs are `state_0`, … [B, S, H], one per layer. If there are no layers, there is one
+        output, `pooled_output` [B, H].
+
+        Args:
+            precision: precision to use.
+            tensors: the encoder's tensors.
+            config: the model's configuration.
+            layers: layers to return, 0 for the embedding and n for the n-th Transformer layer.
+            attention: whether to return attention probabilities, too: `attention_0`, …
+                [B, N, S, S].
         """
         from bert_cli.onnx.models import AttentionBert, encoder_runner
 
@@ -60,18 +68,31 @@ class InferenceEngine(abc.ABC):
         return encoder_runner(network, tensors, config, layers, self.compiler(precision))
 
     def logits(self, precision: str, tensors: Tensors, config: BertConfig, head: HeadSpec) -> Runner:
-        """Gives float32 `logits`: [B, n] of a head of texts, [B, S, n] of a head of tokens."""
+        """Return a runner with the float32 output `logits`.
+
+        Args:
+            precision: precision to use.
+            tensors: tensors of encoder and head.
+            config: the model's configuration.
+            head: the head. Text heads have logits [B, n], and token heads [B, S, n].
+        """
         from bert_cli.onnx.models import logits_runner
 
         return logits_runner(self.network(precision), tensors, config, head, self.compiler(precision))
 
     def masked_words(self, precision: str, tensors: Tensors, config: BertConfig, words: int) -> Runner:
-        """Gives the pre-trained heads' predictions; int8 is refused before.
+        """Return a runner for the pre-trained heads; int8 is refused earlier.
 
         A batch also has `masked`, int64 [M, 2], the rows and positions of masked tokens, and
-        `top_k`, int64 [1]. `probabilities` float32 and `candidates` int64 [M, k] are the most
-        probable of the first `words` entries of the vocabulary, best first; `next_sentence` float32
-        [B, 2] are probabilities, where the tensors have that head.
+        `top_k`, int64 [1]. The outputs are `probabilities` float32 [M, k] and `candidates` int64
+        [M, k], best first. If the tensors have the next-sentence head, `next_sentence` float32
+        [B, 2] has its probabilities.
+
+        Args:
+            precision: precision to use.
+            tensors: tensors of encoder and heads.
+            config: the model's configuration.
+            words: number of vocabulary entries that can be candidates.
         """
         from bert_cli.onnx.models import masked_words_runner
 
@@ -79,9 +100,7 @@ class InferenceEngine(abc.ABC):
 
 
 class Inference(NamedTuple):
-    """What was asked for: an engine, one of its precisions, and the flag that asks for it, with its
-    value.
-    """
+    """An engine and precision chosen with flags, and the flag (with its value) that chose them."""
 
     engine: InferenceEngine
     precision: str

@@ -1,11 +1,11 @@
-"""onnxruntime: the network as an ONNX graph, in float32 or int8 (see onnx.models and onnx.int8)."""
+"""The engine onnxruntime: ONNX graphs in float32 or int8 (see onnx.models and onnx.int8)."""
 
 from bert_cli.engines.engine import FLOAT32, INT8, InferenceEngine
 from bert_cli.onnx.session import RunnerMaker, make_runner
 
 
 class OnnxRuntime(InferenceEngine):
-    """See InferenceEngine; it has no bfloat16 on the CPU."""
+    """The engine onnxruntime, which has no bfloat16 on the CPU."""
 
     name = "onnxruntime"
     precisions = (FLOAT32, INT8)

@@ -1,4 +1,4 @@
-"""OpenVINO: the network as an ONNX graph, in bfloat16 or float32 (see onnx.models)."""
+"""The engine OpenVINO: ONNX graphs in bfloat16 or float32 (see onnx.models)."""
 
 import threading
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _HINT = "INFERENCE_PRECISION_HINT"
 
 
 class OpenVino(InferenceEngine):
-    """See InferenceEngine; it is an extra, which is imported where something is computed."""
+    """The engine OpenVINO, an optional package that is imported only when it is used."""
 
     name = "openvino"
     precisions = (_BFLOAT16, FLOAT32)
@@ -29,16 +29,16 @@ class OpenVino(InferenceEngine):
 
     def compiler(self, precision: str) -> RunnerMaker:
         core = _openvino().Core()
-        # One batch at a time on all cores, and no more memory than it takes.
+        # Compute one batch at a time on all cores, which uses the least memory.
         hints = {"PERFORMANCE_HINT": "LATENCY", _HINT: _PRECISIONS[precision]}
 
-        def compiled(model: bytes, external: Mapping[str, np.ndarray]) -> Runner:
-            made = core.compile_model(core.read_model(_with_values(model, external)), "CPU", hints)
-            if made.get_property(_HINT).get_type_name() != hints[_HINT]:
+        def compile_graph(model: bytes, external: Mapping[str, np.ndarray]) -> Runner:
+            compiled_model = core.compile_model(core.read_model(_with_values(model, external)), "CPU", hints)
+            if compiled_model.get_property(_HINT).get_type_name() != hints[_HINT]:
                 LOG.warning("warning: this processor has no units for bfloat16: openvino computes in float32")
-            return _Running(made)
+            return _Running(compiled_model)
 
-        return compiled
+        return compile_graph
 
 
 def _openvino() -> Any:
@@ -54,31 +54,34 @@ def _openvino() -> Any:
 
 
 def _with_values(model: bytes, external: Mapping[str, np.ndarray]) -> bytes:
-    """The model with the values of its external constants, which OpenVINO reads from files alone."""
+    """Return the model with the values of its external constants.
+
+    OpenVINO reads external constants only from files.
+    """
     import onnx
     from onnx import numpy_helper
 
-    made = onnx.load_model_from_string(model)
-    for tensor in made.graph.initializer:
+    loaded = onnx.load_model_from_string(model)
+    for tensor in loaded.graph.initializer:
         if tensor.name in external:
             tensor.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(external[tensor.name]), tensor.name))
-    return made.SerializeToString()
+    return loaded.SerializeToString()
 
 
 class _Running:
-    """A compiled model, for calls from any thread."""
+    """A compiled model that any thread can call."""
 
     def __init__(self, compiled: Any):
         self._compiled = compiled
-        # An output has several names where its last node is an Identity.
+        # An output has several names if its last node is an Identity.
         self._outputs = {name: output for output in compiled.outputs for name in output.names}
-        self._taken = {name for each in compiled.inputs for name in each.names}
+        self._input_names = {name for model_input in compiled.inputs for name in model_input.names}
         self._local = threading.local()
 
     def __call__(self, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        # A request is for one call at a time, so each thread has its own.
+        # A request handles one call at a time, so each thread uses a separate one.
         if not hasattr(self._local, "request"):
             self._local.request = self._compiled.create_infer_request()
-        fed = {name: values for name, values in inputs.items() if name in self._taken}
-        found = self._local.request.infer(fed, share_inputs=True)
-        return {name: found[output] for name, output in self._outputs.items()}
+        fed = {name: values for name, values in inputs.items() if name in self._input_names}
+        results = self._local.request.infer(fed, share_inputs=True)
+        return {name: results[output] for name, output in self._outputs.items()}

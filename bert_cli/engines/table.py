@@ -1,17 +1,15 @@
-"""The table of the engines, which the flags --engine and --precision, their help and their checks
-are read from.
-"""
+"""The table of engines, used by --engine and --precision, their help and their checks."""
 
 from bert_cli.base.errors import InputError
 from bert_cli.engines.engine import FLOAT32, Inference
 from bert_cli.engines.onnxruntime import OnnxRuntime
 from bert_cli.engines.openvino import OpenVino
 
-AUTO, TENSORFLOW = "auto", "tensorflow"  # TensorFlow also trains, so it is no InferenceEngine
+AUTO, TENSORFLOW = "auto", "tensorflow"  # TensorFlow also trains, so it is not an InferenceEngine
 ENGINES = {engine.name: engine for engine in (OnnxRuntime(), OpenVino())}
-ANSWERING = OnnxRuntime.name  # what --engine=auto takes for the answers to new texts, see Devices.for_answers
+ANSWERING = OnnxRuntime.name  # engine that --engine=auto uses to answer new texts, see Devices.for_answers
 _OF_TENSORFLOW = (FLOAT32, "bfloat16", "float16")
-# Of a precision that TensorFlow does not have, the engine that --engine=auto takes.
+# For precisions that TensorFlow does not have: the engine that --engine=auto uses.
 _FURTHER = {
     precision: engine
     for engine in reversed(ENGINES.values())
@@ -22,8 +20,10 @@ PRECISIONS = (*_OF_TENSORFLOW, *_FURTHER)
 
 
 def chosen_inference(engine: str, precision: str) -> Inference | None:
-    """What the values of --engine and --precision ask for; None for TensorFlow. InputError where
-    they do not go together.
+    """Return the engine and precision for --engine and --precision, None for TensorFlow.
+
+    Raises:
+        InputError: the engine does not have the precision.
     """
     further = _FURTHER.get(precision)
     if further and engine == TENSORFLOW:
