@@ -36,7 +36,7 @@ def shuffle(getrandbits: Callable[[int], int], items: MutableSequence) -> None:
         last = first - 1
 
 
-def permuted(start: int, stop: int, size: int, seed: str) -> np.ndarray:
+def permute_range(start: int, stop: int, size: int, seed: str) -> np.ndarray:
     """Return entries start…stop of a random permutation of range(size), int64 [stop - start].
 
     The other entries are not computed. A Feistel network permutes all numbers with an even number

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from bert_cli.corpus.instance_rows import RowFormat, count_rows
 from bert_cli.corpus.instances import Instance, Sampling, document_instances
-from bert_cli.corpus.random_draws import permuted, shuffle
+from bert_cli.corpus.random_draws import permute_range, shuffle
 from bert_cli.corpus.store import Corpus, CorpusSize
 from bert_cli.corpus.text import Typecode
 from bert_cli.corpus.workers import Workers
@@ -179,7 +179,7 @@ def write_shard(job: Job, shard: InstanceShard) -> tuple[str, Counter]:
         instances = (document_instances(corpus, order, index, job.sampling, rng) for index in documents)
         num_rows = _write_rows(job, itertools.chain.from_iterable(instances), row_path)
     batches = (
-        permuted(start, min(start + _BATCH, num_rows), num_rows, f"{seed} order {shard.number}").tolist()
+        permute_range(start, min(start + _BATCH, num_rows), num_rows, f"{seed} order {shard.number}").tolist()
         for start in range(0, num_rows, _BATCH)
     )
     counts = _write_records(job, row_path, batches, path)
@@ -194,7 +194,7 @@ def _documents_of_shard(job: Job, shard: InstanceShard, seed: str) -> Iterator[i
     total = num_documents * job.dupe_factor
     first, last = (total * number // shard.num_shards for number in (shard.number, shard.number + 1))
     for start in range(first, last, _PAIRS):
-        yield from (permuted(start, min(start + _PAIRS, last), total, seed) % num_documents).tolist()
+        yield from (permute_range(start, min(start + _PAIRS, last), total, seed) % num_documents).tolist()
 
 
 def _write_rows(job: Job, instances: Iterable[Instance], path: str) -> int:

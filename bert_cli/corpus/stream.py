@@ -15,7 +15,7 @@ import numpy as np
 
 from bert_cli.corpus.instance_rows import RowFormat
 from bert_cli.corpus.instances import Instance, Sampling, document_instances, document_sequences
-from bert_cli.corpus.random_draws import permuted
+from bert_cli.corpus.random_draws import permute_range
 from bert_cli.corpus.store import Corpus, CorpusSize
 
 # Tokens per shard: about a second of work and some megabytes, and enough for shuffling. In a small
@@ -37,7 +37,7 @@ def split_documents(num_documents: int, share: float, seed: int) -> tuple[np.nda
         seed: seed used for the choice.
     """
     held_out = max(round(num_documents * share), min(2, num_documents // 2)) if share else 0
-    order = permuted(0, num_documents, num_documents, f"{seed} held out")
+    order = permute_range(0, num_documents, num_documents, f"{seed} held out")
     return np.sort(order[held_out:]), np.sort(order[:held_out])
 
 
@@ -105,7 +105,7 @@ class CorpusSource:
         while start < stop:
             done, index = divmod(start, count)
             end = min(count, index + stop - start)
-            yield from self._pass_over(permuted(index, end, count, f"{self._seed} pass {done}").tolist(), rng)
+            yield from self._pass_over(permute_range(index, end, count, f"{self._seed} pass {done}").tolist(), rng)
             start += end - index
 
     def stream(

@@ -61,14 +61,14 @@ def word_tokens(text_a: str, text_b: str | None, tokenizer: FullTokenizer, max_s
     pieces = [tokenizer.encode(word) for word in words]
     word_numbers = [[number] * len(ids) for number, ids in enumerate(pieces)]
 
-    def joined(lists: Sequence[Sequence[int]]) -> tuple[list[int], list[int] | None]:
+    def join(lists: Sequence[Sequence[int]]) -> tuple[list[int], list[int] | None]:
         texts = lists[: len(first)], lists[len(first) :]
         ids_a, ids_b = (list(itertools.chain.from_iterable(text_lists)) for text_lists in texts)
         return ids_a, ids_b or None
 
-    packed = pack(*joined(pieces), max_seq_length, tokenizer.ids[CLS], tokenizer.ids[SEP])
+    packed = pack(*join(pieces), max_seq_length, tokenizer.ids[CLS], tokenizer.ids[SEP])
     # Pack word numbers like tokens, so that both are cut at the same positions.
-    word_of = np.array(pack(*joined(word_numbers), max_seq_length, _SPECIAL, _SPECIAL).token_ids)
+    word_of = np.array(pack(*join(word_numbers), max_seq_length, _SPECIAL, _SPECIAL).token_ids)
     return WordTokens(
         words=words,
         is_second=(False,) * len(first) + (True,) * len(second),

@@ -47,7 +47,7 @@ def epoch_order(num_examples: int, seed: int, epoch: int) -> np.ndarray:
     return np.random.default_rng([seed, epoch]).permutation(num_examples)
 
 
-def dealt(lengths: np.ndarray) -> np.ndarray:
+def balance_lengths(lengths: np.ndarray) -> np.ndarray:
     """Return an order in which all halves, and halves of halves, have similar sums of `lengths`.
 
     So devices that share a batch by rows get similar numbers of tokens, for any number of devices.
@@ -84,7 +84,7 @@ def training_rows(
         batch_size: rows per batch.
         seed: seed of the shuffles, see epoch_order.
         start_step: number of the first batch.
-        lengths: row lengths in tokens, used to balance each batch between devices (see `dealt`).
+        lengths: row lengths in tokens, used to balance each batch between devices (see `balance_lengths`).
     """
     position = start_step * batch_size
     # Compute the position from the step, so that a resumed run needs no data state.
@@ -95,7 +95,7 @@ def training_rows(
             epoch += 1
             rows = np.concatenate([rows, epoch_order(num_examples, seed, epoch)])
         chosen = rows[:batch_size]
-        yield chosen if lengths is None else chosen[dealt(lengths[chosen])]
+        yield chosen if lengths is None else chosen[balance_lengths(lengths[chosen])]
         rows = rows[batch_size:]
 
 

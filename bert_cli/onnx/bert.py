@@ -47,9 +47,9 @@ class Bert:
         return self.graph.add("Add", product, self.weight(f"{scope}/bias"))
 
     def norm(self, x: str, scope: str) -> str:
-        return self.normalized(x, self.weight(f"{scope}/gamma"), self.weight(f"{scope}/beta"))
+        return self.layer_norm(x, self.weight(f"{scope}/gamma"), self.weight(f"{scope}/beta"))
 
-    def normalized(self, x: str, gamma: str, beta: str) -> str:
+    def layer_norm(self, x: str, gamma: str, beta: str) -> str:
         return self.graph.add("LayerNormalization", x, gamma, beta, axis=-1, epsilon=self.config.layer_norm_eps)
 
     def embedded(self) -> str:

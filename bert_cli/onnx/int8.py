@@ -120,8 +120,8 @@ class Int8Products(Bert):
             The product's input, the kernel to use in the product, and the output in float32.
         """
         factors = self.factors(scope, kernel)
-        smooth = self.normalized(x, *self.divided(scope, ("gamma", "beta"), factors))
-        return smooth, kernel * factors[:, np.newaxis], self.multiplied(smooth, scope, factors)
+        smooth = self.layer_norm(x, *self.divide_weights(scope, ("gamma", "beta"), factors))
+        return smooth, kernel * factors[:, np.newaxis], self.undo_division(smooth, scope, factors)
 
     def smooth_embeddings(self, kernel: np.ndarray) -> tuple[str, np.ndarray, str]:
         """Return the same as smooth_norm, for the embeddings."""
@@ -130,9 +130,9 @@ class Int8Products(Bert):
             return self.smooth_norm(self.embedded(), norm, kernel)
         # Stay in float32: these are E·H weights, but each layer has 12·H·H.
         factors = self.factors(PROJECTION, kernel)
-        dense, bias = self.divided(PROJECTION, ("kernel", "bias"), factors)
+        dense, bias = self.divide_weights(PROJECTION, ("kernel", "bias"), factors)
         smooth = self.graph.add("Add", self.graph.add("MatMul", self.norm(self.embedded(), norm), dense), bias)
-        return smooth, kernel * factors[:, np.newaxis], self.multiplied(smooth, PROJECTION, factors)
+        return smooth, kernel * factors[:, np.newaxis], self.undo_division(smooth, PROJECTION, factors)
 
     def factors(self, scope: str, kernel: np.ndarray) -> np.ndarray:
         """Return the factors that divide a product's input channels, float32 [m].
@@ -145,7 +145,7 @@ class Int8Products(Bert):
         factors = np.maximum(self.ranges[scope], _LEAST_RANGE) ** _MIGRATION / weights ** (1 - _MIGRATION)
         return factors.astype(np.float32)
 
-    def divided(self, scope: str, names: Sequence[str], factors: np.ndarray) -> list[str]:
+    def divide_weights(self, scope: str, names: Sequence[str], factors: np.ndarray) -> list[str]:
         """Return constants with a scope's weights, divided per channel.
 
         Args:
@@ -157,7 +157,7 @@ class Int8Products(Bert):
             self.graph.constant(f"{scope}/{name}:smooth", self.tensors[f"{scope}/{name}"] / factors) for name in names
         ]
 
-    def multiplied(self, smooth: str, scope: str, factors: np.ndarray) -> str:
+    def undo_division(self, smooth: str, scope: str, factors: np.ndarray) -> str:
         """Return float32 values: `smooth` times the `factors` that belong to `scope`."""
         return self.graph.add("Mul", smooth, self.graph.constant(f"{scope}:factors", factors))
 

@@ -24,7 +24,7 @@ class UnpaddedBert(Bert):
     masking: tuple[str, ...] = ()  # additional inputs of attention
 
     @staticmethod
-    def fed(tables: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def graph_inputs(tables: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return additional inputs for a batch of spec.INPUTS, made with the embedding `tables`."""
         words, _, types = (batch[name] for name in INPUTS)
         return {_EMBEDDED: embed(tables, words, types, np.arange(words.shape[1]))}
@@ -84,7 +84,7 @@ class FlatBert(UnpaddedBert):
         return self.graph.input(_EMBEDDED, ("tokens", self.config.embedding_width), TensorProto.FLOAT)
 
     @staticmethod
-    def fed(tables: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def graph_inputs(tables: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         words, mask, types = (batch[name] for name in INPUTS)
         real = np.flatnonzero(mask)
         # A padded position uses the row of the last real token before it; attention ignores it.
@@ -143,8 +143,8 @@ def embedded_runner(bert: UnpaddedBert, make: RunnerMaker = make_runner) -> Runn
     tables = {name: value for name, value in bert.tensors.items() if "_embeddings" in name}
     if TOKEN_TYPES in tables:
         tables[TOKEN_TYPES] = type_table(tables[TOKEN_TYPES])
-    fed = bert.fed  # a static method, because the Bert itself holds all weights
-    return lambda batch: run(batch | fed(tables, batch))
+    graph_inputs = bert.graph_inputs  # a static method, because the Bert itself holds all weights
+    return lambda batch: run(batch | graph_inputs(tables, batch))
 
 
 def encoder_runner(

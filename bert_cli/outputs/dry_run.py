@@ -78,7 +78,7 @@ class ProbeResult(NamedTuple):
     passes_once: bool = False
 
 
-def shown(text: Hashable) -> str:
+def describe_row(text: Hashable) -> str:
     """Return a row's text or texts for a message: quoted, on one line, shortened."""
     texts = [part_text for part_text in text if part_text is not None] if isinstance(text, tuple) else [text]
     line = " ".join(" | ".join(map(str, texts)).split())
@@ -139,14 +139,14 @@ def repeated_lines(statistics: SplitStatistics) -> list[str]:
         earlier, row = repeats[0]
         lines.append(
             f"duplicates: {len(repeats)} rows have the text of an earlier one, such as row {row + 1} "
-            f"and row {earlier + 1}: {shown(statistics.texts[row])}"
+            f"and row {earlier + 1}: {describe_row(statistics.texts[row])}"
         )
     if conflicts:
         text, (earlier, row) = next(iter(conflicts.items()))
         first_label, second_label = statistics.labels[earlier], statistics.labels[row]
         lines.append(
             f"conflicting labels: {len(conflicts)} texts have different labels, such as rows "
-            f"{earlier + 1} ({first_label}) and {row + 1} ({second_label}): {shown(text)}"
+            f"{earlier + 1} ({first_label}) and {row + 1} ({second_label}): {describe_row(text)}"
         )
     return lines
 
@@ -166,7 +166,7 @@ def leak_lines(splits: Mapping[str, SplitStatistics]) -> list[str]:
         lines.append(
             f"leak: {len(rows)} of {len(statistics.texts)} rows of {later_split} are in {split} too"
             + (f", {differing} of them with another label" if differing else "")
-            + f", such as row {rows[0] + 1}: {shown(statistics.texts[rows[0]])}"
+            + f", such as row {rows[0] + 1}: {describe_row(statistics.texts[rows[0]])}"
         )
     return lines
 

@@ -45,15 +45,15 @@ def vocabulary_table(report: Mapping) -> list[str]:
     """Return the table of bert-build-vocab, with the old figures if a vocabulary was extended."""
     before = report.get("before")
 
-    def compared(name: str, key: str, form: str) -> tuple[str, str, str]:
+    def compare(name: str, key: str, form: str) -> tuple[str, str, str]:
         return name, format(report[key], form), f"{before[key]:{form}} before" if before else ""
 
     rows = [
         _counted(report, "words"),
         _counted(report, "distinct_words"),
-        compared("vocabulary", "vocab_size", ","),
-        compared("pieces/word", "pieces_per_word", ".3f"),
-        compared("unknown words", "unknown_share", ".3%"),
+        compare("vocabulary", "vocab_size", ","),
+        compare("pieces/word", "pieces_per_word", ".3f"),
+        compare("unknown words", "unknown_share", ".3%"),
         _seconds(report),
     ]
     return text_table(rows, "lrl", width=_WIDTH)

@@ -9,7 +9,7 @@ from bert_cli.metrics.calibration import reliability
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.report.components import Card, ReportTable, number, percent, prediction
-from bert_cli.report.figures import SERIES, Line, line_card, thinned
+from bert_cli.report.figures import SERIES, Line, line_card, thin
 from bert_cli.report.run_files import Run
 
 _UNIT = (-0.03, 1.03)  # axis limits for values from 0 to 1; a line at the end would be half cut off
@@ -118,7 +118,7 @@ def _roc(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
 
 
 def _scatter(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
-    x, y = (thinned([row[name] for row in rows]).tolist() for name in ("value", "predicted"))
+    x, y = (thin([row[name] for row in rows]).tolist() for name in ("value", "predicted"))
     series = [Line("model", x, y, scatter=True)]
     if rows:
         ends = [min(*x, *y), max(*x, *y)]

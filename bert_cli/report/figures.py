@@ -88,7 +88,7 @@ class Line:
     scatter: bool = False
 
 
-def thinned(values: Sequence[float]) -> np.ndarray:
+def thin(values: Sequence[float]) -> np.ndarray:
     """Return at most MOST_POINTS values, evenly spaced, including the first and the last."""
     array = np.asarray(values, np.float64)
     if len(array) <= MOST_POINTS:
@@ -161,7 +161,7 @@ def _draw_line(axes: "Axes", line: Line, color: str) -> None:
     style: dict[str, Any] = {"color": MUTED, **_DASHES} if line.dashed else {"color": color}
     # Mark a single point: a line through it would be invisible.
     marker: dict[str, Any] = {"marker": "o", "markersize": 4} if line.points or len(line.x) == 1 else {}
-    x, y = thinned(line.x), thinned(line.y)
+    x, y = thin(line.x), thin(line.y)
     if line.steps:
         axes.fill_between(x, y, step="mid", color=color, alpha=0.18, linewidth=0)
         style["drawstyle"] = "steps-mid"

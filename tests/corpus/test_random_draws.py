@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from bert_cli.corpus.random_draws import permuted, randbelow, shuffle
+from bert_cli.corpus.random_draws import permute_range, randbelow, shuffle
 
 # Both sides of powers of two, where the number of drawn bits changes.
 SIZES = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 100, 127, 128, 129, 1000]
@@ -31,23 +31,23 @@ def test_randbelow_is_randint(stop):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 16, 17, 64, 65, 1000, 4097])
 def test_permutation_has_each_number_once(size):
-    whole = permuted(0, size, size, "seed")
+    whole = permute_range(0, size, size, "seed")
     assert whole.dtype == np.int64
     assert sorted(whole.tolist()) == list(range(size))
 
 
 def test_parts_of_a_permutation_fit_together():
-    whole = permuted(0, 1000, 1000, "seed").tolist()
-    assert permuted(0, 300, 1000, "seed").tolist() + permuted(300, 1000, 1000, "seed").tolist() == whole
-    assert permuted(500, 500, 1000, "seed").tolist() == []
+    whole = permute_range(0, 1000, 1000, "seed").tolist()
+    assert permute_range(0, 300, 1000, "seed").tolist() + permute_range(300, 1000, 1000, "seed").tolist() == whole
+    assert permute_range(500, 500, 1000, "seed").tolist() == []
 
 
 def test_seeds_give_different_permutations():
-    assert permuted(0, 100, 100, "a").tolist() != permuted(0, 100, 100, "b").tolist()
+    assert permute_range(0, 100, 100, "a").tolist() != permute_range(0, 100, 100, "b").tolist()
 
 
 def test_all_permutations_of_three_are_as_likely():
-    counts = collections.Counter(tuple(permuted(0, 3, 3, str(seed)).tolist()) for seed in range(3000))
+    counts = collections.Counter(tuple(permute_range(0, 3, 3, str(seed)).tolist()) for seed in range(3000))
     assert len(counts) == 6
     assert all(400 < count < 600 for count in counts.values())  # 500 expected, standard deviation 20
 
@@ -55,4 +55,4 @@ def test_all_permutations_of_three_are_as_likely():
 def test_neighbours_are_strangers():
     """No trace of the order: the correlation of a place and what stands there is that of chance."""
     size = 20_000
-    assert abs(np.corrcoef(np.arange(size), permuted(0, size, size, "x"))[0, 1]) < 4 / size**0.5
+    assert abs(np.corrcoef(np.arange(size), permute_range(0, size, size, "x"))[0, 1]) < 4 / size**0.5

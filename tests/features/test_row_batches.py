@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.row_batches import (
-    dealt,
+    balance_lengths,
     epoch_order,
     equal_length_groups,
     length_groups,
@@ -105,7 +105,7 @@ def test_the_shares_of_a_batch_have_about_as_many_tokens(shares, most):
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 6, 7, 12])
 def test_any_number_of_rows_can_be_dealt(count):
     lengths = np.arange(count)[::-1] ** 2
-    order = dealt(lengths)
+    order = balance_lengths(lengths)
     assert sorted(order) == list(range(count))
     if count == 6:  # 25, 16, 9, 4, 1, 0, of which 25, 4 and 1 come first, and there 25
         assert lengths[order].tolist() == [25, 4, 1, 16, 9, 0]

@@ -8,12 +8,12 @@ from bert_cli.outputs.dry_run import (
     ProbeResult,
     SplitStatistics,
     data_digest,
+    describe_row,
     forecast_lines,
     leak_lines,
     length_line,
     make_forecast,
     repeated_lines,
-    shown,
     unknown_line,
 )
 
@@ -52,9 +52,9 @@ def test_lengths_and_unknown_words():
 
 
 def test_texts_are_shown_on_one_line():
-    assert shown(("a\nb", None)) == "'a b'"
-    assert shown(("a", "b")) == "'a | b'"
-    assert shown("x" * 100) == "'" + "x" * 59 + "…'"
+    assert describe_row(("a\nb", None)) == "'a b'"
+    assert describe_row(("a", "b")) == "'a | b'"
+    assert describe_row("x" * 100) == "'" + "x" * 59 + "…'"
 
 
 def test_forecast():

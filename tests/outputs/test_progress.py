@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from bert_cli.outputs.progress import Progress, fitted
+from bert_cli.outputs.progress import Progress, fit_line
 
 
 class Lines(logging.Handler):
@@ -143,9 +143,9 @@ def test_a_line_that_is_too_long_loses_what_matters_least():
         "loss 0.1234  lr 4.85e-05  left 1:02:03", "loss 0.1234 lr 4.85e-05 left 1:02:03", "loss 0.1234 left 1:02:03",
         "left 1:02:03", "",
     ]  # fmt: skip
-    assert fitted(values, "120.0/s", "1:02:03", len(whole)) == whole
+    assert fit_line(values, "120.0/s", "1:02:03", len(whole)) == whole
     for longer, text in zip([whole, *shorter], shorter, strict=False):
-        assert fitted(values, "120.0/s", "1:02:03", len(longer) - 1) == text
+        assert fit_line(values, "120.0/s", "1:02:03", len(longer) - 1) == text
 
 
 def test_a_terminal_that_is_closed_does_not_end_the_work(logged, monkeypatch):

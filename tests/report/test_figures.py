@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from bert_cli.report.figures import MOST_POINTS, Line, line_card, thinned
+from bert_cli.report.figures import MOST_POINTS, Line, line_card, thin
 
 
 def test_an_svg_of_a_page():
@@ -54,7 +54,7 @@ def test_the_same_numbers_give_the_same_svg():
 
 
 def test_lines_of_many_points_are_thinned():
-    found = thinned(range(10_000))
+    found = thin(range(10_000))
     assert len(found) == MOST_POINTS
     assert (found[0], found[-1]) == (0, 9999)
-    assert thinned([1, 2]).tolist() == [1, 2]
+    assert thin([1, 2]).tolist() == [1, 2]
