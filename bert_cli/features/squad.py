@@ -269,21 +269,23 @@ def format_features(
     lines = []
     # example_index is ascending, so these rows are the windows of the first examples.
     for row in range(int(np.searchsorted(features.example_index, count))):
-        shown = window(features, examples, tokenizer, features.sequences.longest([row]), row)
-        tokens = f"tokens: {' '.join(shown['tokens'])}"
-        lines += ["*** Example ***", *(_window_lines(shown, tokens) if has_ids else [tokens])]
-        if features.is_training and shown["is_impossible"]:
+        fields = window(features, examples, tokenizer, features.sequences.longest([row]), row)
+        tokens = f"tokens: {' '.join(fields['tokens'])}"
+        lines += ["*** Example ***", *(_window_lines(fields, tokens) if has_ids else [tokens])]
+        if features.is_training and fields["is_impossible"]:
             lines.append("impossible example")
         elif features.is_training:
-            start, end = shown["start_position"], shown["end_position"]
+            start, end = fields["start_position"], fields["end_position"]
             lines += [f"start_position: {start}", f"end_position: {end}"] if has_ids else []
-            lines.append(f"answer: {' '.join(shown['tokens'][start : end + 1])}")
+            lines.append(f"answer: {' '.join(fields['tokens'][start : end + 1])}")
     return lines
 
 
-def _window_lines(shown: dict, tokens: str) -> list[str]:
-    lines = [f"{name}: {shown[name]}" for name in ("unique_id", "example_index", "doc_span_index")]
+def _window_lines(fields: dict, tokens: str) -> list[str]:
+    lines = [f"{name}: {fields[name]}" for name in ("unique_id", "example_index", "doc_span_index")]
     lines.append(tokens)
     for name in ("token_to_orig_map", "token_is_max_context"):
-        lines.append(f"{name}: {' '.join(f'{position}:{value}' for position, value in shown[name].items())}")
-    return lines + [f"{name}: {' '.join(map(str, shown[name]))}" for name in ("input_ids", "input_mask", "segment_ids")]
+        lines.append(f"{name}: {' '.join(f'{position}:{value}' for position, value in fields[name].items())}")
+    return lines + [
+        f"{name}: {' '.join(map(str, fields[name]))}" for name in ("input_ids", "input_mask", "segment_ids")
+    ]

@@ -46,11 +46,12 @@ def reliability(confidence: np.ndarray, is_right: np.ndarray, bins: int = BINS) 
     # A confidence of exactly 1 belongs to the last bin.
     bin_of = np.minimum((confidence * bins).astype(int), bins - 1)
     counts = np.bincount(bin_of, minlength=bins)
-    some = counts > 0
+    is_nonempty = counts > 0
     means, rights = (
-        np.bincount(bin_of, row_values, bins)[some] / counts[some] for row_values in (confidence, is_right)
+        np.bincount(bin_of, row_values, bins)[is_nonempty] / counts[is_nonempty]
+        for row_values in (confidence, is_right)
     )
-    return Reliability(means, rights, counts[some])
+    return Reliability(means, rights, counts[is_nonempty])
 
 
 def fit_temperature(mean_loss: Callable[[float], float], rows: int) -> float:
@@ -76,7 +77,7 @@ def fit_temperature(mean_loss: Callable[[float], float], rows: int) -> float:
 
 
 class Abstention(NamedTuple):
-    """Decision which rows are answered: rows with an uncertainty below `uncertainty`.
+    """Rule for abstaining: only rows with an uncertainty below `uncertainty` are answered.
 
     Attributes:
         uncertainty: the threshold, 0 if no row is answered.
@@ -120,8 +121,8 @@ def _critical_errors(rows: np.ndarray, error: float) -> np.ndarray:
     """Return the most errors, per number of rows, that still show an error rate below `error`.
 
     This is an exact group-sequential test with equal nominal levels (Pocock, 1977). If rows are
-    wrong with probability `error`, the chance that any of the k counts reaches its limit is at most
-    1 − CONFIDENCE.
+    wrong with probability `error`, the chance that any of the k counts is at or below its limit is
+    at most 1 − CONFIDENCE.
 
     Args:
         rows: numbers of rows, int [k], ascending.
@@ -149,14 +150,14 @@ def _critical_errors(rows: np.ndarray, error: float) -> np.ndarray:
 
 
 def _crossing(steps: list[np.ndarray], critical: np.ndarray, most: int) -> float:
-    """Return the probability that a sum of independent counts reaches its limit after any step.
+    """Return the probability that a sum of independent counts is ever at or below its limit.
 
-    A sum above `most` never reaches a limit again.
+    The sum is compared after each step. A sum above `most` can no longer be at or below a limit.
     """
     from scipy.signal import convolve
 
     crossed = 0.0
-    alive = np.ones(1)  # probability by sum, without sums that reached a limit
+    alive = np.ones(1)  # probability by sum, without sums that were at or below a limit
     for pmf, limit in zip(steps, critical.tolist(), strict=True):
         alive = convolve(alive, pmf)[: most + 1]
         crossed += float(alive[: limit + 1].sum())

@@ -195,8 +195,8 @@ def _standoff(text: str, entities: Sequence[dict]) -> str:
     for number, entity in enumerate(entities, 1):
         fragments = list(_fragments(text, entity["start"], entity["end"]))
         offsets = ";".join(f"{start} {end}" for start, end in fragments)
-        shown = " ".join(text[start:end] for start, end in fragments)
-        lines.append(f"T{number}\t{entity['type']} {offsets}\t{_LINE_ENDS.sub(' ', shown)}\n")
+        covered_text = " ".join(text[start:end] for start, end in fragments)
+        lines.append(f"T{number}\t{entity['type']} {offsets}\t{_LINE_ENDS.sub(' ', covered_text)}\n")
     return "".join(lines)
 
 

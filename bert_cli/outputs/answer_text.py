@@ -35,15 +35,15 @@ def final_span(pred_text: str, orig_text: str, tokenizer: FullTokenizer) -> tupl
         orig_text: context words that the prediction touches, joined with spaces.
         tokenizer: tokenizer that splits words.
     """
-    whole = 0, len(orig_text)
+    whole_span = 0, len(orig_text)
     tok_text = " ".join(tokenizer.words(orig_text))
     start = tok_text.find(pred_text)
     if start < 0 or not pred_text or " " in (pred_text[0], pred_text[-1]):
-        return whole
+        return whole_span
     # One-to-one pairs need equal numbers of characters.
     indices = [index for index, character in enumerate(orig_text) if character != " "]
     if len(indices) != len(tok_text) - tok_text.count(" "):
-        return whole
+        return whole_span
     last = start + len(pred_text) - 1
     before = start - tok_text.count(" ", 0, start)
     before_last = last - tok_text.count(" ", 0, last)

@@ -69,8 +69,8 @@ class Progress:
             from rich.progress import Progress as Bar
             from rich.table import Column
 
-            def text(shown: str) -> TextColumn:
-                return TextColumn(shown, markup=False, table_column=Column(no_wrap=True))
+            def text(template: str) -> TextColumn:
+                return TextColumn(template, markup=False, table_column=Column(no_wrap=True))
 
             columns = (
                 text("{task.description}"),
@@ -111,8 +111,8 @@ class Progress:
         rate = self.rate()
         left = (self.total - position) * self.unit_size / rate if rate else 0.0
         values = values or {}
-        shown = {**values, f"{self.unit}/s": f"{rate:.1f}", "left": clock(left)}
-        text = "  ".join(f"{name} {value}" for name, value in shown.items())
+        fields = {**values, f"{self.unit}/s": f"{rate:.1f}", "left": clock(left)}
+        text = "  ".join(f"{name} {value}" for name, value in fields.items())
         counts = f"{position}/{self.total}"
         self._line = f"{self.title} {counts}  {text}"
         if self._bar:

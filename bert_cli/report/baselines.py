@@ -23,11 +23,11 @@ def baseline_tiles(runs: Sequence[Run], metric: str) -> list[Tile]:
         runs: the runs.
         metric: metric name, as in eval_results.txt.
     """
-    shown = []
+    tiles = []
     for name, title in BASELINE_NAMES.items():
         results = [(run.report.get("baselines") or {}).get(name, {}).get(metric.removeprefix("eval_")) for run in runs]
         # A constant prediction has no correlation: it is NaN or null.
         values = [value for value in results if isinstance(value, int | float) and math.isfinite(value)]
         if values:
-            shown.append(Tile(score(runs[0].command, metric, statistics.fmean(values)), title, "baseline"))
-    return shown
+            tiles.append(Tile(score(runs[0].command, metric, statistics.fmean(values)), title, "baseline"))
+    return tiles

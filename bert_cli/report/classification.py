@@ -66,49 +66,55 @@ def _calibration(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
         return []
     probabilities = np.array([row["probabilities"] for row in rows])
     is_right = probabilities.argmax(axis=1) == np.array([row["label"] for row in rows])
-    now = reliability(probabilities.max(axis=1), is_right)
-    series = [Line("model", now.confidence.tolist(), now.accuracy.tolist(), points=True)]
+    current = reliability(probabilities.max(axis=1), is_right)
+    series = [Line("model", current.confidence.tolist(), current.accuracy.tolist(), points=True)]
     note = (
-        f"On the dashed line the model is as sure as it should be; the mean distance is {percent(now.error)} "
-        f"({now.rows.sum():,} rows)."
+        f"On the dashed line the model is as sure as it should be; the mean distance is {percent(current.error)} "
+        f"({current.rows.sum():,} rows)."
     )
     if temperature := head.get("temperature"):
         # p^T, normalized, is a softmax over the logits before they were divided by T.
         powers = probabilities**temperature
-        before = reliability((powers / powers.sum(axis=1, keepdims=True)).max(axis=1), is_right)
-        series.append(Line("before calibration", before.confidence.tolist(), before.accuracy.tolist(), points=True))
-        note += f" Before the calibration with temperature {number(temperature)} it was {percent(before.error)}."
+        uncalibrated = reliability((powers / powers.sum(axis=1, keepdims=True)).max(axis=1), is_right)
+        series.append(
+            Line("before calibration", uncalibrated.confidence.tolist(), uncalibrated.accuracy.tolist(), points=True)
+        )
+        note += f" Before the calibration with temperature {number(temperature)} it was {percent(uncalibrated.error)}."
     series.append(Line("ideal", [0, 1], [0, 1], dashed=True))
     alt = "Accuracy over the predicted probability"
     axes = ("probability of the predicted label", "accuracy")
     return [line_card("calibration", "Calibration", alt, series, axes, note, _UNIT)]
 
 
-def roc_curve(has: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def roc_curve(is_present: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return false and true positive rates from (0, 0) to (1, 1).
 
     Args:
-        has: whether rows have the label, bool [n], with both values.
+        is_present: whether rows have the label, bool [n], with both values.
         probability: the label's probability, float [n].
     """
     order = np.argsort(-probability, kind="stable")
     is_cut = np.append(np.diff(probability[order]) < 0, True)  # equal probabilities are on the same side
-    hits = np.cumsum(has[order])[is_cut]
-    misses = np.cumsum(~has[order])[is_cut]
+    hits = np.cumsum(is_present[order])[is_cut]
+    misses = np.cumsum(~is_present[order])[is_cut]
     return np.append(0.0, misses / misses[-1]), np.append(0.0, hits / hits[-1])
 
 
 def _roc(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
-    has = np.array([row["labels"] for row in rows]) > 0
+    is_present = np.array([row["labels"] for row in rows]) > 0
     probabilities = np.array([row["probabilities"] for row in rows])
-    defined = [column for column in range(has.shape[1]) if has[:, column].any() and not has[:, column].all()]
+    defined = [
+        column
+        for column in range(is_present.shape[1])
+        if is_present[:, column].any() and not is_present[:, column].all()
+    ]
     if not defined:
         return []
     # There are only SERIES colors. Labels with the most rows have the steadiest curves.
-    defined.sort(key=lambda column: -int(has[:, column].sum()))
+    defined.sort(key=lambda column: -int(is_present[:, column].sum()))
     series = [Line("by chance", [0, 1], [0, 1], dashed=True)]
     for column in sorted(defined[:SERIES]):
-        x, y = roc_curve(has[:, column], probabilities[:, column])
+        x, y = roc_curve(is_present[:, column], probabilities[:, column])
         # Use column order, as everywhere else in the page.
         series.append(Line(head["labels"][column], x.tolist(), y.tolist()))
     series.append(series.pop(0))
@@ -136,8 +142,8 @@ def _mistakes(problem: ProblemType, head: Mapping[str, Any], rows: list[dict]) -
     thresholds = head.get("thresholds", ())
     errors = [(problem.row_error(row, thresholds), row) for row in rows if "text" in row]
     wrong = sorted((scored_row for scored_row in errors if scored_row[0] > 0), key=lambda scored_row: -scored_row[0])
-    shown = [_text(problem, row, head) for _, row in wrong[:_SHOWN_TEXTS]]
-    return Card("card-mistakes", problem.mistakes_title, "texts", shown, is_wide=True)
+    texts = [_text(problem, row, head) for _, row in wrong[:_SHOWN_TEXTS]]
+    return Card("card-mistakes", problem.mistakes_title, "texts", texts, is_wide=True)
 
 
 def _text(problem: ProblemType, row: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
@@ -154,7 +160,7 @@ def _text(problem: ProblemType, row: Mapping[str, Any], head: Mapping[str, Any])
     if "label" in row:
         gold, predicted = {row["label"]}, {int(np.argmax(probabilities))}
     else:
-        gold = {column for column, has in enumerate(row["labels"]) if has}
+        gold = {column for column, is_present in enumerate(row["labels"]) if is_present}
         predicted = {
             column for column, probability in enumerate(probabilities) if probability >= head["thresholds"][column]
         }
@@ -173,7 +179,7 @@ def _text(problem: ProblemType, row: Mapping[str, Any], head: Mapping[str, Any])
 
 
 def _explained(rows: list[dict]) -> Card:
-    shown = []
+    texts = []
     for row in (row for row in rows if "explanation" in row):
         explanation = row["explanation"]
         most = max((abs(word["share"]) for word in explanation["words"]), default=0.0) or 1.0
@@ -187,11 +193,11 @@ def _explained(rows: list[dict]) -> Card:
         label = explanation.get("label", explanation.get("explained_label"))
         if label is not None:
             answer = prediction(label, explanation["probability"])
-        shown.append({"answer": answer, "id": row.get("id", ""), "words": words})
+        texts.append({"answer": answer, "id": row.get("id", ""), "words": words})
     note = (
         "Green words speak for the answer, red ones against it. Occlusion with [MASK]: the words "
         "of a masked text are uncovered one by one, in several orders, and a word's share is by "
         "how much the score rises; the shares add up to the score (log-odds, or the number) of the "
         "text minus the score of the masked one."
     )
-    return Card("card-words", "Which words mattered", "words", shown, note, is_wide=True)
+    return Card("card-words", "Which words mattered", "words", texts, note, is_wide=True)

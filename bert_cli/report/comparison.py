@@ -101,18 +101,18 @@ class RunComparison:
 
     def tiles(self) -> list[Tile]:
         """Return tiles for mean and deviation, best run, baselines and suspected label errors."""
-        shown = []
+        tiles = []
         name = display_name(self.metric)
         command = self.runs[0].command
         if self._is_repeated:
-            shown.append(Tile(self._mean(), name, f"mean ± sd of {len(self.values)} {_REPEATED[self.kind]}"))
+            tiles.append(Tile(self._mean(), name, f"mean ± sd of {len(self.values)} {_REPEATED[self.kind]}"))
         if best := self._best:
-            shown.append(Tile(score(command, self.metric, best[1]), f"best {name}", best[0]))
-        if shown:
-            shown += baseline_tiles(self.runs, self.metric)
+            tiles.append(Tile(score(command, self.metric, best[1]), f"best {name}", best[0]))
+        if tiles:
+            tiles += baseline_tiles(self.runs, self.metric)
         if suspects := self._suspects():
-            shown.append(Tile(number(len(suspects)), "suspected label errors", "look at them", f"#{_SUSPECTS}"))
-        return shown
+            tiles.append(Tile(number(len(suspects)), "suspected label errors", "look at them", f"#{_SUSPECTS}"))
+        return tiles
 
     def _suspects(self) -> list[dict[str, str]]:
         return (self.sweep.suspects if self.sweep else None) or []
@@ -148,14 +148,16 @@ class RunComparison:
 
     def _curves(self) -> list[Card]:
         cards = []
-        shown = list(zip(self.names, self.runs, strict=True))[:SERIES]
+        shown_runs = list(zip(self.names, self.runs, strict=True))[:SERIES]
         note = f"The first {SERIES} runs." if len(self.runs) > SERIES else ""
-        losses = [Line(name, *run.series("loss")) for name, run in shown if run.series("loss")[0]]
+        losses = [Line(name, *run.series("loss")) for name, run in shown_runs if run.series("loss")[0]]
         if losses:
             cards.append(line_card("loss", "Training loss", "Loss over the steps", losses, ("step", "loss"), note))
         metric = self.metric
         curves = [
-            Line(name, *run.held_out(metric), points=True) for name, run in shown if best_step(run.evaluations, metric)
+            Line(name, *run.held_out(metric), points=True)
+            for name, run in shown_runs
+            if best_step(run.evaluations, metric)
         ]
         # A single evaluation per run is not a curve; the table has its number.
         if any(len(curve.x) > 1 for curve in curves):
@@ -173,29 +175,29 @@ class RunComparison:
 
 def suspects_card(suspects: Sequence[Mapping[str, str]]) -> Card:
     """Return the first rows of suspects.tsv, with the labels that models find least probable."""
-    shown = []
+    entries = []
     for row in suspects[:_SHOWN_SUSPECTS]:
         # With several labels, each label is a separate decision; with tags, each word is.
         item = row.get("label") or row.get("word") or ""
         given_label = prediction(row["given"], float(row["probability"])) if row.get("probability") else row["given"]
         text = {name: row.get(name, "") for name in ("id", "text", "text_b")}
-        shown.append(text | {"about": item, "given": given_label, "predicted": row["predicted"]})
+        entries.append(text | {"about": item, "given": given_label, "predicted": row["predicted"]})
     note = (
-        f"The first {len(shown)} of {len(suspects):,} rows of {SUSPECTS}, each as a model predicts "
+        f"The first {len(entries)} of {len(suspects):,} rows of {SUSPECTS}, each as a model predicts "
         "it that was trained without it. Given: the label in the data, with the probability that "
         "the model gives it."
     )
-    return Card("card-suspects", "Rows to check", "suspects", shown, note, is_wide=True)
+    return Card("card-suspects", "Rows to check", "suspects", entries, note, is_wide=True)
 
 
-def _flat(values: Mapping[str, Any], before: str = "") -> dict[str, str]:
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     """Return a manifest's settings as texts; a nested setting is named outer.inner."""
     flat: dict[str, str] = {}
     for key, value in values.items():
         if isinstance(value, dict):
-            flat |= _flat(value, f"{before}{key}.")
-        elif before or key not in _NOT_COMPARED:
-            flat[f"{before}{key}"] = plain(value) or ""
+            flat |= _flat(value, f"{prefix}{key}.")
+        elif prefix or key not in _NOT_COMPARED:
+            flat[f"{prefix}{key}"] = plain(value) or ""
     return flat
 
 
@@ -208,10 +210,10 @@ def _data(runs: Sequence[Run]) -> dict[str, list[str]]:
     if not all(trained):  # a run is not finished, so use the digest of its tokens
         trained = [run.manifest.get("training_data") for run in runs]
     evaluated = [run.report.get(EVAL_DATA) for run in runs]
-    shown = dict(zip(DATA_ROWS, (trained, evaluated), strict=True))
+    digests_by_row = dict(zip(DATA_ROWS, (trained, evaluated), strict=True))
     return {
         name: [f"{run.data_set} ({digest})" if digest else "" for run, digest in zip(runs, digests, strict=True)]
-        for name, digests in shown.items()
+        for name, digests in digests_by_row.items()
         if len(set(digests)) > 1
     }
 

@@ -45,10 +45,10 @@ def tagging_cards(run: Run) -> list[Card]:
 def _sentences(rows: Sequence[Row], types: Sequence[str]) -> Card:
     # The page has SERIES colors, which repeat if there are more types.
     colors = {name: index % SERIES + 1 for index, name in enumerate(types)}
-    shown = []
+    sentences = []
     for row in _mistakes_first(rows, lambda row: row["gold"] == row["predicted"], _SENTENCES):
         gold, predicted = entities(row["gold"]), entities(row["predicted"])
-        shown.append(
+        sentences.append(
             {
                 "gold": _stretches(row["words"], gold, set(predicted), colors),
                 "predicted": _stretches(row["words"], predicted, set(gold), colors),
@@ -56,7 +56,7 @@ def _sentences(rows: Sequence[Row], types: Sequence[str]) -> Card:
             }
         )
     note = "Colours are types; a dashed frame is an entity that the other line does not have."
-    content = {"sentences": shown, "types": list(colors.items())}
+    content = {"sentences": sentences, "types": list(colors.items())}
     return Card("card-sentences", "Sentences", "sentences", content, note, is_wide=True)
 
 
@@ -134,7 +134,7 @@ def _threshold_card(rows: Sequence[Row], threshold: str) -> list[Card]:
 
 
 def _answers(rows: Sequence[Row]) -> Card:
-    shown = []
+    answers = []
     for row in _mistakes_first([row for row in rows if "context" in row], lambda row: row["is_right"], _ANSWERS):
         first, end = row["answer"] or (0, 0)
         before, after = row["context"][:first], row["context"][end:]
@@ -142,8 +142,8 @@ def _answers(rows: Sequence[Row]) -> Card:
             before = "…" + before[-_AROUND:]
         if len(after) > _AROUND:
             after = after[:_AROUND] + "…"
-        shown.append({**row, "before": before, "marked": row["context"][first:end], "after": after})
-    return Card("card-answers", "Answers in their context", "answers", shown, "Mistakes come first.", is_wide=True)
+        answers.append({**row, "before": before, "marked": row["context"][first:end], "after": after})
+    return Card("card-answers", "Answers in their context", "answers", answers, "Mistakes come first.", is_wide=True)
 
 
 def pretraining_cards(run: Run) -> list[Card]:
@@ -152,9 +152,9 @@ def pretraining_cards(run: Run) -> list[Card]:
     It is empty if the vocabulary is unknown.
     """
     rows = run.examples.rows if run.examples else []
-    shown = [_pieces(row) for row in rows if row["blanks"]]
+    sequences = [_pieces(row) for row in rows if row["blanks"]]
     note = "Green: the model's first choice is the word of the text. Red: its choice, followed by the word of the text."
-    return [Card("card-blanks", "Masked words", "blanks", shown, note, is_wide=True)]
+    return [Card("card-blanks", "Masked words", "blanks", sequences, note, is_wide=True)]
 
 
 def _pieces(row: Row) -> list[dict[str, Any]]:

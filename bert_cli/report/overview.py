@@ -82,19 +82,19 @@ def commands(run: Run) -> list[tuple[str, str]]:
     folder = run.folder if "://" in run.folder else os.path.abspath(run.folder)
     # Quote paths, which may contain spaces: people copy these commands.
     flags, folder = shlex.quote(f"{folder}/{FLAGS}"), shlex.quote(folder)
-    shown = [("Repeat it in another folder", f"{name} --flagfile={flags} --output_dir=ANOTHER_FOLDER")]
+    usages = [("Repeat it in another folder", f"{name} --flagfile={flags} --output_dir=ANOTHER_FOLDER")]
     is_choice = problem_type(run.manifest.get("problem_type")).has_endings
     has_pairs = any("text_b" in row for row in (run.examples.rows if run.examples else []))
     pair = " --text_b 'another text'" if has_pairs else ""
     for purpose, use in [_CHOICE_USE] if is_choice else _USES.get(name, ()):
-        shown.append((purpose, f"{name} --output_dir={folder} {use.format(pair=pair)}"))
+        usages.append((purpose, f"{name} --output_dir={folder} {use.format(pair=pair)}"))
     # An export reads a text or a pair. Pre-training heads cannot be exported.
     if name == "bert-pretrain":
-        shown.append(("Fill in words", f"bert-fill-mask 'the dog [MASK] in the garden.' --init_checkpoint={folder}"))
+        usages.append(("Fill in words", f"bert-fill-mask 'the dog [MASK] in the garden.' --init_checkpoint={folder}"))
     elif not is_choice:
-        shown.append(("Export it", f"bert-export --init_checkpoint={folder} --export_dir=EXPORT/1"))
-    shown.append(("Make this page again", f"bert-report {folder}"))
-    return shown
+        usages.append(("Export it", f"bert-export --init_checkpoint={folder} --export_dir=EXPORT/1"))
+    usages.append(("Make this page again", f"bert-report {folder}"))
+    return usages
 
 
 def machine(run: Run) -> list[tuple[str, str]]:

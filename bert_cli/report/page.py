@@ -62,8 +62,8 @@ def render_template(name: str, **values: Any) -> str:
 
 def _render(sections: Sequence[Section], **header: Any) -> str:
     """Render the page; `header` has title, over and under (lines around it), tiles and warning."""
-    shown = [section for section in sections if any(card.content for card in section.cards)]
-    return render_template("page.html", sections=shown, **header)
+    filled_sections = [section for section in sections if any(card.content for card in section.cards)]
+    return render_template("page.html", sections=filled_sections, **header)
 
 
 def run_page(run: Run) -> str:

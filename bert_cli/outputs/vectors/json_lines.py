@@ -32,11 +32,11 @@ def _tables() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     3. the next three decimals,
     4. -100 to 100 millionths, as all three parts, [201, 3].
     """
-    whole = _packed([b"%d" % n for n in range(1000)] + [b"-%d" % n for n in range(1000)])
+    integers = _packed([b"%d" % n for n in range(1000)] + [b"-%d" % n for n in range(1000)])
     shortened = [(b"%03d" % n).rstrip(b"0") for n in range(1000)]
     first = _packed([b".%03d" % n for n in range(1000)] + [b"." + (text or b"0") for text in shortened])
     small = b"".join(repr(k / _SCALE).encode().ljust(12, b"\0") for k in range(-_SMALLEST, _SMALLEST + 1))
-    return whole, first, _packed(shortened), np.frombuffer(small, "<u4").reshape(-1, 3)
+    return integers, first, _packed(shortened), np.frombuffer(small, "<u4").reshape(-1, 3)
 
 
 def format_vectors(values: np.ndarray) -> list[str]:
@@ -57,13 +57,13 @@ def format_vectors(values: np.ndarray) -> list[str]:
     # Look up the digits by parts. orjson is faster, but it writes 0.000052 and 1e-6 instead of
     # Python's 5.2e-05 and 1e-06, and no space after a comma. So files would differ from the
     # original's.
-    whole_table, first_table, second_table, small_table = _tables()
+    integer_table, first_table, second_table, small_table = _tables()
     values = values.reshape(-1)
     millionths = np.rint(values * _SCALE).astype(np.int32)
-    whole, decimals = np.divmod(np.abs(millionths), np.int32(_SCALE))
+    integers, decimals = np.divmod(np.abs(millionths), np.int32(_SCALE))
     first, second = np.divmod(decimals, np.int32(1000))
     cells = np.empty((len(values), 4), "<u4")  # sixteen bytes per number
-    cells[:, 0] = whole_table.take(whole + 1000 * np.signbit(values))
+    cells[:, 0] = integer_table.take(integers + 1000 * np.signbit(values))
     cells[:, 1] = first_table.take(first + 1000 * (second == 0))
     cells[:, 2] = second_table.take(second)
     small = np.flatnonzero((np.abs(millionths) < _SMALLEST) & (millionths != 0))
