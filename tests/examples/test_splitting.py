@@ -98,3 +98,55 @@ def test_sizes_differ_by_one_row_at_most(labels, count):
         of_label = np.bincount(folds[[each == label for each in labels]], minlength=count)
         assert of_label.max() - of_label.min() <= 1
     np.testing.assert_array_equal(folds, stratified_folds(labels, count, seed=3))
+
+
+def test_a_split_of_several_labels_has_the_rows_that_were_asked_for():
+    """Most combinations occur once, each label 40 to 60 times."""
+    rng = np.random.default_rng(3)
+    rows = made(*(tuple(int(label in chosen) for label in range(30)) for chosen in map(tuple, three_labels(rng, 500))))
+    for held_out, size in ((HeldOut(0.1), 50), (HeldOut(count=50), 50), (HeldOut(count=77), 77), (HeldOut(0.5), 250)):
+        train, dev = split_dev(rows, held_out, 1, MULTI_LABEL)
+        assert (len(train), len(dev)) == (500 - size, size)
+        counts = np.array([row.label for row in dev]).sum(axis=0)
+        wanted = np.array([row.label for row in rows]).sum(axis=0) * size / 500
+        assert np.abs(counts - wanted).mean() < 0.7
+        assert np.abs(counts - wanted).max() < 4
+        assert split_dev(rows, held_out, 1, MULTI_LABEL) == (train, dev)
+
+
+def three_labels(rng, count):
+    return [rng.choice(30, 3, replace=False).tolist() for _ in range(count)]
+
+
+def test_each_of_several_labels_stays_in_training():
+    rows = made((1, 0, 0), (0, 1, 0), (0, 1, 1), (0, 0, 0), (0, 0, 0), (0, 0, 0))
+    train, dev = split_dev(rows, HeldOut(0.5), 1, MULTI_LABEL)
+    assert np.array([row.label for row in train]).any(axis=0).all()
+    assert len(dev) == 3
+
+
+def warnings_of(caplog, rows, held_out, problem_type, names):
+    caplog.clear()
+    split_dev(rows, held_out, 1, problem_type, names)
+    return [record.getMessage() for record in caplog.records]
+
+
+def test_a_split_that_is_not_what_was_asked_for_is_reported(caplog):
+    rows = made(*(["a"] * 60 + ["b"] * 30 + ["c"] * 9 + ["d"]))
+    assert warnings_of(caplog, rows, HeldOut(0.1), SINGLE_LABEL, "abc") == []
+    assert warnings_of(caplog, rows, HeldOut(0.1), SINGLE_LABEL, "abcd") == [
+        "--dev_split=0.1: warning: the dev split has no row of 1 of 4 labels: d"
+    ]
+    pairs = made(*(name for name in "abcdefghijklmnopqrst" for _ in range(2)))
+    assert warnings_of(caplog, pairs, HeldOut(count=30), SINGLE_LABEL, "abcdefghijklmnopqrst") == [
+        "--dev_split=30: warning: the dev split has 20 rows instead of 30, as rows of rare labels stay in training"
+    ]
+    # The file is sorted by label.
+    assert warnings_of(caplog, rows, HeldOut(count=60, is_first=True), SINGLE_LABEL, "abcd") == [
+        "--dev_split=first:60: warning: the dev split has no row of 3 of 4 labels: b, c, d",
+        "--dev_split=first:60: warning: training has no row of 1 of 4 labels: a",
+    ]
+    several = made(*([(1, 0)] * 20 + [(0, 1)]))
+    assert warnings_of(caplog, several, HeldOut(0.2), MULTI_LABEL, ("x", "y")) == [
+        "--dev_split=0.2: warning: the dev split has no row of 1 of 2 labels: y"
+    ]

@@ -26,6 +26,7 @@ from bert_cli.examples.labels.lists import names_in
 from bert_cli.examples.labels.look_alikes import warn_of_look_alikes
 from bert_cli.examples.labels.unlabeled import missing_names, warn_of_markers
 from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, find_columns, warn_of_headers
+from bert_cli.examples.splitting import warn_of_absent, warn_of_size
 from bert_cli.examples.table_files.probe import TableFile, open_table
 from bert_cli.problem_types.columns import Cell
 from bert_cli.settings.data import PLAIN, Columns, HeldOut, TextForm
@@ -172,6 +173,12 @@ def plan(counts: dict[str, int], selection: RowSelection) -> dict[str, dict[str,
         refuse_if(
             share and is_empty, f"--{split}_split={share}: leaves no row for {split}.tsv; give a larger fraction, or 0"
         )
+        if share:
+            of_split = {label: numbers[split] for label, numbers in planned.items()}
+            asked = share.count or round(share.share * total)
+            warn_of_size(f"--{split}_split={share}", f"{split}.tsv", asked, sum(of_split.values()))
+            absent = [label for label, count in of_split.items() if not count]
+            warn_of_absent(f"--{split}_split={share}", f"{split}.tsv", absent, len(of_split))
     return planned
 
 

@@ -110,7 +110,8 @@ class DataReader:
             if held_out:
                 given = settings.dev_split.dev_split_seed
                 seed = settings.seed.random_seed if given is None else given
-                examples, dev = split_dev(examples, held_out, seed, self.problem_type or SINGLE_LABEL)
+                problem_type = self.problem_type or SINGLE_LABEL
+                examples, dev = split_dev(examples, held_out, seed, problem_type, self.labels or ())
                 self.found["dev_split_seed"] = seed
                 if phases.do_eval:
                     self.splits["dev"] = dev

@@ -4,6 +4,7 @@ that follow from them.
 
 import dataclasses
 import functools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from bert_cli.base.names import CALIBRATION, PREDICTIONS_TABLE, TEACHER, TEST_RE
 from bert_cli.examples.choice import ChoiceExample, describe_choices
 from bert_cli.examples.classification import ClassificationExample, describe_examples
 from bert_cli.examples.glue import GlueTask
+from bert_cli.examples.splitting import labels_of, warn_of_absent
 from bert_cli.features.choice import ChoiceFeatures, choice_features, format_choices
 from bert_cli.features.classification import (
     ClassificationFeatures,
@@ -232,7 +234,12 @@ class ClassificationDataset(DivisibleDataset):
         return {"labels": list(self.labels), "problem_type": self.problem_type.name, "cut_examples": cut}
 
     def strata(self) -> Sequence[str | float]:
-        return [self.problem_type.stratum(example.label) for example in self.splits["train"].examples]
+        examples = self.splits["train"].examples
+        count = self.settings.sweep.cross_validation
+        rows = Counter(labels_of(examples, self.problem_type, self.labels))
+        rare = [label for label in self.labels if rows[label] < count]
+        warn_of_absent(f"--cross_validation={count}", "at least one fold", rare, len(self.labels))
+        return [self.problem_type.stratum(example.label) for example in examples]
 
     def subset(self, held_out: np.ndarray) -> Self:
         # Tuned for each fold: thresholds from other rows would have seen the held-out ones.
