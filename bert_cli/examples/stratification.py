@@ -15,7 +15,7 @@ def iterative_stratification(rows: LabelRows, shares: Sequence[float], seed: int
     """Return the part of each row, from 0.
 
     The rarest label that is left comes first. Each of its rows goes to the part that still needs
-    most rows of this label; of equal parts to the one that needs most rows; of these to a random one.
+    most rows of this label; of equal parts, to a part that needs most rows, which is drawn if there are several.
     Rows without a label come last.
 
     Args:

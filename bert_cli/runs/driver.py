@@ -19,6 +19,7 @@ from bert_cli.runs.engine import worker_failure
 from bert_cli.runs.evaluation import evaluate
 from bert_cli.runs.loading.checks import PairCheck, check_unknown
 from bert_cli.runs.output_dir import lock, run_folder
+from bert_cli.runs.output_dir.inputs import check_inputs
 from bert_cli.runs.reporting import finish, run_facts
 from bert_cli.runs.size_defaults import with_size_defaults
 from bert_cli.runs.sweep import sweep
@@ -39,6 +40,8 @@ def run(task: Task[Model, Any], settings: TrainingSettings, rerun: str | None = 
         rerun: the call that resumes the run after a signal; "" if output_dir is removed then; None
             for the same command.
     """
+    if settings.phases.do_train and settings.phases.overwrite_output_dir:
+        check_inputs(settings)
     if not is_sweep(settings):
         return run_once(task, settings, rerun=rerun).report
     report = sweep.run(task, settings, functools.partial(run_once, rerun=rerun))

@@ -23,6 +23,7 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.config_files import write_config
 from bert_cli.runs.output_dir import best_checkpoint, owned_files
 from bert_cli.runs.output_dir import manifest as run_json
+from bert_cli.runs.output_dir.inputs import cleared_names
 from bert_cli.weights.path import CheckpointPath
 from bert_cli.weights.training_folder import check_no_index_lost, latest_checkpoint, newest_to_train, step_number
 
@@ -167,11 +168,8 @@ def clear(folder: str) -> None:
     """
     files.make_directory(folder)
     remove_leftovers(folder)
-    owned = owned_files.owned_names(folder)
-    is_run = MANIFEST in owned
+    ours = cleared_names(folder)
     is_checkpoint = best_checkpoint.CHECKPOINT_FILE.fullmatch
-    present = owned_files.present_names(folder, owned)
-    ours = [name for name in sorted(present) if name in owned or (is_run and is_checkpoint(name))]
     # Checkpoints first and the manifest last: what is left if this is stopped is still known as a
     # folder of ours.
     for name in sorted(ours, key=lambda name: (name == MANIFEST, name != STATE and not is_checkpoint(name))):

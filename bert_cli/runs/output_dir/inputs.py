@@ -1,0 +1,64 @@
+"""What --overwrite_output_dir removes from a folder, and inputs of the run among it."""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.names import MANIFEST, RANDOM, STANDARD
+from bert_cli.base.remote import is_remote
+from bert_cli.flags.option import Flag, every_flag, values_of
+from bert_cli.runs.output_dir.best_checkpoint import CHECKPOINT_FILE
+from bert_cli.runs.output_dir.owned_files import owned_names, present_names
+
+_OUTPUTS = ("output_dir", "output_file")
+_DATA = "data_dir"  # its files have names that no run writes
+
+
+def check_inputs(settings: Any) -> None:
+    """Raise InputError if a file or directory that a flag names would be removed before the run.
+
+    Args:
+        settings: flags of a command that trains with --overwrite_output_dir.
+    """
+    removed = list(_removed_paths(settings.phases.output_dir))
+    if not removed:
+        return
+    for flag, path in _inputs(settings):
+        real = files.real(path)
+        # A checkpoint is named by the beginning of its files, and a model by their directory.
+        beginnings = (real + os.sep, real + ".") if flag.name != _DATA else ()
+        if any(f"{real}{os.sep}".startswith(f"{name}{os.sep}") or name.startswith(beginnings) for name in removed):
+            raise InputError(f"--{flag.name}={path} lies in --output_dir, which training writes to; use another")
+
+
+def cleared_names(folder: str) -> list[str]:
+    """Return the sorted names of what `run_folder.clear` removes from a folder: files of our runs, and best/."""
+    owned = owned_names(folder)
+    is_run = MANIFEST in owned
+    is_checkpoint = CHECKPOINT_FILE.fullmatch
+    present = present_names(folder, owned)
+    return [name for name in sorted(present) if name in owned or (is_run and is_checkpoint(name))]
+
+
+def _inputs(settings: Any) -> Iterator[tuple[Flag, str]]:
+    """Yield the flags of inputs, each with a path that it names; patterns as the files that they match."""
+    values = values_of(settings)
+    for flag in every_flag(type(settings)):
+        value = values.get(flag.name)
+        if not (flag.is_file and isinstance(value, str)) or flag.name in _OUTPUTS or value in ("", RANDOM, STANDARD):
+            continue
+        # An address of tensorflow-hub is no file, and asking for one takes a while.
+        if is_remote(value) and not is_remote(settings.phases.output_dir):
+            continue
+        for path in [value] if files.exists(value) else value.split(","):
+            yield from ((flag, name) for name in (files.match(path) if files.is_pattern(path) else [path]))
+
+
+def _removed_paths(folder: str) -> Iterator[str]:
+    """Yield what is removed from a run's folder, and from the folders of several runs in it."""
+    for inner in ["", *files.list_directory(folder)]:
+        path = os.path.join(folder, inner) if inner else folder
+        if not inner or files.exists(os.path.join(path, MANIFEST)):
+            yield from (os.path.join(files.real(path), name) for name in cleared_names(path))

@@ -1,0 +1,75 @@
+"""Inputs in the folder that --overwrite_output_dir clears."""
+
+import json
+import os
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.flags.option import build
+from bert_cli.runs.output_dir.inputs import check_inputs
+from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.tagging import TagSettings
+
+FILES = ("model.ckpt-2.index", "vocab.txt", "predictions.tsv")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The folder of a run, with a file of somebody else."""
+    run = tmp_path / "m"
+    (run / "best").mkdir(parents=True)
+    for name in (*FILES, "own.tsv", "best/model.ckpt-1.index"):
+        (run / name).touch()
+    (run / "run.json").write_text(
+        json.dumps({"config": {}, "files": ["vocab.txt", "predictions.tsv", "best"]}), encoding="utf-8"
+    )
+    os.symlink(run, tmp_path / "link")
+    return run
+
+
+def check(folder, settings_class=ClassifySettings, **flags):
+    named = {name: str(folder.parent / value) for name, value in flags.items()}
+    check_inputs(build(settings_class, {"output_dir": str(folder)} | named))
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"),
+    [
+        ("distill_from", "m"),
+        ("distill_from", "link"),
+        ("distill_from", "m/model.ckpt-2"),
+        ("init_checkpoint", "m/best"),
+        ("init_checkpoint", "m/best/model.ckpt-1"),
+        ("vocab_file", "m/vocab.txt"),
+        ("train_file", "m/predictions.tsv"),
+        ("unlabeled_file", "link/predictions.tsv"),
+        ("predict_file", "m/pred*.tsv"),
+        ("predict_file", "other.tsv,m/predictions.tsv"),
+    ],
+)
+def test_an_input_that_would_be_removed(folder, flag, value):
+    if "," in value:
+        value = f"other.tsv,{folder}/predictions.tsv"
+    with pytest.raises(InputError, match=f"^--{flag}=.* lies in --output_dir, which training writes to; use another$"):
+        check(folder, **{flag: value})
+    assert all((folder / name).exists() for name in FILES)
+
+
+def test_inputs_that_stay(folder):
+    check(
+        folder, distill_from="teacher", init_checkpoint="m-2", train_file="m/own.tsv", data_dir="m", output_file="m/x"
+    )
+    check(folder, TagSettings, train_file="m/own.tsv", init_checkpoint="elsewhere/bert_model.ckpt")
+    check(folder.parent / "new", distill_from="m")
+
+
+def test_models_of_several_runs(folder):
+    """Runs of a sweep have folders in the folder of the sweep."""
+    for name in ("run-1", "notes"):
+        (folder / name).mkdir()
+        (folder / name / "model.ckpt-3.index").touch()
+    (folder / "run-1" / "run.json").write_text('{"config": {}}', encoding="utf-8")
+    with pytest.raises(InputError, match=r"^--distill_from="):
+        check(folder, distill_from="m/run-1")
+    check(folder, distill_from="m/notes")
