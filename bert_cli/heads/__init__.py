@@ -1,3 +1,1 @@
-"""The heads over the encoder: one file per head type, with its variables, columns, loss and
-predictions.
-"""
+"""The heads on the encoder: each file has a head type's variables, columns, loss and predictions."""

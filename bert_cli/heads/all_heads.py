@@ -1,4 +1,4 @@
-"""A BERT with any of the heads, as a checkpoint happens to have them."""
+"""A BERT with any combination of heads, as some checkpoints contain."""
 
 from collections.abc import Collection
 
@@ -15,15 +15,25 @@ from bert_cli.tf_internals.keras_layers import mark_built
 
 
 class BertWithHeads(keras.Model):
-    """Encoder and heads: a dict of int32 [B, S] -> a dict of float32 outputs.
+    """An encoder with several heads.
 
-    `sequence_output` [B, S, H], `pooled_output` [B, H], and of the heads that are there
-    `masked_lm_logits` [B, S, V], `next_sentence_logits` [B, 2], `replaced_tokens_logits` [B, S], `span_logits` [2, B, S],
-    `classifier_logits` [B, n], or [B, S, n] where the classifier is one of tokens. Attributes are
-    called as in the models of one task, so that Keras files fit those too.
+    Call it with a dict of int32 [B, S]. It returns a dict of float32 tensors: `sequence_output`
+    [B, S, H], `pooled_output` [B, H], and for the heads:
 
-    heads: names from base.head_types.HEAD_TYPES. classifier_shape: (n, W), W being H or, for a classifier that
-    reads the last k layers side by side, k·H.
+    - `masked_lm_logits` [B, S, V].
+    - `next_sentence_logits` [B, 2].
+    - `replaced_tokens_logits` [B, S].
+    - `span_logits` [2, B, S].
+    - `classifier_logits` [B, n], or [B, S, n] if the classifier reads tokens.
+
+    Attributes have the names that models for a single task use, so that these can load its Keras files.
+
+    Args:
+        config: config of the encoder.
+        heads: keys of base.head_types.HEADS.
+        classifier_shape: (n, W). W is H, or k·H if the classifier reads the last k layers side by
+            side.
+        of_tokens: whether the classifier reads tokens instead of the pooled output.
     """
 
     def __init__(
@@ -37,7 +47,7 @@ class BertWithHeads(keras.Model):
         self.encoder = BertEncoder(config)
         self.of_tokens = of_tokens
         self.head_names = tuple(heads)
-        # Seeds of 0: all weights come from a checkpoint, and what it lacks is never written.
+        # The seeds do not matter: all weights come from a checkpoint, and missing ones are not written.
         if MASKED_LM in heads:
             self.masked_lm = MaskedLmHead(config, 0)
         if NEXT_SENTENCE in heads:
@@ -46,8 +56,8 @@ class BertWithHeads(keras.Model):
             self.replaced_tokens = ReplacedTokensHead(config, 0)
         if CLASSIFIER in heads:
             self.head = ClassifierHead(classifier_shape[1], classifier_shape[0], 0)
-        # Keras files name weights by attribute, so a single head is called `head` as in the models
-        # of one task.
+        # Keras files name weights by attribute, so a single head is called `head`, as in models for
+        # one task.
         if SPANS in heads and CLASSIFIER in heads:
             self.span_head = SpanHead(config.hidden_size, 0)
         elif SPANS in heads:
@@ -72,7 +82,7 @@ class BertWithHeads(keras.Model):
             head = self.span_head if CLASSIFIER in self.head_names else self.head
             outputs["span_logits"] = tf.stack(head(sequence))
         if CLASSIFIER in self.head_names:
-            # W / H is the number of the last layers that the classifier reads side by side.
+            # W / H is the number of layers that the classifier reads side by side.
             count = self.head.output_weights.shape[1] // sequence.shape[-1]
             states = tf.concat(encoded["encoder_outputs"][-count:], axis=-1)
             rows = tf.reshape(states, [batch * length, -1]) if self.of_tokens else pooled

@@ -1,4 +1,4 @@
-"""Classifiers of texts: one label, several labels or a number for each, also of texts in windows."""
+"""Text classifiers: one label, several labels or a number per text, also for texts in windows."""
 
 from typing import Unpack
 
@@ -12,20 +12,25 @@ from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 
-# Fixed in the original, whatever the config's own rates say.
+# Constants in the original, which ignores the config's rates for the head.
 CLASSIFIER_DROPOUT = 0.1
 HEAD_STDDEV = 0.02
 
 
 def _mean(outputs: dict[str, tf.Tensor], mask: tf.Tensor) -> tf.Tensor:
-    """The mean over the tokens without padding, float32 [B, H]; mask: int32 [B, S]."""
-    # Padding would pull the mean of a short text towards 0.
+    """Return the mean over real tokens, float32 [B, H].
+
+    Args:
+        outputs: outputs of the encoder.
+        mask: int32 [B, S].
+    """
+    # Skip padding: it would pull the mean of short texts toward 0.
     real = tf.cast(mask, tf.float32)[:, :, tf.newaxis]  # [B, S, 1]
     return tf.reduce_sum(outputs["sequence_output"] * real, axis=1) / tf.reduce_sum(real, axis=1)
 
 
-# What the head of a text reads, float32 [B, H], from the encoder's outputs and input_mask; by the
-# name of a TextInput.
+# Name of a TextInput -> function from the encoder's outputs and input_mask to the head's input,
+# float32 [B, H].
 TEXT_ROWS = {
     POOLED.name: lambda outputs, mask: outputs["pooled_output"],
     FIRST.name: lambda outputs, mask: outputs["first_output"],
@@ -34,33 +39,54 @@ TEXT_ROWS = {
 
 
 class ClassifierHead(OutputLayer):
-    """Logits of texts or tokens: x Wᵀ + b; variables output_weights [n, H] and output_bias [n], at
-    the root.
+    """The logits of texts or tokens, x Wᵀ + b.
+
+    The variables are output_weights [n, H] and output_bias [n], without a scope.
     """
 
     def __init__(self, hidden: int, label_count: int, seed: int):
         super().__init__("classifier", hidden, label_count, HEAD_STDDEV, seed)
-        # Set after the weights were made: their seeds are drawn from the scope, which names in the
-        # checkpoint lack.
-        self.checkpoint_names = ["output_weights", "output_bias"]  # the original gives them no scope
+        # The original uses no scope in checkpoints. Set the names after creating the weights, whose
+        # seeds depend on the scope.
+        self.checkpoint_names = ["output_weights", "output_bias"]
 
     def call(self, pooled, dropout_rate=0.0, seed=None):
-        """pooled: float32 [B, H] -> float32 [B, n]."""
+        """Return logits, float32 [B, n].
+
+        Args:
+            pooled: float32 [B, H].
+            dropout_rate: rate before the product.
+            seed: seed of dropout; None for no dropout.
+        """
         return super().call(ops.dropout(pooled, dropout_rate, seed))
 
 
 class BertClassifier(TaskModel):
-    """Encoder and classifier head of run_classifier.py: a dict of int32 [B, S] -> logits float32
-    [B, n].
+    """The encoder and classifier head for run_classifier.py.
 
-    Its variables are the same whatever the `problem_type` makes of the logits:
+    The input is a dict of int32 [B, S], the output is logits, float32 [B, n]. The variables are the
+    same for every `problem_type`:
 
     single_label  softmax over n labels; loss: cross-entropy
-    multi_label   sigmoid: the probability of each of n labels; loss: the mean of their n binary cross entropies
+    multi_label   a sigmoid per label; loss: the mean over n binary cross-entropies
     regression    a number, n = 1; loss: the squared error
+
+    Args:
+        config: config of the encoder.
+        label_count: n.
+        problem_type: a key of PROBLEM_TYPES.
+        text_input: the encoder output that the head reads.
+        distillation: loss with a teacher; the batches contain its logits; None for no teacher.
+        temperatures: `activated` divides the logits by them, see HeadSpec. Empty in commands that
+            predict: these calibrate with NumPy.
+        options: see NetworkOptions.
+
+    Raises:
+        ValueError: for an unknown problem_type, and for a regression with several numbers or with
+            distillation.
     """
 
-    kind = "a fine-tuned classifier"
+    description = "a fine-tuned classifier"
     head_dropout = CLASSIFIER_DROPOUT
 
     def __init__(
@@ -73,20 +99,14 @@ class BertClassifier(TaskModel):
         temperatures: tuple[float, ...] = (),
         **options: Unpack[NetworkOptions],
     ):
-        """problem_type: a key of PROBLEM_TYPES. distillation: for a teacher, with its logits in the
-        batches. temperatures: that `activated` divides logits by, see HeadSpec; commands that predict calibrate in
-        NumPy.
-
-        ValueError for an unknown problem_type, a regression of several numbers, or a distilled one.
-        """
-        known = PROBLEM_TYPES.get(problem_type)
-        if known is None or (not known.has_named_outputs and label_count != 1):
+        problem = PROBLEM_TYPES.get(problem_type)
+        if problem is None or (not problem.has_named_outputs and label_count != 1):
             raise ValueError(f"{problem_type} with {label_count} labels")
         super().__init__("classifier_model", config, **options)
-        self.problem_type = known
+        self.problem_type = problem
         self.text_input = text_input
         self.formulas = FORMULAS[problem_type]
-        self.columns = self.prediction_columns = known.batch_columns
+        self.columns = self.prediction_columns = problem.batch_columns
         self.distillation = distillation
         self.temperatures = temperatures
         if distillation:
@@ -100,65 +120,85 @@ class BertClassifier(TaskModel):
         return spec.stated(self.columns)
 
     def states(self, inputs, training=False, seed=None, packed=False):
-        """See TaskModel: float32 [B, W]."""
+        """Return float32 [B, W], see TaskModel."""
         only_first = not self.text_input.reads_tokens
         outputs = self.encoder(inputs, training=training, seed=seed, packed=packed, pooled_only=only_first)
         return TEXT_ROWS[self.text_input.name](outputs, inputs["input_mask"])
 
     def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
-        """Logits; frozen: no dropout in the encoder, as it is not trained."""
-        # A training step passes its own seed; this is for calls of the model by hand.
+        """Return the logits, float32 [B, n].
+
+        Args:
+            inputs: dict of int32 [B, S].
+            training: apply dropout.
+            seed: seed of dropout; None for a new random one.
+            packed: skip padding.
+            frozen: no dropout in the encoder, because it is not trained.
+        """
+        # Training steps pass a seed. This is for users who call the model directly.
         if training and seed is None:
             seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
         return self.head_logits(self.states(inputs, training and not frozen, seed, packed), seed if training else None)
 
     def head_logits(self, states: tf.Tensor, seed: tf.Tensor | None = None) -> tf.Tensor:
-        """Logits [B, n] of states float32 [B, W]. `seed` of a training step makes the dropout; None
-        for none.
+        """Return the logits [B, n] of states, float32 [B, W].
+
+        Args:
+            states: see `states`.
+            seed: seed of a training step for dropout; None for no dropout.
         """
         if seed is not None:
-            seed = ops.offset_seed(seed, 1, 0)  # a row of its own, away from the encoder's
+            seed = ops.offset_seed(seed, 1, 0)  # the encoder uses even offsets
         return self.head(states, dropout_rate=self.head_dropout, seed=seed)
 
     def trained_logits(self, batch: dict, seed: tf.Tensor | None, packed: bool, frozen: bool) -> tf.Tensor:
-        """Of a training batch, see loss_terms; one of `state_columns` has its states."""
+        """Return the logits for a training batch, float32 [B, n].
+
+        Args:
+            batch: columns as in `columns` or `state_columns`.
+            seed, packed, frozen: see `loss_terms`.
+        """
         if "states" in batch:
             return self.head_logits(batch["states"], seed)
         return self(spec.encoder_inputs(batch), training=True, seed=seed, packed=packed, frozen=frozen)
 
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
-        """See TaskModel: the mean over the examples, n = B."""
+        """Return losses and weights for the mean over examples, see TaskModel; n = B."""
         logits = self.trained_logits(batch, seed, packed, frozen)
         losses = self.formulas.losses(batch["label_ids"], logits, self.loss_rule)
         if self.distillation:
-            # A row without a label has label_ids of zeros; has_label = 0 takes its loss out again.
+            # Rows without a label have label_ids of 0; has_label = 0 removes their loss.
             hard = losses * batch["has_label"]
             losses = self.distillation.losses(self.formulas, batch["teacher_logits"], logits, hard)
         return losses, mean_weights(losses, batch_size)
 
     def predictions(self, batch, packed):
-        """`probabilities` [B, n], or `values` [B] of a regression, `losses` [B] and `logits` [B, n],
-        float32.
+        """Return `probabilities` [B, n], `losses` [B] and `logits` [B, n], all float32.
+
+        A regression has `values` [B] instead of `probabilities`.
         """
         logits = self(spec.encoder_inputs(batch), packed=packed)
         losses = self.formulas.losses(batch["label_ids"], logits, PLAIN)
         return {self.problem_type.output_name: self.activated(logits), "losses": losses, "logits": logits}
 
     def activated(self, logits: tf.Tensor) -> tf.Tensor:
-        """The predictions: probabilities float32 [B, n], or the numbers of a regression [B]; logits
-        [B, n].
+        """Return the predictions for logits [B, n].
+
+        These are probabilities, float32 [B, n], or a regression's numbers, [B].
         """
         return self.formulas.activated(logits / self.temperatures if self.temperatures else logits)
 
 
 class BertWindowsClassifier(BertClassifier):
-    """A BertClassifier of a dict of int32 [B, K, S] -> logits float32 [B, n]: the loss sees a text
-    once, as predictions do.
+    """A BertClassifier for texts in up to K windows, which averages the windows' logits.
 
-    A window without tokens is none. It has the variables and arguments of BertClassifier.
+    The input is a dict of int32 [B, K, S], the output is logits, float32 [B, n]. So loss and
+    predictions are per text. Windows without tokens are skipped. Variables and arguments are the same as
+    in BertClassifier.
     """
 
-    state_columns = ()  # a text has as many states as windows
+    # The number of states per text varies, so they cannot be kept for training.
+    state_columns = ()
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -168,22 +208,24 @@ class BertWindowsClassifier(BertClassifier):
     def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
         mask = inputs["input_mask"]  # [B, K, S]
         shape = tf.shape(mask)
-        if packed:  # of the places, as many for each text as the longest needs, the W that hold a window
-            there = tf.where(mask[:, :, 0] > 0)
-            rows = {name: tf.gather_nd(values, there) for name, values in inputs.items()}  # [W, S]
+        # Compute only the W windows that have tokens.
+        if packed:
+            windows = tf.where(mask[:, :, 0] > 0)
+            rows = {name: tf.gather_nd(values, windows) for name, values in inputs.items()}  # [W, S]
             logits = super().call(rows, training=training, seed=seed, packed=packed, frozen=frozen)  # [W, n]
-            return tf.math.unsorted_segment_mean(logits, there[:, 0], shape[0])
-        # Where nothing is packed, as on a TPU, the places without a window are computed, too, and
-        # then count nothing.
+            return tf.math.unsorted_segment_mean(logits, windows[:, 0], shape[0])
+        # Without packing, for example on a TPU, compute empty windows too, and give them no weight.
         rows = {name: tf.reshape(values, [-1, shape[2]]) for name, values in inputs.items()}  # [B·K, S]
         logits = super().call(rows, training=training, seed=seed, packed=packed, frozen=frozen)  # [B·K, n]
         return mean_of_windows(tf.reshape(logits, [shape[0], shape[1], logits.shape[-1]]), mask[:, :, 0])
 
 
-def mean_of_windows(logits: tf.Tensor, is_there: tf.Tensor) -> tf.Tensor:
-    """float32 [B, K, n], of which is_there, int32 [B, K], says which windows count -> their mean,
-    [B, n].
+def mean_of_windows(logits: tf.Tensor, is_window: tf.Tensor) -> tf.Tensor:
+    """Return the mean over the windows of each text, float32 [B, n].
+
+    Args:
+        logits: float32 [B, K, n].
+        is_window: int32 [B, K], 0 for an empty window.
     """
-    weights = tf.cast(is_there, logits.dtype)
-    # The weights are 0 or 1, so this is the mean over the windows that are there.
+    weights = tf.cast(is_window, logits.dtype)
     return tf.einsum("bkn,bk->bn", logits, weights) / tf.reduce_sum(weights, axis=1, keepdims=True)

@@ -1,6 +1,4 @@
-"""Losses of labels: cross entropy, smoothed, focal, and with class weights; and the loss of each
-problem type.
-"""
+"""Losses per problem type: cross-entropy, with label smoothing, focal loss and class weights."""
 
 import dataclasses
 from collections.abc import Callable
@@ -11,20 +9,23 @@ from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.regression import REGRESSION
 
-# Below this 1 - p counts as this: the power's slope is not finite at 0, and a loss of so sure a
-# prediction is none.
-_LEAST_ERROR = 1e-7
+# Lower bound for 1 - p in the focal loss: the slope of the power is infinite at 0, and the loss is
+# negligible there.
+_SMALLEST_ERROR = 1e-7
 
 
 @dataclasses.dataclass(frozen=True)
 class LossRule:
-    """The loss of labels and logits in training; evaluations report the plain cross-entropy.
+    """Options for the training loss; evaluations report the plain cross-entropy.
 
-    smoothing: ε, the share of each label that is spread evenly over all n of them (Szegedy et al.,
-    2016): the target is (1 − ε)·[right] + ε/n, for a yes or no (1 − ε)·y + ε/2. focal_gamma: γ of
-    the focal loss (Lin et al., 2017), which multiplies each −log p by (1 − p)^γ; None for the cross
-    entropy. class_weights: what the loss of an example is multiplied by, for each label; in
-    multi-label classification (for rows without the label, for rows with it).
+    Attributes:
+        smoothing: ε, the share of the target that is spread evenly over n labels (Szegedy et al.,
+            2016). The target is (1 − ε)·[correct] + ε/n, and in multi-label classification
+            (1 − ε)·y + ε/2.
+        focal_gamma: γ for the focal loss (Lin et al., 2017), which multiplies −log p by
+            (1 − p)^γ; None for cross-entropy.
+        class_weights: factor of an example's loss per label. In multi-label classification, a pair
+            per label: for rows without it, for rows with it.
     """
 
     smoothing: float = 0.0
@@ -33,7 +34,7 @@ class LossRule:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is the cross entropy, but for weights."""
+        """Return whether the loss is cross-entropy, apart from class weights."""
         return not self.smoothing and self.focal_gamma is None
 
 
@@ -41,28 +42,36 @@ PLAIN = LossRule()
 
 
 def cross_entropy(labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
-    """−log softmax(logits)[label] in nats: labels int32 [...], logits float32 [..., n] -> float32
-    [...].
+    """Return −log softmax(logits)[label] in nats, float32 [...].
+
+    Args:
+        labels: int32 [...].
+        logits: float32 [..., n].
     """
     return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
 
 
-def softmax_losses(labels: tf.Tensor, logits: tf.Tensor, rule: LossRule, among: tf.Tensor | None = None) -> tf.Tensor:
-    """Single-label: int32 [M], logits float32 [M, n] -> float32 [M], in nats.
+def softmax_losses(
+    labels: tf.Tensor, logits: tf.Tensor, rule: LossRule, smoothed_labels: tf.Tensor | None = None
+) -> tf.Tensor:
+    """Return losses for one label per row, float32 [M], in nats.
 
-    among: bool [M, n], the labels that the rule's smoothing may spread a share over, where these
-    are not all.
+    Args:
+        labels: int32 [M].
+        logits: float32 [M, n].
+        rule: options.
+        smoothed_labels: bool [M, n], the labels that smoothing covers; None for all.
     """
-    # A fused kernel of TensorFlow, which is stable for logits of any size.
-    losses = _focused(cross_entropy(labels, logits), rule.focal_gamma)
+    # cross_entropy uses a fused kernel, which is stable for logits of any size.
+    losses = _apply_focus(cross_entropy(labels, logits), rule.focal_gamma)
     if rule.smoothing:
-        # The right label has a share of ε as well, as in the paper.
-        of_each = _focused(-tf.nn.log_softmax(logits), rule.focal_gamma)  # [M, n]
-        if among is None:
-            mean = tf.reduce_mean(of_each, axis=-1)
+        # The correct label also receives its part of ε, as in the paper.
+        label_losses = _apply_focus(-tf.nn.log_softmax(logits), rule.focal_gamma)  # [M, n]
+        if smoothed_labels is None:
+            mean = tf.reduce_mean(label_losses, axis=-1)
         else:
-            mean = tf.reduce_sum(tf.where(among, of_each, 0.0), axis=-1)
-            mean /= tf.math.count_nonzero(among, axis=-1, dtype=tf.float32)
+            mean = tf.reduce_sum(tf.where(smoothed_labels, label_losses, 0.0), axis=-1)
+            mean /= tf.math.count_nonzero(smoothed_labels, axis=-1, dtype=tf.float32)
         losses = (1.0 - rule.smoothing) * losses + rule.smoothing * mean
     if rule.class_weights is None:
         return losses
@@ -70,39 +79,46 @@ def softmax_losses(labels: tf.Tensor, logits: tf.Tensor, rule: LossRule, among: 
 
 
 def sigmoid_losses(labels: tf.Tensor, logits: tf.Tensor, rule: LossRule) -> tf.Tensor:
-    """Multi-label, each label for itself: float32 [M, n] of 0 and 1, logits [M, n] -> [M, n]."""
+    """Return a separate loss for each label, float32 [M, n], in nats.
+
+    Args:
+        labels: float32 [M, n], 0 or 1.
+        logits: float32 [M, n].
+        rule: options.
+    """
     targets = labels * (1.0 - rule.smoothing) + rule.smoothing / 2.0 if rule.smoothing else labels
     if rule.focal_gamma is None:
         losses = tf.nn.sigmoid_cross_entropy_with_logits(labels=targets, logits=logits)
     else:
-        losses = targets * _focused(-tf.math.log_sigmoid(logits), rule.focal_gamma)
-        # log σ(−x) is log(1 − σ(x)), without the 1 − σ(x) that rounds to 0 for large logits.
-        losses += (1.0 - targets) * _focused(-tf.math.log_sigmoid(-logits), rule.focal_gamma)
+        losses = targets * _apply_focus(-tf.math.log_sigmoid(logits), rule.focal_gamma)
+        # Use log σ(−x) for log(1 − σ(x)): 1 − σ(x) rounds to 0 for large logits.
+        losses += (1.0 - targets) * _apply_focus(-tf.math.log_sigmoid(-logits), rule.focal_gamma)
     if rule.class_weights is None:
         return losses
     weights = tf.constant(rule.class_weights, tf.float32)  # [n, 2]
     return losses * tf.where(labels > 0.5, weights[:, 1], weights[:, 0])
 
 
-def _focused(losses: tf.Tensor, gamma: float | None) -> tf.Tensor:
-    """−log p times (1 − p)^γ, of any −log p."""
-    # expm1 keeps 1 − p exact for a sure prediction, where 1 − exp(−loss) would cancel.
-    return losses if gamma is None else losses * tf.pow(tf.maximum(-tf.math.expm1(-losses), _LEAST_ERROR), gamma)
+def _apply_focus(losses: tf.Tensor, gamma: float | None) -> tf.Tensor:
+    """Return losses −log p times (1 − p)^γ."""
+    # expm1 keeps 1 − p exact if p is close to 1; 1 − exp(−loss) would cancel.
+    return losses if gamma is None else losses * tf.pow(tf.maximum(-tf.math.expm1(-losses), _SMALLEST_ERROR), gamma)
 
 
 def softmax_divergence(teacher: tf.Tensor, student: tf.Tensor) -> tf.Tensor:
-    """KL(softmax(teacher) ‖ softmax(student)) in nats, of logits [B, L]: float32 [B]."""
-    # From log-probabilities: the ratio of two tiny probabilities would be 0 / 0.
-    known = tf.nn.log_softmax(teacher)
-    return tf.reduce_sum(tf.exp(known) * (known - tf.nn.log_softmax(student)), axis=-1)
+    """Return KL(softmax(teacher) ‖ softmax(student)) in nats, float32 [B], for logits [B, L]."""
+    # Use log-probabilities: the ratio between two tiny probabilities would be 0 / 0.
+    log_targets = tf.nn.log_softmax(teacher)
+    return tf.reduce_sum(tf.exp(log_targets) * (log_targets - tf.nn.log_softmax(student)), axis=-1)
 
 
 def sigmoid_divergence(teacher: tf.Tensor, student: tf.Tensor) -> tf.Tensor:
-    """The mean over the labels of KL(sigmoid(teacher) ‖ sigmoid(student)) in nats, of logits [B,
-    L]: float32 [B].
+    """Return the mean over labels of KL(sigmoid(teacher) ‖ sigmoid(student)) in nats, float32 [B].
+
+    Both arguments are logits, [B, L].
     """
-    # The divergence is the cross entropy minus the entropy; both come from a function that no logit
-    # overflows.
+    # The divergence is the cross-entropy minus the entropy. TensorFlow's function computes both
+    # without overflow for any logit.
     probabilities = tf.sigmoid(teacher)
     entropy = tf.nn.sigmoid_cross_entropy_with_logits(labels=probabilities, logits=teacher)
     cross = tf.nn.sigmoid_cross_entropy_with_logits(labels=probabilities, logits=student)
@@ -111,12 +127,13 @@ def sigmoid_divergence(teacher: tf.Tensor, student: tf.Tensor) -> tf.Tensor:
 
 @dataclasses.dataclass(frozen=True)
 class Formulas:
-    """What TensorFlow computes from the logits [B, n] of a problem type; problem_types has the same
-    in NumPy.
+    """A problem type's TensorFlow functions of logits [B, n]; problem_types has them in NumPy.
 
-    activated: -> the predictions. losses(label_ids, logits, rule) -> float32 [B], in nats but for a
-    regression.
-    divergence(teacher, student) of logits -> float32 [B], None where there is no distillation.
+    Attributes:
+        activated: logits -> predictions.
+        losses: (label_ids, logits, rule) -> float32 [B], in nats except for a regression.
+        divergence: (teacher logits, student logits) -> float32 [B]; None if the problem type has
+            no distillation.
     """
 
     activated: Callable[[tf.Tensor], tf.Tensor]
@@ -125,7 +142,7 @@ class Formulas:
 
 
 FORMULAS = {
-    # A new problem type needs one line here; its name joins it to its object in problem_types.
+    # A new problem type needs one line here. The name links it to its object in problem_types.
     SINGLE_LABEL.name: Formulas(tf.nn.softmax, softmax_losses, softmax_divergence),
     MULTI_LABEL.name: Formulas(
         tf.nn.sigmoid,
@@ -142,22 +159,29 @@ FORMULAS = {
 
 @dataclasses.dataclass(frozen=True)
 class Distillation:
-    """A loss that also compares with the probabilities of another classifier, the teacher (Hinton
-    et al., 2015):
+    """A loss that also compares with another classifier, the teacher (Hinton et al., 2015).
 
-        share · T² · KL(teacher at T ‖ student at T) + (1 − share) · loss of the label
+        share · T² · KL(teacher at T ‖ student at T) + (1 − share) · label loss
 
-    of which an example without label has the first term alone. T² keeps the gradients of both terms
-    of one size whatever T is. For multi-label it is the mean of the divergences of all labels. Not
-    for a regression.
+    Examples without a label have only the first term. T² makes the size of the gradients independent
+    of T. Multi-label classification uses the mean divergence over labels. Regressions have no
+    distillation.
+
+    Attributes:
+        temperature: T.
+        share: weight of the divergence, 0 to 1.
     """
 
     temperature: float
     share: float
 
     def losses(self, formulas: Formulas, teacher: tf.Tensor, student: tf.Tensor, hard: tf.Tensor) -> tf.Tensor:
-        """Of each example, float32 [B]; teacher, student: logits [B, n]; hard: the losses of the
-        labels, [B].
+        """Return the loss per example, float32 [B].
+
+        Args:
+            formulas: functions of the problem type.
+            teacher, student: logits, [B, n].
+            hard: label losses, [B].
         """
         assert formulas.divergence, "BertClassifier refuses a distillation without one"
         soft = formulas.divergence(teacher / self.temperature, student / self.temperature)

@@ -1,6 +1,4 @@
-"""What each kind of task has on top of the encoder: the four questions that its model answers, in
-heads/<kind>.py.
-"""
+"""The interface of task models: an encoder with a head. The other files in heads/ implement it."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -21,12 +19,13 @@ from bert_cli.weights.hub_encoder import ModuleEncoder
 
 @dataclasses.dataclass(frozen=True)
 class TrainingRule:
-    """What training alone computes: its loss, its rates of dropout, and the way to its gradient.
-    Evaluations and predictions have none of them.
+    """Options that affect only training, not evaluations and predictions.
 
-    head_dropout: before the head; hidden_dropout and attention_dropout: in the encoder. None for
-    the rate of the head type, and for the rates of the config. recomputes: gradient checkpointing,
-    see BertEncoder.
+    Attributes:
+        loss: options for the loss.
+        head_dropout: dropout rate before the head; None for the head type's rate.
+        hidden_dropout, attention_dropout: rates in the encoder; None for the config's rates.
+        recomputes: use gradient checkpointing, see BertEncoder.
     """
 
     loss: LossRule = PLAIN
@@ -36,7 +35,7 @@ class TrainingRule:
     recomputes: bool = False
 
     def config(self, config: BertConfig) -> BertConfig:
-        """The config of the encoder that is trained."""
+        """Return the config with the dropout rates for training."""
         hidden = config.hidden_dropout_prob if self.hidden_dropout is None else self.hidden_dropout
         attention = config.attention_probs_dropout_prob if self.attention_dropout is None else self.attention_dropout
         return dataclasses.replace(config, hidden_dropout_prob=hidden, attention_probs_dropout_prob=attention)
@@ -46,7 +45,7 @@ PLAIN_TRAINING = TrainingRule()
 
 
 class NetworkOptions(TypedDict, total=False):
-    """The arguments that the models of all tasks take; its constructor has their defaults."""
+    """Arguments that all task models accept; TaskModel's constructor has the defaults."""
 
     compute_dtype: str
     seed: int
@@ -54,25 +53,32 @@ class NetworkOptions(TypedDict, total=False):
 
 
 class TaskModel(keras.Model):
-    """An encoder, as the attribute `encoder`, and a head.
+    """An encoder with a head.
 
-    Its variables: model.layers.named_weights gives them under Google's names. Its batches:
-    `columns` for training, `prediction_columns` for predictions. Its loss: `loss_terms`. Its
-    predictions: `predictions`.
+    `loss_terms` and `predictions` compute the results. model.layers.named_weights returns the
+    variables by Google's names.
+
+    Attributes:
+        encoder: the encoder.
+        description: the required checkpoint, for error messages.
+        optional: name prefixes of variables that a trained checkpoint may lack.
+        columns: columns of training batches.
+        prediction_columns: columns of batches for predictions.
+        padding_counts: whether the loss includes padding. If so, training batches are padded to
+            max_seq_length.
+        predicts_padding: whether predictions include padding. If so, their batches are padded, too.
+        head_dropout: dropout rate before the head in training, see TrainingRule.
+        text_input: the encoder output that a text head reads.
     """
 
-    kind = "a trained model"  # what a checkpoint should be, for error messages
-    optional: tuple[str, ...] = ()  # beginnings of the names that a trained checkpoint may lack
+    description = "a trained model"
+    optional: tuple[str, ...] = ()
     columns: tuple[Column, ...] = ()
     prediction_columns: tuple[Column, ...] = ()
-    # True where padding is in the loss, so that training batches must be padded to max_seq_length.
     padding_counts = False
-    # True where predictions are asked for padding too, so that their batches must be padded as
-    # well.
     predicts_padding = False
-    # The head type's own rate of dropout in training, see TrainingRule.
     head_dropout = 0.0
-    text_input = POOLED  # of a head of texts
+    text_input = POOLED
 
     def __init__(
         self,
@@ -82,68 +88,86 @@ class TaskModel(keras.Model):
         seed: int = 0,
         rule: TrainingRule = PLAIN_TRAINING,
     ):
-        """name: Keras' name of the model. compute_dtype: see BertEncoder; seed: of the first random
-        weights.
+        """Create the encoder.
+
+        Args:
+            name: the model's name in Keras.
+            config: config of the encoder.
+            compute_dtype: see BertEncoder.
+            seed: seed for random initial weights.
+            rule: options for training.
         """
         super().__init__(name=name, autocast=False)
         self.seed = seed
         self.loss_rule = rule.loss
-        # An attribute of the instance hides the attribute of the head type.
+        # This instance attribute hides the class attribute.
         if rule.head_dropout is not None:
             self.head_dropout = rule.head_dropout
-        # The graph of a module has its own rates of dropout, which nothing can change.
-        own_config = config if isinstance(config, ModuleConfig) else rule.config(config)
-        self.encoder = make_encoder(own_config, compute_dtype, seed, rule.recomputes)
+        # The dropout rates in a module's graph cannot be changed.
+        encoder_config = config if isinstance(config, ModuleConfig) else rule.config(config)
+        self.encoder = make_encoder(encoder_config, compute_dtype, seed, rule.recomputes)
         mark_built(self)
 
     @property
     def state_columns(self) -> tuple[Column, ...]:
-        """Training batches on what a frozen encoder says, which is computed once; empty for a kind
-        that has no such.
+        """Return the columns of training batches with states instead of tokens.
+
+        A frozen encoder computes the states once. Empty if the head type does not support that.
         """
         return ()
 
     @property
     def state_width(self) -> int:
-        """W, the numbers that the head reads of a token or a text."""
+        """Return W, the number of values that the head reads per token or text."""
         return self.head.output_weights.shape[1]
 
     def states(
         self, inputs: dict[str, tf.Tensor], training: bool = False, seed: tf.Tensor | None = None, packed: bool = False
     ) -> tf.Tensor:
-        """What the head reads of int32 [B, S] or [B, K, S], of a kind with state_columns: float32,
-        W numbers for each.
+        """Return the head's input, float32 [..., W], if the head type has `state_columns`.
+
+        Args:
+            inputs: dict of int32 [B, S] or [B, K, S].
+            training: apply dropout.
+            seed: seed of dropout.
+            packed: skip padding.
         """
         raise NotImplementedError
 
     @property
     def top_layer(self) -> int | None:
-        """The highest layer of the encoder that the loss reads, 0-based; None for the pooled
-        output.
-        """
+        """Return the highest encoder layer that the loss uses, 0-based; None for the pooled output."""
         return None if self.text_input.reads_pooler else self.encoder.config.num_hidden_layers - 1
 
     def without_gradient(self, frozen: bool = False) -> set[str]:
-        """Names of the variables that the loss does not depend on, without the variables of a
-        `frozen` encoder.
+        """Return the names of variables that do not influence the loss.
+
+        Variables in a `frozen` encoder are not included.
         """
         return set() if frozen else self.encoder.without_gradient(self.top_layer)
 
     def loss_terms(
         self, batch: dict, seed: tf.Tensor | None, packed: bool, batch_size: int, frozen: bool = False
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """(losses in nats, weights), each float32 [n], of a replica's share of a training batch,
-        given as `columns`.
+        """Return losses in nats and weights, each float32 [n], for one replica.
 
-        Σ losses · weights, summed over all replicas, is the loss of the global batch of
-        `batch_size` rows. seed: int32 [2], for dropout; packed: padding is skipped; frozen: the
-        encoder is not trained, so it has no dropout.
+        The loss of the global batch is Σ losses · weights, summed over all replicas.
+
+        Args:
+            batch: the replica's rows, with `columns`.
+            seed: seed of dropout, int32 [2].
+            packed: skip padding.
+            batch_size: number of rows in the global batch.
+            frozen: the encoder is not trained, so it has no dropout.
         """
         raise NotImplementedError
 
     def predictions(self, batch: dict, packed: bool) -> dict[str, tf.Tensor]:
-        """The outputs for a batch, given as `prediction_columns`: tensors with a row for each of
-        its rows.
+        """Return output tensors with one row per row of the batch.
+
+        Args:
+            batch: rows with `prediction_columns`.
+            packed: skip padding.
         """
         raise NotImplementedError
 
@@ -154,8 +178,13 @@ def make_encoder(
     seed: int = 0,
     recomputes: bool = False,
 ) -> BertEncoder | ModuleEncoder:
-    """A BertEncoder, or a module for tensorflow-hub, which keeps its own precision and gradient,
-    and starts from its own weights.
+    """Return a BertEncoder or a module for tensorflow-hub.
+
+    A module has a fixed precision, gradient and initial weights, so it ignores the other arguments.
+
+    Args:
+        config: its type selects the encoder.
+        compute_dtype, seed, recomputes: see BertEncoder.
     """
     if isinstance(config, ModuleConfig):
         return ModuleEncoder(config)
@@ -163,8 +192,9 @@ def make_encoder(
 
 
 def tensor_specs(columns: Iterable[Column], **sizes: int) -> dict[str, tf.TensorSpec]:
-    """The signature of a batch, of any sizes but those given (letter=size), so that no new length
-    is a new trace.
+    """Return the signature of a batch.
+
+    Sizes are variable, so that a new length needs no new trace, except for `sizes` (letter=size).
     """
     return {
         column.name: tf.TensorSpec([sizes.get(letter) for letter in column.shape], column.dtype, name=column.name)
@@ -173,23 +203,25 @@ def tensor_specs(columns: Iterable[Column], **sizes: int) -> dict[str, tf.Tensor
 
 
 def mean_weights(losses: tf.Tensor, batch_size: int) -> tf.Tensor:
-    """What each of a replica's losses [n] counts in the mean over the rows of the global batch:
-    float32 [n].
+    """Return weights, float32 [n], that make a sum over replicas the mean over the global batch.
+
+    Args:
+        losses: a replica's losses, [n].
+        batch_size: number of rows in the global batch.
     """
-    # By the global batch, not by this replica's rows: the losses of all replicas are summed
-    # afterwards.
+    # Divide by the global batch size: replica losses are summed later.
     return tf.ones_like(losses) / batch_size
 
 
 class OutputLayer(Scoped):
-    """x Wᵀ + b: [R, inputs] -> [R, units], float32; variables output_weights [units, inputs],
-    output_bias [units].
+    """A layer x Wᵀ + b from [R, inputs] to [R, units], in float32.
+
+    Its variables are output_weights [units, inputs] and output_bias [units].
     """
 
     def __init__(self, scope: str, inputs: int, units: int, stddev: float, seed: int):
         super().__init__(scope)
-        # [units, inputs], the transpose of a Dense kernel: the original stores the weights of its
-        # heads in this way.
+        # The original stores head weights as [units, inputs], the transpose of a Dense kernel.
         self.output_weights = self.add_normal("output_weights", (units, inputs), stddev, seed)
         self.output_bias = self.add_scoped("output_bias", (units,), "zeros")
 

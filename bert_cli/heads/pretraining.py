@@ -1,4 +1,4 @@
-"""Masked words and next sentences: what a BERT is pre-trained with."""
+"""The pre-training model with masked words and next sentences."""
 
 from typing import Unpack
 
@@ -12,16 +12,19 @@ from bert_cli.model.config import BertConfig
 
 
 class BertPretrainer(TaskModel):
-    """Encoder with the masked-LM and next-sentence heads of run_pretraining.py.
+    """The encoder with masked-LM and next-sentence heads for run_pretraining.py.
 
-    A dict of int32 [B, S] and `masked_lm_positions` int32 [B, P] -> dict of float32
-    `masked_lm_logits` [B, P, V] and `next_sentence_logits` [B, 2]. Only the masked positions go
-    through the head.
+    The input is a dict of int32 [B, S] with `masked_lm_positions`, int32 [B, P]. The output is a dict
+    of float32 `masked_lm_logits` [B, P, V] and `next_sentence_logits` [B, 2]. The head computes only
+    masked positions.
 
-    use_next_sentence: False leaves the next sentence out of the loss.
+    Args:
+        config: config of the encoder.
+        use_next_sentence: False removes the next sentence from the loss.
+        options: see NetworkOptions.
     """
 
-    kind = "a pre-trained model with its heads"
+    description = "a pre-trained model with its heads"
     columns = prediction_columns = spec.PRETRAINING
 
     def __init__(self, config: BertConfig, use_next_sentence: bool = True, **options: Unpack[NetworkOptions]):
@@ -33,12 +36,12 @@ class BertPretrainer(TaskModel):
     def without_gradient(self, frozen=False):
         if self.use_next_sentence:
             return set()
-        return {name for part in (self.encoder.pooler, self.next_sentence) for name in part.named()}
+        return {name for layer in (self.encoder.pooler, self.next_sentence) for name in layer.named()}
 
     def call(self, inputs, training=False, seed=None, packed=False):
         positions = tf.cast(inputs["masked_lm_positions"], tf.int32)
         shape = tf.shape(positions)
-        # Positions are those within a sequence; the rows of all sequences lie one after the other.
+        # Convert positions within a sequence to slots in the concatenated sequences.
         starts = tf.range(shape[0])[:, tf.newaxis] * tf.shape(inputs["input_word_ids"])[1]
         slots = tf.reshape(starts + positions, [-1])
         rows, next_sentence = self.rows_at(inputs, slots, training, seed, packed)
@@ -49,7 +52,7 @@ class BertPretrainer(TaskModel):
         }
 
     def masked_logits(self, rows: tf.Tensor, training: bool = False) -> tf.Tensor:
-        """Masked-LM logits, float32 [M, V], of rows [M, H] in the compute dtype."""
+        """Return masked-LM logits, float32 [M, V], for rows [M, H] in the compute dtype."""
         words = tf.convert_to_tensor(self.encoder.embeddings.words.value)
         return self.masked_lm(rows, word_embeddings=words, training=training)
 
@@ -61,51 +64,63 @@ class BertPretrainer(TaskModel):
         seed: tf.Tensor | None = None,
         packed: bool = False,
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """The encoder's rows at `slots`, int32 [M] of b·S+s, [M, H] in its dtype; next-sentence
-        logits, float32 [B, 2].
+        """Return the encoder's rows at `slots` and the next-sentence logits.
+
+        Args:
+            inputs: dict of int32 [B, S].
+            slots: b·S+s per row, int32 [M].
+            training: apply dropout.
+            seed: seed of dropout.
+            packed: skip padding.
+
+        Returns:
+            Rows [M, H] in the compute dtype, and logits, float32 [B, 2].
         """
         outputs = self.encoder(inputs, training=training, seed=seed, packed=packed)
         sequence = outputs["sequence_output"]  # [B, S, H]
-        # Before the head: its products are over the vocabulary, the largest of the network, and 85
-        # % of the tokens have none.
+        # Gather before the head: its products with the vocabulary are the network's largest, and
+        # 85 % of tokens are not masked.
         rows = tf.gather(tf.reshape(sequence, [-1, sequence.shape[-1]]), slots)
         return tf.cast(rows, self.encoder.product_dtype), self.next_sentence(outputs["pooled_output"])
 
     @staticmethod
-    def _predicted(batch: dict, packed: bool) -> tuple[tf.Tensor, tf.Tensor]:
-        """Indices int64 [M, 2] of the predictions in [B, P], and their slots b·S+s, int32 [M]."""
+    def _masked_slots(batch: dict, packed: bool) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return the masked words' indices in [B, P], int64 [M, 2], and slots b·S+s, int32 [M]."""
         positions, weights = batch["masked_lm_positions"], batch["masked_lm_weights"]
-        # On a TPU, where shapes are static, the empty positions are computed too; their weight is
-        # 0.
+        # Without packing, for static shapes on a TPU, also compute empty positions. These have a
+        # weight of 0.
         indices = tf.where(weights > 0 if packed else tf.ones_like(weights, tf.bool))
         length = tf.shape(batch["input_word_ids"])[1]
         return indices, tf.cast(indices[:, 0], tf.int32) * length + tf.gather_nd(positions, indices)
 
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
-        """See TaskModel: the masked words, and after them the next sentences, n = M + B.
+        """Return terms for M masked words, then for B next sentences, see TaskModel.
 
-        A masked word counts w / (Σ w + 1e-5) over the global batch, which masked_lm_weights are
-        already (features.pretraining_batch); the next sentences are a mean over the sequences. Both
-        have the same loss_rule.
+        The masked_lm_weights in the batch are already w / (Σ w + 1e-5) over the global batch, see
+        features.pretraining_batch. The next-sentence loss is a mean over sequences. Both losses use
+        `loss_rule`.
         """
-        indices, slots = self._predicted(batch, packed)
+        indices, slots = self._masked_slots(batch, packed)
         ids, weights = (tf.gather_nd(batch[name], indices) for name in ("masked_lm_ids", "masked_lm_weights"))
         rows, next_sentence = self.rows_at(spec.encoder_inputs(batch), slots, not frozen, seed, packed)
-        # The gradient written by hand holds for the plain cross-entropy only.
+        # The manual gradient is only for plain cross-entropy.
         if self.loss_rule.is_plain:
             words = tf.convert_to_tensor(self.encoder.embeddings.words.value)
             bias = tf.convert_to_tensor(self.masked_lm.output_bias.value)
-            losses = tied_cross_entropy(self.masked_lm.transformed(rows, training=True), words, bias, ids)
+            losses = tied_cross_entropy(self.masked_lm.project(rows, training=True), words, bias, ids)
         else:
             losses = softmax_losses(ids, self.masked_logits(rows, training=True), self.loss_rule)
         if not self.use_next_sentence:
             return losses, weights
-        following = softmax_losses(batch["next_sentence_labels"], next_sentence, self.loss_rule)
-        return tf.concat([losses, following], 0), tf.concat([weights, mean_weights(following, batch_size)], 0)
+        sentence_losses = softmax_losses(batch["next_sentence_labels"], next_sentence, self.loss_rule)
+        return (
+            tf.concat([losses, sentence_losses], 0),
+            tf.concat([weights, mean_weights(sentence_losses, batch_size)], 0),
+        )
 
     def predictions(self, batch, packed):
-        """Sums over the predictions of each sequence, float32 [B]; see metrics.pretraining."""
-        indices, slots = self._predicted(batch, packed)
+        """Return sums over each sequence's masked words, float32 [B], see metrics.pretraining."""
+        indices, slots = self._masked_slots(batch, packed)
         rows, next_sentence = self.rows_at(spec.encoder_inputs(batch), slots, packed=packed)
         masked = self.masked_logits(rows)
         ids, weights = (tf.gather_nd(batch[name], indices) for name in ("masked_lm_ids", "masked_lm_weights"))
@@ -119,7 +134,7 @@ class BertPretrainer(TaskModel):
         best = tf.argmax(next_sentence, axis=-1, output_type=tf.int32)
         return {
             "masked_lm_losses": per_sequence(cross_entropy(ids, masked)),
-            # per_sequence multiplies by the weights: the sum of ones counts the masked words.
+            # per_sequence multiplies by the weights, so a sum of ones is the sum of weights.
             "masked_lm_weights": per_sequence(tf.ones_like(weights)),
             "masked_lm_correct": per_sequence(correct),
             "next_sentence_losses": cross_entropy(labels, next_sentence),

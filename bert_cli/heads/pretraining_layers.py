@@ -1,4 +1,4 @@
-"""The layers over the encoder in pre-training: for masked words, next sentences and replaced tokens."""
+"""Head layers for pre-training: masked words, next sentences and replaced tokens."""
 
 import tensorflow as tf
 
@@ -9,10 +9,10 @@ from bert_cli.model.layers import Dense, LayerNorm, Scoped
 
 
 class MaskedLmHead(Scoped):
-    """Logits over the vocabulary for hidden rows: dense, activation, normalisation, then the tied
-    word embeddings.
+    """The masked-LM head: dense layer, activation, normalization, then the tied word embeddings.
 
-    Variables: cls/predictions/transform/{dense,LayerNorm}/…, cls/predictions/output_bias [V].
+    Its variables are cls/predictions/transform/{dense,LayerNorm}/… and
+    cls/predictions/output_bias [V].
     """
 
     def __init__(self, config: BertConfig, seed: int):
@@ -23,24 +23,28 @@ class MaskedLmHead(Scoped):
         self.norm = LayerNorm("cls/predictions/transform/LayerNorm", width, config.layer_norm_eps)
         self.output_bias = self.add_scoped("output_bias", (config.vocab_size,), "zeros")
 
-    def transformed(self, rows, training=False):
-        """The vectors that are compared with the word embeddings: [M, H] -> [M, E], both in the
-        compute dtype.
-        """
+    def project(self, rows, training=False):
+        """Return rows [M, H] in the space of word embeddings, [M, E], in the compute dtype."""
         return self.norm(ops.activate(self.transform(rows), self.activation, training))
 
     def call(self, rows, word_embeddings, training=False):
-        """rows: [M, H] in the compute dtype, word_embeddings: float32 [V, E] -> float32 [M, V]."""
-        x = self.transformed(rows, training)
+        """Return logits over the vocabulary, float32 [M, V].
+
+        Args:
+            rows: [M, H] in the compute dtype.
+            word_embeddings: float32 [V, E].
+            training: whether a gradient follows.
+        """
+        x = self.project(rows, training)
         logits = tf.matmul(x, tf.cast(word_embeddings, x.dtype), transpose_b=True)
         return tf.nn.bias_add(tf.cast(logits, tf.float32), self.output_bias.value)
 
 
 class ReplacedTokensHead(Scoped):
-    """A logit for each token, high where it was replaced, of ELECTRA's discriminator: dense,
-    activation, dense.
+    """The head for ELECTRA's discriminator: dense layer, activation, dense layer.
 
-    Variables: discriminator_predictions/dense/…, discriminator_predictions/dense_1/….
+    It returns a logit per token, which is high if the token was replaced. Its variables are
+    discriminator_predictions/dense/… and discriminator_predictions/dense_1/….
     """
 
     def __init__(self, config: BertConfig, seed: int):
@@ -51,25 +55,29 @@ class ReplacedTokensHead(Scoped):
         self.output_layer = Dense(f"{self.scope}/dense_1", hidden, 1, stddev, seed)
 
     def call(self, rows):
-        """rows: float32 [M, H] -> float32 [M]."""
+        """Return logits, float32 [M], for rows, float32 [M, H]."""
         return self.output_layer(ops.activate(self.dense(rows), self.activation, training=False))[:, 0]
 
 
 class NextSentenceHead(OutputLayer):
-    """Logits [B, 2] from the pooled output: index 0 is "B follows A", 1 is "B is random"."""
+    """The logits [B, 2] for the pooled output: index 0 is "B follows A", 1 is "B is random"."""
 
-    # A class of its own, as Keras names the groups of a .weights.h5 by classes.
+    # A separate class is needed, because Keras names groups in a .weights.h5 by class.
     def __init__(self, config: BertConfig, seed: int):
         super().__init__("cls/seq_relationship", config.hidden_size, 2, config.initializer_range, seed)
 
 
 def tied_cross_entropy(rows: tf.Tensor, words: tf.Tensor, bias: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-    """Negative log-likelihood of M predictions, float32 [M], with the logits rows · wordsᵀ + bias;
-    its gradient takes few passes over [M, V].
+    """Return the cross-entropy for logits rows · wordsᵀ + bias, float32 [M].
 
-    rows: [M, H] in the compute dtype; words: float32 [V, H]; bias: float32 [V]; labels: int32 [M].
-    Logits and softmax are float32. In the gradient softmax − onehot the label's part is taken
-    apart: it needs rows of H numbers only.
+    Logits and softmax are float32. The manual gradient needs few passes over [M, V]: in
+    softmax − onehot, it computes the second term separately with rows of only H numbers.
+
+    Args:
+        rows: [M, H] in the compute dtype.
+        words: float32 [V, H].
+        bias: float32 [V].
+        labels: int32 [M].
     """
 
     @tf.custom_gradient
@@ -78,7 +86,7 @@ def tied_cross_entropy(rows: tf.Tensor, words: tf.Tensor, bias: tf.Tensor, label
         table = tf.cast(words, dtype)
         logits = tf.nn.bias_add(tf.cast(tf.matmul(rows, table, transpose_b=True), tf.float32), bias)  # [M, V]
         probabilities = tf.nn.softmax(logits)
-        # The most probable token has exp(0) / Σ, so its probability gives the logarithm of the sum.
+        # The most probable token's probability is exp(0) / Σ, so it determines log Σ.
         log_sum = tf.reduce_max(logits, axis=-1) - tf.math.log(tf.reduce_max(probabilities, axis=-1))
         nll = log_sum - tf.gather(logits, labels, batch_dims=1)
 

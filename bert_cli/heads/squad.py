@@ -1,4 +1,4 @@
-"""Answers in texts: the first and the last token of each."""
+"""Question answering: the first and last token of the answer in a text."""
 
 import math
 from collections.abc import Sequence
@@ -20,44 +20,53 @@ def span_loss(
     rule: LossRule = PLAIN,
     is_token: tf.Tensor | None = None,
 ) -> tf.Tensor:
-    """Mean of the losses of start and end over all S positions, padding included: int32 [B],
-    float32 [B, S] -> [B].
+    """Return the mean of start loss and end loss, float32 [B].
 
-    positions, logits: of the starts and of the ends. is_token: bool [B, S], False for padding, over
-    which the rule's smoothing spreads nothing.
+    The softmax covers all S positions, including padding.
+
+    Args:
+        positions: start and end positions, each int32 [B].
+        logits: start and end logits, each float32 [B, S].
+        rule: options.
+        is_token: bool [B, S], False for padding, which label smoothing skips; None for all True.
     """
-    losses = [softmax_losses(*each, rule, is_token) for each in zip(positions, logits, strict=True)]
-    # The original halves the sum, so that the loss is of the size of one softmax.
+    losses = [softmax_losses(*pair, rule, is_token) for pair in zip(positions, logits, strict=True)]
+    # The original halves the sum, so that the loss has the size of a single softmax.
     return (losses[0] + losses[1]) / 2.0
 
 
 class SpanHead(OutputLayer):
-    """Start and end logits for each token: variables cls/squad/output_weights [2, H], output_bias
-    [2].
+    """The start and end logits per token.
+
+    Its variables are cls/squad/output_weights [2, H] and cls/squad/output_bias [2].
     """
 
     def __init__(self, hidden: int, seed: int):
         super().__init__("cls/squad", hidden, 2, HEAD_STDDEV, seed)
 
     def call(self, sequence):
-        """sequence: float32 [B, S, H] -> (start, end), each float32 [B, S]."""
-        # [2, B, S] at once: start and end are each contiguous, as their losses read them.
+        """Return start and end logits, each float32 [B, S], for float32 [B, S, H]."""
+        # Compute [2, B, S] directly: start and end are then contiguous, as the losses need them.
         logits = tf.einsum("bsh,nh->nbs", sequence, self.output_weights.value)
         logits += tf.convert_to_tensor(self.output_bias.value)[:, tf.newaxis, tf.newaxis]
         return logits[0], logits[1]
 
 
 class BertSpanModel(TaskModel):
-    """Encoder and span head of run_squad.py: a dict of int32 [B, S] -> (start, end) logits, each
-    float32 [B, S].
+    """The encoder and span head for run_squad.py.
 
-    As in the original all max_seq_length positions are in the softmax of the loss, so training
-    computes padding too; skip_padding takes them out. Predictions leave padding out, unless
-    keep_padding has it computed like all else.
+    The input is a dict of int32 [B, S], the output is start and end logits, each float32 [B, S].
+
+    Args:
+        config: config of the encoder.
+        skip_padding: exclude padding from the loss. By default its softmax covers all
+            max_seq_length positions, as in the original, so training computes padding.
+        keep_padding: include padding in predictions.
+        options: see NetworkOptions.
     """
 
-    kind = "fine-tuned to answer questions"
-    optional = (POOLER,)  # nothing here reads it, and Hugging Face's models of this kind lack it
+    description = "fine-tuned to answer questions"
+    optional = (POOLER,)  # not used here, and missing in Hugging Face's models for questions
     columns = spec.SQUAD
     prediction_columns = spec.ENCODER
 
@@ -82,23 +91,25 @@ class BertSpanModel(TaskModel):
         return self.head(outputs["sequence_output"])
 
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
-        """See TaskModel: the mean over the windows, n = B."""
+        """Return losses and weights for the mean over windows, see TaskModel; n = B."""
         packed = packed and not self.padding_counts
         logits = self(spec.encoder_inputs(batch), training=not frozen, seed=seed, packed=packed)
         is_token = batch["input_mask"] > 0
         if not self.padding_counts:
-            # Finite: 0 · -inf in the gradient would be no number.
+            # Use a finite number: 0 · -inf in the gradient would be NaN.
             logits = [tf.where(is_token, values, -1e9) for values in logits]
         positions = batch["start_positions"], batch["end_positions"]
         losses = span_loss(positions, logits, self.loss_rule, is_token)
         return losses, mean_weights(losses, batch_size)
 
     def predictions(self, batch, packed):
-        """`start` and `end`: logits, float32 [B, S], -inf for padding unless it is kept."""
+        """Return the logits `start` and `end`, float32 [B, S], with -inf for padding.
+
+        With keep_padding, padding has logits like tokens.
+        """
         start, end = self(spec.encoder_inputs(batch), packed=packed and not self.predicts_padding)
         if self.predicts_padding:
             return {"start": start, "end": end}
-        # -inf, not the -1e9 of training: no answer begins or ends in padding, and nothing is
-        # differentiated here.
+        # No answer begins or ends in padding. Without a gradient, -inf is safe, unlike in training.
         real = batch["input_mask"] > 0
         return {"start": tf.where(real, start, -math.inf), "end": tf.where(real, end, -math.inf)}

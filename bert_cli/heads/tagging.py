@@ -1,4 +1,4 @@
-"""Tags of words: a row of logits for each token."""
+"""Word tagging: logits per token."""
 
 from typing import Unpack
 
@@ -14,17 +14,22 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 
 
 class BertTagger(TaskModel):
-    """Encoder and a dense classifier of each token: a dict of int32 [B, S] -> logits float32 [B, S,
-    L].
+    """An encoder and a dense classifier of tokens.
 
-    The classifier reads the outputs of the encoder's `layers` (see state_place) side by side, in
-    the order given: W = len(layers)·H numbers for each token. Its variables are output_weights [L,
-    W] and output_bias [L] at the root, the names of a classifier, which forks of the original for
-    named entities keep.
+    The input is a dict of int32 [B, S], the output is logits, float32 [B, S, L]. The variables,
+    output_weights [L, W] and output_bias [L], have a classifier's names, as in forks of the original
+    for named entities.
+
+    Args:
+        config: config of the encoder.
+        label_count: L.
+        layers: the classifier reads the outputs of these layers side by side, see
+            base.head_types.state_place. W is len(layers)·H.
+        options: see NetworkOptions.
     """
 
-    kind = "a model that bert-tag trained"
-    optional = (POOLER,)  # Hugging Face's token classifiers have none
+    description = "a model that bert-tag trained"
+    optional = (POOLER,)  # missing in Hugging Face's token classifiers
     columns = spec.TAGGING
     prediction_columns = spec.ENCODER
     head_dropout = CLASSIFIER_DROPOUT
@@ -38,8 +43,7 @@ class BertTagger(TaskModel):
         **options: Unpack[NetworkOptions],
     ):
         super().__init__("tagging_model", config, **options)
-        # -1 and the number of the last layer are the same layer: from here on only places among the
-        # states.
+        # Convert to indices of states: -1 and the last layer's number are the same layer.
         self.state_places = tuple(state_place(layer, config.num_hidden_layers) for layer in layers)
         self.head = ClassifierHead(len(layers) * config.hidden_size, label_count, self.seed)
 
@@ -48,18 +52,22 @@ class BertTagger(TaskModel):
         return max(self.state_places) - 1
 
     def states(self, inputs, training=False, seed=None, packed=False):
-        """See TaskModel: float32 [B, S, W]."""
+        """Return float32 [B, S, W], see TaskModel."""
         outputs = self.encoder(inputs, training=training, seed=seed, packed=packed)
         states = [outputs.get("embedding_output"), *outputs["encoder_outputs"]]
         return tf.concat([states[place] for place in self.state_places], axis=-1)
 
     def score(self, rows: tf.Tensor, seed: tf.Tensor | None = None) -> tf.Tensor:
-        """Logits of chosen tokens: float32 [M, W] -> [M, L]. `seed` of a training step makes the
-        dropout.
+        """Return the logits [M, L] of selected tokens.
+
+        Args:
+            rows: states of these tokens, float32 [M, W].
+            seed: seed of a training step for dropout; None for no dropout.
         """
         if seed is not None:
-            seed = ops.offset_seed(seed, 1, 0)  # a row of its own, away from the encoder's
-            if seed.shape[0] > 2:  # how many tokens other replicas chose is not known: a seed for each replica
+            seed = ops.offset_seed(seed, 1, 0)  # the encoder uses even offsets
+            # Use a separate seed per replica: the number of tokens in other replicas is unknown here.
+            if seed.shape[0] > 2:
                 seed = tf.stack([seed[0] + seed[2] * 7919, seed[1]])
         return self.head(rows, dropout_rate=self.head_dropout, seed=seed)
 
@@ -72,11 +80,10 @@ class BertTagger(TaskModel):
         return tf.reshape(logits, [shape[0], shape[1], logits.shape[-1]])
 
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
-        """See TaskModel: the mean over the labelled pieces, weighted by label_weights
-        (features.tagging).
+        """Return losses and weights for the mean over labeled word pieces, see TaskModel.
 
-        n counts the labelled pieces, or all where nothing is packed. A batch of `state_columns` has
-        its states.
+        The weights are label_weights, see features.tagging. n is the number of labeled pieces, or of
+        all pieces if `packed` is False. The batch may have `state_columns`.
         """
         if "states" in batch:
             states = batch["states"]
@@ -86,14 +93,12 @@ class BertTagger(TaskModel):
         labels = tf.reshape(batch["label_ids"], [-1])
         weights = tf.reshape(batch["label_weights"], [-1])
         if packed:
-            # Further pieces of a word and special tokens have no label: the head computes nothing
-            # of them.
-            labelled = tf.where(labels >= 0)[:, 0]
-            rows, labels, weights = (tf.gather(values, labelled) for values in (rows, labels, weights))
-        # Rows without a label, -1, are there only where nothing is packed; any label will do, as
-        # their weight is 0.
+            # Skip special tokens and the later pieces of words, which have no label.
+            labeled = tf.where(labels >= 0)[:, 0]
+            rows, labels, weights = (tf.gather(values, labeled) for values in (rows, labels, weights))
+        # Without packing, some rows have the label -1. Any label is fine, as their weight is 0.
         return softmax_losses(tf.maximum(labels, 0), self.score(rows, seed), self.loss_rule), weights
 
     def predictions(self, batch, packed):
-        """`log_probabilities` float32 [B, S, L], meaningless at padding."""
+        """Return `log_probabilities`, float32 [B, S, L], which are undefined for padding."""
         return {"log_probabilities": tf.nn.log_softmax(self(spec.encoder_inputs(batch), packed=packed))}

@@ -146,7 +146,7 @@ class Session(Predictor):
     def load_trained(self, checkpoint: CheckpointPath) -> int:
         """See Predictor: a variable may be missing that is `optional` for the model."""
         reader = open_checkpoint(checkpoint)
-        reason = f"it is not {self.model.kind}; add --do_train or give the model.ckpt-N of a training run"
+        reason = f"it is not {self.model.description}; add --do_train or give the model.ckpt-N of a training run"
         report = self._fill_to_predict(reader, reason, self.model.optional)
         for line in report.lines():
             LOG.info(line)
