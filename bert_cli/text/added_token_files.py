@@ -40,14 +40,14 @@ def read_added_tokens(
                 before[1].id != token.id,
                 f"{path}: {token.content} has the id {token.id}, but {before[1].id} in {before[0]}; {_ADVICE}",
             )
-    ids = {token: index for index, token in enumerate(tokens)}
-    for path, content in _extra_tokens(config, paths):
-        if content not in by_content:
-            refuse_if(
-                content not in ids,
-                f"{path}: {content} is a special token, but no file has its id; add it to added_tokens.json",
-            )
-            by_content[content] = path, AddedToken(content, ids[content], normalized=False, special=True)
+    unlisted = [extra for extra in _extra_tokens(config, paths) if extra[1] not in by_content]
+    ids = {token: index for index, token in enumerate(tokens)} if unlisted else {}
+    for path, content in unlisted:
+        refuse_if(
+            content not in ids,
+            f"{path}: {content} is a special token, but no file has its id; add it to added_tokens.json",
+        )
+        by_content[content] = path, AddedToken(content, ids[content], normalized=False, special=True)
     return [token for _, token in by_content.values()]
 
 
@@ -85,6 +85,8 @@ def _extra_tokens(config: dict[str, Any], paths: TokenizerPaths) -> Iterator[tup
 
 def with_added_tokens(tokens: list[str], added: list[AddedToken], vocab_file: str) -> list[str]:
     """Return the tokens with the added ones; InputError if an id is taken, or leaves a gap."""
+    if not added:
+        return tokens
     tokens = list(tokens)
     ids = {token: index for index, token in enumerate(tokens)}
     for token in added:

@@ -109,9 +109,11 @@ def read_tokenizer(vocab_file: str, paths: TokenizerPaths) -> StoredTokenizer:
     casing = choices.choose(LOWER_CASE, "lowercase", stored.lowercase if stored else None)
     accents = choices.choose(STRIP_ACCENTS, STRIP_ACCENTS, stored.strip_accents if stored else None)
     chinese = choices.choose(CHINESE, "handle_chinese_chars", stored.tokenize_chinese_chars if stored else None)
-    in_model = set(stored.model_ids) if stored else set(tokens)
     added = sorted(read_added_tokens(config, paths, stored, tokens), key=lambda token: token.id)
-    outside = {token.id for token in added if token.content not in in_model} | set(_outside(config, paths.config))
+    outside = set(_outside(config, paths.config))
+    if added:
+        in_model = set(stored.model_ids if stored else tokens)
+        outside |= {token.id for token in added if token.content not in in_model}
     vocabulary = vocabulary_of(with_added_tokens(tokens, added, vocab_file), vocab_file)
     check_special_tokens(vocabulary)
     settings = TokenizerSettings(
