@@ -113,9 +113,7 @@ def _write_weights(staged: str, converted: Converted) -> None:
             variables[name].assign(values)
         if target.format == "hub":
             source = converted.source
-            save_encoder(
-                staged, model.encoder, config, source.vocab_bytes, source.do_lower_case, source.tokenizer_values
-            )
+            save_encoder(staged, model.encoder, config, source.vocab_bytes, source.tokenizer_values)
         else:
             # A bare encoder's file fits a bare BertEncoder.
             write_keras(path, model if converted.heads else model.encoder, tensors)

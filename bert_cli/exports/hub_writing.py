@@ -18,6 +18,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.config_files import write_config
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
+from bert_cli.text.tokenizer_settings import LOWER_CASE
 
 _EXTRAS = "assets.extra"  # the place that SavedModel keeps for others' files
 
@@ -46,7 +47,6 @@ def save_encoder(
     model: BertEncoder,
     config: BertConfig,
     vocab: bytes | None,
-    do_lower_case: bool,
     tokenizer: Mapping[str, Any],
 ) -> None:
     """Write an encoder with the interface of the published bert_en_uncased_L-12_H-768_A-12 into the
@@ -58,7 +58,7 @@ def save_encoder(
     restored, under Google's names also in the dict `weights`. `vocab_file`, an asset with the bytes
     `vocab` (left out for None), and `do_lower_case`, a boolean variable, are there as in the
     published ones; what our commands need more, to train the encoder further, is in assets.extra.
-    `tokenizer`: values of its tokenizer_config.json.
+    `tokenizer`: casing and settings, as values of a tokenizer_config.json.
     """
     module = tf.train.Checkpoint()
     weights = named_weights(model)
@@ -67,7 +67,7 @@ def save_encoder(
     module.variables = list(module.weights.values())
     module.trainable_variables = list(module.weights.values())
     module.regularization_losses = []
-    module.do_lower_case = tf.Variable(do_lower_case, trainable=False, name="do_lower_case")
+    module.do_lower_case = tf.Variable(tokenizer[LOWER_CASE], trainable=False, name="do_lower_case")
 
     @tf.function(autograph=False)
     def encode(inputs, training=False):

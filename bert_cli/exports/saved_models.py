@@ -130,7 +130,7 @@ def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> li
             file.write(vocabulary_lines(model.vocabulary, settings))
         tokenizer = GraphTokenizer(model.vocabulary, lower, vocab_path, settings)
         if is_encoder:
-            save_encoder(os.path.join(new, "encoder"), loaded, config, model.vocab_bytes, lower, model.tokenizer_values)
+            save_encoder(os.path.join(new, "encoder"), loaded, config, model.vocab_bytes, model.tokenizer_values)
             save_preprocessor(os.path.join(new, "preprocess"), tokenizer, model.vocabulary, exported.max_seq_length)
             write_extras(os.path.join(new, "preprocess"), model.tokenizer_values)
         else:

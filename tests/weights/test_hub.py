@@ -116,7 +116,7 @@ def test_published_names(drawn, tmp_path, is_old):
 
 
 def test_modules_of_bert_export(drawn, tmp_path):
-    save_encoder(str(tmp_path / "module"), filled_encoder(drawn), CONFIG, b"words\n", True)
+    save_encoder(str(tmp_path / "module"), filled_encoder(drawn), CONFIG, b"words\n", {"do_lower_case": True})
     report, reader = assert_loads(tmp_path / "module", drawn)
     assert report.unused == []
     assert reader.do_lower_case() is True
@@ -181,7 +181,7 @@ def test_names():
 
 def test_handles(drawn, tmp_path):
     """A folder, the folder of what bert-export wrote, and archives with and without a folder in them."""
-    save_encoder(str(tmp_path / "export" / "encoder"), filled_encoder(drawn), CONFIG, None, True)
+    save_encoder(str(tmp_path / "export" / "encoder"), filled_encoder(drawn), CONFIG, None, {"do_lower_case": True})
     encoder = str(tmp_path / "export" / "encoder")
     assert find_module(encoder, "hub_module").location == encoder
     assert find_module(str(tmp_path / "export"), "hub_module").location == encoder
