@@ -28,9 +28,9 @@ class Outcome:
         """Those of standard error."""
         return self.err.splitlines()
 
-    def assert_refused(self, *parts: object) -> None:
-        """Exit code 1, and one line of error at the end, which holds all `parts`."""
-        assert self.code == 1, self.err
+    def assert_refused(self, *parts: object, code: int = 1) -> None:
+        """Check the exit code, and that the last line is the only error and holds all `parts`."""
+        assert self.code == code, self.err
         assert self.last_line.startswith(f"{self.command}: error: "), self.err
         assert self.err.count(f"{self.command}: error: ") == 1
         assert "Traceback" not in self.err

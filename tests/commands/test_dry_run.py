@@ -1,6 +1,7 @@
 """--dry_run of every command that trains: what it finds, and that it writes nothing."""
 
 import functools
+import os
 import re
 
 import numpy as np
@@ -48,7 +49,7 @@ def test_beside_another_run(classify, flags, cola, trained, snapshot):
     before = snapshot(trained)
     given = [*flags, "--do_train", "--dry_run", f"--output_dir={trained}", "--learning_rate=0.5"]
     with lock.held(str(trained), "auto", "bert-classify", lock.check_free(str(trained), "auto")):
-        classify("--do_predict", f"--output_dir={trained}").assert_refused("wait for its end")
+        classify("--do_predict", f"--output_dir={trained}").assert_refused("wait for its end", code=os.EX_TEMPFAIL)
         done = classify(*given)
     assert forecast_of(done)[0] == 30
     assert f"warning: without --dry_run this would be refused: {trained}: holds another run: " in done.err
