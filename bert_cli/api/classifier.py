@@ -17,14 +17,14 @@ from bert_cli.api import loading
 from bert_cli.api.arguments import named_arguments
 from bert_cli.api.tables import Data, are_numbers, is_path, pair_up, read_table
 from bert_cli.api.texts import check_text, list_items, texts_or_pairs
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.flags.paths import path_text
 from bert_cli.problem_types.regression import REGRESSION
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.loading.trained import check_label_count, load_with_settings
+from bert_cli.runs.loading.trained import check_label_count, load_with_settings, trained_texts
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
 from bert_cli.runs.tasks.classification.explanation import BUDGET, explain, explained_tokens, text_record
@@ -56,8 +56,11 @@ class Classifier(loading.Trained, loading.Cutting):
     `labels`: its L label names, in the order of the columns of probabilities, () of a regression.
     `problem_type`: single_label, multi_label or regression, as the model was trained. Made by
     `load`, `train` or `fit`, of which the last two leave `report`, what run_report.json says of the
-    run, with its metrics in report["eval"], and `output_dir`.
+    run, with its metrics in report["eval"], and `output_dir`. `takes_pairs`: False if the model was
+    trained on single texts, so that a pair of texts is an error.
     """
+
+    takes_pairs: bool = True
 
     def __init__(self, session: Predictor, data: ClassificationDataset):
         self.labels = data.labels
@@ -185,7 +188,9 @@ class Classifier(loading.Trained, loading.Cutting):
         if not names and problem_type.has_named_outputs:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
         data = task.for_new_texts(model, names, run_folders(checkpoint))
-        return cls(opening.open_for_answers(task, model, data, settings), data)
+        classifier = cls(opening.open_for_answers(task, model, data, settings), data)
+        classifier.takes_pairs = trained_texts(model, settings.task.task_name) != 1
+        return classifier
 
     @named_arguments()
     def predict(self, texts: Iterable[str | tuple[str, str]], batch_size: int = BATCH_SIZE) -> Predictions:
@@ -230,12 +235,22 @@ class Classifier(loading.Trained, loading.Cutting):
         check_text(text)
         if text_b is not None:
             check_text(text_b, "text_b")
+        self._check_pair(text_b, "text_b")
         tokens = explained_tokens(self._session, self._data, text, text_b)
         self.on_cut(tokens.cuts, self.max_seq_length)
         return text_record(text, text_b) | explain(self._session, self._data, tokens, BATCH_SIZE, budget)
 
+    def _check_pair(self, text_b: str | None, place: str) -> None:
+        """Raise InputError for a second text if the model was trained on single texts."""
+        refuse_if(
+            text_b is not None and not self.takes_pairs,
+            f"{place}: has a second text, and the model was trained on single texts; give one text",
+        )
+
     def _infer(self, pairs: list[tuple[str, str | None]], batch_size: int, title: str | None) -> dict[str, np.ndarray]:
         """Return the model's outputs for pairs of texts."""
+        for number, (_, text_b) in enumerate(pairs):
+            self._check_pair(text_b, f"texts:{number}")
         examples = [ClassificationExample(str(number), *pair, None) for number, pair in enumerate(pairs)]
         features = self._data.features(examples)
         self.on_cut(features.cuts, self.max_seq_length)

@@ -38,11 +38,11 @@ def named_model(models: dict[str, ServedModel], name: object) -> ServedModel:
 def parse_item(value: object, model: ServedModel, limits: Limits, place: str) -> Item:
     """A text, a pair [a, b], or an object of the model's fields."""
     if isinstance(value, str):
-        return _checked(Item(value), limits, place)
+        return _checked(Item(value), model, limits, place)
     first, second = model.fields
     if isinstance(value, list):
         if len(value) == 2 and all(isinstance(part, str) for part in value):
-            return _checked(Item(*value), limits, place)
+            return _checked(Item(*value), model, limits, place)
         raise RequestError(400, f"{place}: a pair of two texts is needed")
     if not isinstance(value, dict):
         raise RequestError(400, f"{place}: a text, a pair of texts or an object with {first!r} is needed")
@@ -61,10 +61,12 @@ def parse_item(value: object, model: ServedModel, limits: Limits, place: str) ->
     if identifier is not None and not isinstance(identifier, str | int):
         raise RequestError(400, f"{place}: 'id' is neither a text nor a number")
     known = None if identifier is None else str(identifier)
-    return _checked(Item(given[first], given.get(second), known), limits, place)
+    return _checked(Item(given[first], given.get(second), known), model, limits, place)
 
 
-def _checked(item: Item, limits: Limits, place: str) -> Item:
+def _checked(item: Item, model: ServedModel, limits: Limits, place: str) -> Item:
+    if item.second is not None and "text_b" in model.fields and not model.takes_pairs:
+        raise RequestError(400, f"{place}: has a second text, and the model {model.name} takes single texts")
     for text in (item.first, item.second or "", item.id or ""):
         if len(text) > limits.max_text_chars:
             most = limits.max_text_chars

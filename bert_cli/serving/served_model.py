@@ -81,7 +81,12 @@ class ServedModel(abc.ABC):
     def description(self) -> dict[str, Any]:
         """For the page and GET /v1/models."""
         about = {"name": self.name, "kind": self.kind, "labels": self.labels}
-        return about | {"takes_pairs": self.fields[1] == "text_b", "explains": self.explains}
+        return about | {"takes_pairs": self.takes_pairs, "explains": self.explains}
+
+    @property
+    def takes_pairs(self) -> bool:
+        """Whether an item may be a pair of texts."""
+        return self.fields[1] == "text_b"
 
     def placed(self, number: int, item: Item, record: dict[str, Any]) -> dict[str, Any]:
         """An answer with its place in the request, as JSON lines of --input_file have it."""
@@ -131,6 +136,10 @@ class _Classifier(ServedModel):
         super().__init__(name, checkpoint, options)
         self.kind = {"single_label": "classifier"}.get(self._model.problem_type, self._model.problem_type)
 
+    @property
+    def takes_pairs(self) -> bool:
+        return self._model.takes_pairs
+
     def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
         return self._model.records([item.text_or_pair for item in items])
 
@@ -142,12 +151,11 @@ class _Tagger(ServedModel):
     kind = "tagger"
     loaded_by = Tagger
 
-    def description(self) -> dict[str, Any]:
-        return super().description() | {"takes_pairs": False}
+    @property
+    def takes_pairs(self) -> bool:
+        return False
 
     def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
-        if any(item.second is not None for item in items):
-            raise RequestError(400, f"the model {self.name} is a {self.kind}, which takes single texts")
         return self._model.records([item.first for item in items])
 
 

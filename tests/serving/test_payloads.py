@@ -21,7 +21,8 @@ from bert_cli.serving.served_model import Item
 from bert_cli.settings.serving import Limits
 
 LIMITS = Limits(max_texts=3, max_text_chars=10)
-TEXTS = types.SimpleNamespace(name="texts", fields=("text", "text_b"))
+TEXTS = types.SimpleNamespace(name="texts", fields=("text", "text_b"), takes_pairs=True)
+SINGLE_TEXTS = types.SimpleNamespace(name="single", fields=("text", "text_b"), takes_pairs=False)
 QUESTIONS = types.SimpleNamespace(name="questions", fields=("question", "context"))
 
 
@@ -60,6 +61,13 @@ def test_items_that_are_refused(value, status, said):
         parse_item(value, TEXTS, LIMITS, "here")
     assert caught.value.status == status
     assert str(caught.value).startswith("here: ")
+
+
+@pytest.mark.parametrize("value", [["a", "b"], ["a", ""], {"text": "a", "text_b": "b"}])
+def test_a_pair_for_a_model_of_single_texts(value):
+    with pytest.raises(RequestError, match=r"^here: has a second text, and the model single takes single texts$"):
+        parse_item(value, SINGLE_TEXTS, LIMITS, "here")
+    assert parse_item({"text": "a", "text_b": None}, SINGLE_TEXTS, LIMITS, "here") == Item("a")
 
 
 def test_questions():

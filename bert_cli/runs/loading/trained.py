@@ -123,6 +123,17 @@ def trained_on_pairs(saved: Mapping[str, str]) -> bool:
     return find_task(saved["task_name"]).pairs if saved.get("task_name") in TASKS else "text_b_column" in saved
 
 
+def trained_texts(model: AnyModel, task_name: str = "") -> int | None:
+    """Return the number of texts in a row of a model's training data: 1, 2 for pairs, or None if it is not known.
+
+    task_name: of the flags, for a folder without flags.txt.
+    """
+    saved = {"task_name": task_name} | model.guesses | model.saved_flags
+    if trained_on_pairs(saved):
+        return 2
+    return 1 if saved["task_name"] in TASKS or "text_column" in saved else None
+
+
 def trained_columns(model: AnyModel, columns: Columns) -> TrainedColumns:
     """Return the columns of the training run of a model; columns: as the flags of this run name them."""
     saved = read_columns(model.saved_flags)

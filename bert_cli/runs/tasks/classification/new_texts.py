@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.lines import input_name
 from bert_cli.base.log import LOG
 from bert_cli.examples.classification import ClassificationExample
@@ -21,7 +21,7 @@ from bert_cli.flags.option import changed
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.loading.trained import trained_columns, trained_on_pairs
+from bert_cli.runs.loading.trained import trained_columns, trained_texts
 from bert_cli.runs.tasks import interactive, opening
 from bert_cli.runs.tasks.classification.data import DataReader
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
@@ -31,6 +31,11 @@ from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.classification import ClassifySettings
 
+# What a row is reported with, by the number of texts in the rows of the training data.
+_OTHER_TEXTS = {
+    1: "%s:%d: warning: a pair of texts, and the model was trained on single texts; give the first text alone",
+    2: "%s:%d: warning: one text, and the model was trained on pairs; put ' ||| ' between the two",
+}
 _Check = Callable[[Sequence[TextLine], ClassificationFeatures], None]
 
 
@@ -45,8 +50,8 @@ def answer_texts(settings: ClassifySettings) -> dict:
     task = ClassificationTask(settings)
     model = opening.load_task_model(task, settings)
     data = _dataset(settings, task, model)
-    is_for_pairs = trained_on_pairs({"task_name": settings.task.task_name} | model.guesses | model.saved_flags)
-    lines = [_given_text(settings, model, is_for_pairs)] if not source else []
+    num_texts = trained_texts(model, settings.task.task_name)
+    lines = [_given_text(settings, model, num_texts)] if not source else []
     if is_table(source) and not is_sharded:
         lines = _read_table(settings, model, data, source)
     # Before TensorFlow is imported: another process may have done all shards already.
@@ -59,7 +64,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
         return data.facts()
     _features(lines[: interactive.CHUNK], data)  # what cannot be packed is said before TensorFlow takes its seconds
     session = opening.open_for_answers(task, model, data, alone(settings) if plan else settings)
-    answering = _Answering(settings, model, data, session, is_for_pairs)
+    answering = _Answering(settings, model, data, session, num_texts)
     if plan:
         for shard in plan.each(todo):
             answering.answer_file(shard.source, shard.targets[0], may_be_empty=True)
@@ -111,15 +116,21 @@ def _read_table(settings: ClassifySettings, model: AnyModel, data: Classificatio
     ]
 
 
-def _given_text(settings: ClassifySettings, model: AnyModel, is_for_pairs: bool) -> TextLine:
-    """The text or pair of the flags. InputError for a single text where the model was trained on
-    pairs.
+def _given_text(settings: ClassifySettings, model: AnyModel, num_texts: int | None) -> TextLine:
+    """Return the text or pair of the flags.
+
+    Raises InputError for a single text if the model was trained on pairs, and for a pair if it was
+    trained on single texts.
     """
     new = settings.new
-    if is_for_pairs and not new.text_b:
+    folder = model.required_checkpoint.folder
+    refuse_if(
+        num_texts == 1 and new.text_b,
+        f"--text_b: the model in {folder} was trained on single texts; leave it out",
+    )
+    if num_texts == 2 and not new.text_b:
         raise InputError(
-            f"--text: the model in {model.required_checkpoint.folder} was trained on pairs of "
-            "texts; give the second one with --text_b"
+            f"--text: the model in {folder} was trained on pairs of texts; give the second one with --text_b"
         )
     return TextLine(0, new.text or new.explain, new.text_b or None)
 
@@ -132,7 +143,7 @@ class _Answering:
     model: AnyModel
     data: ClassificationDataset
     session: Predictor
-    is_for_pairs: bool
+    num_texts: int | None  # of a row in the training data, see trained_texts
 
     def answer(self, lines: Sequence[TextLine], check: _Check) -> Iterator[dict[str, Any]]:
         """The answer to each text, ready for JSON; check sees the texts and their features first."""
@@ -176,23 +187,21 @@ class _Answering:
     def _check(self, source: str, chunk_cuts: list[Cuts]) -> _Check:
         """Return a check that collects `chunk_cuts`, and warns once of unknown words.
 
-        If the model was trained on pairs, it also warns once of a single text.
+        It also warns once of a single text if the model was trained on pairs, and of a pair if it
+        was trained on single texts.
         """
         check_unknown = interactive.unknown_check(source, self.model.vocabulary, self.settings.model)
         numbers = itertools.count(1)
-        single: list[int] = []
+        is_reported = self.num_texts is None
 
         def check(lines: Sequence[TextLine], features: ClassificationFeatures) -> None:
             check_unknown(features.sequences)
             chunk_cuts.append(features.cuts)
+            nonlocal is_reported
             for line, number in zip(lines, numbers, strict=False):
-                if self.is_for_pairs and line.text_b is None and line.text_a and not single:
-                    single.append(number)
-                    LOG.warning(
-                        "%s:%d: warning: one text, and the model was trained on pairs; put ' ||| "
-                        "' between the two",
-                        input_name(source), number,
-                    )  # fmt: skip
+                if not is_reported and line.text_a and self.num_texts != 1 + (line.text_b is not None):
+                    is_reported = True
+                    LOG.warning(_OTHER_TEXTS[self.num_texts or 0], input_name(source), number)
 
         return check
 
