@@ -1,1 +1,1 @@
-"""Adam without bias correction as Google's, LAMB, Nadam; learning-rate schedule and multipliers."""
+"""Optimizers (Google's Adam, LAMB, Nadam), learning-rate schedules, and rates per variable."""

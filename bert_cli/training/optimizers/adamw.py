@@ -1,4 +1,4 @@
-"""Adam with weight decay as Google's optimization.py computes it, in few passes over memory."""
+"""Adam with weight decay, as in Google's optimization.py, with few passes over memory."""
 
 import re
 from collections.abc import Mapping
@@ -18,29 +18,29 @@ BETA_1 = 0.9
 BETA_2 = 0.999
 EPSILON = 1e-6
 CLIP_NORM = 1.0
-# What the fused kernel makes of 1 − β₂ is that much smaller than 0.001.
+# The fused kernel computes 1 − β₂ in float32. This is the ratio between 0.001 and its result.
 _SECOND_SCALE = np.float32(0.001 / (1.0 - float(np.float32(BETA_2))))
-# Searched for anywhere in a variable's name, case-sensitively, as the original does.
+# Searched anywhere in a variable's name, case-sensitively, as in the original.
 NOT_DECAYED = re.compile("LayerNorm|layer_norm|bias")
 
 
 def global_norm(gradients: list) -> tf.Tensor:
-    """The norm over all gradients, as the original's clip computes it: float32 scalar."""
-    # The gradient of the word embeddings in fine-tuning is a tf.IndexedSlices. As in the original
-    # its rows enter one by one, before rows of the same word are added up.
-    parts = [gradient.values if isinstance(gradient, tf.IndexedSlices) else gradient for gradient in gradients]
-    return tf.sqrt(2.0 * tf.add_n([tf.nn.l2_loss(part) for part in parts]))
+    """Return the norm over all gradients, a float32 scalar, as the original clips it."""
+    # In fine-tuning, the gradient of word embeddings is a tf.IndexedSlices. As in the original, its
+    # rows count separately, before rows of the same word are added.
+    tensors = [gradient.values if isinstance(gradient, tf.IndexedSlices) else gradient for gradient in gradients]
+    return tf.sqrt(2.0 * tf.add_n([tf.nn.l2_loss(tensor) for tensor in tensors]))
 
 
 class WeightSlots(NamedTuple):
-    """The handles, in the current replica, of a weight and its moments."""
+    """Handles of a weight and its moments in the current replica."""
 
     weight: tf.Tensor
     first: tf.Tensor
     second: tf.Tensor
 
-    def moved(self, gradient: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """The weight, and its moments after this gradient."""
+    def next_moments(self, gradient: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """Return the weight, and the moments after this gradient."""
         weight, first, second = (variables.read(handle) for handle in self)
         return (
             weight,
@@ -54,27 +54,33 @@ class WeightSlots(NamedTuple):
 
 
 class AdamWeightDecay:
-    """AdamW: clip by global norm 1, m, v, u = m/(√v + 1e-6) + 0.01·w, w ← w − rate·u; bias
-    correction only if asked for.
+    """AdamW with optional bias correction; it clips gradients to a global norm of 1.
 
-    Weights and slots are updated through the handle of the current replica, where each replica
-    applies the same summed gradient, so no cross-replica update is needed.
+    u = m/(√v + 1e-6) + 0.01·w, w ← w − rate·u
+
+    Updates use the current replica's handles. All replicas apply the same summed gradient, so
+    they need no synchronization.
+
+    Attributes:
+        second_scale: factor between the slot of the second moment and v.
+        rows_are_independent: whether a row without a gradient changes only by decay, see
+            CompactEmbeddings.
+        weights: the trained variables by checkpoint name.
     """
 
-    second_scale = _SECOND_SCALE  # what a slot is multiplied with to be v
-    # Whether a row without a gradient changes by its decay alone, whatever the other rows are: see
-    # CompactEmbeddings.
+    second_scale = _SECOND_SCALE
     rows_are_independent = True
 
     def __init__(self, weights: dict, updates: TrainingHyperparameters, factors: Mapping[str, float] | None = None):
-        """weights: checkpoint name -> variable. To be called inside the strategy's scope.
+        """Create the slots; call this inside the strategy's scope.
 
-        updates.bias_correction: m and v are divided by 1 − βᵗ, as in Adam (Kingma & Ba, 2015) and
-        in other libraries. Without, as in the original, the same learning rate makes steps that are
-        up to 6.5 times as long at first.
-
-        updates.weight_decay: the 0.01 above. factors: of the rates of some variables, see
-        rate_factors. The attribute `weights` has those that are trained.
+        Args:
+            weights: checkpoint name -> variable.
+            updates: hyperparameters. `weight_decay` is the 0.01 above. If `bias_correction` is
+                set, m and v are divided by 1 − βᵗ, as in Adam (Kingma & Ba, 2015) and in other
+                libraries. Without it, as in the original, the first steps are up to 6.5 times as
+                long.
+            factors: name -> factor of the learning rate, see rate_factors; 0 freezes a variable.
         """
         self.updates = updates
         self.weight_decay = updates.weight_decay
@@ -83,8 +89,8 @@ class AdamWeightDecay:
         weights = {name: weight for name, weight in weights.items() if self.factors[name] > 0}
         self.weights = {name: w.value if isinstance(w, keras.Variable) else w for name, w in weights.items()}
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
-        # log of the factor by which decay alone has shrunk a word embedding since this was set to
-        # 0, see CompactEmbeddings.
+        # The logarithm of all decay factors for unused word embeddings since this was reset to 0, see
+        # CompactEmbeddings.
         self.log_decay = tf.Variable(0.0, trainable=False, name="log_decay")
         self.first = {name: tf.Variable(tf.zeros(w.shape), trainable=False) for name, w in weights.items()}
         self.second = {name: tf.Variable(tf.zeros(w.shape), trainable=False) for name, w in weights.items()}
@@ -92,36 +98,41 @@ class AdamWeightDecay:
     def apply(
         self, gradients: dict, norm: tf.Tensor | None = None, active: tf.Tensor | float = 1.0
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Update all weights and count the step, in the current replica. Returns (norm before
-        clipping, rate).
+        """Update all weights and increment the step, in the current replica.
 
-        gradients: name -> tensor or tf.IndexedSlices, summed over replicas. norm: their global
-        norm, where known. active: a factor of the rate; with 0 the weights stay as they are.
+        Args:
+            gradients: name -> tensor or tf.IndexedSlices, summed over replicas.
+            norm: their global norm, if it is computed already.
+            active: factor of the rate; 0 leaves the weights unchanged.
+
+        Returns:
+            The norm before clipping, and the learning rate.
         """
         step = variables.read(self.step.handle, tf.int64)
         rate = learning_rate(step, self.updates) * active
         if norm is None:
             norm = global_norm(list(gradients.values()))
         clip = CLIP_NORM / tf.maximum(norm, CLIP_NORM)
-        common = self._common(step)
+        shared_terms = self._shared_terms(step)
         for name, gradient in gradients.items():
             slots = WeightSlots(*(table[name].handle for table in (self.weights, self.first, self.second)))
             scaled = tf.convert_to_tensor(gradient) * clip
-            self._update(slots, decays(name), scaled, self._own_rate(name, rate), common, self.weight_decay)
-        # The count must not change before the rate has read it.
+            self._update(slots, decays(name), scaled, self._scale_rate(name, rate), shared_terms, self.weight_decay)
+        # Do not change the step before the rate has read it.
         with tf.control_dependencies([step]):
             variables.add(self.step.handle, tf.constant(1, tf.int64))
-        log_decay = tf.math.log1p(-self.weight_decay * self._own_rate(WORDS, rate))
+        log_decay = tf.math.log1p(-self.weight_decay * self._scale_rate(WORDS, rate))
         variables.add(self.log_decay.handle, log_decay)
         return norm, rate
 
-    def _own_rate(self, name: str, rate: tf.Tensor) -> tf.Tensor:
+    def _scale_rate(self, name: str, rate: tf.Tensor) -> tf.Tensor:
         factor = self.factors.get(name, 1.0)
         return rate if factor == 1.0 else rate * factor
 
-    def _common(self, step: tf.Tensor) -> Any:
-        """What the updates of all weights need to know of the number of finished steps: here β₁ᵗ
-        and β₂ᵗ, 0 for no bias correction.
+    def _shared_terms(self, step: tf.Tensor) -> Any:
+        """Return the terms that depend only on the number of finished steps.
+
+        Here these are β₁ᵗ and β₂ᵗ, or zeros without bias correction.
         """
         if not self.updates.bias_correction:
             return 0.0, 0.0
@@ -131,16 +142,25 @@ class AdamWeightDecay:
     @staticmethod
     @traced_once
     def _update(
-        slots: WeightSlots, decays: bool, gradient: tf.Tensor, rate: tf.Tensor, common: Any, weight_decay: float
+        slots: WeightSlots, decays: bool, gradient: tf.Tensor, rate: tf.Tensor, shared_terms: Any, weight_decay: float
     ) -> None:
-        """Update one weight and its moments; `rate` is its own, `common` what `_common` says."""
+        """Update a weight and its moments.
+
+        Args:
+            slots: their handles.
+            decays: whether the weight decays.
+            gradient: the clipped gradient.
+            rate: learning rate of this weight.
+            shared_terms: result of `_shared_terms`.
+            weight_decay: factor of the decay.
+        """
         if decays and weight_decay:
             decay(slots.weight, rate * weight_decay)
-        first_power, second_power = common
+        first_power, second_power = shared_terms
         # The fused kernel updates w, m and v in one pass over memory. It computes 1 − β from a
-        # float32 β, which for 0.999 is 1.3e-5 off, more than the original's results allow. So it
-        # works on V = v/d, with d = 0.001/(1 − β) as the kernel sees it, and rate and epsilon
-        # divided by √d undo that.
+        # float32 β. For 0.999 the relative error is 1.3e-5, too much to match the original. So the
+        # slot is V = v/d with d = 0.001/(1 − β), computed as in the kernel, and rate and epsilon are
+        # divided by √d.
         variables.apply_adam(
             *slots,
             gradient,
@@ -151,43 +171,42 @@ class AdamWeightDecay:
         )
 
     def variables(self) -> list[tf.Variable]:
-        """All that `apply` changes."""
+        """Return all variables that `apply` changes."""
         return [*self.weights.values(), *self.first.values(), *self.second.values(), self.step, self.log_decay]
 
     def moments(self) -> dict[str, np.ndarray]:
-        """`<name>/adam_m` and `<name>/adam_v`, float32, as Google's checkpoints hold them; see
-        memory_of.
+        """Return `<name>/adam_m` and `<name>/adam_v`, float32, as in Google's checkpoints.
 
-        The slots are set to what `restore` would make of the result: a run that saves goes on with
-        the very numbers with which a resumed run starts.
+        The slots are then set as `restore` would set them, so a run that saves and a resumed run
+        continue with identical numbers. The arrays may share memory, see memory_of.
         """
-        named = {}
+        moments = {}
         for name in self.weights:
-            named[f"{name}/adam_m"] = variables.memory_of(self.first[name])
-            named[f"{name}/adam_v"] = variables.memory_of(self.second[name]) * self.second_scale
-            self._set_second(name, named[f"{name}/adam_v"])
-        return named
+            moments[f"{name}/adam_m"] = variables.memory_of(self.first[name])
+            moments[f"{name}/adam_v"] = variables.memory_of(self.second[name]) * self.second_scale
+            self._set_second(name, moments[f"{name}/adam_v"])
+        return moments
 
     def restore(self, moments: dict[str, np.ndarray], step: int) -> None:
-        """Go on after `step` finished steps from the moments of a checkpoint."""
+        """Set the moments from a checkpoint, and the number of finished steps."""
         for name in self.weights:
             self.first[name].assign(moments[f"{name}/adam_m"])
             self._set_second(name, moments[f"{name}/adam_v"])
         self.step.assign(step)
 
     def _set_second(self, name: str, second: np.ndarray) -> None:
-        """second: v, as checkpoints hold it."""
+        """Set the slot from v, the value in checkpoints."""
         self.second[name].assign(second / self.second_scale)
 
 
 def decays(name: str) -> bool:
-    """Whether weight decay is for this variable."""
+    """Return whether weight decay applies to this variable."""
     return not NOT_DECAYED.search(name)
 
 
 def decay(weight: tf.Tensor, amount: tf.Tensor) -> None:
-    """w ← w·(1 − amount), of the variable with this handle."""
-    # One pass over memory: the variable takes over what was computed. 1 − amount is rounded to
-    # 2⁻²⁴, so a weight is exact to one unit in its last place; w − w·amount, to half a unit, takes
-    # two passes and a half.
+    """Update w ← w·(1 − amount) for the variable with this handle."""
+    # This takes one pass over memory, because the variable takes over the result. As 1 − amount is
+    # rounded to 2⁻²⁴, the error is at most one unit in the last place. w − w·amount would halve the
+    # error, but takes two and a half passes.
     variables.assign(weight, variables.read(weight) * (1.0 - amount))

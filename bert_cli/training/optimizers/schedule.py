@@ -1,4 +1,4 @@
-"""The schedules of the learning rate."""
+"""Learning-rate schedules."""
 
 import math
 
@@ -8,17 +8,16 @@ from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 
 
 def learning_rate(step: tf.Tensor, updates: TrainingHyperparameters) -> tf.Tensor:
-    """The rate of the update after `step` finished ones (so the first update of a warmup has rate
-    0), float32 scalar.
+    """Return the learning rate for the update after `step` finished ones, a float32 scalar.
 
-    With t finished steps of N, counted from the plan's first_step, W of them the warmup, all
-    schedules have peak·t/W for t < W, and then
+    Let t be the finished steps, N all steps and W the warmup steps, counted from `first_step`. For
+    t < W, all schedules return peak·t/W, so the first update uses a rate of 0. After that:
 
-    linear    peak·(1 − min(t, N)/N). The decay counts from step 0, so the rate drops by W/N where the warmup ends; that is
-              the original's formula, kept for equality.
-    cosine    peak·½·(1 + cos(π·min(t − W, N − W)/(N − W))), from the peak to 0 (Loshchilov & Hutter, 2017, without
-              restarts)
-    constant  peak
+    linear    peak·(1 − min(t, N)/N). The original's formula: decay counts from step 0, so the rate
+              drops by W/N when the warmup ends.
+    cosine    peak·½·(1 + cos(π·min(t − W, N − W)/(N − W))), from the peak to 0 (Loshchilov &
+              Hutter, 2017, without restarts).
+    constant  peak.
     """
     peak = updates.learning_rate
     steps = updates.steps - updates.first_step
@@ -28,9 +27,9 @@ def learning_rate(step: tf.Tensor, updates: TrainingHyperparameters) -> tf.Tenso
     if updates.lr_schedule == "linear":
         rate = peak * (1.0 - tf.minimum(done, total) / total)
     elif updates.lr_schedule == "cosine":
-        falling = max(1, steps - warmup_steps)
-        share = tf.clip_by_value((done - warmup_steps) / falling, 0.0, 1.0)
-        rate = peak * 0.5 * (1.0 + tf.cos(math.pi * share))
+        decay_steps = max(1, steps - warmup_steps)
+        progress = tf.clip_by_value((done - warmup_steps) / decay_steps, 0.0, 1.0)
+        rate = peak * 0.5 * (1.0 + tf.cos(math.pi * progress))
     else:
         rate = tf.fill(tf.shape(done), tf.constant(peak, tf.float32))
     if warmup_steps:
