@@ -2,10 +2,12 @@
 driver.run.
 """
 
+import math
 import time
 from collections.abc import Mapping
 from typing import Any
 
+from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import parameters_line
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.features.ragged import RaggedFeatures
@@ -17,6 +19,7 @@ from bert_cli.outputs.dry_run import (
     repeated_lines,
     unknown_line,
 )
+from bert_cli.runs.output_dir.disk_space import CheckpointPlan, check_space
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.dataset import Dataset
 from bert_cli.runs.tasks.interface import Data, Model, Task
@@ -91,6 +94,12 @@ def try_out(
     LOG.log(RESULT, "  learning rate: %g at its peak%s", updates.learning_rate, passes)
     for line in forecast_lines(forecast, trial, steps, updates.batch_size):
         LOG.log(RESULT, "  %s", line)
+    weights = sum(4 * math.prod(variable.shape) for variable in session.variables.values())
+    try:
+        checkpoints = CheckpointPlan(trial.checkpoint_bytes, weights, saves, settings.saving, plan.best is not None)
+        check_space(settings.phases.output_dir, checkpoints)
+    except InputError as error:
+        LOG.warning("warning: without --dry_run this would be refused: %s", error)
     LOG.log(RESULT, "nothing was written; the run without --dry_run starts from the beginning")
     return {
         "steps": steps,

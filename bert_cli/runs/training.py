@@ -275,6 +275,7 @@ def _train(
         callbacks,
         lambda: plan.history.paused,
         plan.rerun,
+        keeps_best=best is not None,
     )
     if is_chief and plan.state:
         write_flags(

@@ -3,6 +3,8 @@
 import functools
 import os
 import re
+import shutil
+import types
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from bert_cli import run_pretraining, run_squad
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.runs.dry_run import computed_tokens
+from bert_cli.runs.engine import training_run
 from bert_cli.runs.engine.probe import expected_shapes, more_memory
 from bert_cli.runs.engine.training_inputs import typical_rows
 from bert_cli.runs.output_dir import lock
@@ -148,3 +151,27 @@ def test_what_is_evaluated_on_the_way_is_computed_again():
 
     sequences = {"train": of(100), "unlabeled": of(10), "dev": of(7), "test": of(5), "test_mismatched": of(2)}
     assert computed_tokens(sequences, 2) == 3 * 7 + 5 + 2
+
+
+@pytest.mark.parametrize("control", ["--freeze_layers=0", "--optimizer=lamb"])
+def test_the_space_for_checkpoints_is_known_before_the_first_step(control, classify, flags, tmp_path, monkeypatch):
+    plans = []
+    monkeypatch.setattr(training_run, "check_space", lambda folder, plan: plans.append(plan))
+    out = tmp_path / "out"
+    steps = ["--save_checkpoints_steps=10", "--keep_checkpoint_max=2"]
+    assert classify(*flags, "--do_train", control, *steps, f"--output_dir={out}").code == 0
+    older, newest = sorted(path.stat().st_size for path in out.glob("model.ckpt-*.data-*"))
+    assert newest - plans[0].whole_bytes in range(100)  # the step, and the position in the data
+    assert older - plans[0].slim_bytes in range(100)
+    assert plans[0].saves == 3
+
+
+def test_a_dry_run_says_that_the_disk_is_too_small(classify, flags, tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: types.SimpleNamespace(free=1000))
+    done = classify(*flags, "--do_train", "--dry_run", f"--output_dir={tmp_path / 'out'}")
+    assert done.code == 0
+    assert re.search(
+        r"warning: without --dry_run this would be refused: .*out: a checkpoint of this training needs 0\.\d\d MB, "
+        r"0\.00 MB are free there; make space, or use another --output_dir\n",
+        done.err,
+    )

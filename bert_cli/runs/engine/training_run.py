@@ -4,6 +4,7 @@ checkpoints. Imports TensorFlow.
 
 import contextlib
 import functools
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from bert_cli.model.layers import named_weights
 from bert_cli.outputs.history import lines_each
 from bert_cli.outputs.progress import Progress
 from bert_cli.runs.engine.session import Session, memory_advice
+from bert_cli.runs.output_dir.disk_space import CheckpointPlan, check_space
 from bert_cli.runtime.signals import Stopped, deferred
 from bert_cli.settings.controls import ADAM
 from bert_cli.settings.training import NEWEST, Saving
@@ -148,6 +150,17 @@ class TrainingRun:
         """
         return training_tensors(self.session.variables, self.optimizer, self.compact, self.loss_scale, is_regular)
 
+    def checkpoint_plan(self, saving: Saving, keeps_best: bool) -> CheckpointPlan:
+        """Return the sizes and number of the checkpoints from here to the last step."""
+        # Of the variables, not of the optimizer's slots: a checkpoint has moments for all words.
+        sizes = {name: 4 * math.prod(variable.shape) for name, variable in self.session.variables.items()}
+        moments = 2 * sum(sizes[name] for name in self.optimizer.weights)
+        every = saving.save_checkpoints_steps
+        # The last step is saved, too.
+        saves = -(-self.updates.steps // every) - self.start // every if self.start < self.updates.steps else 0
+        weights = sum(sizes.values())
+        return CheckpointPlan(weights + moments, weights, saves, saving, keeps_best)
+
 
 class _Paused(Callback):
     """A callback that sees the model as a checkpoint of this step would have it, with the whole
@@ -210,6 +223,7 @@ def train(
     callbacks: Sequence[Callback] = (),
     paused: Callable[[], float] = float,
     rerun: str = "the same command",
+    keeps_best: bool = False,
 ) -> dict[str, Any]:
     """Train up to updates.steps, save into `folder`, and return figures for the report.
 
@@ -222,10 +236,16 @@ def train(
         paused: returns the seconds since the start that were no training.
         rerun: the command or call that resumes after a signal; "" if `folder` will be removed then,
             so that a signal saves nothing.
+        keeps_best: whether a callback saves the best weights, which need disk space, too.
+
+    Raises:
+        InputError: a checkpoint does not fit on the disk, or cannot be written.
     """
     for callback in callbacks:
         callback.on_start()
     run = TrainingRun(session, updates, factors, source.token_ids, state)
+    if session.is_chief:
+        check_space(folder, run.checkpoint_plan(saving, keeps_best))
     if state and session.is_chief:
         repair_state(folder, state)
     batches, specs = source.batches(run, state)
