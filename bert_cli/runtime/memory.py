@@ -12,24 +12,33 @@ import sys
 
 from bert_cli.base.errors import refuse_if
 
+_CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
 
 def machine_memory() -> int:
-    """Bytes of this machine's memory; sys.maxsize where the system does not report it."""
+    """Return the bytes of memory that this process can have at the most; sys.maxsize if unknown.
+
+    That is the machine's memory, or the limit of a container or of `ulimit -v`.
+    """
+    limits = [limit for limit, _ in (resource.getrlimit(resource.RLIMIT_AS),) if limit != resource.RLIM_INFINITY]
     # os.sysconf raises ValueError for a name that the system does not know.
-    if not {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= set(os.sysconf_names):
-        return sys.maxsize
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= set(os.sysconf_names):
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for path in _CONTAINER_LIMITS:
+        # The text is "max" without a limit.
+        with contextlib.suppress(OSError, ValueError), open(path, encoding="ascii") as file:
+            limits.append(int(file.read()))
+    return min(limits, default=sys.maxsize)
 
 
 def free_memory() -> int:
-    """Bytes of memory that a new allocation can have; machine_memory() where the system does not
-    report it.
-    """
+    """Return the bytes of memory that a new allocation can have; machine_memory() if unknown."""
+    limit = machine_memory()
     with contextlib.suppress(FileNotFoundError), open("/proc/meminfo", encoding="ascii") as file:
         for line in file:
             if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    return machine_memory()
+                return min(limit, int(line.split()[1]) * 1024)
+    return limit
 
 
 def check_address_space(needed: int, purpose: str) -> None:

@@ -226,16 +226,9 @@ def read_weights(shapes: Mapping[str, tuple[int, ...]], reader: Reader) -> tuple
     # Every command and class loads its weights here. A classifier of such a model can be used.
     if any(head_of(name) == MASKED_LM for name in shapes):
         reader.check_tied()
+    check_shapes(shapes, reader)
     loaded = [name for name in shapes if name in reader.shapes]
     missing = [name for name in shapes if name not in reader.shapes]
-    wrong = [name for name in loaded if reader.shapes[name] != shapes[name]]
-    if wrong:
-        name = wrong[0]
-        more = f" (and {len(wrong) - 1} more such variables)" if len(wrong) > 1 else ""
-        raise InputError(
-            f"{reader.description}: {name} has the shape {list(reader.shapes[name])}, this model "
-            f"needs {list(shapes[name])}{more}; {_shape_advice(name)}"
-        )
     wanted = [name for name in shapes if name.startswith(_ENCODER)]
     if wanted and not any(name in reader.shapes for name in wanted):
         known = sorted(reader.shapes)[:3] + reader.unused[:3]
@@ -246,6 +239,18 @@ def read_weights(shapes: Mapping[str, tuple[int, ...]], reader: Reader) -> tuple
     values = {name: reader.read(name) for name in loaded}
     unused = [name for name in reader.shapes if name not in shapes and not is_of_training(name)]
     return values, LoadReport(reader.description, loaded, missing, sorted(unused) + reader.unused)
+
+
+def check_shapes(shapes: Mapping[str, tuple[int, ...]], reader: Reader) -> None:
+    """Raise InputError for the first variable that the checkpoint has with another shape."""
+    wrong = [name for name, shape in shapes.items() if reader.shapes.get(name, shape) != shape]
+    if wrong:
+        name = wrong[0]
+        more = f" (and {len(wrong) - 1} more such variables)" if len(wrong) > 1 else ""
+        raise InputError(
+            f"{reader.description}: {name} has the shape {list(reader.shapes[name])}, this model "
+            f"needs {list(shapes[name])}{more}; {_shape_advice(name)}"
+        )
 
 
 def _shape_advice(name: str) -> str:

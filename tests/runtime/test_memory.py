@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
+from bert_cli.runtime import memory
 from bert_cli.runtime.memory import check_address_space, free_memory, machine_memory, memory_now, peak_memory
 
 
@@ -32,3 +33,14 @@ def test_the_limit_of_address_space(limit, is_enough, monkeypatch):
     )
     with pytest.raises(InputError, match=message):
         check_address_space(2_300_000_000, "start TensorFlow")
+
+
+@pytest.mark.parametrize(("text", "expected"), [("5000000\n", 5_000_000), ("max\n", None), ("", None), (None, None)])
+def test_the_limit_of_a_container(text, expected, tmp_path, monkeypatch):
+    without_limit = machine_memory()
+    path = tmp_path / "memory.max"
+    if text is not None:
+        path.write_text(text, encoding="ascii")
+    monkeypatch.setattr(memory, "_CONTAINER_LIMITS", (str(path),))
+    assert machine_memory() == expected or (expected is None and machine_memory() >= without_limit)
+    assert free_memory() <= machine_memory()

@@ -2,6 +2,7 @@
 --strict.
 """
 
+import math
 import os
 
 import numpy as np
@@ -12,13 +13,15 @@ from bert_cli.base.lines import input_name
 from bert_cli.base.log import LOG
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.model.shapes import encoder_shapes
 from bert_cli.runs.loading.checkpoints import FOLDER
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.tokenizer_files import StoredTokenizer
 from bert_cli.text.tokenizer_settings import LOWER_CASE
 from bert_cli.text.vocabulary import CLS, SEP, UNK, Vocabulary, looks_cased
-from bert_cli.weights.path import CheckpointPath
+from bert_cli.weights.path import HUB, CheckpointPath
 
+_LARGE = 10**9  # bytes of weights, from which the shapes are compared before the model is built
 MOST_UNKNOWN = 0.05  # share of the words that a vocabulary need not know
 
 # Folder names of Google's releases, from which the original infers the casing.
@@ -87,6 +90,21 @@ def check_casing(
             f"{vocabulary.path} has words with capitals, but text is lower-cased; --do_lower_case=false keeps them",
             strict,
         )
+
+
+def check_large_model(config: BertConfig, checkpoint: CheckpointPath) -> None:
+    """Raise InputError if a large model's config does not have the sizes of its checkpoint.
+
+    Loading compares them too, but only after the model has taken its memory, which a damaged config
+    may not leave.
+    """
+    shapes = encoder_shapes(config)
+    if checkpoint.kind == HUB or 4 * sum(map(math.prod, shapes.values())) < _LARGE:
+        return
+    # Import late: it imports safetensors.
+    from bert_cli.weights.checkpoint import check_shapes, open_checkpoint
+
+    check_shapes(shapes, open_checkpoint(checkpoint))
 
 
 def check_sizes(

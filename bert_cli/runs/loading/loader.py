@@ -21,7 +21,7 @@ from bert_cli.model.config_files import read_config, read_module_config, refuse_
 from bert_cli.model.networks import BERT
 from bert_cli.runs.loading.bundle import ModelBundle, ModelPaths
 from bert_cli.runs.loading.checkpoints import random_model
-from bert_cli.runs.loading.checks import check_casing, check_sizes, report_tokenizer
+from bert_cli.runs.loading.checks import check_casing, check_large_model, check_sizes, report_tokenizer
 from bert_cli.runs.output_dir.manifest import check_config, check_vocabulary
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import Hub, ModelFiles
@@ -76,6 +76,8 @@ def load_model(
     vocabulary = stored.vocabulary
     vocab_size = vocabulary.size if vocabulary else None
     config = _read_config(paths, flags.gelu, vocab_size, hub.hub_module, needs_bert)
+    if checkpoint and isinstance(config, BertConfig):
+        check_large_model(config, checkpoint)
     if vocabulary and vocabulary.size > config.vocab_size:
         vocabulary = _cut_blank_end(vocabulary, config.vocab_size)
     if max_seq_length is not None:

@@ -8,6 +8,8 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import MEAN, TAGGER
+from bert_cli.runs.loading.checkpoints import pretrained_model
+from bert_cli.runs.loading.checks import check_large_model
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath
@@ -138,3 +140,30 @@ def test_another_network_is_refused_before_its_vocabulary_is_asked_for(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps(SIZES | {"model_type": "bert"}))
     with pytest.raises(InputError, match="--vocab_file is needed"):
         load_model(FLAGS, checkpoint, 16)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "variable"),
+    [
+        (
+            "intermediate_size",
+            1_200_000,
+            "layer_0/intermediate/dense/kernel has the shape [256, 1024], this model needs",
+        ),
+        ("vocab_size", 1_000_000, "word_embeddings has the shape [10000, 256], this model needs [1000000, 256]"),
+        ("max_position_embeddings", 1_000_000, "position_embeddings has the shape [512, 256], this model needs"),
+    ],
+)
+def test_a_damaged_config_is_refused_before_a_large_model_is_built(key, value, variable):
+    """The weights would fit into the memory of many machines, and a training would not."""
+    checkpoint = pretrained_model()
+    config = dataclasses.replace(load_model(FLAGS, checkpoint, 16).config, **{key: value})
+    with pytest.raises(InputError) as caught:
+        check_large_model(config, checkpoint)
+    assert variable in str(caught.value)
+    assert str(caught.value).endswith("does --bert_config_file belong to this checkpoint?")
+
+
+def test_a_small_model_is_compared_when_it_is_loaded(checkpoint):
+    """Its weights are not even there."""
+    check_large_model(load_model(FLAGS, checkpoint, 16).config, checkpoint)
