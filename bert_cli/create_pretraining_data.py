@@ -40,7 +40,7 @@ from bert_cli.runs.preparation.beam import check_beam, check_reachable, make_wit
 from bert_cli.runs.preparation.corpus import LOGGED, read_corpus
 from bert_cli.runs.preparation.instances import expand_outputs, log_first, prepare_job, write_instances
 from bert_cli.settings.groups import check_share
-from bert_cli.settings.pretraining import CreateDataSettings
+from bert_cli.settings.pretraining import CreateDataSettings, check_whole_words
 
 _SHOWN = 2  # examples in the log without --verbose
 
@@ -52,6 +52,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
             raise InputError(f"--{name} is needed; --help describes it")
     check_max_seq_length(values["max_seq_length"], pairs=True)
     check_share("masked_lm_prob", values["masked_lm_prob"])
+    check_whole_words(values)
     check_beam(values)
     if values["num_shards"] and not (values["num_workers"] or values["runner"]):
         raise InputError(

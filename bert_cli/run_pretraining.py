@@ -36,7 +36,7 @@ from bert_cli.runs.output_dir.resuming import resume_advice
 from bert_cli.runs.tasks.pretraining import PretrainingTask
 from bert_cli.settings.devices import refuse_inference
 from bert_cli.settings.groups import check_share
-from bert_cli.settings.pretraining import PretrainSettings
+from bert_cli.settings.pretraining import PretrainSettings, check_whole_words
 
 
 def check(values: dict, given: frozenset[str]) -> dict:
@@ -53,6 +53,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
     values = complete_values(PretrainSettings, values, given)
     check_max_seq_length(values["max_seq_length"], pairs=not values["no_nsp"])
     check_share("masked_lm_prob", values["masked_lm_prob"])
+    check_whole_words(values)
     return values
 
 

@@ -84,7 +84,8 @@ def count_rows(rows: np.ndarray, masking: Masking) -> dict[str, int]:
     """Return totals over rows in a RowFormat.
 
     instance_tokens excludes padding. inside_predictions counts predicted pieces that begin with
-    "##", and exists only if whole words are masked.
+    "##", and exists only if whole words are masked and no ids were marked.
+    Otherwise unmasked_instances counts rows in which every word has too many tokens to be predicted.
     """
     tokens, _, predictions, is_random_next, dropped = (rows[:, column].astype(np.int64) for column in range(_HEAD))
     counts = {
@@ -95,9 +96,11 @@ def count_rows(rows: np.ndarray, masking: Masking) -> dict[str, int]:
         "truncated_instances": int((dropped > 0).sum()),
         "dropped_tokens": int(dropped.sum()),
     }
-    if masking.whole_word:
+    if masking.whole_word and not masking.mark:
         # Count labels, not tokens: a random replacement may be any piece in the vocabulary.
         is_label = np.arange(masking.max_predictions_per_seq) < predictions[:, None]
         labels = rows[:, -masking.max_predictions_per_seq :][is_label]
         counts["inside_predictions"] = int(np.frombuffer(masking.is_inside, np.uint8)[labels].sum())
+    if masking.mark:
+        counts["unmasked_instances"] = int((predictions == 0).sum())
     return counts

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from bert_cli.corpus.random_draws import randbelow, shuffle
+from bert_cli.corpus.space_words import mark_of, unmarked
 from bert_cli.corpus.store import Corpus
-from bert_cli.settings.pretraining import MaskedLM
+from bert_cli.settings.pretraining import SPACES, MaskedLM
 from bert_cli.text.vocabulary import CLS, MASK, SEP
 
 
@@ -28,7 +29,8 @@ class Masking:
         cls_id, sep_id, mask_id: ids of [CLS], [SEP] and [MASK].
         random_ids: ids used as random replacements: each distinct token, ordered by first line as
             in the original.
-        is_inside: per id, 1 if the token begins with "##", else 0.
+        is_inside: per id, also per marked one, 1 if the token continues a word, else 0.
+        mark: number that marks ids inside a word, see space_words; 0 if no id has a mark.
     """
 
     max_predictions_per_seq: int
@@ -39,18 +41,13 @@ class Masking:
     mask_id: int
     random_ids: tuple[int, ...]
     is_inside: bytes
+    mark: int = 0
 
 
 def make_masking(
     vocab_ids: dict[str, int], max_predictions_per_seq: int, masked_lm_prob: float, whole_word: bool = False
 ) -> Masking:
-    """Return the masking rules for a vocabulary.
-
-    Args:
-        vocab_ids: token -> id in file order.
-        max_predictions_per_seq: maximum number of predicted tokens in a sequence.
-        masked_lm_prob: share of tokens to predict.
-        whole_word: whether a word's pieces are predicted together.
+    """Return the masking rules for a vocabulary, token -> id in file order; see Masking for the arguments.
 
     Raises:
         KeyError: the vocabulary lacks a special token.
@@ -107,6 +104,8 @@ def mask_tokens(
             token_ids[position] = mask_id
         elif uniform() >= 0.5:
             token_ids[position] = random_ids[randbelow(getrandbits, num_random)]
+    if masking.mark:
+        token_ids[:], labels = unmarked(token_ids, masking.mark), unmarked(labels, masking.mark)
     return positions, labels
 
 
@@ -161,12 +160,13 @@ class Sampling:
 
     @staticmethod
     def of(vocab_ids: dict[str, int], max_seq_length: int, flags: MaskedLM) -> "Sampling":
-        """Return the rules from `flags` and `max_seq_length`, for a vocabulary `vocab_ids`.
-
-        See make_masking.
-        """
+        """Return the rules from `flags` and `max_seq_length`, for a vocabulary; see make_masking."""
         rules = (flags.max_predictions_per_seq, flags.masked_lm_prob, flags.do_whole_word_mask)
-        return Sampling(max_seq_length, flags.short_seq_prob, make_masking(vocab_ids, *rules))
+        masking = make_masking(vocab_ids, *rules)
+        if flags.whole_words_from == SPACES:
+            mark = mark_of(vocab_ids)
+            masking = dataclasses.replace(masking, is_inside=masking.is_inside + b"\1" * mark, mark=mark)
+        return Sampling(max_seq_length, flags.short_seq_prob, masking)
 
 
 class Instance(NamedTuple):

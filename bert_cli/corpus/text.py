@@ -23,6 +23,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.lines import LONGEST_LINE, TEXT, decode, input_name, too_long
 from bert_cli.base.names import STANDARD
 from bert_cli.base.recoding import UTF_8, as_utf8, with_line_feeds
+from bert_cli.corpus.space_words import SpaceWordTokenizer
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import UNK
 
@@ -183,7 +184,7 @@ def tokenize_block(block: Block, tokenizer: FullTokenizer, typecode: str, files_
     Raises:
         InputError: the text is not UTF-8; the message has file:line.
     """
-    unknown = tokenizer.ids[UNK]
+    unknown = tokenizer.unknown_ids if isinstance(tokenizer, SpaceWordTokenizer) else [tokenizer.ids[UNK]]
     sentences, document_ends = [], []
     for line in decode_block(block).split("\n"):
         if line and not line.isspace():
@@ -198,7 +199,8 @@ def tokenize_block(block: Block, tokenizer: FullTokenizer, typecode: str, files_
     if files_end_documents and block.is_end_of_file:
         document_ends.append(len(sentences))
     token_ids = array(typecode, list(itertools.chain.from_iterable(sentences)))
-    num_unknown = int(np.count_nonzero(np.frombuffer(token_ids, typecode) == unknown))
+    numbers = np.frombuffer(token_ids, typecode)
+    num_unknown = sum(int(np.count_nonzero(numbers == index)) for index in unknown)
     return TokenizedBlock(token_ids, array("I", map(len, sentences)), document_ends, num_unknown, block.position)
 
 

@@ -10,6 +10,7 @@ from bert_cli.text.tokenization import FullTokenizer
 _WIDTH = 100  # columns per table on any terminal, because logs are read elsewhere
 _RANDOM_SHARE = 0.9  # above this share, next-sentence prediction can hardly learn
 _UNKNOWN_SHARE = 0.05
+_UNMASKED_SHARE = 0.1
 _DROPPED_SHARE = 0.5  # up to 0.3 is usual, as a sequence's last sentence seldom fits
 
 
@@ -152,10 +153,16 @@ def text_warnings(report: Mapping, has_pairs: bool = True) -> list[str]:
             f"cut off from {report['instances']:,} sequences, as lines are too long for "
             "--max_seq_length; put one sentence on each line, or give a larger --max_seq_length"
         )
+    if report.get("unmasked_instances", 0) > _UNMASKED_SHARE * report["instances"]:
+        lines.append(
+            f"{report['unmasked_instances']:,} of {report['instances']:,} sequences have no masked word, as words are "
+            "longer than --max_predictions_per_seq allows; --whole_words_from=spaces needs spaces between words"
+        )
     if report.get("inside_predictions") == 0:
         lines.append(
             "--do_whole_word_mask changes nothing, as no masked word has several pieces (##); of "
-            "Chinese each character is a word of its own for BERT"
+            "Chinese each character is a word of its own for BERT, unless --whole_words_from=spaces is given for text "
+            "that is cut into words"
         )
     return lines
 

@@ -2,9 +2,10 @@
 
 import dataclasses
 import shlex
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.names import RANDOM
 from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.controls import Head, Loss
@@ -22,6 +23,7 @@ from bert_cli.settings.groups import (
 )
 from bert_cli.settings.training import Seed, Sweep, Training, TrainingSettings
 
+PIECES, SPACES = "pieces", "spaces"  # of --whole_words_from
 CASING = "lower-case the text and strip accents; false for a cased model"  # of --do_lower_case
 
 
@@ -33,8 +35,22 @@ class MaskedLM(FlagGroup, heading="Masked words"):
     )
     masked_lm_prob: float = remembered(0.15, "fraction of the tokens that are masked")
     do_whole_word_mask: bool = remembered(False, "whole-word masking: mask all pieces of a word or none")
+    whole_words_from: str = remembered(
+        PIECES,
+        f"words of --do_whole_word_mask; {PIECES}: word pieces with ## belong to the word before them, as in Google's "
+        f"script; {SPACES}: also what spaces divide in the text, such as Chinese text that is cut into words",
+        choices=(PIECES, SPACES),
+    )
     short_seq_prob: float = remembered(
         0.1, "fraction of the documents that become shorter sequences", lower=0.0, upper=1.0
+    )
+
+
+def check_whole_words(values: Mapping[str, Any]) -> None:
+    """Raise InputError for --whole_words_from if no whole words are masked."""
+    refuse_if(
+        values["whole_words_from"] == SPACES and not values["do_whole_word_mask"],
+        f"--whole_words_from={SPACES} needs --do_whole_word_mask",
     )
 
 

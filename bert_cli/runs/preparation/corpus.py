@@ -12,6 +12,7 @@ from typing import Any
 from bert_cli.base.log import LOG
 from bert_cli.base.recoding import UTF_8
 from bert_cli.corpus import text
+from bert_cli.corpus.space_words import SpaceWordTokenizer, mark_of
 from bert_cli.corpus.store import CorpusSize, check_has_sentences, corpus_files, store_corpus
 from bert_cli.corpus.workers import Workers
 from bert_cli.outputs.progress import Progress
@@ -36,7 +37,8 @@ class Reading:
 
     @property
     def typecode(self) -> text.Typecode:
-        return text.token_typecode(max(self.tokenizer.ids.values()) + 1)
+        has_marks = isinstance(self.tokenizer, SpaceWordTokenizer)
+        return text.token_typecode(mark_of(self.tokenizer.ids) * (2 if has_marks else 1))
 
 
 def _tokenize(reading: Any, block: text.Block) -> text.TokenizedBlock:

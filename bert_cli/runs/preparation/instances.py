@@ -10,6 +10,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import shard_name
 from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.shards import Job, choose_num_shards, write_sharded, write_single_stream
+from bert_cli.corpus.space_words import SpaceWordTokenizer
 from bert_cli.corpus.store import CorpusSize
 from bert_cli.corpus.text import token_typecode
 from bert_cli.corpus.workers import Workers
@@ -20,7 +21,7 @@ from bert_cli.records.tfrecord import read_records
 from bert_cli.runs.loading import checks
 from bert_cli.runs.loading.tokenizer import read_alone
 from bert_cli.runs.preparation.corpus import CACHE_SIZE
-from bert_cli.settings.pretraining import CreateDataSettings
+from bert_cli.settings.pretraining import SPACES, CreateDataSettings
 from bert_cli.text.tokenization import FullTokenizer
 
 
@@ -57,9 +58,14 @@ def prepare_job(settings: CreateDataSettings) -> Job:
             "would do for --max_seq_length=%d",
             masking.max_predictions_per_seq, -int(-expected // 1), max_seq_length,
         )  # fmt: skip
+    tokenizer = FullTokenizer(vocabulary, lower, CACHE_SIZE, stored.settings)
+    num_ids = vocabulary.size
+    if masking.whole_words_from == SPACES:
+        tokenizer = SpaceWordTokenizer(tokenizer, CACHE_SIZE)
+        num_ids *= 2
     return Job(
-        tokenizer=FullTokenizer(vocabulary, lower, CACHE_SIZE, stored.settings),
-        typecode=token_typecode(vocabulary.size),
+        tokenizer=tokenizer,
+        typecode=token_typecode(num_ids),
         # One process alone reads as Google's script: there a document goes on from one file into
         # the next.
         files_end_documents=settings.workers.num_workers > 0 or bool(settings.beam.runner),

@@ -15,6 +15,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import FLAGS, STANDARD
 from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.record_source import RecordSource
+from bert_cli.corpus.space_words import SpaceWordTokenizer
 from bert_cli.features.pretraining_batch import model_batch
 from bert_cli.flags.option import values_of
 from bert_cli.flags.saved import read_flags
@@ -25,10 +26,10 @@ from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import PairCheck, doubt_unknown
 from bert_cli.runs.loading.loader import load_model
-from bert_cli.runs.preparation.corpus import LOGGED
+from bert_cli.runs.preparation.corpus import CACHE_SIZE, LOGGED
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
 from bert_cli.runs.tasks.pretraining_data import Data, PretrainingDataset, PretrainingText, find_files
-from bert_cli.settings.pretraining import PretrainSettings
+from bert_cli.settings.pretraining import SPACES, PretrainSettings
 from bert_cli.weights.path import CheckpointPath, model_folder
 
 if TYPE_CHECKING:
@@ -111,9 +112,10 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
         sampling = Sampling.of(model.tokenizer.ids, length, masking)
         pairs = not settings.task.no_nsp
         encoding = settings.text_files.encoding
-        return PretrainingText(
-            paths, model.tokenizer, sampling, share, pairs=pairs, seed=seed, encoding=encoding, flag=flag
-        )
+        tokenizer = model.tokenizer
+        if masking.whole_words_from == SPACES:
+            tokenizer = SpaceWordTokenizer(tokenizer, CACHE_SIZE)
+        return PretrainingText(paths, tokenizer, sampling, share, pairs=pairs, seed=seed, encoding=encoding, flag=flag)
 
     def plan(self, model: ModelBundle[BertConfig], data: PretrainingDataset) -> Plan:
         settings = self.settings
@@ -130,6 +132,9 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
         if isinstance(train, PretrainingText):
             values = values_of(settings)
             decided |= {name: values[name] for name in _OF_TEXT} | {"do_lower_case": lower}
+            # Only if it is not the default, which runs of older versions did not list.
+            if settings.masking.whole_words_from == SPACES:
+                decided["whole_words_from"] = SPACES
         paths = {"input_file": settings.files.input_file, "eval_file": settings.task.eval_file}
         return Plan(
             steps=steps.num_train_steps,

@@ -1,0 +1,80 @@
+"""Words that spaces divide: ideographs of one word are masked together."""
+
+import pickle
+import random
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.corpus.instances import Sampling, mask_tokens
+from bert_cli.corpus.space_words import SpaceWordTokenizer, mark_of, unmarked
+from bert_cli.corpus.text import Block, tokenize_block
+from bert_cli.settings.pretraining import SPACES, MaskedLM, check_whole_words
+from bert_cli.text.tokenization import FullTokenizer
+
+TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"我爱北京天安门。a3", "sun", "##light"]
+IDS = {token: index for index, token in enumerate(TOKENS)}
+MARK = len(TOKENS)
+PLAIN = FullTokenizer(IDS)
+MARKING = SpaceWordTokenizer(PLAIN, 100)
+
+
+def words(text):
+    """The tokens of each word, by the marks and the pieces with ##."""
+    groups = []
+    for index in MARKING.encode(text):
+        token = TOKENS[index % MARK]
+        if index >= MARK or token.startswith("##"):
+            groups[-1].append(token)
+        else:
+            groups.append([token])
+    return ["".join(group) for group in groups]
+
+
+def test_words_that_spaces_divide():
+    assert words("我 爱 北京 天安门。") == ["我", "爱", "北京", "天安门", "。"]
+    assert words("我爱 a3月 北。京") == ["我爱", "[UNK][UNK]", "北", "。", "京"]
+    assert words("3 天 sunlight sunlight天") == ["3", "天", "sun##light", "sun##light天"]
+    assert words("北龍京 龍") == ["北[UNK]京", "[UNK]"]
+
+
+def test_ids_without_marks_are_those_of_the_tokenizer():
+    text = "我 爱 北京 天安门。 sunlight"
+    assert mark_of(IDS) == MARK
+    assert unmarked(MARKING.encode(text), MARK) == PLAIN.encode(text)
+    assert pickle.loads(pickle.dumps(MARKING)).encode(text) == MARKING.encode(text)
+
+
+def test_unknown_characters_are_counted_with_and_without_marks():
+    block = Block("t", 1, "北龍 龍\n".encode(), True, 0)
+    assert tokenize_block(block, MARKING, "H", True).num_unknown == 2
+    assert tokenize_block(block, PLAIN, "H", True).num_unknown == 2
+
+
+def masked(text, whole_words_from, seed):
+    """The tokens that are predicted, joined, in the text as its only sequence."""
+    flags = MaskedLM(4, 0.3, True, whole_words_from)
+    tokenizer = MARKING if whole_words_from == SPACES else PLAIN
+    rules = Sampling.of(IDS, 32, flags).masking
+    token_ids = [IDS["[CLS]"], *tokenizer.encode(text), IDS["[SEP]"]]
+    positions, labels = mask_tokens(token_ids, len(token_ids) - 1, rules, random.Random(seed))
+    assert max(token_ids) < MARK
+    return positions, "".join(TOKENS[label] for label in labels)
+
+
+def test_whole_words_are_predicted():
+    text = "我 爱 北京 天安门"
+    found = [masked(text, SPACES, seed) for seed in range(50)]
+    # Of nine tokens with [CLS] and [SEP] three are predicted.
+    assert {word for _, word in found} == {"我爱", "我北京", "爱北京", "天安门"}
+    assert {len(word) for _, word in (masked(text, "pieces", seed) for seed in range(50))} == {3}
+
+
+def test_text_without_spaces_has_words_that_are_too_long():
+    assert masked("我爱北京天安门", SPACES, 1) == ([], "")
+
+
+def test_the_flag_needs_whole_words():
+    with pytest.raises(InputError, match=r"^--whole_words_from=spaces needs --do_whole_word_mask$"):
+        check_whole_words({"whole_words_from": "spaces", "do_whole_word_mask": False})
+    check_whole_words({"whole_words_from": "pieces", "do_whole_word_mask": False})
