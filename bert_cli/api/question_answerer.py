@@ -37,7 +37,8 @@ class QuestionAnswerer(loading.Trained, loading.Cutting):
     `report` and `output_dir`: of its training by `train`.
     """
 
-    on_cut = functools.partial(warn_cuts, noun="questions")
+    # A static method: from Python 3.14 on, a partial function in a class becomes a method.
+    on_cut = staticmethod(functools.partial(warn_cuts, noun="questions"))
 
     def __init__(self, session: Predictor, task: SquadTask, tokenizer: FullTokenizer):
         self._session = session

@@ -107,7 +107,9 @@ def reported(path: str, what: str = "reached") -> Iterator[None]:
 
 
 class _File(io.RawIOBase):
-    """A file of tf.io.gfile as Python's own are, to be read in blocks, and lines up to a length."""
+    """A file of tf.io.gfile with the interface of Python's files, to be read in blocks and lines."""
+
+    _file: Any = None  # until it is opened, which may fail
 
     def __init__(self, path: str):
         super().__init__()
@@ -135,7 +137,8 @@ class _File(io.RawIOBase):
         return self._file.tell()
 
     def close(self) -> None:
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
         super().close()
 
 

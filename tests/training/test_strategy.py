@@ -56,11 +56,19 @@ def test_mirrored_on_one_cpu(config):
     assert strategy.num_replicas_in_sync == 1
 
 
-@pytest.mark.parametrize("text", [None, "", '{"task": {"type": "worker", "index": 0}}', '{"cluster": {"ps": ["a:1"]}}'])
+@pytest.mark.parametrize("text", [None, "", '{"task": {"type": "worker", "index": 0}}'])
 def test_several_machines_need_to_be_named(config, text):
     config(text)
     with pytest.raises(
         InputError, match="--distribution_strategy=multi_worker needs the environment variable TF_CONFIG"
+    ):
+        make_strategy("multi_worker", use_tpu=False)
+
+
+def test_parameter_servers_are_refused(config):
+    config('{"cluster": {"ps": ["a:1"]}}')
+    with pytest.raises(
+        InputError, match=r"TF_CONFIG\.cluster\.ps: bert_cli has no use for parameter servers: remove ps"
     ):
         make_strategy("multi_worker", use_tpu=False)
 
@@ -74,7 +82,7 @@ def test_several_machines_need_to_be_named(config, text):
         ("[]", "TF_CONFIG: is an array, an object is needed; "),
         ('{"cluster": null}', "TF_CONFIG.cluster: is null, an object is needed; "),
         ('{"cluster": {"worker": "a:1"}}', "TF_CONFIG.cluster.worker: is a string, an array is needed; "),
-        ('{"cluster": {"worker": ["a:1", 2]}}', "TF_CONFIG.cluster.worker: is a number, a string is needed; "),
+        ('{"cluster": {"worker": ["a:1", 2]}}', "TF_CONFIG.cluster.worker[1]: is a number, a string is needed; "),
     ],
 )
 def test_a_tf_config_that_names_no_machines_is_told_in_one_line(config, text, said):
@@ -138,7 +146,6 @@ def test_logical_devices_are_for_mirrored():
         ({"chief": ["a:1"], "worker": ["b:1"]}, "worker", 0, (2, False)),
         ({"worker": ["b:1", "c:1"]}, "worker", 0, (2, True)),
         ({"worker": ["b:1", "c:1"]}, "worker", 1, (2, False)),
-        ({"master": ["b:1"], "ps": ["c:1"]}, "ps", 0, (1, False)),
     ],
 )
 def test_who_trains_and_who_writes(config, cluster, kind, index, wanted):
