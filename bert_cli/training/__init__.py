@@ -1,1 +1,1 @@
-"""Devices, optimizer, step, loop and its hooks, inference."""
+"""Training: devices, optimizers, the training step and loop, callbacks and checkpoints."""

@@ -1,4 +1,4 @@
-"""A training step that divides its batch, and then recomputes activations, until it fits."""
+"""A training step that reduces its memory until it fits, with micro-batches or recomputation."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -10,17 +10,20 @@ from bert_cli.base.log import LOG
 
 @dataclasses.dataclass(eq=False)
 class AutoBatch:
-    """`step(batch) -> (loss, learning rate)` for training.loop. `steps`: accumulation steps, of
-    each replica's rows.
+    """A function `step(batch) -> (loss, learning rate)` for training.loop.
 
-    Where memory does not suffice for the first call, all variables are restored, and the same batch
-    is computed in twice as many steps, as long as their number divides the rows; after that, with
-    recomputation. Later calls keep to what was found.
+    If the first call runs out of memory, the variables are restored, and the same batch is computed
+    with twice as many micro-batches, as long as these divide the rows. If that is not enough, use
+    recomputation. Later calls use the same settings.
 
-    make_step(steps) builds a step function. rows: of a replica in each batch; changed(): the
-    variables that a step changes, of which a copy in the memory of the host is kept while the first
-    one runs. recompute(): has the steps that are built from then on recompute activations; False
-    where they do already, or cannot.
+    Attributes:
+        make_step: make_step(steps) returns a step function with `steps` micro-batches.
+        steps: number of micro-batches for each replica's rows.
+        rows: rows per replica.
+        changed: returns the variables that a step changes. The host keeps a copy during the first
+            step.
+        recompute: makes new step functions recompute activations. It returns False if they already
+            do, or cannot.
     """
 
     make_step: Callable[[int], Callable]
@@ -34,27 +37,27 @@ class AutoBatch:
         self._is_settled = False
 
     def __call__(self, batch: dict) -> tuple[tf.Tensor, tf.Tensor]:
-        """Raises what the step raises, also a lack of memory where nothing is left to try."""
+        """Run a step; raise the step's errors, including a lack of memory if nothing helps."""
         if self._is_settled:
             return self._step(batch)
-        before = [(variable, variable.numpy()) for variable in self.changed()]
+        saved_values = [(variable, variable.numpy()) for variable in self.changed()]
         while True:
             try:
                 loss, rate = self._step(batch)
-                float(loss)  # waits for the device, which may report a lack of memory no earlier
+                float(loss)  # wait for the device, which may report a lack of memory only now
             except (tf.errors.ResourceExhaustedError, MemoryError):
                 if not self._save_memory():
                     raise
             else:
                 self._is_settled = True
                 return loss, rate
-            for variable, value in before:
+            for variable, value in saved_values:
                 variable.assign(value)
             self._step = self.make_step(self.steps)
 
     def _save_memory(self) -> bool:
-        """Change the next step; False where nothing is left to change."""
-        # Micro-batches come first: they cost less time than recomputation (docs/training.md).
+        """Change the settings for the next step; return False if no change is left."""
+        # Use micro-batches first: they take less time than recomputation (docs/training.md).
         if self.rows % (2 * self.steps) == 0:
             self.steps *= 2
             LOG.warning(

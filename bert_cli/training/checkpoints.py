@@ -1,5 +1,6 @@
-"""Training checkpoints in a folder: model.ckpt-N in Google's naming, the newest kept, written whole
-or not at all.
+"""Training checkpoints in a directory, called model.ckpt-N as in Google's code.
+
+Writes are atomic, and old checkpoints are removed.
 """
 
 import os
@@ -19,11 +20,15 @@ from bert_cli.weights.training_folder import numbered_checkpoints, write_state
 
 
 def save_checkpoint(folder: str, step: int, tensors: dict[str, np.ndarray], keep: int) -> str:
-    """Write model.ckpt-`step` and the `checkpoint` file, then remove all but the `keep` newest;
-    returns the prefix.
+    """Write model.ckpt-`step` and the `checkpoint` file, then remove old ones; return the prefix.
 
-    A reader of the folder, or a run that is stopped at any moment, sees the old state or the new
-    one.
+    At any moment, a reader or a resumed run sees either the old or the new state.
+
+    Args:
+        folder: directory of the run.
+        step: number of finished steps.
+        tensors: variable name -> values.
+        keep: number of checkpoints to keep; 0 for all.
     """
     prefix = os.path.join(folder, f"{CHECKPOINT}{step}")
     if files.is_remote(folder):
@@ -35,20 +40,19 @@ def save_checkpoint(folder: str, step: int, tensors: dict[str, np.ndarray], keep
         except (OSError, tf.errors.OpError) as error:
             reason = why_not_written(error, folder, sum(np.asarray(value).nbytes for value in tensors.values()))
             raise InputError(f"{prefix}: cannot be written: {reason}; the older checkpoints are whole") from None
-    # One with a higher number is damaged, or of a training that went on from an older one: it takes
-    # no place.
+    # Ignore higher numbers: these are damaged, or left from a training that later resumed from an
+    # older checkpoint.
     numbers = [number for number in numbered_checkpoints(folder) if number <= step]
     kept = numbers[-keep:] if keep > 0 else numbers
     write_state(folder, step, kept)
-    # An older checkpoint may go, or lose its moments, only when no power cut can take the new one
-    # back.
+    # Remove old checkpoints, or their moments, only after a power cut can no longer undo the new one.
     make_names_durable(folder)
     for number in numbers:
         if number not in kept:
-            # The index first: a data file without one counts for nothing, an index without data for
+            # Remove the index first: data without an index is ignored, but an index without data is
             # a damaged checkpoint.
-            gone = os.path.join(folder, f"{CHECKPOINT}{number}")
-            for path in (*reversed(data_files(gone)), second_name(gone)):
+            old_prefix = os.path.join(folder, f"{CHECKPOINT}{number}")
+            for path in (*reversed(data_files(old_prefix)), second_name(old_prefix)):
                 files.remove(path)
     return prefix
 
@@ -58,8 +62,8 @@ def _write_local(folder: str, prefix: str, tensors: dict[str, np.ndarray]) -> No
     try:
         hidden = os.path.join(temporary, os.path.basename(prefix))
         write_checked(hidden, tensors)
-        # The index comes last: it makes the checkpoint visible, so a stop in between leaves the
-        # older one the newest.
+        # Move the index last: it makes the checkpoint visible. If the process stops before that, the
+        # previous checkpoint remains the newest.
         for source, target in zip(data_files(hidden), data_files(prefix), strict=True):
             os.replace(source, target)
     finally:
@@ -67,16 +71,17 @@ def _write_local(folder: str, prefix: str, tensors: dict[str, np.ndarray]) -> No
 
 
 def write_checked(prefix: str, tensors: dict[str, np.ndarray]) -> None:
-    """Write a local checkpoint that is to take the place of another one: it is on the disk, and was
-    read back. Raises OSError where it cannot be written.
+    """Write a local checkpoint to disk and verify it, so that it may replace another one.
+
+    Raises:
+        OSError: if the checkpoint cannot be written, or differs when read again.
     """
     write_tf1(prefix, tensors)
     for source in data_files(prefix):
-        # Before the rename: after a power cut the new name must not refer to blocks that were
-        # never written.
+        # Sync before the rename: after a power cut, the new name must not refer to unwritten blocks.
         with open(source, "rb") as written:
             os.fsync(written.fileno())
     try:
-        check_data(prefix)  # before it takes the place of anything
+        check_data(prefix)
     except ValueError as error:
         raise OSError(f"the file that is read back differs from the written one: {error}") from None

@@ -1,9 +1,9 @@
-"""Train only the rows of the word embeddings that the training data can touch.
+"""Training of only those word embeddings that occur in the training data.
 
-The row of a word that never occurs has no gradient, so its moments stay zero and its only change is
-weight decay: a factor that depends on the learning rates alone, which the optimizer keeps.
-Fine-tuning data uses a small part of a vocabulary, and the table is up to half of all weights, so
-leaving the other rows out of each update saves much of its time. The result is the same.
+The row of an unused word has no gradient, so its moments stay zero and only weight decay changes it.
+The decay factor depends only on the learning rates; the optimizer keeps it. Fine-tuning data uses a
+small part of the vocabulary, and the table holds up to half of all weights. So skipping the other
+rows saves much time per update, with the same result.
 """
 
 import contextlib
@@ -18,20 +18,22 @@ from bert_cli.training.optimizers.adamw import AdamWeightDecay
 
 
 class CompactEmbeddings:
-    """The trained rows of an encoder's word embeddings; between construction and `close` the
-    encoder reads these.
+    """The trained rows of an encoder's word embeddings.
 
-    Token ids given to the encoder meanwhile are row numbers of the compact table: see
-    `compact_ids`.
+    The encoder uses them from construction until `close`. During that time, its token ids must be row
+    numbers in the compact table, see `compact_ids`.
     """
 
     def __init__(self, encoder: BertEncoder, token_ids: np.ndarray):
-        """token_ids: all ids that training batches hold, int32 [any]. To be called inside the
-        strategy's scope.
+        """Create the table; call this inside the strategy's scope.
+
+        Args:
+            encoder: the encoder that is trained.
+            token_ids: all ids in the training data, int32.
         """
         self.encoder = encoder
         self.used = np.union1d(token_ids, [0])  # 0 is the padding id
-        # -1 makes a token that is not in the training data an error, not another word.
+        # Use -1, so that a token without a row is an error instead of another word.
         self._row_of = np.full(encoder.config.vocab_size, -1, np.int32)
         self._row_of[self.used] = np.arange(len(self.used), dtype=np.int32)
         table = encoder.embeddings.words.numpy()[self.used]
@@ -39,8 +41,10 @@ class CompactEmbeddings:
         encoder.embeddings.training_table = self.table
 
     def compact_ids(self, token_ids: np.ndarray) -> np.ndarray:
-        """Ids of the vocabulary -> row numbers of the compact table, int32, same shape; ValueError
-        for one without row.
+        """Return the ids' row numbers in the compact table, int32, same shape.
+
+        Raises:
+            ValueError: if an id has no row.
         """
         rows = self._row_of[token_ids]
         if (rows < 0).any():
@@ -48,31 +52,31 @@ class CompactEmbeddings:
         return rows
 
     def reload(self) -> None:
-        """Take the rows from the encoder's full table again, after a checkpoint was loaded into it."""
+        """Copy the rows from the encoder's full table, after a checkpoint was loaded into that."""
         self.table.assign(self.encoder.embeddings.words.numpy()[self.used])
 
     def update_full_table(self, optimizer: AdamWeightDecay) -> None:
         """Bring the encoder's full table up to date with training."""
         table = memory_of(self.encoder.embeddings.words) * np.exp(optimizer.log_decay.numpy())
-        # The rows that no batch reads have only decayed: the product of all factors is e to the sum
-        # of their logarithms.
+        # The line above applies the decay to unused rows: e to the sum of log factors.
         table[self.used] = self.table.numpy()
         self.encoder.embeddings.words.assign(table)
         optimizer.log_decay.assign(0.0)
 
     def expand(self, rows: np.ndarray) -> np.ndarray:
-        """[U, H] moments -> [V, H], zeros for words that do not occur."""
+        """Return moments for the full table, from [U, H] to [V, H], with zeros for unused words."""
         full = np.zeros((len(self._row_of), rows.shape[1]), np.float32)
         full[self.used] = rows
         return full
 
     @contextlib.contextmanager
     def set_aside(self, optimizer: AdamWeightDecay) -> Iterator[None]:
-        """Within it the encoder reads its own table, up to date, so that it can be evaluated;
-        training goes on unchanged.
+        """Let the encoder use an updated full table in this context, for an evaluation.
+
+        Training then continues as if the context had not existed.
         """
         words = self.encoder.embeddings.words
-        before = words.numpy()
+        saved_words = words.numpy()
         log_decay = optimizer.log_decay.numpy()
         self.update_full_table(optimizer)
         self.encoder.embeddings.training_table = None
@@ -80,10 +84,10 @@ class CompactEmbeddings:
             yield
         finally:
             self.encoder.embeddings.training_table = self.table
-            words.assign(before)
+            words.assign(saved_words)
             optimizer.log_decay.assign(log_decay)
 
     def close(self, optimizer: AdamWeightDecay) -> None:
-        """Give the encoder its own table back, up to date."""
+        """Make the encoder use its full table again, after an update."""
         self.update_full_table(optimizer)
         self.encoder.embeddings.training_table = None

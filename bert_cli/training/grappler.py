@@ -1,4 +1,4 @@
-"""Which of TensorFlow's graph optimizers see a training step."""
+"""A choice of TensorFlow's graph optimizers for training steps."""
 
 import contextlib
 import functools
@@ -10,21 +10,21 @@ import tensorflow as tf
 from bert_cli.runtime.background_import import BACKGROUND_IMPORTS
 from bert_cli.tf_internals.graph_optimizers import single_optimizer_round
 
-# Together they take a fifth of the time until the first step has been computed, and the steps are
-# as fast without them: what they would fold, fuse or reorder is not there. Remapping, which fuses
-# biases and activations into products, pays; in predictions it fuses GELU too, and needs the others
-# for it (without them half of the speed is lost), so they keep all.
-_LEFT_OUT = (
+# Together they take a fifth of the time until the first step is finished. Steps are as fast without
+# them, because there is nothing to fold or reorder. Remapping remains: it fuses biases and activations
+# into products. Predictions use all optimizers: remapping also fuses GELU there, which needs the others
+# (without them, predictions take twice as long).
+_TURNED_OFF = (
     "arithmetic_optimization", "constant_folding", "dependency_optimization", "function_optimization",
     "implementation_selector", "layout_optimizer", "loop_optimization", "shape_optimization",
 )  # fmt: skip
 
 
 class _Options:
-    """Within it TensorFlow has the few optimizers, in all threads."""
+    """A context in which all threads use only few graph optimizers."""
 
-    # The options are the process's, and steps may run in several threads: the first call that is
-    # under way changes them, the last one puts them back.
+    # The options belong to the process, and several threads may run steps. So the first call that
+    # enters changes them, and the last call that leaves restores them.
 
     def __init__(self):
         self._lock = threading.Lock()
@@ -36,13 +36,13 @@ class _Options:
             self._calls += 1
             if self._calls == 1:
                 options = tf.config.optimizer
-                before = options.get_experimental_options()
-                # Neither the second round nor the search for memory to save changes anything in a
-                # step; together they take a second before the first step of six layers.
+                previous = options.get_experimental_options()
+                # The second round and memory optimization change nothing in a step, but take a second
+                # before the first step with six layers.
                 self._changes.enter_context(single_optimizer_round())
-                options.set_experimental_options(dict.fromkeys(_LEFT_OUT, False))
-                # None, for an optimizer that nobody had set, is TensorFlow's default.
-                restored = {name: before.get(name) for name in _LEFT_OUT}
+                options.set_experimental_options(dict.fromkeys(_TURNED_OFF, False))
+                # None, for options that nobody set, means TensorFlow's default.
+                restored = {name: previous.get(name) for name in _TURNED_OFF}
                 self._changes.callback(options.set_experimental_options, restored)
 
     def __exit__(self, *_: object) -> None:
@@ -56,9 +56,7 @@ _OPTIONS = _Options()
 
 
 def with_few_graph_optimizers(function: Callable) -> Callable:
-    """The same tf.function, without the optimizers that do nothing for it; whatever else this
-    process computes has them.
-    """
+    """Return the tf.function without useless graph optimizers; the rest of the process keeps them."""
 
     @functools.wraps(function)
     def call(*args):
@@ -69,8 +67,9 @@ def with_few_graph_optimizers(function: Callable) -> Callable:
 
 
 def with_background_imports(function: tf.types.experimental.PolymorphicFunction) -> Callable:
-    """The same tf.function; while TensorFlow compiles its first call, the modules of
-    runtime.background_import are imported.
+    """Return the tf.function; its first call runs the imports of runtime.background_import.
+
+    They run in parallel, while TensorFlow compiles.
     """
     is_traced = False
 
@@ -78,8 +77,8 @@ def with_background_imports(function: tf.types.experimental.PolymorphicFunction)
     def call(*args):
         nonlocal is_traced
         if not is_traced:
-            # Tracing is Python and would slow imports down; compiling is not, so imports run in
-            # parallel from here on.
+            # Trace first, because tracing is Python and would slow the imports. Compiling is not, so
+            # start the imports now.
             function.get_concrete_function(*args)
             is_traced = True
             BACKGROUND_IMPORTS.start()

@@ -1,4 +1,4 @@
-"""The only training loop, and the interface of its callbacks."""
+"""The training loop and the interface of its callbacks."""
 
 import math
 import time
@@ -8,46 +8,53 @@ from typing import Any
 
 from bert_cli.base.errors import DivergedError
 
-# Results of steps are read this often, in seconds, so that a GPU is not stopped after each step.
+# Seconds between reads of results: reading after every step would stop a GPU each time.
 _READ_INTERVAL = 0.5
 
 
 class Callback:
-    """What happens besides the updates of a training: evaluation, early stopping, checkpoints,
-    history, progress.
+    """An observer of training, for example for evaluation, early stopping or checkpoints.
 
-    every: `on_step` is called after each `every` steps and after the last one; of a fraction, such
-    as the steps of an epoch with a last batch that is shared with the next one, each multiple is
-    rounded down; None: it is not called. saves: it is called too where the process is asked to
-    stop.
+    Attributes:
+        every: `on_step` is called after this many steps, and after the last one. Multiples of a
+            fraction are rounded down; an epoch has a fraction of steps if its last batch continues
+            with the next epoch. If None, `on_step` is not called.
+        saves: whether `on_step` is also called when the process should stop.
     """
 
     every: int | Fraction | None = None
     saves = False
 
     def on_start(self) -> None:
-        """Called once, before the first step; nothing is computed yet."""
+        """Prepare for the first step."""
 
     def on_log(self, step: int, loss: float, rate: float) -> None:
-        """step: finished steps; loss: mean over the steps since the call before that was due, in
-        the call of the last step the final loss; rate: the learning rate of the last step.
+        """Receive the loss.
+
+        Args:
+            step: number of finished steps.
+            loss: mean since the previous multiple of log_every; after the last step, final_loss.
+            rate: learning rate of the latest step.
         """
 
     def on_step(self, step: int) -> bool | None:
-        """Called when due; True stops the training after this step, which is the last one then."""
+        """Act after a step that is due; return True to stop training."""
 
     def on_evaluation(self, step: int, metrics: Mapping[str, Any]) -> bool | None:
-        """Called with the metrics of an evaluation during training; True stops the training."""
+        """Receive metrics from an evaluation during training; return True to stop training."""
 
     def is_due(self, step: int) -> bool:
-        """Whether `step` is a multiple of `every`, rounded down."""
+        """Return whether `step` is a multiple of `every`, rounded down."""
         return self.every is not None and math.floor(math.ceil(step / Fraction(self.every)) * self.every) == step
 
 
 def final_loss(losses: Sequence[float], steps: int, log_every: int) -> float:
-    """The mean over the last tenth of the `steps` of a training, and over one interval at least.
+    """Return the mean loss over the last tenth of training, or at least over `log_every` steps.
 
-    losses: of the steps since the training went on, at least one.
+    Args:
+        losses: losses since training started or resumed; at least one.
+        steps: number of steps in the whole training.
+        log_every: steps per logging interval.
     """
     recent = losses[-max(log_every, steps // 10) :]
     return sum(recent) / len(recent)
@@ -62,14 +69,23 @@ def run_steps(
     log_every: int,
     is_stopping: Callable[[], bool] = lambda: False,
 ) -> list[float]:
-    """Run the updates start_step … num_train_steps − 1, or up to where a callback stops them;
-    returns the loss of each.
+    """Run steps start_step … num_train_steps − 1 and return the loss of each.
 
-    step_fn(batch) -> (loss, learning rate) scalars. The callbacks of a step are called in their
-    order; where one of them stops the training, those that were not due follow. is_stopping() says
-    whether the process was asked to stop: the running step is the last one then, and of the
-    callbacks that are not due only those that save are called. Raises DivergedError where a loss is
-    not finite; no callback, such as one that saves, is called for its step.
+    Callbacks are called in order. If one stops training, those that are not due follow.
+
+    Args:
+        step_fn: step_fn(batch) returns loss and learning rate, both scalars.
+        batches: batches in order.
+        start_step: number of finished steps.
+        num_train_steps: number of steps in the whole training.
+        callbacks: see Callback.
+        log_every: steps per logging interval.
+        is_stopping: returns True if the process should stop. The current step is then the last
+            one, and callbacks that save are called even if they are not due.
+
+    Raises:
+        DivergedError: if a loss is not finite. No callback is called for that step, so it is not
+            saved.
     """
     losses: list[float] = []
     pending: list = []
@@ -78,13 +94,13 @@ def run_steps(
     last_read = time.monotonic()
     step = start_step
     for batch in batches:
-        # A result is not read yet: that would wait for the device, which then has nothing to do
-        # until the next step.
+        # Do not read the result yet: that would wait for the device and leave it idle until the next
+        # step.
         pending.append(step_fn(batch))
         step += 1
         is_last = step == num_train_steps
         stopping = is_stopping()
-        due = [each for each in stepped if is_last or each.is_due(step) or (stopping and each.saves)]
+        due = [callback for callback in stepped if is_last or callback.is_due(step) or (stopping and callback.saves)]
         logging = is_last or stopping or step % log_every == 0
         if due or logging or time.monotonic() - last_read > _READ_INTERVAL:
             for loss, _ in pending:
@@ -94,14 +110,13 @@ def run_steps(
             pending.clear()
             last_read = time.monotonic()
             recent = losses[logged:]
-            # The last interval may be a single step, whose loss says little.
+            # Use final_loss at the end: the last interval may be a single step.
             loss = final_loss(losses, step, log_every) if is_last else sum(recent) / len(recent)
             for callback in callbacks:
                 callback.on_log(step, loss, rate)
             if logging:
                 logged = len(losses)
-        # A list, not a generator: callbacks after a stopping one, such as the saving callback, are
-        # called too.
+        # Use a list, not a generator, so that callbacks after a stopping one are called, too.
         stops = [bool(callback.on_step(step)) for callback in due]
         if any(stops):
             for callback in stepped:

@@ -1,4 +1,4 @@
-"""The loss scale of training in float16."""
+"""Loss scaling for training in float16."""
 
 import numpy as np
 import tensorflow as tf
@@ -7,8 +7,8 @@ from bert_cli.tf_internals import variables
 from bert_cli.weights.names import GOOD_STEPS_NAME, SCALE_NAME
 from bert_cli.weights.reader import Reader
 
-# float16 loses gradients below 6e-8, so the loss is scaled up: first guess, and steps without
-# overflow before doubling.
+# float16 loses gradients below 6e-8, so the loss is multiplied by a scale. It starts with this value,
+# and doubles after this many steps without overflow.
 _FIRST_LOSS_SCALE = 2.0**15
 _GROWTH_STEPS = 2000
 
@@ -21,13 +21,11 @@ class LossScale:
         self.good_steps = tf.Variable(0, trainable=False)
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """What a checkpoint keeps of it."""
+        """Return the values for a checkpoint."""
         return {SCALE_NAME: self.scale.numpy(), GOOD_STEPS_NAME: self.good_steps.numpy()}
 
     def restore(self, reader: Reader) -> None:
-        """Go on with the scale of a checkpoint; a checkpoint of an older version has none, and the
-        scale starts at its default.
-        """
+        """Use the scale from a checkpoint, or the default if an older version wrote it without one."""
         if SCALE_NAME in reader.shapes and GOOD_STEPS_NAME in reader.shapes:
             self.scale.assign(reader.read(SCALE_NAME))
             self.good_steps.assign(reader.read(GOOD_STEPS_NAME))
@@ -36,7 +34,7 @@ class LossScale:
         return variables.read(self.scale.handle)
 
     def update(self, finite: tf.Tensor) -> None:
-        """Halve after an overflow, double after a long time without; in this replica."""
+        """Halve the scale after an overflow, double it after many steps without, in this replica."""
         good = variables.read(self.good_steps.handle, tf.int32) + 1
         grow = good >= _GROWTH_STEPS
         factor = tf.where(finite, tf.where(grow, 2.0, 1.0), 0.5)

@@ -1,4 +1,4 @@
-"""The optimizer's moments in older checkpoints of a run: dropped, so that only the newest has them."""
+"""Removal of the optimizer's moments from all checkpoints except the newest."""
 
 import os
 
@@ -17,11 +17,13 @@ from bert_cli.weights.training_folder import numbered_checkpoints
 
 
 def drop_older_moments(folder: str, step: int) -> None:
-    """Rewrite the checkpoints before model.ckpt-`step` that have moments with the weights alone.
+    """Remove the moments from checkpoints before model.ckpt-`step`.
 
-    To be called when that one is whole and the `checkpoint` file names it. A reader, or a run that
-    is stopped at any moment, finds each checkpoint whole, with moments or without. One that is
-    damaged stays as it is, with a warning. InputError where one cannot be written.
+    Call this after that checkpoint is complete and the `checkpoint` file names it. At any moment, every
+    checkpoint is complete, with moments or without. Damaged ones are not changed; a warning names them.
+
+    Raises:
+        InputError: if a checkpoint cannot be written.
     """
     for number in numbered_checkpoints(folder):
         if number < step:
@@ -35,7 +37,7 @@ def _drop_moments(folder: str, number: int) -> None:
     try:
         reader = Tf1Reader(prefix)
         has_work = any(map(is_of_optimizer, reader.shapes)) or files.exists(second)
-        # One that says another step is none of this run.
+        # Skip a checkpoint with another step: it does not belong to this run.
         if not has_work or saved_step(reader) != number:
             return
         weights = {name: reader.read(name) for name in reader.shapes if not is_of_optimizer(name)}
@@ -49,8 +51,8 @@ def _drop_moments(folder: str, number: int) -> None:
         except (OSError, tf.errors.OpError) as error:
             raise InputError(f"{prefix}: its moments cannot be dropped: {why_not_written(error, folder)}") from None
         hidden_data, hidden_index = data_files(hidden)
-        # Two files cannot be replaced at once. So the new data is there under a second name until
-        # the index that belongs to it is there as well: what an index names is always its own data.
+        # Two files cannot be replaced atomically. So keep the new data under a second name until its
+        # index exists, too. An index then always refers to data that matches.
         add_name(hidden_data, second)
         with atomic_write(index, "wb") as file:
             file.write(with_second_shard(files.read_bytes(hidden_index)))

@@ -1,4 +1,4 @@
-"""The state of a training: what a checkpoint holds of it, and what it goes on from."""
+"""The training state that checkpoints save and a resumed run restores."""
 
 import numpy as np
 import tensorflow as tf
@@ -29,14 +29,20 @@ def training_tensors(
     loss_scale: LossScale | None = None,
     is_regular: bool = True,
 ) -> dict[str, np.ndarray]:
-    """All that a resumed run needs, under Google's names: weights, adam_m, adam_v, global_step
-    (int64), the loss scale.
+    """Return the training state under Google's names.
 
-    Most are in the memory of the variables: who keeps them while training goes on makes it copy
-    these. is_regular: every run of the same flags saves at this step; where not, the numbers that
-    saving rounds are kept too.
+    It consists of weights, adam_m, adam_v, global_step (int64) and the loss scale. Most arrays share
+    the variables' memory: if you keep them, the next update copies that memory.
+
+    Args:
+        variables: name -> variable.
+        optimizer: its moments and step are saved.
+        compact: trained word embeddings; None if the encoder uses its full table.
+        loss_scale: None except in float16.
+        is_regular: whether every run with the same flags saves at this step. If not, the numbers
+            that saving rounds are returned, too.
     """
-    # Before anything below rounds it.
+    # Read these first: the code below rounds them.
     unrounded = {} if is_regular else _unrounded_state(optimizer, compact)
     if compact:
         compact.update_full_table(optimizer)
@@ -50,21 +56,19 @@ def training_tensors(
 
 
 def _unrounded_state(optimizer: AdamWeightDecay, compact: CompactEmbeddings | None) -> dict[str, np.ndarray]:
-    """The numbers that saving rounds, as a run has them before: Adam's slots, and the words that
-    only decay.
+    """Return the numbers that saving rounds: Adam's slots, and words that only decay.
 
-    Saving scales the slots as in Google's files, and applies the decay to the words. At its regular
-    steps every run of the same flags does so. A checkpoint that a signal asked for must not add a
-    rounding: a resumed run would end elsewhere.
+    Saving scales the slots as in Google's files, and applies the decay to the words. Every run with the
+    same flags does this at regular steps. A checkpoint after a signal must not add a rounding, because a
+    resumed run would then have different results.
     """
-    # Whole arrays: they make the checkpoint a fifth larger than the distances to the rounded
-    # numbers, in a byte each, would, but take no computing while a scheduler waits for the process
-    # to end.
-    kept = {f"{name}/adam_v{UNROUNDED_ENDING}": memory_of(slot) for name, slot in optimizer.second.items()}
+    # Save whole arrays. Differences to the rounded numbers, a byte each, would make the checkpoint a
+    # sixth smaller, but a scheduler is waiting for the process to end.
+    unrounded = {f"{name}/adam_v{UNROUNDED_ENDING}": memory_of(slot) for name, slot in optimizer.second.items()}
     if compact:
-        kept[f"{WORDS}{UNROUNDED_ENDING}"] = memory_of(compact.encoder.embeddings.words)
-        kept[LOG_DECAY_NAME] = optimizer.log_decay.numpy()
-    return kept
+        unrounded[f"{WORDS}{UNROUNDED_ENDING}"] = memory_of(compact.encoder.embeddings.words)
+        unrounded[LOG_DECAY_NAME] = optimizer.log_decay.numpy()
+    return unrounded
 
 
 def restore_training(
@@ -74,10 +78,16 @@ def restore_training(
     compact: CompactEmbeddings | None,
     loss_scale: LossScale | None = None,
 ) -> int:
-    """Bring weights, moments, step and loss scale back from a training checkpoint; returns the
-    number of finished steps. From a checkpoint without any moments, these start from 0.
+    """Restore the training state from a checkpoint, and return the number of finished steps.
 
-    Raises InputError where a variable is missing or has another shape.
+    If the checkpoint has no moments, they start from 0.
+
+    Args:
+        prefix: prefix of the checkpoint.
+        variables, optimizer, compact, loss_scale: as in training_tensors.
+
+    Raises:
+        InputError: if a variable is missing or has another shape.
     """
     reader = Tf1Reader(prefix)
     moments = [f"{name}{ending}" for name in optimizer.weights for ending in MOMENT_ENDINGS]
@@ -95,7 +105,7 @@ def restore_training(
                 f"{prefix}: {name} has the shape {list(reader.shapes[name])}, this run needs "
                 f"{list(shape)}; use another --output_dir, or --overwrite_output_dir"
             )
-    # All is read before anything is assigned: a file that is cut short leaves the model as it was.
+    # Read everything before assigning anything: a truncated file must not change the model.
     values = {name: reader.read(name) for name in names}
     if is_slim:
         values |= {name: np.zeros(variables[weight_of(name)].shape, np.float32) for name in moments}
@@ -114,26 +124,24 @@ def restore_training(
 
 
 def _restore_unrounded(reader: Reader, optimizer: AdamWeightDecay, compact: CompactEmbeddings | None) -> None:
-    """Undo the roundings of a checkpoint that a signal asked for, after all else was restored;
-    others are left as they are.
-    """
+    """Undo the roundings if a checkpoint was saved after a signal; call this last."""
     for name, slot in optimizer.second.items():
         key = f"{name}/adam_v"
-        kept_shape = reader.shapes.get(key + UNROUNDED_ENDING, reader.shapes.get(key + REMAINDER_ENDING))
-        if kept_shape == tuple(slot.shape):
-            slot.assign(_unrounded(reader, key, slot.numpy()))
+        saved_shape = reader.shapes.get(key + UNROUNDED_ENDING, reader.shapes.get(key + REMAINDER_ENDING))
+        if saved_shape == tuple(slot.shape):
+            slot.assign(_read_unrounded(reader, key, slot.numpy()))
     if compact and LOG_DECAY_NAME in reader.shapes:
         words = compact.encoder.embeddings.words
         log_decay = reader.read(LOG_DECAY_NAME)
-        words.assign(_unrounded(reader, WORDS, words.numpy() / np.exp(log_decay)))
+        words.assign(_read_unrounded(reader, WORDS, words.numpy() / np.exp(log_decay)))
         optimizer.log_decay.assign(tf.constant(log_decay))
 
 
-def _unrounded(reader: Reader, name: str, rounded: np.ndarray) -> np.ndarray:
-    """The numbers, float32, that saving made `rounded` of."""
+def _read_unrounded(reader: Reader, name: str, rounded: np.ndarray) -> np.ndarray:
+    """Return the float32 numbers that saving rounded to `rounded`."""
     if name + UNROUNDED_ENDING in reader.shapes:
         return reader.read(name + UNROUNDED_ENDING)
-    # Versions up to 2026-11 kept how many floats away from 0 each number was, next to the rounded
-    # one.
+    # Versions up to 2026-11 saved the distance from each rounded number, counted in float32 values
+    # away from 0.
     distance = reader.read(name + REMAINDER_ENDING).astype(np.int32)
     return (np.ascontiguousarray(rounded).view(np.int32) + distance).view(np.float32)

@@ -1,4 +1,4 @@
-"""Joins the results of groups of rows. Imports no TensorFlow."""
+"""Collection of results from groups of rows. Imports no TensorFlow."""
 
 from collections.abc import Callable, Iterable
 
@@ -11,10 +11,13 @@ def infer(
     make_batch: Callable[[np.ndarray], dict[str, np.ndarray]],
     advance: Callable[[int], None],
 ) -> dict[str, np.ndarray]:
-    """Apply what make_runner made to all groups of rows.
+    """Run a model on all groups of rows, and return arrays in the order of the data set.
 
-    Returns arrays in which row i belongs to row i of the data set, whatever the groups' order.
-    make_batch(rows) gives the arrays of a batch; advance(n) is called after n more rows.
+    Args:
+        run: see batch_distribution.make_runner.
+        groups: row indices for each batch, in any order.
+        make_batch: make_batch(rows) returns the arrays of a batch.
+        advance: advance(n) is called after n more rows.
     """
     groups = list(groups)
     results: dict[str, np.ndarray] = {}
@@ -25,11 +28,16 @@ def infer(
     return results
 
 
-def put_rows(results: dict, rows: np.ndarray, found: dict[str, np.ndarray], total: int) -> None:
-    """Put what was found of some rows into the arrays of all `total` rows, which are made where
-    they are not there.
+def put_rows(results: dict, rows: np.ndarray, batch_results: dict[str, np.ndarray], total: int) -> None:
+    """Write a batch's results into arrays for all rows.
+
+    Args:
+        results: name -> array; missing arrays are created.
+        rows: row indices of the batch.
+        batch_results: name -> values for these rows.
+        total: number of rows in the data set.
     """
-    for name, values in found.items():
+    for name, values in batch_results.items():
         if name not in results:
             results[name] = np.empty((total, *values.shape[1:]), values.dtype)
         results[name][rows] = values

@@ -1,4 +1,4 @@
-"""What processes that train together agree on: their data and flags, and when they stop."""
+"""Agreement between processes that train together: on data, flags, and when to stop."""
 
 import zlib
 from collections.abc import Callable
@@ -13,24 +13,27 @@ from bert_cli.training.strategy import is_tpu
 
 
 def is_multi_worker(strategy: tf.distribute.Strategy) -> bool:
-    """Whether other processes train together with this one."""
+    """Return whether other processes train together with this one."""
     return strategy.cluster_resolver is not None and not is_tpu(strategy) and read_cluster().computing > 1
 
 
 def check_agreement(strategy: tf.distribute.Strategy, facts: dict[str, Any]) -> None:
-    """InputError, naming the first of these facts that differs, unless all processes that train
-    together have the same.
+    """Raise InputError for the first fact that differs between processes in the same training.
 
-    facts: by what they are called; each is compared by a digest. With one process nothing is done.
+    With a single process, there is nothing to check.
+
+    Args:
+        strategy: strategy with the processes.
+        facts: name for the message -> value; values are compared by digest.
     """
     if not is_multi_worker(strategy):
         return
-    # Numbers, as all that strategy.gather takes are tensors; 32 bits are enough to see a
+    # Use numbers, because strategy.gather accepts only tensors. 32 bits are enough to detect a
     # difference.
     digests = np.array([zlib.crc32(str(value).encode()) for value in facts.values()], np.int64)
-    mine = strategy.run(lambda: tf.constant(digests)[tf.newaxis])
-    all_of_them = strategy.gather(mine, axis=0).numpy()  # [replicas, facts]
-    for (name, value), column in zip(facts.items(), all_of_them.T, strict=True):
+    local_digests = strategy.run(lambda: tf.constant(digests)[tf.newaxis])
+    all_digests = strategy.gather(local_digests, axis=0).numpy()  # [replicas, facts]
+    for (name, value), column in zip(facts.items(), all_digests.T, strict=True):
         if len(set(column.tolist())) > 1:
             raise InputError(
                 f"the processes that train together do not agree on {name}, which is {value} for "
@@ -40,35 +43,41 @@ def check_agreement(strategy: tf.distribute.Strategy, facts: dict[str, Any]) -> 
 
 
 class StopFlag:
-    """Called once after each step: whether this step is to be the last one, as this process, or
-    another, was asked to end.
+    """A function that returns whether the current step is the last one.
+
+    Call it once after each step. The step is the last one if this process or another should stop.
     """
 
-    # A scheduler's signal reaches processes that train together at different steps, or one of them
-    # alone. Where each went by its own, one would wait for ever for another's gradients. So all add
-    # up, in each step, who was asked. They go by the sum of the step before: it is there without
-    # waiting, and it is the same for all.
+    # A scheduler's signal reaches the processes at different steps, or only one of them. If each
+    # decided alone, another would wait forever for its gradients. So in every step they count the
+    # processes that should stop. They use the previous step's sum: it is available without waiting,
+    # and the same for all.
 
     def __init__(self, strategy: tf.distribute.Strategy, is_asked: Callable[[], bool]):
-        """is_asked: of this process."""
+        """Create the flag.
+
+        Args:
+            strategy: strategy with the processes.
+            is_asked: returns True if this process should stop.
+        """
         self._is_asked = is_asked
-        self._asked_before: tf.Tensor | None = None
+        self._previous_total: tf.Tensor | None = None
         self._total = _make_total(strategy) if is_multi_worker(strategy) else None
         self.is_decided = False
 
     def __call__(self) -> bool:
-        asked = self._is_asked()
+        should_stop = self._is_asked()
         if self._total is None:
-            self.is_decided = asked
+            self.is_decided = should_stop
         else:
-            before = self._asked_before
-            self._asked_before = self._total(tf.constant(asked, tf.int32))
-            self.is_decided = before is not None and int(before) > 0
+            previous_total = self._previous_total
+            self._previous_total = self._total(tf.constant(should_stop, tf.int32))
+            self.is_decided = previous_total is not None and int(previous_total) > 0
         return self.is_decided
 
 
 def _make_total(strategy: tf.distribute.Strategy) -> Callable[[tf.Tensor], tf.Tensor]:
-    """total(int32 []) -> the sum of what all replicas give."""
+    """Return a function of an int32 scalar that returns its sum over all replicas."""
 
     @tf.function(autograph=False)
     def total(value):

@@ -1,4 +1,4 @@
-"""Where the computation runs: one device, several, several machines, or a TPU."""
+"""Devices for the computation: one or several, several machines, or a TPU."""
 
 import tensorflow as tf
 
@@ -22,13 +22,18 @@ def make_strategy(
     num_virtual_devices: int = 0,
     worker_timeout: int = 600,
 ) -> tf.distribute.Strategy:
-    """Build the tf.distribute strategy for --distribution_strategy and the TPU flags.
+    """Return the tf.distribute strategy for --distribution_strategy and the TPU flags.
 
-    auto: a TPU with use_tpu; several machines where TF_CONFIG names more than one that trains; all
-    GPUs where there are several; else the one GPU, or the CPU. num_virtual_devices: for mirrored,
-    logical CPUs; 0 for the devices that are there. worker_timeout: seconds that several machines
-    wait for each other, see runtime.rendezvous. Raises InputError where what was asked for is not
-    there, and TemporaryError where another machine does not come.
+    Args:
+        name: value of --distribution_strategy. With auto: a TPU if use_tpu is set; several machines
+            if TF_CONFIG names several that train; otherwise all GPUs, or the CPU.
+        use_tpu, tpu_name, tpu_zone, gcp_project: TPU flags.
+        num_virtual_devices: number of logical CPUs for mirrored; 0 to use the existing devices.
+        worker_timeout: seconds that several machines wait for each other, see runtime.rendezvous.
+
+    Raises:
+        InputError: if the devices do not exist.
+        TemporaryError: if another machine does not appear in time.
     """
     if num_virtual_devices and name != "mirrored":
         raise InputError(f"--num_virtual_devices={num_virtual_devices} is for --distribution_strategy=mirrored")
@@ -59,8 +64,10 @@ def _multi_worker_strategy(worker_timeout: int) -> tf.distribute.Strategy:
 
 
 def _virtual_devices(count: int) -> list[str]:
-    """Create `count` logical CPUs and return their names; InputError where this process has
-    computed with another number.
+    """Create `count` logical CPUs and return their names.
+
+    Raises:
+        InputError: if this process has already used another number.
     """
     try:
         tf.config.set_logical_device_configuration(
@@ -83,7 +90,7 @@ def _tpu_strategy(tpu_name: str | None, tpu_zone: str | None, gcp_project: str |
         tf.tpu.experimental.initialize_tpu_system(resolver)
         return tf.distribute.TPUStrategy(resolver)
     except (ValueError, RuntimeError, ImportError, tf.errors.OpError, OSError) as error:
-        # TensorFlow's reason is often about a name server, and cut short.
+        # TensorFlow's reason is often about a name server, and truncated.
         LOG.debug("TensorFlow says: %s", error)
         where = f"with --tpu_name={tpu_name}" if tpu_name else "on this machine"
         raise InputError(
@@ -98,19 +105,19 @@ def is_tpu(strategy: tf.distribute.Strategy) -> bool:
 
 
 def is_chief(strategy: tf.distribute.Strategy) -> bool:
-    """True for the one process that writes files."""
+    """Return whether this is the process that writes files."""
     return strategy.cluster_resolver is None or is_tpu(strategy) or read_cluster().is_chief
 
 
 def describe(strategy: tf.distribute.Strategy) -> str:
-    """One line for the log: which devices compute."""
+    """Return the devices for the log, such as "2 GPUs"."""
     count = strategy.num_replicas_in_sync
     unit = "TPU core" if is_tpu(strategy) else "GPU" if _on_gpu(strategy) else "CPU"
     return f"{count} {unit}{'s' if count > 1 else ''}"
 
 
 def peak_device_memory() -> int | None:
-    """The most bytes of the first GPU's memory that this process has held; None without a GPU."""
+    """Return the peak memory of this process on the first GPU in bytes; None without a GPU."""
     gpus = tf.config.list_logical_devices("GPU")
     if not gpus:
         return None
@@ -126,8 +133,9 @@ def _on_gpu(strategy: tf.distribute.Strategy) -> bool:
 
 
 def compute_dtype(precision: str, strategy: tf.distribute.Strategy) -> str:
-    """The dtype of matrix products for --precision; auto is bfloat16 where the hardware has it
-    fast, else float32.
+    """Return the dtype of matrix products for --precision.
+
+    With auto, it is bfloat16 if the hardware has fast bfloat16, else float32.
     """
     if precision != "auto":
         return precision
@@ -141,10 +149,13 @@ def compute_dtype(precision: str, strategy: tf.distribute.Strategy) -> str:
 
 
 def use_exact_float32(dtype: str) -> None:
-    """Where products are computed in float32: in whole float32.
+    """Turn TensorFloat-32 off if products use float32.
 
-    dtype: of compute_dtype. From Ampere on, TensorFlow's default on NVIDIA is TensorFloat-32, which
-    keeps 10 bits of the factors of a product and misses Google's numbers in the third digit.
+    It is TensorFlow's default on NVIDIA GPUs since Ampere. It keeps only 10 bits of each factor, so
+    results differ from Google's in the third digit.
+
+    Args:
+        dtype: result of compute_dtype.
     """
     if dtype == "float32":
         tf.config.experimental.enable_tensor_float_32_execution(False)
