@@ -47,7 +47,9 @@ class Masking:
 def make_masking(
     vocab_ids: dict[str, int], max_predictions_per_seq: int, masked_lm_prob: float, whole_word: bool = False
 ) -> Masking:
-    """Return the masking rules for a vocabulary, token -> id in file order; see Masking for the arguments.
+    """Return the masking rules for a vocabulary, token -> id in file order.
+
+    Further arguments: see Masking.
 
     Raises:
         KeyError: the vocabulary lacks a special token.
