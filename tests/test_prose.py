@@ -120,7 +120,7 @@ def parameters(function: Function) -> list[str]:
 
 def _describes(docstring: str, names: list[str]) -> bool:
     """Return whether there is a section Args, a reference to one, or a text that names every parameter."""
-    refers = re.search(r"\bsee [A-Z]\w+", docstring)
+    refers = re.search(r"\b[Ss]ee `?([A-Z]|\w+[._])\w+", docstring)
     return bool(refers) or "Args:\n" in docstring or all(re.search(rf"\b{name}\b", docstring) for name in names)
 
 
