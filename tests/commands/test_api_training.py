@@ -114,10 +114,13 @@ def signal_in_training(number: int, monkeypatch, folder: pathlib.Path):
     level = log.level
     log.addHandler(handler)
     log.setLevel(logging.INFO)
+    # A shell starts background processes with SIGINT ignored, which a training respects.
+    before = signal.signal(number, signal.default_int_handler)
     try:
         with pytest.raises(Stopped) as stopped:
             yield handler.lines, stopped
     finally:
+        signal.signal(number, before)
         log.removeHandler(handler)
         log.setLevel(level)
 
