@@ -15,8 +15,10 @@ Examples:
     bert-serve --model=reviews=bert_output/reviews --port=9000
 """
 
+import contextlib
 import importlib.util
 import socket
+from collections.abc import Sequence
 from typing import Any
 
 from bert_cli.base import files
@@ -25,7 +27,7 @@ from bert_cli.base.lines import read_text
 from bert_cli.base.log import LOG
 from bert_cli.flags.command import Command
 from bert_cli.settings.serving import DEFAULT, ServeSettings
-from bert_cli.weights.path import find_checkpoint
+from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 _PACKAGES = ("fastapi", "uvicorn", "httptools", "prometheus_client")
 
@@ -63,7 +65,21 @@ def run(settings: ServeSettings) -> None:
     paths = named | dict(settings.served.model)
     keys = _keys(server.api_key_file)
     checkpoints = {name: find_checkpoint(path, "output_dir") for name, path in paths.items()}
-    # Here, as they take a while to import, which a wrong flag need not wait for.
+    from bert_cli.serving.processes import shared_metrics
+
+    with contextlib.ExitStack() as stack:
+        if server.num_workers > 1:
+            stack.enter_context(shared_metrics())
+        _serve(settings, paths, keys, list(checkpoints.values()))
+
+
+def _serve(
+    settings: ServeSettings, paths: dict[str, str], keys: list[str], checkpoints: Sequence[CheckpointPath]
+) -> None:
+    """Answer in this process, or in several that share the weights."""
+    server = settings.server
+    # Import late: a wrong flag need not wait for these imports.
+    from bert_cli.serving.processes import run_workers
     from bert_cli.serving.server import bind
 
     try:
@@ -73,10 +89,9 @@ def run(settings: ServeSettings) -> None:
     if server.num_workers == 1:
         _work(settings, paths, keys, listener)
         return
-    from bert_cli.serving.processes import run_workers
     from bert_cli.weights.shared import share
 
-    for checkpoint in checkpoints.values():
+    for checkpoint in checkpoints:
         share(checkpoint)
     code = run_workers(server.num_workers, lambda: _work(settings, paths, keys, listener))
     refuse_if(code, "the server processes end by themselves; their errors are above")

@@ -10,13 +10,14 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.routing import APIRoute
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from bert_cli.base.log import LOG
 from bert_cli.base.version import __version__
 from bert_cli.serving.errors import RequestError
+from bert_cli.serving.metrics import Metrics
 from bert_cli.serving.openapi import described
 from bert_cli.serving.pages import render_page
 from bert_cli.serving.paths import public_prefix, routed
@@ -26,37 +27,6 @@ from bert_cli.serving.service import Service
 
 _OPEN = ("/health", "/ready")  # without an API key
 _READ_ON = 8  # times --max_body_bytes: of a larger body no more is read
-_BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
-
-
-class Metrics:
-    """What GET /metrics shows, in Prometheus' format."""
-
-    def __init__(self, service: Service):
-        self.registry = CollectorRegistry()
-        labels = ("path", "status")
-        self._requests = Counter("bert_requests", "Requests by path and status.", labels, registry=self.registry)
-        self._seconds = Histogram(
-            "bert_request_seconds",
-            "Seconds from request to answer.",
-            ("path",),
-            buckets=_BUCKETS,
-            registry=self.registry,
-        )
-        waiting = Gauge("bert_waiting_texts", "Texts that wait for a batch.", registry=self.registry)
-        waiting.set_function(lambda: service.batcher.waiting)
-        cut = Counter("bert_cut_texts", "Texts that were cut to the length of a model.", registry=self.registry)
-        service.on_cut_texts = cut.inc
-        self._known: dict[tuple[str, int], Any] = {}
-
-    def count(self, path: str, status: int, seconds: float) -> None:
-        # Looking up labels costs more than counting.
-        known = self._known.get((path, status))
-        if known is None:
-            known = self._requests.labels(path, str(status)), self._seconds.labels(path)
-            self._known[path, status] = known
-        known[0].inc()
-        known[1].observe(seconds)
 
 
 class State:
@@ -172,7 +142,7 @@ def make_app(state: State) -> FastAPI:
 
     @app.get("/metrics", **described("metrics"))
     async def metrics() -> Response:
-        return Response(generate_latest(state.metrics.registry), media_type=CONTENT_TYPE_LATEST)
+        return Response(state.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
     _add_model_routes(app, service)
     _add_pages(app, state)

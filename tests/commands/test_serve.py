@@ -443,6 +443,13 @@ def test_two_processes_share_a_port(trained_once):
         for _ in range(10):
             found = served.post("/predict", {"texts": TEXTS})[1]["predictions"]
             assert [each["label"] for each in found] == wanted
+        pattern = r'bert_requests_total\{path="/predict",status="200"\} (\S+)'
+        # A request is counted right after its answer.
+        while re.search(pattern, served.ask("GET", "/metrics")[1])[1] != "10.0":
+            time.sleep(0.01)
+        scrapes = [served.ask("GET", "/metrics")[1] for _ in range(8)]
+        assert {re.search(pattern, scrape)[1] for scrape in scrapes} == {"10.0"}
+        assert "bert_waiting_texts 0.0" in scrapes[-1]
         assert served.end() == 0
 
 
