@@ -31,6 +31,7 @@ def test_same_numbers_as_the_command(trained, run_folder, texts):
 
 
 def test_pairs_nothing_and_other_labels(trained):
+    (trained / "flags.txt").unlink()  # which says that the model was trained on single texts
     classifier = Classifier.load(trained, labels=["animal", "person"], max_seq_length=16, precision="float32")
     found = classifier.predict([("the dog", "a cat"), "a dog", ["the dog", "a cat"]])
     assert found.probabilities.shape == (3, 2)
