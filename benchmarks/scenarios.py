@@ -412,7 +412,7 @@ SCENARIOS = (
             "found = made.predict(texts[:4])\n"
             "print(made.labels, found.best, found.probabilities.tolist())\n"
             "for engine in ('tensorflow', 'onnxruntime'):\n"
-            "    print(Classifier.load('o', engine=engine).predict(['a text', ('a text', 'its pair')]))\n"
+            "    print(Classifier.load('o', engine=engine).predict(['a text', 'another text']))\n"
             "numbers = Classifier.fit(texts, [0.5, 1.5, 2.5, 3.5] * 4, texts[:4], [0.5, 1.5, 2.5, 3.5], **options)\n"
             "print(numbers.predict(texts[:2]).values.tolist(), sorted(numbers.report['eval'].items()))\n"
             "several = Classifier.fit(texts, [['a'], ['a', 'b'], [], ['b']] * 4, num_train_epochs=1, **options)\n"
