@@ -65,7 +65,7 @@ def run(settings: ConvertSettings) -> dict:
         differences = compare(staged, converted, random_seed) if changes.check else None
         # A checkpoint may be converted in its own folder, whose files then belong to the new one,
         # too.
-        at_home = files.real(target.folder) == files.real(checkpoint.folder)
+        at_home = files.resolve(target.folder) == files.resolve(checkpoint.folder)
         written = publish(staged, target, names, overwrite, at_home)
     LOG.info("wrote into %s: %s", target.folder, ", ".join(written))
     return {

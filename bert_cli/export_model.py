@@ -47,7 +47,9 @@ def run(settings: ExportSettings) -> list[str]:
     model.
     """
     export = settings.export
-    folder = export.export_dir.rstrip("/") if files.is_remote(export.export_dir) else files.absolute(export.export_dir)
+    folder = (
+        export.export_dir.rstrip("/") if files.is_remote(export.export_dir) else files.make_absolute(export.export_dir)
+    )
     check_target(folder, settings.export.overwrite)
     exported = find_exported(settings)
     if export.format == "onnx":

@@ -36,7 +36,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     if not folders:
         raise InputError("no folder: give the --output_dir of a training run, or of several; --help shows an example")
     # By real paths: the same folder may be named in two ways.
-    places = [files.real(folder) for folder in folders]
+    places = [files.resolve(folder) for folder in folders]
     if len(set(places)) < len(places):
         raise InputError(f"{' '.join(folders)}: a run is named twice; name each once")
     if values["output_file"] == STANDARD:
@@ -47,7 +47,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 def _check_target(path: str, folders: tuple[str, ...]) -> None:
     """InputError where the page cannot be written, or would replace a file that is not our page."""
     for folder in folders:
-        if files.real(os.path.dirname(path) or ".") == files.real(folder):
+        if files.resolve(os.path.dirname(path) or ".") == files.resolve(folder):
             raise InputError(
                 f"--output_file={path}: lies in the folder of a run; leave it out for "
                 f"{os.path.join(folder, PAGE)}, or give another place"

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from bert_cli.api.arguments import parse_arguments
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import parameters_line
-from bert_cli.base.log import shown
+from bert_cli.base.log import show_log
 from bert_cli.features.cuts import Cuts, warn_cuts
 from bert_cli.flags.option import build
 from bert_cli.flags.paths import path_text
@@ -112,7 +112,7 @@ class Trained:
             settings = build(settings_class, values | {"output_dir": folder})
             # A thread waits for another one's training: both would use the same processors, and
             # TensorFlow's options belong to the process.
-            with _TRAINING, shown():
+            with _TRAINING, show_log():
                 report = driver.run(make_task(settings), settings, rerun)
             model = kind.load(folder, precision=options.get("precision"), hub_module=options.get("hub_module"))
         # Ctrl-C, too, must not leave a temporary folder of several hundred megabytes.

@@ -65,7 +65,7 @@ def first_line(error: BaseException) -> str:
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-def why_not_written(error: Exception, folder: str, size: int | None = None, is_all: bool = True) -> str:
+def explain_write_error(error: Exception, folder: str, size: int | None = None, is_all: bool = True) -> str:
     """Return why a file could not be written, on a full disk with the bytes needed and free.
 
     Args:

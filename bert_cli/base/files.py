@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.names import STANDARD
-from bert_cli.base.remote import gfile, is_remote, open_remote, reported
+from bert_cli.base.remote import gfile, is_remote, open_remote, report_errors
 
 _Found = TypeVar("_Found")
 # The first line of a pointer, and the length of the longest one in bytes (git-lfs' spec.md).
@@ -31,7 +31,7 @@ def _reporting(function: Callable[[str], _Found]) -> Callable[[str], _Found]:
 
     @functools.wraps(function)
     def reporting(path: str) -> _Found:
-        with reported(path):
+        with report_errors(path):
             return function(path)
 
     return reporting
@@ -103,7 +103,7 @@ def is_pattern(path: str) -> bool:
 
 
 @_reporting
-def modified(path: str) -> int:
+def mtime_ns(path: str) -> int:
     """When a file that is there was last changed, in ns."""
     return gfile(path).stat(path).mtime_nsec if is_remote(path) else os.stat(path).st_mtime_ns
 
@@ -165,15 +165,15 @@ def check_output_files(paths: Sequence[str | None], read: Sequence[str | None]) 
 def _is_same_file(path: str, other: str) -> bool:
     if not (is_remote(path) or is_remote(other)) and os.path.exists(path) and os.path.exists(other):
         return os.path.samefile(path, other)
-    return real(path) == real(other)
+    return resolve(path) == resolve(other)
 
 
-def real(path: str) -> str:
+def resolve(path: str) -> str:
     """The file that a local path leads to; a remote one as it is."""
     return path if is_remote(path) else os.path.realpath(path)
 
 
-def absolute(path: str) -> str:
+def make_absolute(path: str) -> str:
     """A path that holds from any working directory; a remote one as it is."""
     return path if is_remote(path) else os.path.abspath(path)
 
@@ -213,7 +213,7 @@ def is_empty(path: str) -> bool:
     return is_file and file_size(path) == 0
 
 
-def check_filled(path: str, flag: str) -> None:
+def check_not_empty(path: str, flag: str) -> None:
     """Raise InputError, naming `flag`, unless `path` is a file that can be opened and has a byte."""
     check_readable(path, flag)
     refuse_if(is_empty(path), f"{path}: is empty; check --{flag}")
@@ -279,7 +279,7 @@ def open_binary(path: str) -> io.BufferedReader:
     return file
 
 
-def folder_of_process() -> str:
+def make_process_folder() -> str:
     """A new local folder, which is gone with the process."""
     folder = tempfile.mkdtemp(prefix="bert_cli-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -287,7 +287,7 @@ def folder_of_process() -> str:
 
 
 @_reporting
-def local(path: str) -> str:
+def make_local(path: str) -> str:
     """Return a local file with the content of `path`, for libraries that read no others.
 
     The copy of a remote file is removed with the process. Raises InputError for a pointer of Git LFS.
@@ -295,6 +295,6 @@ def local(path: str) -> str:
     check_no_pointer(path)
     if not is_remote(path):
         return path
-    copy = os.path.join(folder_of_process(), os.path.basename(path))
+    copy = os.path.join(make_process_folder(), os.path.basename(path))
     gfile(path).copy(path, copy)
     return copy

@@ -6,7 +6,7 @@ import re
 _BYTES = {"bytes": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
-def number_in(text: str) -> float:
+def parse_number(text: str) -> float:
     """The number that a text is, NaN for any other text: a comparison with it is false."""
     try:
         return float(text)

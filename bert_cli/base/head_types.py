@@ -47,7 +47,7 @@ MEAN = TextInput("mean", "the mean over the last layer's tokens", reads_tokens=T
 HEAD_INPUTS = {each.name: each for each in (POOLED, FIRST, MEAN)}
 
 
-def state_place(layer: int | str, layer_count: int) -> int:
+def state_index(layer: int | str, layer_count: int) -> int:
     """The place of a layer's output among the states of an encoder: 0 for EMBEDDING, n for the n-th
     of its layers.
 
@@ -66,30 +66,33 @@ class HeadSpec:
     exported models divide its logits by: () for nothing, one number, or one for each output.
     """
 
-    kind: str
-    count: int = 0
+    head_type: str
+    num_outputs: int = 0
     text_input: TextInput = POOLED
     layers: tuple[int | str, ...] = (-1,)
     activation: str = "softmax"
     temperatures: tuple[float, ...] = ()
 
     @property
-    def is_of_texts(self) -> bool:
-        return self.kind == CLASSIFIER
+    def is_text_classifier(self) -> bool:
+        return self.head_type == CLASSIFIER
 
     @property
     def reads_pooler(self) -> bool:
-        return self.is_of_texts and self.text_input.reads_pooler
+        return self.is_text_classifier and self.text_input.reads_pooler
 
     @property
     def scope(self) -> str:
         """What the names of its variables begin with."""
-        return HEADS[SPANS] if self.kind == SPANS else ""
+        return HEADS[SPANS] if self.head_type == SPANS else ""
 
     def shapes(self, hidden_size: int) -> dict[str, tuple[int, ...]]:
         """Shapes of its variables, by their names in a checkpoint."""
-        width = hidden_size * (1 if self.is_of_texts else len(self.layers))
-        return {f"{self.scope}output_weights": (self.count, width), f"{self.scope}output_bias": (self.count,)}
+        width = hidden_size * (1 if self.is_text_classifier else len(self.layers))
+        return {
+            f"{self.scope}output_weights": (self.num_outputs, width),
+            f"{self.scope}output_bias": (self.num_outputs,),
+        }
 
 
 @dataclasses.dataclass(frozen=True)

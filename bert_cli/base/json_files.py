@@ -80,7 +80,7 @@ def expect(value: object, kind: type, place: str, advice: str) -> Any:
     return value
 
 
-def member(value: object, key: str, kind: type, place: str, advice: str) -> Any:
+def expect_member(value: object, key: str, kind: type, place: str, advice: str) -> Any:
     """`value[key]`, if `value` is an object and has a value of that type there; InputError at
     `place` otherwise.
     """

@@ -54,7 +54,7 @@ def decode(data: bytes, name: str, first_line: int = 1, what: str = "file") -> s
         ) from None
 
 
-def too_long(name: str, number: int) -> InputError:
+def line_too_long(name: str, number: int) -> InputError:
     """What to raise for a line above LONGEST_LINE."""
     return InputError(f"{name}:{number}: is a line of more than 10 MB; does each line of this text have a line end?")
 
@@ -69,7 +69,7 @@ def bounded_lines(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
         lines = iter(lambda: file.readline(LONGEST_LINE + 2), b"")
     for number, line in enumerate(lines, start=1):
         if len(line) > LONGEST_LINE + 1:
-            raise too_long(name, number)
+            raise line_too_long(name, number)
         yield line
 
 
@@ -82,7 +82,7 @@ def split_lines(text: str, name: str) -> list[str]:
         # A short text cannot hold a long line: most files skip the walk over their lines.
         for number, line in enumerate(lines, start=1):
             if len(line) > LONGEST_LINE:
-                raise too_long(name, number)
+                raise line_too_long(name, number)
     return lines
 
 
@@ -98,7 +98,7 @@ def decode_lines(lines: Iterable[bytes], name: str, first_line: int = 1, what: s
         yield text.removeprefix(_MARK) if number == 1 else text
 
 
-def without_nul(lines: Iterable[str], name: str) -> Iterator[str]:
+def refuse_nul(lines: Iterable[str], name: str) -> Iterator[str]:
     """The lines, from the first one of a file on, as they come. InputError for one with a NUL
     character.
     """

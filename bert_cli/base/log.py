@@ -75,7 +75,7 @@ class StderrHandler(logging.Handler):
 
 
 @contextlib.contextmanager
-def shown() -> Iterator[None]:
+def show_log() -> Iterator[None]:
     """Within it the log goes to standard error, also in a program that has not set up `logging`.
 
     A program that has handlers or a level of its own keeps them.

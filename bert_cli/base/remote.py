@@ -93,7 +93,7 @@ def _check_scheme(scheme: str) -> None:
 
 
 @contextlib.contextmanager
-def reported(path: str, what: str = "reached") -> Iterator[None]:
+def report_errors(path: str, what: str = "reached") -> Iterator[None]:
     """Within it, what goes wrong with a remote path is an InputError; `what` it cannot be."""
     if not is_remote(path):
         yield
@@ -123,13 +123,13 @@ class _File(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        with reported(self._path, "read"):
+        with report_errors(self._path, "read"):
             data = self._file.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        with reported(self._path, "read"):
+        with report_errors(self._path, "read"):
             self._file.seek(offset, whence)
             return self._file.tell()
 

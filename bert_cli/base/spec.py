@@ -40,12 +40,12 @@ DISTILLATION = (
 )
 
 
-def windowed(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+def with_windows(columns: tuple[Column, ...]) -> tuple[Column, ...]:
     """The columns of a batch in which each row has up to K windows; one without tokens is none."""
     return tuple(column._replace(shape=("B", "K", "S")) if column in ENCODER else column for column in columns)
 
 
-def stated(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+def with_states(columns: tuple[Column, ...]) -> tuple[Column, ...]:
     """The columns of a batch that has, in place of the tokens of each sequence, a row of what a
     frozen encoder says of it.
 

@@ -12,10 +12,10 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from typing import IO
 
-from bert_cli.base.errors import DISK_FULL, InputError, why_not_written
+from bert_cli.base.errors import DISK_FULL, InputError, explain_write_error
 from bert_cli.base.files import exists, file_size, make_directory
 from bert_cli.base.names import UNFINISHED
-from bert_cli.base.remote import gfile, is_remote, reported
+from bert_cli.base.remote import gfile, is_remote, report_errors
 
 # Where a file appears whole when it is closed, and to rename it is to copy it.
 _OBJECT_STORES = ("gs://", "s3://", "az://")
@@ -66,7 +66,7 @@ def atomic_write(path: str, mode: str = "w") -> Iterator[IO]:
 @contextlib.contextmanager
 def _appearing(path: str) -> Iterator[str]:
     """The name of a remote file to write, which takes its own name, `path`, when the block ends."""
-    with reported(path, "written"):
+    with report_errors(path, "written"):
         if path.startswith(_OBJECT_STORES):
             yield path
             return
@@ -128,7 +128,7 @@ def atomic_paths(paths: Sequence[str], extra_folder: str | None = None) -> Itera
         written = (
             sum(map(file_size, temporaries)) + (_size_of(extra_folder) if extra_folder else 0) if temporaries else None
         )
-        reason = why_not_written(error, os.path.dirname(paths[0]) or ".", written, is_all=False)
+        reason = explain_write_error(error, os.path.dirname(paths[0]) or ".", written, is_all=False)
         raise InputError(f"{paths[0]}: cannot be written: {reason}") from None
     finally:
         for temporary in temporaries:
@@ -152,7 +152,7 @@ def make_names_durable(folder: str) -> None:
             os.close(handle)
 
 
-def add_name(staged: str, target: str) -> None:
+def link_file(staged: str, target: str) -> None:
     """Give a file of a local staging folder a second name, atomically; a copy where there are no
     hard links.
     """
@@ -170,14 +170,14 @@ def move_file(source: str, target: str) -> None:
     replaced.
     """
     if is_remote(target):
-        with reported(target, "written"):
+        with report_errors(target, "written"):
             gfile(target).rename(source, target, overwrite=True)
         return
     try:
         os.replace(source, target)
     except OSError as error:
         raise InputError(
-            f"{target}: cannot be written: {why_not_written(error, os.path.dirname(target) or '.')}"
+            f"{target}: cannot be written: {explain_write_error(error, os.path.dirname(target) or '.')}"
         ) from None
 
 
@@ -190,7 +190,7 @@ def copy_file(source: str, target: str) -> None:
             shutil.copyfileobj(reader, writer)
         return
     there = target if is_remote(target) else source
-    with reported(there, "copied"), atomic_paths([target]) as temporaries:
+    with report_errors(there, "copied"), atomic_paths([target]) as temporaries:
         gfile(there).copy(source, temporaries[0], overwrite=True)
 
 
@@ -216,12 +216,12 @@ def staging_folder(folder: str, may_be_remote: bool = False) -> Iterator[str]:
     """
     if is_remote(folder) and may_be_remote:
         hidden = f"{folder.rstrip('/')}/{UNFINISHED}{secrets.token_hex(4)}"
-        with reported(hidden, "written"):
+        with report_errors(hidden, "written"):
             gfile(hidden).makedirs(hidden)
         try:
             yield hidden
         finally:
-            with reported(hidden, "removed"):
+            with report_errors(hidden, "removed"):
                 gfile(hidden).rmtree(hidden)
         return
     # On the same disk, so that a written file gets its name by renaming.
@@ -231,14 +231,14 @@ def staging_folder(folder: str, may_be_remote: bool = False) -> Iterator[str]:
     try:
         staged = tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=parent)
     except OSError as error:
-        raise InputError(f"{folder}: cannot be written to: {why_not_written(error, folder)}") from None
+        raise InputError(f"{folder}: cannot be written to: {explain_write_error(error, folder)}") from None
     with staged as path:
         try:
             yield path
         except OSError as error:
             if error.errno not in DISK_FULL:
                 raise
-            reason = why_not_written(error, os.path.dirname(path), _size_of(path), is_all=False)
+            reason = explain_write_error(error, os.path.dirname(path), _size_of(path), is_all=False)
             raise InputError(f"{folder}: cannot be written: {reason}") from None
 
 
@@ -255,7 +255,7 @@ def publish_file(staged: str, target: str) -> None:
             os.fsync(file.fileno())  # before the name: after a power cut a whole name must not have half a content
         os.replace(staged, target)
     except OSError as error:
-        reason = why_not_written(error, os.path.dirname(target) or ".")
+        reason = explain_write_error(error, os.path.dirname(target) or ".")
         raise InputError(f"{target}: cannot be written: {reason}") from None
 
 
@@ -265,7 +265,7 @@ def publish_folder(staged: str, folder: str, last: str) -> None:
     """
     if is_remote(folder):
         if exists(folder):
-            with reported(folder, "replaced"):
+            with report_errors(folder, "replaced"):
                 gfile(folder).rmtree(folder)
         paths = [os.path.join(parent, name) for parent, _, names in os.walk(staged) for name in names]
         for path in sorted(paths, key=lambda path: os.path.basename(path) == last):

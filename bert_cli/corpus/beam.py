@@ -169,7 +169,7 @@ def _here(folder: str) -> str:
     # Copy remote files: a shard reads at random positions, which is slow remotely.
     if not files.is_remote(folder):
         return folder
-    copy = files.folder_of_process()
+    copy = files.make_process_folder()
     for source, target in zip(corpus_files(folder), corpus_files(copy), strict=True):
         copy_file(source, target)
     return copy

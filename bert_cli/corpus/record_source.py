@@ -8,7 +8,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import some_of
+from bert_cli.base.messages import list_some
 from bert_cli.base.spec import pretraining_features
 from bert_cli.features.row_batches import training_rows
 from bert_cli.records.example_proto import decode_example
@@ -80,7 +80,7 @@ class RecordSource:
         for feature in self._features:
             if feature.name not in columns:
                 raise InputError(
-                    f"{self._index.place(0)} has no {feature.name} (it has {some_of(names)}): "
+                    f"{self._index.place(0)} has no {feature.name} (it has {list_some(names)}): "
                     "it is not pre-training data; make it with bert-create-pretraining-data"
                 )
             flag = _SIZE_FLAGS.get(feature.name)

@@ -20,7 +20,7 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import LONGEST_LINE, TEXT, decode, input_name, too_long
+from bert_cli.base.lines import LONGEST_LINE, TEXT, decode, input_name, line_too_long
 from bert_cli.base.names import STANDARD
 from bert_cli.base.recoding import UTF_8, as_utf8, with_line_feeds
 from bert_cli.corpus.space_words import SpaceWordTokenizer
@@ -131,7 +131,7 @@ def _blocks_of_file(path: str, encoding: str, block_size: int) -> Iterator[Block
                     pending.append(data)
                     # A file without a newline, such as a binary file, must not fill the memory.
                     if sum(map(len, pending)) > LONGEST_LINE:
-                        raise too_long(name, first_line)
+                        raise line_too_long(name, first_line)
                     continue
                 lines = b"".join([*pending, head, newline])
                 pending = [tail]

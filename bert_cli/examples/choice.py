@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.messages import quoted
+from bert_cli.base.messages import quote
 from bert_cli.examples.glue import FileLayout
 from bert_cli.examples.own_data import OwnFile, OwnRow, read_own_file
 from bert_cli.examples.table_files.probe import open_table
@@ -122,7 +122,7 @@ def _label_indices(file: OwnFile, spellings: dict[str, int]) -> list[int]:
     refuse_rows(
         file.path,
         wrong,
-        lambda label: f"label {quoted(label)} is none of the endings, {known[0]} to {known[-1]}",
+        lambda label: f"label {quote(label)} is none of the endings, {known[0]} to {known[-1]}",
         advice,
     )
     return [spellings[_cell(row)] for row in file.rows]

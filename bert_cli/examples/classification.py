@@ -17,7 +17,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.files import check_readable, exists
 from bert_cli.base.formats import is_number
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import listed, quoted
+from bert_cli.base.messages import list_names, quote
 from bert_cli.examples import tables
 from bert_cli.examples.glue import FileLayout, find_task
 from bert_cli.examples.labels.unlabeled import leave_out_unlabeled
@@ -151,7 +151,7 @@ def _id_column(path: str, first: Row, has_header: bool, layout: FileLayout, name
         return found
     if layout.label is not None:
         return layout.identifier
-    there = f"columns {listed(names)}" if names else f"{len(first.cells)} columns without names"
+    there = f"columns {list_names(names)}" if names else f"{len(first.cells)} columns without names"
     raise InputError(f"{path}:{first.line}: --id_column={name}: there is no such column; the file has {there}")
 
 
@@ -223,8 +223,7 @@ def find_labels(task_name: str, examples: Sequence[ClassificationExample]) -> tu
         return own
     if len(found) < 2:
         raise InputError(
-            f"every row of the train file has the label {quoted(next(iter(found)))}; two labels "
-            "are needed, see --labels"
+            f"every row of the train file has the label {quote(next(iter(found)))}; two labels are needed, see --labels"
         )
     return tuple(sorted(found, key=_label_key))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import quoted
+from bert_cli.base.messages import quote
 from bert_cli.base.names import join_names
 from bert_cli.examples.table_files import column_names
 from bert_cli.examples.table_files.column_names import plain
@@ -52,7 +52,7 @@ class ColumnFinder:
         last = len(self.sample[0].cells) - 1
         there = f"{last + 1} columns without names, 0 to {last}"
         if self.names:
-            there = f"columns {', '.join(map(quoted, self.names[:20]))}"
+            there = f"columns {', '.join(map(quote, self.names[:20]))}"
         source, advice = "", ""
         if flag in self.trained.flags:
             source, advice = " (from the training run)", f"; give this file's --{flag}"
@@ -67,7 +67,7 @@ class ColumnFinder:
     def doubt(self, what: str, flag: str) -> InputError:
         """Return the error that asks for a flag, if no column is the text or the label without doubt."""
         cells = self.sample[0].cells if self.names is None else self.names
-        listed = ", ".join(f"{number} {quoted(str(cell), 24)}" for number, cell in enumerate(cells[:12]))
+        listed = ", ".join(f"{number} {quote(str(cell), 24)}" for number, cell in enumerate(cells[:12]))
         problem = f"no column that is the {what} without doubt; give --{flag} by name"
         if self.names is None:
             problem = (
@@ -89,7 +89,7 @@ class ColumnFinder:
         if self.names and better and text_a in self.usual(column_names.ID_NAMES | column_names.LABEL_NAMES):
             LOG.warning(
                 "%s:1: warning: --text_column=%d is %s, but there is a column %s; is it the text?",
-                self.path, text_a, quoted(self.names[text_a]), quoted(self.names[better[0]]),
+                self.path, text_a, quote(self.names[text_a]), quote(self.names[better[0]]),
             )  # fmt: skip
         return text_a, text_b
 
@@ -101,7 +101,7 @@ class ColumnFinder:
                 name = self.names[names.index(second)]
                 if name not in named_columns(self.columns, ()):
                     LOG.info(
-                        "%s: the column %s is not read; --text_b_column=%s makes pairs", self.path, quoted(name), name
+                        "%s: the column %s is not read; --text_b_column=%s makes pairs", self.path, quote(name), name
                     )
 
     def _guessed_texts(self, choices: Sequence[str]) -> tuple[int, int | None]:
@@ -124,7 +124,7 @@ class ColumnFinder:
         else:
             raise self.doubt("text", "text_column")
         self._check_pair(text_b is not None)
-        taken = " and ".join(quoted(names[column]) for column in (text_a, text_b) if column is not None)
+        taken = " and ".join(quote(names[column]) for column in (text_a, text_b) if column is not None)
         LOG.info("%s: took %s for the text", self.path, taken)
         return text_a, text_b
 
@@ -153,7 +153,7 @@ class ColumnFinder:
             return tuple(self.column(name, "label_column") for name in named)
         found = self.usual(column_names.LABEL_NAMES, used)
         if self.names and len(found) == 1:
-            LOG.info("%s: took %s for the label", self.path, quoted(self.names[found[0]]))
+            LOG.info("%s: took %s for the label", self.path, quote(self.names[found[0]]))
             return (found[0],)
         if not self.needs_label:
             return ()

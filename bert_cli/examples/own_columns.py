@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import quoted
+from bert_cli.base.messages import quote
 from bert_cli.examples.column_finder import ColumnFinder, named_columns
 from bert_cli.examples.table_files.column_names import TEXT_NAMES, has_usual_names, plain
 from bert_cli.examples.table_files.probe import TableFile
@@ -126,7 +126,7 @@ def _list_of_texts(
     cell = sample[0].cells[0]
     known = plain(cell) in TEXT_NAMES or cell in (columns.text_column, trained.guessed.text_column)
     has_header = header == "yes" or (header == "auto" and not table.is_text_list and known)
-    LOG.info("%s: a list of texts%s", path, f" under the header {quoted(cell)}" if has_header else "")
+    LOG.info("%s: a list of texts%s", path, f" under the header {quote(cell)}" if has_header else "")
     return ColumnIndices(1, (cell,) if has_header else None, 0, None, (), None)
 
 
@@ -142,7 +142,7 @@ def _without_missing_id(path: str, first: Row, columns: Columns, trained: Traine
     # One column is the text.
     if width > 1 and (name in map(str.strip, map(str, first.cells)) or (name.isdecimal() and int(name) < width)):
         return columns
-    LOG.info("%s: has no column %s, the --id_column of the training run", path, quoted(name))
+    LOG.info("%s: has no column %s, the --id_column of the training run", path, quote(name))
     return replace(columns, id_column=None)
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import more
+from bert_cli.base.messages import count_more
 from bert_cli.base.names import join_names
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.labels.unlabeled import leave_out_unlabeled
@@ -128,7 +128,7 @@ def read_own_file(
     if not rows:
         raise InputError(f"{path}: holds no row below its header; check the file")
     if empty:
-        LOG.warning("%s:%d: the text is empty%s", path, empty[0], more(empty))
+        LOG.warning("%s:%d: the text is empty%s", path, empty[0], count_more(empty))
     return OwnFile(path, indices, rows)
 
 

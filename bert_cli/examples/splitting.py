@@ -13,7 +13,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import some_of
+from bert_cli.base.messages import list_some
 from bert_cli.examples.choice import ChoiceExample
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.stratification import hold_out
@@ -117,7 +117,7 @@ def warn_of_absent(flag: str, part: str, absent: Sequence[str], num_labels: int)
     """Log a warning about the labels that have no row in one part of the data."""
     if absent:
         LOG.warning(
-            "%s: warning: %s has no row of %d of %d labels: %s", flag, part, len(absent), num_labels, some_of(absent)
+            "%s: warning: %s has no row of %d of %d labels: %s", flag, part, len(absent), num_labels, list_some(absent)
         )
 
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number
-from bert_cli.base.lines import open_lines, without_nul
-from bert_cli.base.messages import quoted
+from bert_cli.base.lines import open_lines, refuse_nul
+from bert_cli.base.messages import quote
 from bert_cli.base.recoding import UTF_8
 from bert_cli.examples.table_files.column_names import LABEL_COLUMN_NAMES
 from bert_cli.examples.table_files.delimited import separator_in, tab_rows
@@ -39,7 +39,7 @@ def read_rows(path: str, form: TextForm = PLAIN) -> list[Row]:
     are glued together.
     """
     with open_lines(path, form.encoding) as lines:
-        rows = list(without_blank_lines(path, tab_rows(path, without_nul(lines, path), form.quoting)))
+        rows = list(without_blank_lines(path, tab_rows(path, refuse_nul(lines, path), form.quoting)))
     if not rows:
         raise InputError(f"{path}: is empty; a file of tab-separated rows is needed")
     return rows
@@ -110,9 +110,9 @@ def _id_reason(first: Row, others: Sequence[Row], column: int | None) -> str:
     # again.
     ids = {row.cell(column) for row in others if row.cells != first.cells}
     if cell in ids:
-        return f"its id {quoted(cell)} is found in other rows too"
+        return f"its id {quote(cell)} is found in other rows too"
     if re.search(r"\d", cell) and re.sub(r"\d+", "0", cell) in {re.sub(r"\d+", "0", other) for other in ids}:
-        return f"its id {quoted(cell)} is like the ids of other rows"
+        return f"its id {quote(cell)} is like the ids of other rows"
     return ""
 
 
@@ -135,9 +135,9 @@ def data_reason(first: Row, others: Sequence[Row], labels: Collection[str], colu
         return ""
     cell = first.cell(columns.label)
     if columns.label is not None and (cell in labels or is_number(cell)):
-        return f"its label is {quoted(cell)}"
+        return f"its label is {quote(cell)}"
     sentences = [text for text in map(first.cell, columns.texts) if is_sentence_like(text)]
-    of_text = f"its text is {quoted(sentences[0])}" if sentences else ""
+    of_text = f"its text is {quote(sentences[0])}" if sentences else ""
     return _id_reason(first, others, columns.identifier) or of_text
 
 
@@ -168,4 +168,4 @@ def header_reason(first: Row, others: Sequence[Row], labels: Collection[str] | N
     else:
         short = all(len(text.split()) <= 3 for text in texts)
         is_header = short and bool(counts) and min(counts.values()) > 1
-    return f"its label cell is {quoted(cell)}" if is_header else ""
+    return f"its label cell is {quote(cell)}" if is_header else ""

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import listed, more, quoted
+from bert_cli.base.messages import count_more, list_names, quote
 from bert_cli.examples import tables
 from bert_cli.examples.glue import FileLayout
 from bert_cli.examples.labels.label_names import check_names, natural_key
@@ -50,7 +50,7 @@ def check_first_row(
     if found:
         LOG.warning("%s:%d: the first row %s, as --header=%s says", path, first.line, found, header)
     elif has_header:
-        names = ", ".join(quoted(cell, 20) for cell in first.cells[:12])
+        names = ", ".join(quote(cell, 20) for cell in first.cells[:12])
         LOG.info("%s:%d: skipped the header row: %s", path, first.line, names)
 
 
@@ -69,7 +69,7 @@ def check_text_column(path: str, rows: list[Row], layout: FileLayout, known: tup
     if min(len(row.cells) for row in body) >= 4 or any(tables.is_sentence_like(c) for row in body for c in row.cells):
         raise InputError(
             f"{path}:{body[0].line}: column {layout.text_a + 1} holds labels or numbers "
-            f"({quoted(body[0].cell(layout.text_a))}) where the text is expected; "
+            f"({quote(body[0].cell(layout.text_a))}) where the text is expected; "
             "lay the file out as id<TAB>text under a header row"
         )
 
@@ -99,16 +99,16 @@ def check_labels(
     if known is not None:
         unknown = [(line, label) for line, label in labelled if layout.aliases.get(label, label) not in known]
         advice = f"correct it, or name all labels with --labels{skip_advice(unknown[0][1]) if unknown else ''}"
-        refuse_rows(path, unknown, lambda label: f"label {quoted(label)} is not among {listed(known)}", advice)
+        refuse_rows(path, unknown, lambda label: f"label {quote(label)} is not among {list_names(known)}", advice)
         return
     padded = [(line, label) for line, label in labelled if label != label.strip()]
-    refuse_rows(path, padded, lambda label: f"label {quoted(label)} has a space at its end or start", "remove it")
+    refuse_rows(path, padded, lambda label: f"label {quote(label)} has a space at its end or start", "remove it")
     distinct = len({label for _, label in labelled})
     if distinct > 20 and distinct > len(rows) / 2:
         line, label = labelled[0]
         raise InputError(
             f"{path}:{line}: column {column + 1} holds {distinct} different labels in {len(rows)} "
-            f"rows ({quoted(label)}); check the order of the columns ({layout.columns}), or name "
+            f"rows ({quote(label)}); check the order of the columns ({layout.columns}), or name "
             "all labels with --labels"
         )
     counts = Counter(label for _, label in labelled)
@@ -122,6 +122,6 @@ def check_numbers(path: str, rows: list[Row], column: int) -> None:
     if wrong:
         line, label = wrong[0]
         raise InputError(
-            f"{path}:{line}: column {column + 1} is {quoted(label)}, a decimal such as 2.5 is needed{more(wrong)}"
+            f"{path}:{line}: column {column + 1} is {quote(label)}, a decimal such as 2.5 is needed{count_more(wrong)}"
             f"{skip_advice(label)}"
         )

@@ -10,7 +10,7 @@ from typing import NoReturn
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import quoted
+from bert_cli.base.messages import quote
 from bert_cli.examples.table_files.column_names import USUAL_NAMES, plain
 from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.tables import KeyColumns, header_reason, holds_column_numbers, is_sentence_like
@@ -139,7 +139,7 @@ class _Guess:
         chosen = replace(self.columns, text_column=str(text))
         if label is not None and not self.columns.label_columns:
             flags.append(f"--label_column={self._named(label)}")
-            values = ", ".join(map(quoted, sorted(set(self.cells(label)))[:5]))
+            values = ", ".join(map(quote, sorted(set(self.cells(label)))[:5]))
             described.append(f"column {label} for the label ({values})")
             chosen = replace(chosen, label_column=str(label))
         return _Choice(chosen, " ".join(flags), " and ".join(described))
@@ -182,7 +182,7 @@ class _Guess:
         if len(binary) > 1:
             flags.append(f"{self.choice(texts[0], None).flags} --label_column={','.join(binary)}".strip())
         cells = self.sample[0].cells
-        listed = ", ".join(f"{column} {quoted(cell, 24)}" for column, cell in enumerate(cells[:12]))
+        listed = ", ".join(f"{column} {quote(cell, 24)}" for column, cell in enumerate(cells[:12]))
         raise InputError(
             f"{self.path}:{self.sample[0].line}: {problem}; add "
             f"{' or '.join(flags[:_MOST_CHOICES])}, or other columns by number, and --header=yes "
@@ -209,9 +209,9 @@ def _unlabelled_header_reason(first: Row, others: Sequence[Row], text: int) -> s
     for column, (cell, below) in enumerate(zip(cells, columns, strict=True)):
         is_above_numbers = bool(cell) and bool(below) and all(map(is_number, below))
         if is_above_numbers or plain(cell) in USUAL_NAMES:
-            return f"its cell in column {column} is {quoted(cell)}"
+            return f"its cell in column {column} is {quote(cell)}"
     if cells[text] and not _has_words(cells[text]) and all(map(_has_words, columns[text])):
-        return f"its text is {quoted(cells[text])}"
+        return f"its text is {quote(cells[text])}"
     return ""
 
 

@@ -19,7 +19,7 @@ from bert_cli.base.head_types import (
     parameters_line,
 )
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import some_of
+from bert_cli.base.messages import list_some
 from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
 from bert_cli.exports.conversion_plan import check_label_names, choose_head_type
 from bert_cli.exports.loaded import Loaded, largest_differences, load, open_source
@@ -105,9 +105,9 @@ def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, ra
     if target.format == "hub" and found:
         LOG.info("dropped: %s: a module for tensorflow-hub holds the encoder alone", ", ".join(found))
     if left_out:
-        LOG.info("dropped: %s, which %s does not have", some_of(left_out), architecture)
+        LOG.info("dropped: %s, which %s does not have", list_some(left_out), architecture)
     if loaded.report.unused:
-        LOG.info("unused: %s", some_of(loaded.report.unused))
+        LOG.info("unused: %s", list_some(loaded.report.unused))
     return Converted(model, target, changes.dtype, loaded, kind, heads, labels, tensors, new_config, left_out)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from bert_cli.base import files, spec
-from bert_cli.base.errors import InputError, why_not_written
+from bert_cli.base.errors import InputError, explain_write_error
 from bert_cli.base.names import CONFIG, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import write_json
 from bert_cli.heads.model import tensor_specs
@@ -30,7 +30,7 @@ def reported_writing(path: str) -> Iterator[None]:
         yield
     # Python writes our files, TensorFlow its own; each has its own exceptions.
     except (OSError, tf.errors.OpError) as error:
-        raise InputError(f"{path}: cannot be written: {why_not_written(error, path)}") from None
+        raise InputError(f"{path}: cannot be written: {explain_write_error(error, path)}") from None
 
 
 def write_saved_model(path: str, module: tf.train.Checkpoint, signatures: Callable | dict[str, Callable]) -> None:

@@ -151,11 +151,11 @@ def load_head_model(
     model = {
         ENCODER: lambda: BertEncoder(config),
         CLASSIFIER: lambda: BertClassifier(
-            config, spec.count, problem_type.name, spec.text_input, temperatures=spec.temperatures
+            config, spec.num_outputs, problem_type.name, spec.text_input, temperatures=spec.temperatures
         ),
-        TAGGER: lambda: BertTagger(config, spec.count, spec.layers),
+        TAGGER: lambda: BertTagger(config, spec.num_outputs, spec.layers),
         SPANS: lambda: BertSpanModel(config),
-    }[spec.kind]()
+    }[spec.head_type]()
     return _load(model, reader, optional)
 
 

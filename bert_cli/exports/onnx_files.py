@@ -46,27 +46,27 @@ def write(folder: str, exported: Exported, quantize: bool, dev: ClassificationFe
     problem_type = exported.problem_type
     reader = open_checkpoint(source.required_checkpoint)
     spec = find_head(reader, source, problem_type)
-    if spec.is_of_texts and exported.temperatures:
+    if spec.is_text_classifier and exported.temperatures:
         spec = dataclasses.replace(spec, temperatures=exported.temperatures)
         LOG.info("probabilities are calibrated: %s", CALIBRATION)
     # Only a classifier of texts reads the pooler, which Hugging Face drops from other models.
-    original = load_head_model(reader, config, spec, problem_type, () if spec.is_of_texts else POOLER)
-    labels = exported.labels if spec.kind in (CLASSIFIER, TAGGER) else None
+    original = load_head_model(reader, config, spec, problem_type, () if spec.is_text_classifier else POOLER)
+    labels = exported.labels if spec.head_type in (CLASSIFIER, TAGGER) else None
     # Known only now: the number of outputs is a shape in the checkpoint.
-    if labels and len(labels) != spec.count:
+    if labels and len(labels) != spec.num_outputs:
         raise InputError(
-            f"{reader.description}: has {spec.count} outputs, but there are {len(labels)} labels; check --labels"
+            f"{reader.description}: has {spec.num_outputs} outputs, but there are {len(labels)} labels; check --labels"
         )
     # Texts, as metadata_props holds nothing else.
-    metadata = {"kind": spec.kind, "do_lower_case": str(source.do_lower_case).lower()}
+    metadata = {"kind": spec.head_type, "do_lower_case": str(source.do_lower_case).lower()}
     metadata |= {"max_seq_length": str(exported.max_seq_length)}
-    metadata |= {"problem_type": problem_type.name} if spec.is_of_texts else {}
+    metadata |= {"problem_type": problem_type.name} if spec.is_text_classifier else {}
     metadata |= {"labels": json.dumps(labels, ensure_ascii=False)} if labels else {}
     # Random ids show a wrong graph as well as texts do, and an encoder alone may have no data.
     # Both types, also of a model with one: its second texts have no token type.
     types = 2 if config.type_vocab_size == 1 else config.type_vocab_size
     inputs = random_inputs(config.vocab_size, config.max_position_embeddings, types, 0)
-    expected = expected_outputs(original.model, spec.kind, problem_type, inputs)
+    expected = expected_outputs(original.model, spec.head_type, problem_type, inputs)
 
     def write_model(path: str, network: type[Bert]) -> float:
         """Returns the largest difference to the original."""
@@ -81,13 +81,13 @@ def write(folder: str, exported: Exported, quantize: bool, dev: ClassificationFe
         raise InputError(
             f"the exported model gives other outputs than the original (by {difference:.3g}); nothing was written"
         )
-    LOG.info("%s: %s, %s; largest difference to the original %.2g", MODEL, spec.kind, _size(path), difference)
+    LOG.info("%s: %s, %s; largest difference to the original %.2g", MODEL, spec.head_type, _size(path), difference)
     if quantize:
         # A difference is only reported: how much of it is too much depends on what the model is
         # for.
         gap = write_model(small, PaddedInt8Bert)
         LOG.info("%s: int8, %s; largest difference to the original %.2g", QUANTIZED, _size(small), gap)
-        if dev is not None and spec.is_of_texts:
+        if dev is not None and spec.is_text_classifier:
             before, after = (accuracy(each, dev) for each in (path, small))
             LOG.info("accuracy on %d dev examples: %.4f before, %.4f after quantization", len(dev), before, after)
     write_config(os.path.join(folder, CONFIG), config)

@@ -97,7 +97,7 @@ def _load_classifier(reader: Reader, exported: Exported) -> BertClassifier:
         LOG.info("probabilities are calibrated: %s", CALIBRATION)
     wanted = spec.shapes(model.config.hidden_size)["output_weights"]
     if tuple(shape) != wanted:
-        what = f"{spec.count} labels ({', '.join(labels)}) need" if labels else "a number needs"
+        what = f"{spec.num_outputs} labels ({', '.join(labels)}) need" if labels else "a number needs"
         raise InputError(
             f"{reader.description}: output_weights has the shape {list(shape)}, {what} {list(wanted)}; check --labels"
         )

@@ -19,7 +19,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.messages import listed
+from bert_cli.base.messages import list_names
 from bert_cli.exports.graph_added_tokens import PLACES, AddedTokenMarker, marks_by_id
 from bert_cli.text.tokenization import BasicTokenizer
 from bert_cli.text.tokenizer_settings import GOOGLE, TokenizerSettings
@@ -244,7 +244,7 @@ def check_settings(settings: TokenizerSettings) -> None:
     for kind, texts in kinds.items():
         if texts:
             raise InputError(
-                f"the tokenizer has {kind} ({listed(texts)}), which no TensorFlow graph computes; "
+                f"the tokenizer has {kind} ({list_names(texts)}), which no TensorFlow graph computes; "
                 "predict with the commands, or export with --format=onnx"
             )
 

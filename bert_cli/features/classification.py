@@ -65,7 +65,7 @@ class ClassificationFeatures:
         """Return ProblemType.batch_columns for these examples, padded to `width` tokens.
 
         Without `width`, the longest sequence decides. Features with windows use the columns of
-        spec.windowed, and fill up examples that have fewer windows than others with empty windows.
+        spec.with_windows, and fill up examples that have fewer windows than others with empty windows.
         """
         if self.row_starts is None:
             inputs = self.sequences.padded(rows, width or self.sequences.longest(rows))

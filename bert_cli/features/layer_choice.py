@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import EMBEDDING, state_place
+from bert_cli.base.head_types import EMBEDDING, state_index
 
 ALL = "all"
 _RANGE = re.compile(r"^\s*(?:(-?\d+)\s*:\s*(-?\d+)|(\d+)\s*-\s*(\d+))\s*$")
@@ -33,7 +33,7 @@ def parse_layers(text: str, num_layers: int) -> list[Layer]:
             if index == EMBEDDING or -num_layers <= index < num_layers:
                 # Keep the given number, because the original writes it to files: -1 and 11 stay
                 # different.
-                layers.append(Layer(index, state_place(index, num_layers)))
+                layers.append(Layer(index, state_index(index, num_layers)))
             else:
                 raise InputError(
                     f"--layers={text}: there is no layer {index}; this model has the layers 0 to "

@@ -155,7 +155,7 @@ class StatedRows:
         return len(self.features)
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
-        """Return the features' columns with `states` instead of tokens (spec.stated)."""
+        """Return the features' columns with `states` instead of tokens (spec.with_states)."""
         batch = self.features.batch(rows, width)
         columns = {name: values for name, values in batch.items() if name not in INPUTS}
         return columns | {INPUT_MASK: batch[INPUT_MASK][..., :1], "states": self.states[rows]}

@@ -34,7 +34,7 @@ def flags_to_save(settings: Any, found: dict[str, Any]) -> dict[str, str]:
         if value is None or value == flag.default == "" or option.ignored or option.passing or option.words:
             continue
         if option.path and value not in option.usual:
-            value = files.absolute(value)
+            value = files.make_absolute(value)
         saved[flag.name] = written(flag, value)
         refuse_if(
             re.search("[\ud800-\udfff]", saved[flag.name]),

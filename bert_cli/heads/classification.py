@@ -117,7 +117,7 @@ class BertClassifier(TaskModel):
 
     @property
     def state_columns(self):
-        return spec.stated(self.columns)
+        return spec.with_states(self.columns)
 
     def states(self, inputs, training=False, seed=None, packed=False):
         """Return float32 [B, W], see TaskModel."""
@@ -202,8 +202,8 @@ class BertWindowsClassifier(BertClassifier):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.columns = spec.windowed(self.columns)
-        self.prediction_columns = spec.windowed(self.prediction_columns)
+        self.columns = spec.with_windows(self.columns)
+        self.prediction_columns = spec.with_windows(self.prediction_columns)
 
     def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
         mask = inputs["input_mask"]  # [B, K, S]

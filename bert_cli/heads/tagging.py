@@ -5,7 +5,7 @@ from typing import Unpack
 import tensorflow as tf
 
 from bert_cli.base import spec
-from bert_cli.base.head_types import POOLER, state_place
+from bert_cli.base.head_types import POOLER, state_index
 from bert_cli.heads.classification import CLASSIFIER_DROPOUT, ClassifierHead
 from bert_cli.heads.losses import softmax_losses
 from bert_cli.heads.model import NetworkOptions, TaskModel
@@ -44,7 +44,7 @@ class BertTagger(TaskModel):
     ):
         super().__init__("tagging_model", config, **options)
         # Convert to indices of states: -1 and the last layer's number are the same layer.
-        self.state_places = tuple(state_place(layer, config.num_hidden_layers) for layer in layers)
+        self.state_places = tuple(state_index(layer, config.num_hidden_layers) for layer in layers)
         self.head = ClassifierHead(len(layers) * config.hidden_size, label_count, self.seed)
 
     @property

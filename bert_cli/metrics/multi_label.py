@@ -7,7 +7,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json
-from bert_cli.base.messages import listed
+from bert_cli.base.messages import list_names
 from bert_cli.base.writing import write_json
 from bert_cli.metrics.classification import check_numbers, losses_metrics
 
@@ -72,7 +72,7 @@ def read_thresholds(path: str, label_names: Sequence[str]) -> np.ndarray:
     """
     values = read_json(path)
     if not isinstance(values, dict) or values.keys() != set(label_names):
-        needed = f"a threshold for each of {listed(label_names)}"
+        needed = f"a threshold for each of {list_names(label_names)}"
         raise InputError(f"{path}: is not an object with {needed}; evaluate with --threshold=tuned")
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import expect, json_type, read_json
-from bert_cli.base.messages import quoted
+from bert_cli.base.messages import quote
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -44,7 +44,7 @@ def read_predictions(path: str) -> dict[str, str]:
     """Read a file {id: answer}; raise InputError if it has another layout."""
     advice = 'predictions are {"question id": "answer"}, as in predictions.json'
     answers = expect(read_json(path), dict, path, advice)
-    return {qas_id: expect(text, str, f"{path}: {quoted(qas_id)}", advice) for qas_id, text in answers.items()}
+    return {qas_id: expect(text, str, f"{path}: {quote(qas_id)}", advice) for qas_id, text in answers.items()}
 
 
 def read_null_odds(path: str) -> dict[str, float]:
@@ -57,9 +57,9 @@ def read_null_odds(path: str) -> dict[str, float]:
     odds = expect(read_json(path), dict, path, advice)
     for qas_id, value in odds.items():
         if type(value) not in (int, float):
-            raise InputError(f"{path}: {quoted(qas_id)}: is {json_type(value)}, a number is needed; {advice}")
+            raise InputError(f"{path}: {quote(qas_id)}: is {json_type(value)}, a number is needed; {advice}")
         if not math.isfinite(value):
-            raise InputError(f"{path}: {quoted(qas_id)}: {value} is not a finite number; {advice}")
+            raise InputError(f"{path}: {quote(qas_id)}: {value} is not a finite number; {advice}")
     return odds
 
 
@@ -95,7 +95,7 @@ def scores_v1(gold: Mapping[str, Sequence[str]], predictions: Mapping[str, str])
     for qas_id, answers in gold.items():
         if not answers:
             raise InputError(
-                f"question {quoted(qas_id)} has no right answer to score with; give a file with "
+                f"question {quote(qas_id)} has no right answer to score with; give a file with "
                 "answers, or --version_2_with_negative for SQuAD 2.0"
             )
         if qas_id in predictions:
@@ -176,7 +176,7 @@ def scores_v2(
     if null_odds is not None:
         without = next((qas_id for qas_id in gold if qas_id in predictions and qas_id not in null_odds), None)
         if without is not None:
-            raise InputError(f"question {quoted(without)} has a prediction but no null odds; give files of one run")
+            raise InputError(f"question {quote(without)} has a prediction but no null odds; give files of one run")
     result: dict[str, float | int] = {}
     groups = {"": list(gold), "HasAns_": [q for q in gold if gold[q]], "NoAns_": [q for q in gold if not gold[q]]}
     for name, ids in groups.items():

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from onnx import TensorProto
 
-from bert_cli.base.head_types import FIRST, MEAN, POOLED, HeadSpec, TextInput, state_place
+from bert_cli.base.head_types import FIRST, MEAN, POOLED, HeadSpec, TextInput, state_index
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import MASKED_SCORE, BertConfig
 from bert_cli.model.shapes import PROJECTION
@@ -195,10 +195,10 @@ class Bert:
         """Add encoder and head, and return x Wᵀ + b: [B, n] for texts or [B, S, n] for tokens."""
         graph = self.graph
         states = self.states()
-        if head.is_of_texts:
+        if head.is_text_classifier:
             x = self.text_row(states[-1], head.text_input)
         else:
-            chosen = [states[state_place(layer, self.config.num_hidden_layers)] for layer in head.layers]
+            chosen = [states[state_index(layer, self.config.num_hidden_layers)] for layer in head.layers]
             x = graph.add("Concat", *chosen, axis=-1) if len(chosen) > 1 else chosen[0]
         name = f"{head.scope}output_weights"  # stored as [n, W]
         # Transpose here: onnxruntime fuses and quantizes MatMul with a constant, but not with a

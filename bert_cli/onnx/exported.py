@@ -51,16 +51,16 @@ def _add_outputs(bert: Bert, head: HeadSpec) -> None:
     """Add the network and its outputs."""
     graph = bert.graph
     hidden = bert.config.hidden_size
-    if head.kind == ENCODER:
+    if head.head_type == ENCODER:
         last = bert.states()[-1]
         graph.output("sequence_output", (*TEXTS, hidden), "Identity", last)
         if "bert/pooler/dense/kernel" in bert.tensors:
             graph.output("pooled_output", ("batch", hidden), "Identity", bert.pooled(last))
         return
     logits = bert.logits(head)
-    if head.kind == TAGGER:
-        graph.output("probabilities", (*TEXTS, head.count), "Softmax", logits, axis=-1)
-    elif head.kind != CLASSIFIER:
+    if head.head_type == TAGGER:
+        graph.output("probabilities", (*TEXTS, head.num_outputs), "Softmax", logits, axis=-1)
+    elif head.head_type != CLASSIFIER:
         for column, name in enumerate(("start_logits", "end_logits")):
             # Use a scalar index, which drops the axis; a list would keep it.
             index = graph.constant(f"place:{column}", np.array(column, np.int64))
@@ -71,6 +71,6 @@ def _add_outputs(bert: Bert, head: HeadSpec) -> None:
         if head.temperatures:
             logits = graph.add("Div", logits, graph.constant("temperatures", np.array(head.temperatures, np.float32)))
         if head.activation == "sigmoid":
-            graph.output("probabilities", ("batch", head.count), "Sigmoid", logits)
+            graph.output("probabilities", ("batch", head.num_outputs), "Sigmoid", logits)
         else:
-            graph.output("probabilities", ("batch", head.count), "Softmax", logits, axis=-1)
+            graph.output("probabilities", ("batch", head.num_outputs), "Softmax", logits, axis=-1)

@@ -222,8 +222,8 @@ def logits_runner(
     """
     bert = network(Graph(), tensors, config)
     logits = bert.logits(head)
-    if head.is_of_texts:
-        bert.graph.output("logits", ("batch", head.count), "Identity", logits)
+    if head.is_text_classifier:
+        bert.graph.output("logits", ("batch", head.num_outputs), "Identity", logits)
     else:
-        bert.graph.output("logits", (*TEXTS, head.count), "Identity", bert.padded(logits))
+        bert.graph.output("logits", (*TEXTS, head.num_outputs), "Identity", bert.padded(logits))
     return embedded_runner(bert, make)

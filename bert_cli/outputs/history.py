@@ -30,7 +30,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.json_files import member, parse_json
+from bert_cli.base.json_files import expect_member, parse_json
 from bert_cli.base.lines import decode
 from bert_cli.base.names import HISTORY
 from bert_cli.base.writing import atomic_write
@@ -71,7 +71,7 @@ def read_history(folder: str) -> list[dict[str, Any]]:
     # Ignore the last piece, which is empty, or incomplete after a kill.
     for number, line in enumerate(lines[:-1], 1):
         entry = parse_json(line, path, number, _ADVICE)
-        member(entry, "step", int, f"{path}:{number}", _ADVICE)
+        expect_member(entry, "step", int, f"{path}:{number}", _ADVICE)
         entries.append(entry)
     return entries
 

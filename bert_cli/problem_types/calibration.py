@@ -11,7 +11,7 @@ import numpy as np
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json_object
-from bert_cli.base.messages import listed
+from bert_cli.base.messages import list_names
 from bert_cli.base.names import CALIBRATION
 from bert_cli.base.writing import write_json
 from bert_cli.metrics.calibration import CONFIDENCE, Abstention
@@ -84,7 +84,7 @@ def _read(path: str, labels: Sequence[str]) -> Calibration:
     by_label = stored if isinstance(stored, dict) else {}
     temperatures = [by_label.get(name) for name in labels] if labels else [stored]
     if len(by_label) != len(labels) or not all(map(_is_positive, temperatures)):
-        needed = f"above 0 for each of {listed(labels)}" if labels else "above 0"
+        needed = f"above 0 for each of {list_names(labels)}" if labels else "above 0"
         raise InputError(f"{path}: needs a {_TEMPERATURE} {needed}; evaluate with --calibrate again")
     calibration = Calibration(tuple(float(str(temperature)) for temperature in temperatures), int(values.get(_ROWS, 0)))
     limit = values.get(_ABSTAIN)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.messages import listed, more, quoted
+from bert_cli.base.messages import count_more, list_names, quote
 from bert_cli.problem_types.missing_labels import skip_advice
 
 
@@ -130,7 +130,7 @@ class LabelCells:
         if unknown:
             line, name = unknown[0]
             raise InputError(
-                f"{self.path}:{line}: label {quoted(name)} is not among the labels of the training "
-                f"data, {listed(labels)}{more(unknown)}; correct it, or name all labels with "
+                f"{self.path}:{line}: label {quote(name)} is not among the labels of the training "
+                f"data, {list_names(labels)}{count_more(unknown)}; correct it, or name all labels with "
                 f"--labels{skip_advice(name)}"
             )

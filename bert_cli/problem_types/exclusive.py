@@ -8,7 +8,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CHOICE
-from bert_cli.base.messages import more
+from bert_cli.base.messages import count_more
 from bert_cli.metrics import classification
 from bert_cli.metrics.calibration import reliability
 from bert_cli.problem_types.columns import Column, LabelCells, Probabilities, significant
@@ -113,7 +113,7 @@ class SingleLabel(Exclusive):
         empty = [line for line, row in zip(cells.lines, cells.rows, strict=True) if not row[0]]
         if empty:
             raise InputError(
-                f"{cells.path}:{empty[0]}: the label is empty{more(empty)}; every row needs one; {SKIP_ADVICE}"
+                f"{cells.path}:{empty[0]}: the label is empty{count_more(empty)}; every row needs one; {SKIP_ADVICE}"
             )
         # Accept a list with one name: labels in JSON lines are often lists.
         row_labels = [self.cell_labels(cells, row) for row in range(len(cells.rows))]
@@ -121,7 +121,7 @@ class SingleLabel(Exclusive):
         if several:
             raise InputError(
                 f"{cells.path}:{cells.lines[several[0]]}: the list has "
-                f"{len(row_labels[several[0]])} labels{more(several)}, and --problem_type={self.name} "
+                f"{len(row_labels[several[0]])} labels{count_more(several)}, and --problem_type={self.name} "
                 "takes one; give --problem_type=multi_label"
             )
         cells.check_known(row_labels, labels)

@@ -5,9 +5,9 @@ import re
 from collections.abc import Sequence
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.formats import number_in
+from bert_cli.base.formats import parse_number
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import more, quoted
+from bert_cli.base.messages import count_more, quote
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.missing_labels import skip_advice
 
@@ -40,12 +40,12 @@ def read_numbers(cells: LabelCells, texts: Sequence[str]) -> list[str]:
     for line, text in rows:
         if _GROUPED.fullmatch(text):
             raise InputError(
-                f"{cells.path}:{line}: the label is {quoted(text)}; write the number without "
+                f"{cells.path}:{line}: the label is {quote(text)}; write the number without "
                 "separators of thousands and with a decimal point"
             )
         # The texts nan and inf are numbers, too, and either of them makes every later loss NaN.
-        if not _DECIMAL_COMMA.fullmatch(text) and not math.isfinite(number_in(text)):
-            raise InputError(f"{cells.path}:{line}: the label is {quoted(text)}, a number is needed{skip_advice(text)}")
+        if not _DECIMAL_COMMA.fullmatch(text) and not math.isfinite(parse_number(text)):
+            raise InputError(f"{cells.path}:{line}: the label is {quote(text)}, a number is needed{skip_advice(text)}")
     if not with_comma:
         return list(texts)
     _check_commas(cells.path, with_comma, [(line, text) for line, text in rows if "." in text])
@@ -63,14 +63,14 @@ def _check_commas(
     line, text = with_comma[0]
     if with_point:
         raise InputError(
-            f"{path}:{line}: the label is {quoted(text)}, and line {with_point[0][0]} has "
-            f"{quoted(with_point[0][1])}; write all numbers with a decimal point"
+            f"{path}:{line}: the label is {quote(text)}, and line {with_point[0][0]} has "
+            f"{quote(with_point[0][1])}; write all numbers with a decimal point"
         )
     if not any(_is_decimal(text) for _, text in with_comma):
         whole = text.replace(",", "")
         raise InputError(
-            f"{path}:{line}: the label is {quoted(text)}, which may be {text.replace(',', '.')} or "
-            f"{whole}{more(with_comma)}; write a decimal point, or leave the comma out"
+            f"{path}:{line}: the label is {quote(text)}, which may be {text.replace(',', '.')} or "
+            f"{whole}{count_more(with_comma)}; write a decimal point, or leave the comma out"
         )
 
 

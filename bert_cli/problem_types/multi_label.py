@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.messages import quoted
+from bert_cli.base.messages import quote
 from bert_cli.metrics import multi_label
 from bert_cli.metrics.calibration import reliability
 from bert_cli.metrics.classification import LOSSES
@@ -80,7 +80,7 @@ class MultiLabel(ProblemType):
                 if cell not in ("0", "1"):
                     advice = skip_advice(str(cell))
                     raise InputError(
-                        f"{cells.path}:{line}: column {name} is {quoted(str(cell))}, 0 or 1 is needed{advice}"
+                        f"{cells.path}:{line}: column {name} is {quote(str(cell))}, 0 or 1 is needed{advice}"
                     )
         return [tuple(int(str(row[column])) for column in order) for row in cells.rows]
 

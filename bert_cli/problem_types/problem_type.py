@@ -112,7 +112,7 @@ class ProblemType(abc.ABC):
     @property
     def batch_columns(self) -> tuple[spec.Column, ...]:
         """Return the batch columns for a classifier; multiple choice has a sequence per choice."""
-        tokens = spec.windowed(spec.ENCODER) if self.has_endings else spec.ENCODER
+        tokens = spec.with_windows(spec.ENCODER) if self.has_endings else spec.ENCODER
         return (*tokens, spec.Column("label_ids", self.label_shape, self.label_dtype))
 
     def output_count(self, labels: Sequence[str]) -> int:

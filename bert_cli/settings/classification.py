@@ -4,7 +4,7 @@ import dataclasses
 from typing import ClassVar
 
 from bert_cli.base.errors import refuse_if
-from bert_cli.base.formats import number_in
+from bert_cli.base.formats import parse_number
 from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.data import Columns, DataFiles, DevSplit, Endings, LabelKind, MissingLabels, TextForm
 from bert_cli.settings.groups import Encoding, Files, Hub, Inference, ModelFiles, NewText, Phases, TextFiles
@@ -56,7 +56,7 @@ def read_error(text: str) -> str:
 
 def share_of(text: str) -> float:
     """0.02 of 2% or 0.02; NaN for what is no number."""
-    return number_in(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    return parse_number(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
 
 
 class CalibrationFlags(FlagGroup, heading="Mode"):

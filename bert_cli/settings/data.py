@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import refuse_if
-from bert_cli.base.formats import number_in
+from bert_cli.base.formats import parse_number
 from bert_cli.base.names import read_name, split_names, write_name
 from bert_cli.base.recoding import UTF_8
 from bert_cli.flags.option import FlagGroup, option, passing, remembered
@@ -220,7 +220,7 @@ def read_held_out(text: str, flag: str = "dev_split", by_order: bool = True) -> 
     is_count = number.isascii() and number.isdecimal() and len(number) < _MOST_DIGITS
     if is_count and (int(number) or not is_first) and (by_order or not is_first):
         return HeldOut(count=int(number), is_first=is_first)
-    share = number_in(number)
+    share = parse_number(number)
     counts = f"a count of rows such as 200, or {_FIRST}200 is needed" if by_order else "or a count of rows is needed"
     refuse_if(is_first or not 0 <= share <= _MOST, f"--{flag}={text}: a fraction up to {_MOST} such as 0.1, {counts}")
     return HeldOut(share)

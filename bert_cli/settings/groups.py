@@ -7,7 +7,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.files import exists
-from bert_cli.base.formats import number_in
+from bert_cli.base.formats import parse_number
 from bert_cli.base.names import RANDOM, join_names, split_names
 from bert_cli.base.recoding import UTF_8, read_encoding
 from bert_cli.flags.option import FlagGroup, deciding, option, passing, remembered
@@ -214,7 +214,7 @@ class Phases(FlagGroup, heading="Mode"):
 
 def read_threshold(text: str) -> str:
     """The value of --threshold. InputError for one that is neither TUNED nor a probability."""
-    is_right = text == TUNED or 0 <= number_in(text) <= 1
+    is_right = text == TUNED or 0 <= parse_number(text) <= 1
     refuse_if(not is_right, f"--threshold={text}: a number from 0 to 1 is needed, or {TUNED}")
     return text
 

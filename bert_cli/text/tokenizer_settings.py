@@ -5,7 +5,7 @@ import hashlib
 import json
 from typing import Any
 
-from bert_cli.base.messages import listed
+from bert_cli.base.messages import list_names
 from bert_cli.text.vocabulary import CLS, MASK, PAD, SEP, SPECIAL, UNK
 
 LONGEST_WORD = 200  # characters; a longer word is [UNK]. The default of `tokenizers` is 100.
@@ -125,10 +125,10 @@ class TokenizerSettings:
         if not self.tokenize_chinese_chars:
             unusual.append(f"{CHINESE} false")
         if self.never_split:
-            unusual.append(f"{NEVER_SPLIT} {listed(self.never_split)}")
+            unusual.append(f"{NEVER_SPLIT} {list_names(self.never_split)}")
         if tokens := [token.content for token in self.added_tokens if token.content not in SPECIAL]:
             count = "1 added token" if len(tokens) == 1 else f"{len(tokens)} added tokens"
-            unusual.append(f"{count} ({listed(tokens)})")
+            unusual.append(f"{count} ({list_names(tokens)})")
         return unusual
 
 

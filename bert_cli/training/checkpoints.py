@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError, why_not_written
+from bert_cli.base.errors import InputError, explain_write_error
 from bert_cli.base.names import CHECKPOINT, UNFINISHED
 from bert_cli.base.writing import make_names_durable
 from bert_cli.weights.checkpoint import data_files, second_name, write_tf1
@@ -32,13 +32,13 @@ def save_checkpoint(folder: str, step: int, tensors: dict[str, np.ndarray], keep
     """
     prefix = os.path.join(folder, f"{CHECKPOINT}{step}")
     if files.is_remote(folder):
-        with files.reported(prefix, "written"):
+        with files.report_errors(prefix, "written"):
             write_tf1(prefix, tensors)
     else:
         try:
             _write_local(folder, prefix, tensors)
         except (OSError, tf.errors.OpError) as error:
-            reason = why_not_written(error, folder, sum(np.asarray(value).nbytes for value in tensors.values()))
+            reason = explain_write_error(error, folder, sum(np.asarray(value).nbytes for value in tensors.values()))
             raise InputError(f"{prefix}: cannot be written: {reason}; the older checkpoints are whole") from None
     # Ignore higher numbers: these are damaged, or left from a training that later resumed from an
     # older checkpoint.

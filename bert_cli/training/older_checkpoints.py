@@ -5,10 +5,10 @@ import os
 import tensorflow as tf
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError, why_not_written
+from bert_cli.base.errors import InputError, explain_write_error
 from bert_cli.base.log import warn_once
 from bert_cli.base.names import CHECKPOINT
-from bert_cli.base.writing import add_name, atomic_write, publish_file, staging_folder
+from bert_cli.base.writing import atomic_write, link_file, publish_file, staging_folder
 from bert_cli.training.checkpoints import write_checked
 from bert_cli.weights.checkpoint import Tf1Reader, data_files, saved_step, second_name
 from bert_cli.weights.formats.checkpoint_index import with_second_shard
@@ -49,11 +49,11 @@ def _drop_moments(folder: str, number: int) -> None:
         try:
             write_checked(hidden, weights)
         except (OSError, tf.errors.OpError) as error:
-            raise InputError(f"{prefix}: its moments cannot be dropped: {why_not_written(error, folder)}") from None
+            raise InputError(f"{prefix}: its moments cannot be dropped: {explain_write_error(error, folder)}") from None
         hidden_data, hidden_index = data_files(hidden)
         # Two files cannot be replaced atomically. So keep the new data under a second name until its
         # index exists, too. An index then always refers to data that matches.
-        add_name(hidden_data, second)
+        link_file(hidden_data, second)
         with atomic_write(index, "wb") as file:
             file.write(with_second_shard(files.read_bytes(hidden_index)))
         publish_file(hidden_data, data)

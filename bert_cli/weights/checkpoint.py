@@ -10,7 +10,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.head_types import MASKED_LM, head_of
-from bert_cli.base.messages import some_of
+from bert_cli.base.messages import list_some
 from bert_cli.base.names import CHECKPOINT
 from bert_cli.weights.electra import ElectraReader, networks_in
 from bert_cli.weights.formats.checkpoint_index import read_array, read_index
@@ -195,7 +195,7 @@ class LoadReport:
         """
         missing = [name for name in self.missing if not name.startswith(optional)]
         if missing:
-            raise InputError(f"{self.source}: lacks {some_of(missing, 3)}: {reason}")
+            raise InputError(f"{self.source}: lacks {list_some(missing, 3)}: {reason}")
 
     def lines(self) -> list[str]:
         text = [
@@ -204,7 +204,7 @@ class LoadReport:
         for title, names in (("missing (start from random values)", self.missing), ("unused", self.unused)):
             if names:
                 # BERT-Large has about 400 variables: a line of the log shows the first few.
-                text.append(f"  {title}: {some_of(names)}")
+                text.append(f"  {title}: {list_some(names)}")
         return text
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.messages import some_of
+from bert_cli.base.messages import list_some
 from bert_cli.weights.reader import Reader
 
 _ENDING = "/.ATTRIBUTES/VARIABLE_VALUE"
@@ -76,7 +76,7 @@ def google_names(paths: Iterable[str]) -> dict[str, str]:
     layers = {path: match for path in paths if (match := _LAYER.fullmatch(path))}
     lists = {(match["root"], match["list"]) for match in layers.values()}
     if len(lists) > 1:
-        raise ValueError(f"has layers of several encoders ({some_of(sorted(root or '.' for root, _ in lists))})")
+        raise ValueError(f"has layers of several encoders ({list_some(sorted(root or '.' for root, _ in lists))})")
     numbers = [int(match["number"]) for match in layers.values()]
     root, is_numbered = "", False
     if lists:
@@ -128,7 +128,7 @@ class ModelGardenReader(Reader):
         if not any(name.startswith("bert/") for name in names):
             raise InputError(
                 f"{reader.description}: is a TensorFlow 2 checkpoint of another network (it has "
-                f"{some_of(paths, 3)}); BertEncoder of TensorFlow's Model Garden is read, and a module for "
+                f"{list_some(paths, 3)}); BertEncoder of TensorFlow's Model Garden is read, and a module for "
                 "tensorflow-hub by the path of its folder"
             )
         self.description = f"{reader.description} (TensorFlow Model Garden)"

@@ -69,7 +69,7 @@ def _download(handle: str, flag: str) -> str:
 
 
 def _unpack(path: str, flag: str) -> str:
-    folder = files.folder_of_process()
+    folder = files.make_process_folder()
     try:
         with files.open_binary(path) as file, tarfile.open(fileobj=file, mode="r:gz") as archive:
             archive.extractall(folder, filter="data")  # nothing outside of the folder, no devices

@@ -61,7 +61,7 @@ class CheckpointPath:
     @property
     def identity(self) -> str:
         """What it is called from any working directory."""
-        return self.name if self.handle == BUILTIN_MODEL else files.absolute(self.name)
+        return self.name if self.handle == BUILTIN_MODEL else files.make_absolute(self.name)
 
     @property
     def folder(self) -> str:

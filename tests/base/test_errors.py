@@ -9,7 +9,7 @@ import types
 import pytest
 import tensorflow as tf
 
-from bert_cli.base.errors import InputError, first_line, why_not_written
+from bert_cli.base.errors import InputError, explain_write_error, first_line
 from bert_cli.base.writing import atomic_write
 
 
@@ -28,10 +28,10 @@ def test_names_of_tensorflows_graph_are_left_out(tmp_path):
 def test_a_full_disk_says_what_was_needed_and_where(tmp_path):
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     said = rf"^No space left on device: 2\.50 GB are needed, \d+\.\d\d (GB|MB) are free in {tmp_path}$"
-    assert re.match(said, why_not_written(full, str(tmp_path / "no" / "folder"), 2_500_000_000))
+    assert re.match(said, explain_write_error(full, str(tmp_path / "no" / "folder"), 2_500_000_000))
     of_tensorflow = tf.errors.ResourceExhaustedError(None, None, "{{function_node a}} /x; No space left on device")
-    assert re.match(said, why_not_written(of_tensorflow, str(tmp_path), 2_500_000_000))
-    assert why_not_written(OSError(errno.EACCES, "Permission denied"), str(tmp_path), 7) == "Permission denied"
+    assert re.match(said, explain_write_error(of_tensorflow, str(tmp_path), 2_500_000_000))
+    assert explain_write_error(OSError(errno.EACCES, "Permission denied"), str(tmp_path), 7) == "Permission denied"
 
 
 def test_a_disk_that_gets_full_in_the_middle_of_a_file(tmp_path):
@@ -49,8 +49,10 @@ def test_a_disk_that_gets_full_in_the_middle_of_a_file(tmp_path):
 
 def test_a_quota_has_other_numbers_than_the_disk():
     over = OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
-    assert why_not_written(over, "/", 2_000_000, is_all=False) == "Disk quota exceeded: more than 2.00 MB are needed"
-    assert why_not_written(over, "/") == "Disk quota exceeded"
+    assert (
+        explain_write_error(over, "/", 2_000_000, is_all=False) == "Disk quota exceeded: more than 2.00 MB are needed"
+    )
+    assert explain_write_error(over, "/") == "Disk quota exceeded"
 
 
 @pytest.mark.parametrize(("names", "left", "is_full"), [(40, 0, True), (40, 3, False), (0, 0, False)])
@@ -60,4 +62,4 @@ def test_a_file_system_without_room_for_another_name(names, left, is_full, monke
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: types.SimpleNamespace(free=5_000_000))
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     expected = "/ takes no more files (df -i shows how many it has)" if is_full else "5.00 MB are free in /"
-    assert why_not_written(full, "/") == f"No space left on device: {expected}"
+    assert explain_write_error(full, "/") == f"No space left on device: {expected}"

@@ -9,7 +9,7 @@ import pytest
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.files import check_filled, check_output_files, file_size, is_empty, is_stream
+from bert_cli.base.files import check_not_empty, check_output_files, file_size, is_empty, is_stream
 
 
 @pytest.fixture
@@ -47,9 +47,9 @@ def test_size(read, tmp_path):
 def test_an_empty_file_is_refused_by_the_name_of_its_flag(read, tmp_path):
     empty = tmp_path / "empty.txt"
     empty.touch()
-    check_filled(read, "dev_file")
+    check_not_empty(read, "dev_file")
     with pytest.raises(InputError) as caught:
-        check_filled(str(empty), "dev_file")
+        check_not_empty(str(empty), "dev_file")
     assert str(caught.value) == f"{empty}: is empty; check --dev_file"
 
 
@@ -70,7 +70,7 @@ POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:0f\nsize 44044
 
 
 @pytest.mark.parametrize("name", ["vocab.txt", "config.json", "bert_model.ckpt.index", "train.tsv", "tf_model.h5"])
-@pytest.mark.parametrize("read", [files.read_bytes, files.open_binary, files.local])
+@pytest.mark.parametrize("read", [files.read_bytes, files.open_binary, files.make_local])
 def test_a_pointer_of_git_lfs_is_named(tmp_path, name, read):
     path = tmp_path / name
     path.write_text(POINTER)

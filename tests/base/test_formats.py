@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bert_cli.base.formats import byte_size, clock, duration, number_in
+from bert_cli.base.formats import byte_size, clock, duration, parse_number
 
 
 @pytest.mark.parametrize(
@@ -30,5 +30,5 @@ def test_clock_and_duration(seconds, on_a_clock, in_words):
 
 
 def test_number_in_a_text_is_nan_for_any_other_text():
-    assert number_in(" 2e-1") == 0.2
-    assert math.isnan(number_in("2%"))
+    assert parse_number(" 2e-1") == 0.2
+    assert math.isnan(parse_number("2%"))

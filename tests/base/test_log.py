@@ -26,7 +26,7 @@ def logging_of(level: int, handlers: list[logging.Handler]):
 
 def test_shown_logs_to_stderr_and_ends_with_the_block(capsys):
     with logging_of(logging.NOTSET, []):
-        with log.shown():
+        with log.show_log():
             log.LOG.info("training 5/10")
         log.LOG.info("not shown")
         assert not log.LOG.handlers
@@ -36,7 +36,7 @@ def test_shown_logs_to_stderr_and_ends_with_the_block(capsys):
 
 @pytest.mark.parametrize(("level", "handlers"), [(logging.WARNING, []), (logging.NOTSET, [logging.NullHandler()])])
 def test_shown_leaves_the_logging_of_a_program(capsys, level, handlers):
-    with logging_of(level, handlers), log.shown():
+    with logging_of(level, handlers), log.show_log():
         log.LOG.info("training 5/10")
     assert capsys.readouterr().err == ""
 

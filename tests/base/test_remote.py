@@ -41,8 +41,8 @@ def test_finding_and_removing(ram):
     assert not files.is_pattern(paths[0])
     assert [files.file_size(path) for path in (*paths, f"{ram}/none")] == [0, 1, 2, 0]
     assert (files.exists(paths[0]), files.is_directory(ram), files.is_directory(paths[0])) == (True, True, False)
-    assert files.modified(paths[1]) <= files.modified(paths[2])
-    assert (files.absolute(ram), files.real(ram)) == (ram, ram)
+    assert files.mtime_ns(paths[1]) <= files.mtime_ns(paths[2])
+    assert (files.make_absolute(ram), files.resolve(ram)) == (ram, ram)
     for path in paths:
         files.remove(path)
         files.remove(path)
@@ -72,10 +72,10 @@ def test_files_appear_whole(ram, tmp_path):
     copy_file(str(tmp_path / "copy"), f"{ram}/third")
     assert files.read_bytes(f"{ram}/third") == b"both"
     assert files.list_directory(ram) == ["other", "third", "values.json", "whole.txt"]
-    copy = files.local(path)
+    copy = files.make_local(path)
     with open(copy, "rb") as file:
         assert file.read() == b"both"
-    assert files.local(str(tmp_path)) == str(tmp_path)
+    assert files.make_local(str(tmp_path)) == str(tmp_path)
 
 
 def test_readers_of_every_kind(ram):

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.messages import quoted
+from bert_cli.base.messages import quote
 from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.tables import check_columns, is_numbering, is_sentence_like, read_rows
 
@@ -106,9 +106,9 @@ def test_more_columns_than_needed_are_fine():
 
 
 def test_quoted_cells_stay_short_and_on_one_line():
-    assert quoted("plain") == "'plain'"
-    assert quoted("a\u2028b\x85c\x0bd") == r"'a\u2028b\x85c\x0bd'"
-    assert quoted("x" * 50, width=5) == "'xxxx…'"
+    assert quote("plain") == "'plain'"
+    assert quote("a\u2028b\x85c\x0bd") == r"'a\u2028b\x85c\x0bd'"
+    assert quote("x" * 50, width=5) == "'xxxx…'"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.lines import TEXT, decode
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import quoted
+from bert_cli.base.messages import quote
 from bert_cli.base.recoding import as_utf8
 from bert_cli.examples.annotations.spans import AnnotatedText, Span, checked_span
 
@@ -70,11 +70,11 @@ def annotated_document(document: str, number: int, text: str, encoding: str) -> 
 def _span(place: str, row: str, text: str) -> Span | None:
     found = _SPAN.fullmatch(row)
     if not found:
-        raise InputError(f"{place}: expected ID, tab, type, start and end, tab, text, found {quoted(row)}; correct it")
+        raise InputError(f"{place}: expected ID, tab, type, start and end, tab, text, found {quote(row)}; correct it")
     entity_type, offsets, stored = found.groups()
     parts = sorted([int(offset) for offset in part.split(" ")] for part in offsets.split(";"))
     for (_, end), (start, _) in itertools.pairwise(parts):
         if text[end:start].strip():
-            LOG.warning("%s: %s has parts with other words in between; it is left out", place, quoted(row))
+            LOG.warning("%s: %s has parts with other words in between; it is left out", place, quote(row))
             return None
     return checked_span(entity_type, parts[0][0], parts[-1][1], place, stored or None)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.messages import quoted
+from bert_cli.base.messages import quote
 from bert_cli.examples.annotations.spans import AnnotatedText, Span, checked_span, describe_unlabeled
 from bert_cli.examples.table_files.json_values import JsonRecord
 
@@ -47,7 +47,7 @@ def _annotated_text(place: str, line: int, record: dict[str, Any]) -> AnnotatedT
     if annotations is None:
         return AnnotatedText(text, None, line, place)
     if not isinstance(annotations, list):
-        value = quoted(str(annotations))
+        value = quote(str(annotations))
         raise InputError(f'{place}: "annotation" is not a list; {_FORM}, found {value}; correct it')
     spans: list[Span] = []
     unlabeled: list[str] = []
@@ -71,5 +71,5 @@ def _labels_and_points(place: str, annotation: Any) -> tuple[list, list[dict[str
         isinstance(item, dict) and {"start", "end"} <= set(item) for item in points
     )
     if not isinstance(points, list) or not are_points or len(labels) > 1:
-        raise InputError(f"{place}: {_FORM}, found {quoted(str(annotation))}; correct it")
+        raise InputError(f"{place}: {_FORM}, found {quote(str(annotation))}; correct it")
     return labels, points

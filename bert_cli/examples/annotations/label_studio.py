@@ -11,7 +11,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import listed, quoted
+from bert_cli.base.messages import list_names, quote
 from bert_cli.examples.annotations.spans import (
     AnnotatedText,
     Span,
@@ -42,13 +42,13 @@ def read_tasks(path: str, records: Sequence[JsonRecord]) -> list[AnnotatedText]:
     """
     for line, task in records:
         is_valid = _has_valid_annotations(task)
-        refuse_if(not is_valid, f"{path}:{line}: {_FORM}, found {quoted(str(task))}")
+        refuse_if(not is_valid, f"{path}:{line}: {_FORM}, found {quote(str(task))}")
     tasks = [task for _, task in records]
     _check_region_types(path, records)
     data = [task["data"] for task in tasks]
     keys = [key for key in data[0] if all(isinstance(members.get(key), str) for members in data)]
     if not keys:
-        names = listed(list(data[0])) or "no members"
+        names = list_names(list(data[0])) or "no members"
         problem = f'the "data" of the tasks ({names}) holds no text in every task'
         raise InputError(f'{path}: {problem}; name it "text"')
     texts = {key: _annotated_texts(path, records, key) for key in keys}
@@ -124,7 +124,7 @@ def _text_key(path: str, tasks: Sequence[Task], texts: dict[str, list[AnnotatedT
     named = [key for key in keys if key in names]
     fitting = [key for key in keys if have_fitting_spans(texts[key])] or keys
     if len(named) > 1:
-        problem = f'the regions belong to several texts of "data" ({listed(named)})'
+        problem = f'the regions belong to several texts of "data" ({list_names(named)})'
         raise InputError(f"{path}: {problem}; keep the regions of one text")
     if named and len(names) == 1 and named[0] in fitting:
         key = named[0]
@@ -133,10 +133,10 @@ def _text_key(path: str, tasks: Sequence[Task], texts: dict[str, list[AnnotatedT
     elif len(fitting) == 1:
         key = fitting[0]
     else:
-        problem = f'the "data" of the tasks holds several texts ({listed(keys)})'
+        problem = f'the "data" of the tasks holds several texts ({list_names(keys)})'
         raise InputError(f'{path}: {problem}, and no regions show which to tag; name it "text"')
     if key != "text":
-        LOG.info('%s: of "data" (%s), the regions belong to "%s"', path, listed(keys), key)
+        LOG.info('%s: of "data" (%s), the regions belong to "%s"', path, list_names(keys), key)
     return key
 
 
@@ -186,6 +186,6 @@ def _annotated_text(place: str, line: int, number: int, task: Task, key: str) ->
 def _span(place: str, value: dict[str, Any]) -> Span:
     labels = value[_LABELS]
     if not isinstance(labels, list) or len(labels) != 1:
-        found = quoted(str(labels))
+        found = quote(str(labels))
         raise InputError(f"{place}: a region needs one label, found {found}; correct it")
     return checked_span(labels[0], value.get("start"), value.get("end"), place, value.get("text"))

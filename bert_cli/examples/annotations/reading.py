@@ -8,7 +8,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.lines import read_text
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import listed
+from bert_cli.base.messages import list_names
 from bert_cli.base.recoding import UTF_8
 from bert_cli.examples.annotations import (
     brat,
@@ -86,7 +86,7 @@ def why_unannotated(file: TaggingFile) -> str:
 def _listed_members(records: Sequence[JsonRecord]) -> str:
     objects = [record.value for record in records if isinstance(record.value, dict)]
     members = dict.fromkeys(name for value in objects for name in value)
-    return f" (members: {listed(list(members))})" if members else ""
+    return f" (members: {list_names(list(members))})" if members else ""
 
 
 def _read_brat(path: str, encoding: str, with_tags: bool) -> TaggingFile | None:
@@ -96,7 +96,7 @@ def _read_brat(path: str, encoding: str, with_tags: bool) -> TaggingFile | None:
         return None
     if files.is_directory(path) and (others := brat.left_out(path)):
         form = "NAME.txt with NAME.ann directly in a directory are read"
-        LOG.warning("%s: left out: %s; only %s", path, listed(others), form)
+        LOG.warning("%s: left out: %s; only %s", path, list_names(others), form)
     texts = [brat.read_document(f"{document}.txt", encoding) for document in documents]
     numbered = enumerate(zip(documents, texts, strict=True), 1)
     annotated = [brat.annotated_document(document, number, text, encoding) for number, (document, text) in numbered]

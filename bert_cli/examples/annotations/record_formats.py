@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import json_type
-from bert_cli.base.messages import listed
+from bert_cli.base.messages import list_names
 from bert_cli.examples.annotations import (
     dataturks,
     label_studio,
@@ -71,7 +71,7 @@ def read_records(path: str, text: str) -> RecordFile:
     members = value if isinstance(value, dict) else {}
     arrays = [name for name, items in members.items() if isinstance(items, list) and any(map(_is_record, items))]
     if len(arrays) > 1:
-        problem = f"holds records in several members ({listed(arrays)})"
+        problem = f"holds records in several members ({list_names(arrays)})"
         raise InputError(f"{path}:{line}: {problem}; save each in a file")
     if not arrays:
         is_unannotated = training_pairs.is_empty_document(members)
@@ -145,8 +145,8 @@ def _check_text(place: str, record: Any, name: str, with_tags: bool) -> None:
     is_empty_list = bool(name) and record.get(span_lists.FORMATS[name].key) == []
     unread = span_lists.unread_members(record) if with_tags and not is_empty_list else []
     if unread:
-        members = f"of the members {listed(list(record))}"
-        problem = f"{members}, annotations in an unknown form are in {listed(unread)}"
+        members = f"of the members {list_names(list(record))}"
+        problem = f"{members}, annotations in an unknown form are in {list_names(unread)}"
         advice = "--test_tags=no tags the texts of a test file"
         raise InputError(f"{place}: {problem}; {_ACCEPTED}; {advice}")
 
@@ -156,11 +156,11 @@ def _unknown(place: str, value: Any) -> InputError:
     if not isinstance(value, dict):
         return InputError(f"{place}: a record is {json_type(value)}; {_ACCEPTED}")
     members = [_described(name, item) for name, item in value.items()]
-    problem = f"an object with the members {listed(members) or 'none'} is no text with spans"
+    problem = f"an object with the members {list_names(members) or 'none'} is no text with spans"
     return InputError(f"{place}: {problem}; {_ACCEPTED}")
 
 
 def _described(name: str, value: Any) -> str:
     """Return the name of a member, with the members of the objects that it lists."""
     item = value[0] if isinstance(value, list) and value else None
-    return f"{name} ({listed(list(item))})" if isinstance(item, dict) else name
+    return f"{name} ({list_names(list(item))})" if isinstance(item, dict) else name

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.messages import quoted
+from bert_cli.base.messages import quote
 from bert_cli.examples.annotations.spans import AnnotatedText, Span, checked_span
 from bert_cli.examples.table_files.json_values import JsonRecord
 from bert_cli.settings.tagging import (
@@ -146,7 +146,7 @@ def plain_texts(path: str, records: Sequence[JsonRecord]) -> list[AnnotatedText]
 def _annotated_text(place: str, line: int, record: Any, name: str) -> AnnotatedText:
     text = text_of(record)
     if text is None:
-        raise InputError(f'{place}: expected {{"text": a text, …}}, found {quoted(str(record))}')
+        raise InputError(f'{place}: expected {{"text": a text, …}}, found {quote(str(record))}')
     spans = record.get(FORMATS[name].key)
     answer = record.get("answer") if name == PRODIGY else None
     # Prodigy: a rejected annotation is wrong, an ignored one is none, and an accepted text may be
@@ -167,4 +167,4 @@ def _span(place: str, span: Any, name: str) -> Span:
         start, end, entity_type = (span[member] for member in names)
         return checked_span(entity_type, start, end, place, span.get("text"))
     form = "[start, end, type]" if names is None else "{" + ", ".join(f'"{member}"' for member in names) + "}"
-    raise InputError(f'{place}: expected "{key}": a list of {form}, found {quoted(str(span))}; correct it')
+    raise InputError(f'{place}: expected "{key}": a list of {form}, found {quote(str(span))}; correct it')

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import EXAMPLES, LOG
-from bert_cli.base.messages import listed, quoted, some_of
+from bert_cli.base.messages import list_names, list_some, quote
 from bert_cli.examples.tag_schemes import Entity, tags_of
 from bert_cli.examples.tagging import TaggingExample
 from bert_cli.examples.text_lines import split_text
@@ -100,7 +100,7 @@ def describe_unlabeled(place: str, start: object, end: object, text: str) -> str
     """Return a description of an annotation without a label, for AnnotatedText.unlabeled."""
     if type(start) is not int or type(end) is not int:
         return place
-    return f"{place} {start} to {end} {quoted(text[max(start, 0) : max(end, 0)])}"
+    return f"{place} {start} to {end} {quote(text[max(start, 0) : max(end, 0)])}"
 
 
 def warn_of_unlabeled(path: str, texts: Sequence[AnnotatedText]) -> None:
@@ -108,14 +108,14 @@ def warn_of_unlabeled(path: str, texts: Sequence[AnnotatedText]) -> None:
     unlabeled = [description for text in texts for description in text.unlabeled]
     if unlabeled:
         count = f"{len(unlabeled)} annotation{'s' if len(unlabeled) > 1 else ''} without a label"
-        LOG.warning("%s: left out %s: %s", path, count, some_of(unlabeled, EXAMPLES))
+        LOG.warning("%s: left out %s: %s", path, count, list_some(unlabeled, EXAMPLES))
 
 
 def log_label_ids(path: str, texts: Sequence[AnnotatedText]) -> None:
     """Log the types that are numbers of labels, as their names are in another export."""
     ids = {int(span.type) for text in texts for span in text.spans or () if span.has_label_id}
     if ids:
-        names = listed([str(label_id) for label_id in sorted(ids)])
+        names = list_names([str(label_id) for label_id in sorted(ids)])
         advice = "an export with label names, such as doccano's JSONL (text label), has the names"
         LOG.info("%s: the spans have label ids, which are taken as types (%s); %s", path, names, advice)
 
@@ -174,7 +174,7 @@ def _word_spans(
         is_taken = bool(found) and first < found[-1].end
         if cut:
             what = "is left out, the word is in another span" if is_taken else "is widened to whole words"
-            warnings.add(f"{shown} cuts the word {quoted(cut[0])}; it {what}")
+            warnings.add(f"{shown} cuts the word {quote(cut[0])}; it {what}")
         if not is_taken:
             found.append(Entity(span.type, first, after))
     return found
@@ -190,7 +190,7 @@ def _words_of(span: Span, starts: Sequence[int], ends: Sequence[int]) -> tuple[i
 
 
 def _shown(span: Span, text: str) -> str:
-    return f"{span.place}: the span {span.start} to {span.end} ({span.type}, {quoted(text[span.start : span.end])})"
+    return f"{span.place}: the span {span.start} to {span.end} ({span.type}, {quote(text[span.start : span.end])})"
 
 
 def _check_offsets(span: Span, text: str) -> None:
@@ -201,7 +201,7 @@ def _check_offsets(span: Span, text: str) -> None:
         )
     if not _has_its_text(span, text):
         raise InputError(
-            f"{_shown(span, text)} has the text {quoted(span.text or '')} in the annotation; was "
+            f"{_shown(span, text)} has the text {quote(span.text or '')} in the annotation; was "
             "the text changed after it was annotated?"
         )
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import json_type
-from bert_cli.base.messages import listed, quoted
+from bert_cli.base.messages import list_names, quote
 from bert_cli.examples.annotations.spans import AnnotatedText, Span, checked_span
 from bert_cli.examples.table_files.json_values import JsonRecord
 
@@ -45,7 +45,7 @@ def with_entities(values: Sequence[Any], entities: Sequence[list]) -> list[Any]:
 def _annotated_text(place: str, line: int, pair: Any) -> AnnotatedText:
     text, annotations = pair
     if annotations and "entities" not in annotations:
-        problem = f'a pair of spaCy needs {{"entities": […]}}, found {listed(list(annotations))}'
+        problem = f'a pair of spaCy needs {{"entities": […]}}, found {list_names(list(annotations))}'
         raise InputError(f"{place}: {problem}; correct it")
     entities = annotations.get("entities")
     if entities is None:
@@ -59,6 +59,6 @@ def _annotated_text(place: str, line: int, pair: Any) -> AnnotatedText:
 def _span(place: str, entity: Any) -> Span:
     if not isinstance(entity, list) or len(entity) != 3:
         form = 'expected "entities": a list of [start, end, type]'
-        raise InputError(f"{place}: {form}, found {quoted(str(entity))}; correct it")
+        raise InputError(f"{place}: {form}, found {quote(str(entity))}; correct it")
     start, end, entity_type = entity
     return checked_span(entity_type, start, end, place)

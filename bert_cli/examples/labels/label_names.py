@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import quoted
+from bert_cli.base.messages import quote
 from bert_cli.examples.labels.look_alikes import find_look_alikes, warn_of_look_alikes
 from bert_cli.examples.labels.unlabeled import check_markers
 from bert_cli.problem_types.columns import LabelCells
@@ -58,7 +58,7 @@ def find_label_names(
     ]
     row_counts = Counter(name for name, _ in names_and_lines)
     if len(row_counts) < 2:
-        problem = f"has the label {quoted(next(iter(row_counts)))}" if row_counts else ""
+        problem = f"has the label {quote(next(iter(row_counts)))}" if row_counts else ""
         raise InputError(
             f"{cells.path}: every row {problem or 'is without a label'}; two labels are needed; check --label_column"
         )
@@ -66,7 +66,7 @@ def find_label_names(
     if len(row_counts) > 20 and len(row_counts) > len(cells.rows) / 2:
         raise InputError(
             f"{cells.path}:{cells.lines[0]}: column {cells.columns[0]} holds {len(row_counts)} "
-            f"different labels in {len(cells.rows)} rows ({quoted(names_and_lines[0][0])}); check "
+            f"different labels in {len(cells.rows)} rows ({quote(names_and_lines[0][0])}); check "
             "--label_column, or name all labels with --labels"
         )
     # Reversed, so that the first line of each name is stored last.
@@ -75,10 +75,10 @@ def find_label_names(
     check_names(cells.path, {name: row_counts[name] for name in labels}, first_lines, skips)
     for name in _single_names(row_counts):
         similar = difflib.get_close_matches(name, [label for label in labels if label != name], n=1)
-        hint = f"; the nearest other name is {quoted(similar[0])}" if similar else ""
+        hint = f"; the nearest other name is {quote(similar[0])}" if similar else ""
         LOG.warning(
             "%s:%d: warning: label %s occurs only once%s",
-            cells.path, first_lines[name], quoted(name), hint,
+            cells.path, first_lines[name], quote(name), hint,
         )  # fmt: skip
     return labels
 
@@ -104,7 +104,7 @@ def check_names(
     broken = next((name for name in counts if "\n" in name or "\r" in name), None)
     if broken is not None:
         raise InputError(
-            f"{path}:{first_lines[broken]}: the label {quoted(broken)} has a line end; replace it by a space"
+            f"{path}:{first_lines[broken]}: the label {quote(broken)} has a line end; replace it by a space"
         )
     check_markers(path, counts, first_lines, skips)
     warn_of_look_alikes(path, counts)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import listed, quoted
+from bert_cli.base.messages import list_names, quote
 from bert_cli.examples.labels.written_lists import (
     is_half_open_interval,
     parse_list,
@@ -145,7 +145,7 @@ def _are_names(
     if has_pairs:
         text, line = next(iter(lines.items()))
         raise InputError(
-            f"{path}:{line}: the label is {quoted(text)}: give --problem_type=multi_label if it is "
+            f"{path}:{line}: the label is {quote(text)}: give --problem_type=multi_label if it is "
             f"a list of two labels, {_NAME_ADVICE}"
         )
     return False
@@ -153,8 +153,8 @@ def _are_names(
 
 def _mixed(path: str, lines: Mapping[str, int], text: str, example: str) -> InputError:
     return InputError(
-        f"{path}:{lines[text]}: the label is {quoted(text)}, and line {lines[example]} has the list "
-        f"{quoted(example)}; write all labels as lists, or give {_NAME_ADVICE}"
+        f"{path}:{lines[text]}: the label is {quote(text)}, and line {lines[example]} has the list "
+        f"{quote(example)}; write all labels as lists, or give {_NAME_ADVICE}"
     )
 
 
@@ -164,7 +164,7 @@ def _refuse_unread(path: str, lines: Mapping[str, int]) -> None:
     text = next((text for text in lines if "," in text), None)
     if are_bracketed and text:
         raise InputError(
-            f"{path}:{lines[text]}: the label is {quoted(text)}, which cannot be read as a list; "
+            f"{path}:{lines[text]}: the label is {quote(text)}, which cannot be read as a list; "
             f'write a list such as ["a", "b"], or give {_NAME_ADVICE}'
         )
 
@@ -199,6 +199,6 @@ def _flag_count(cells: LabelCells, names: Sequence[str] | None) -> int:
         line = next(iter(texts.values())) if wrong is None else wrong
         raise InputError(
             f"{cells.path}:{line}: a list of {count} numbers 0 and 1 is needed, one per label"
-            f"{f' ({listed(names)})' if names else ', as in other rows'}"
+            f"{f' ({list_names(names)})' if names else ', as in other rows'}"
         )
     return count

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number
-from bert_cli.base.messages import quoted
+from bert_cli.base.messages import quote
 from bert_cli.examples.labels.lists import ListCells
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
@@ -53,7 +53,7 @@ def infer_problem_type(lists: ListCells) -> InferredType:
             reason += f"; {_AS_SINGLE}"
         return InferredType(MULTI_LABEL, reason)
     if cells.separator:
-        return InferredType(MULTI_LABEL, f"cells divided at {quoted(cells.separator)}")
+        return InferredType(MULTI_LABEL, f"cells divided at {quote(cells.separator)}")
     tuples = [cell for (cell,) in cells.rows if isinstance(cell, tuple)]
     if any(len(cell) > 1 for cell in tuples):
         return InferredType(MULTI_LABEL, "lists of labels")
@@ -88,7 +88,7 @@ def _refuse_decimals(cells: LabelCells) -> None:
         are_numbers = all(has_comma(text) for _, text in with_comma)
         regression = "--problem_type=regression if it is a number with a decimal comma, "
         raise InputError(
-            f"{cells.path}:{line}: the label is {quoted(text)}: give {regression * are_numbers}"
+            f"{cells.path}:{line}: the label is {quote(text)}: give {regression * are_numbers}"
             "--label_separator=, if it is a list of labels, --problem_type=single_label if it is "
             "the name of a class"
         )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import quoted
+from bert_cli.base.messages import quote
 from bert_cli.problem_types.columns import Cell, LabelCells
 from bert_cli.problem_types.missing_labels import (
     MINUS_ONE,
@@ -80,7 +80,7 @@ def check_markers(
         can_be_given = len(names) <= _MOST_NAMES and not any("," in label for label in names)
         labels_flag = f"--labels={','.join(names)}" if can_be_given else "--labels with all names"
         raise InputError(
-            f"{path}:{first_lines[name]}: {counts[name]} row(s) have the label {quoted(name)}, "
+            f"{path}:{first_lines[name]}: {counts[name]} row(s) have the label {quote(name)}, "
             f"which means no label; {SKIP_ADVICE}, and {labels_flag} keeps it as a class"
         )
     warn_of_markers(path, counts, skips)
@@ -92,13 +92,13 @@ def warn_of_markers(path: str, counts: Mapping[str, int], skips: bool) -> None:
     for name in (*markers.signs, *markers.words):
         LOG.warning(
             "%s: warning: %d row(s) have the label %s, which other programs write for a missing "
-            "value; %s", path, counts[name], quoted(name), SKIP_ADVICE,
+            "value; %s", path, counts[name], quote(name), SKIP_ADVICE,
         )  # fmt: skip
     advice = "remove such rows" if skips else SKIP_ADVICE
     for name in markers.doubtful:
         LOG.warning(
             "%s: warning: %d row(s) have the label %s: a class here, but other programs write it "
-            "for a missing value; if it means no label, %s", path, counts[name], quoted(name), advice,
+            "for a missing value; if it means no label, %s", path, counts[name], quote(name), advice,
         )  # fmt: skip
 
 
@@ -153,7 +153,7 @@ def leave_out_unlabeled(
     left_out = sorted(set(range(len(cells.rows))).difference(rows))
     if left_out:
         counts = Counter(_single_text(cells.rows[row][0]) for row in left_out)
-        contents = [f"{count} {quoted(text) if text else 'empty'}" for text, count in counts.most_common()]
+        contents = [f"{count} {quote(text) if text else 'empty'}" for text, count in counts.most_common()]
         LOG.info(
             "%s: left out %d row(s) without a label (%s); the first is line %d",
             cells.path, len(left_out), ", ".join(contents), cells.lines[left_out[0]],

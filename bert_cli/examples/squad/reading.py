@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.json_files import expect, member, parse_json, read_json
+from bert_cli.base.json_files import expect, expect_member, parse_json, read_json
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import quoted
+from bert_cli.base.messages import quote
 from bert_cli.examples.squad.records import Paragraph, SquadExample, split_context
 
 _LAYOUT = 'a SQuAD file is {"data": [{"paragraphs": [{"context", "qas": [{"id", "question", "answers"}]}]}]}'
@@ -48,12 +48,12 @@ def _entries(path: str) -> Iterator[tuple[str, Paragraph, dict]]:
 
     Raise InputError for another layout.
     """
-    for i, article in enumerate(member(read_json(path), "data", list, path, _LAYOUT)):
+    for i, article in enumerate(expect_member(read_json(path), "data", list, path, _LAYOUT)):
         article_place = f"{path}: data[{i}]"
-        for j, entry in enumerate(member(article, "paragraphs", list, article_place, _LAYOUT)):
+        for j, entry in enumerate(expect_member(article, "paragraphs", list, article_place, _LAYOUT)):
             place = f"{article_place}.paragraphs[{j}]"
-            paragraph = split_context(member(entry, "context", str, place, _LAYOUT))
-            for k, fields in enumerate(member(entry, "qas", list, place, _LAYOUT)):
+            paragraph = split_context(expect_member(entry, "context", str, place, _LAYOUT))
+            for k, fields in enumerate(expect_member(entry, "qas", list, place, _LAYOUT)):
                 yield f"{place}.qas[{k}]", paragraph, fields
 
 
@@ -65,7 +65,7 @@ def read_questions(path: str) -> list[Question]:
     """
     questions = []
     for place, paragraph, fields in _entries(path):
-        text = member(fields, "question", str, place, _LAYOUT)
+        text = expect_member(fields, "question", str, place, _LAYOUT)
         qas_id = _identifier(fields.get("id"), f"{place}.id", _LAYOUT)
         questions.append(Question(place, qas_id or "", text, paragraph, fields))
     refuse_if(not questions, f"{path}: holds no question; {_LAYOUT}")
@@ -86,7 +86,7 @@ def _check_new(qas_id: str, place: str, places: dict[str, str]) -> None:
     """Raise InputError for a repeated id: its prediction would belong to two questions."""
     if qas_id in places:
         raise InputError(
-            f"{place}: the id {quoted(qas_id)} is also the id of {places[qas_id]}; give every question an id of its own"
+            f"{place}: the id {quote(qas_id)} is also the id of {places[qas_id]}; give every question an id of its own"
         )
     places[qas_id] = place
 
@@ -118,8 +118,8 @@ def parse_question(line: str, path: str, number: int) -> SquadExample:
     """
     place = f"{path}:{number}"
     fields = parse_json(line, path, number)
-    question = member(fields, "question", str, place, _LINE_LAYOUT)
-    context = member(fields, "context", str, place, _LINE_LAYOUT)
+    question = expect_member(fields, "question", str, place, _LINE_LAYOUT)
+    context = expect_member(fields, "context", str, place, _LINE_LAYOUT)
     qas_id = _identifier(fields.get("id"), f"{place}.id", _LINE_LAYOUT)
     return SquadExample(str(number) if qas_id is None else qas_id, question, split_context(context))
 
@@ -143,10 +143,10 @@ def read_answers(question: Question) -> list[Answer]:
     Raise InputError if the member is missing or has another layout.
     """
     answers = []
-    for index, entry in enumerate(member(question.fields, "answers", list, question.place, _ANSWERS_LAYOUT)):
+    for index, entry in enumerate(expect_member(question.fields, "answers", list, question.place, _ANSWERS_LAYOUT)):
         place = f"{question.place}.answers[{index}]"
-        text = member(entry, "text", str, place, _ANSWER_LAYOUT)
-        answers.append(Answer(text, member(entry, "answer_start", int, place, _ANSWER_LAYOUT)))
+        text = expect_member(entry, "text", str, place, _ANSWER_LAYOUT)
+        answers.append(Answer(text, expect_member(entry, "answer_start", int, place, _ANSWER_LAYOUT)))
     return answers
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import quoted, some_of
+from bert_cli.base.messages import list_some, quote
 from bert_cli.examples.table_files.formats import PARQUET
 from bert_cli.examples.table_files.rows import Row
 
@@ -52,7 +52,7 @@ def read_workbook(path: str, sheet: str | None) -> Frame:
         InputError: for a file that is not a workbook, a missing package, an unknown sheet, and
             several sheets with rows if none is named.
     """
-    local_path = files.local(path)
+    local_path = files.make_local(path)
     _check_is_workbook(path, local_path)
     pandas = _imported("python_calamine", path, "excel")
     from python_calamine import CalamineError, SheetVisibleEnum
@@ -74,13 +74,13 @@ def read_workbook(path: str, sheet: str | None) -> Frame:
     filled = [name for name, frame in frames.items() if frame.size]
     refuse_if(
         len(filled) > 1,
-        f"{path}: holds {len(filled)} sheets with rows, {some_of([quoted(name) for name in filled])}; "
+        f"{path}: holds {len(filled)} sheets with rows, {list_some([quote(name) for name in filled])}; "
         f"give one, as in --sheet={filled[-1] if filled else ''}",
     )
     if not filled:
         return Frame(None, [])
     if len(visible) > 1:
-        LOG.info("%s: took the sheet %s", path, quoted(filled[0]))
+        LOG.info("%s: took the sheet %s", path, quote(filled[0]))
     return Frame(None, _sheet_rows(frames[filled[0]]))
 
 
@@ -106,7 +106,7 @@ def _sheet_names(path: str, names: Sequence[str], visible: Sequence[str], sheet:
         return [sheet]
     if sheet.isdecimal() and int(sheet) < len(names):
         return [names[int(sheet)]]
-    raise InputError(f"--sheet={sheet}: {path} has the sheets {some_of([quoted(name) for name in names])}")
+    raise InputError(f"--sheet={sheet}: {path} has the sheets {list_some([quote(name) for name in names])}")
 
 
 def _sheet_rows(frame: "pd.DataFrame") -> list[Row]:
@@ -135,7 +135,7 @@ def read_columnar(path: str, table_format: str) -> Frame:
     from pyarrow import ArrowException
 
     try:
-        frame = read(files.local(path))
+        frame = read(files.make_local(path))
     except (ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{path}: cannot be read as {table_format.capitalize()}: {reason:.200}") from None
@@ -144,7 +144,9 @@ def read_columnar(path: str, table_format: str) -> Frame:
         frame = frame.reset_index()
     binary = [name for name in frame.columns if any(isinstance(value, bytes) for value in frame[name].head(10))]
     if binary:
-        LOG.info("%s: left out the columns %s, which hold bytes", path, some_of([quoted(str(name)) for name in binary]))
+        LOG.info(
+            "%s: left out the columns %s, which hold bytes", path, list_some([quote(str(name)) for name in binary])
+        )
         frame = frame.drop(columns=binary)
     names = tuple(map(str, frame.columns))
     return Frame(names, _frame_rows(frame.itertuples(index=False, name=None)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.messages import listed
+from bert_cli.base.messages import list_names
 from bert_cli.examples.table_files.json_values import JsonRecord, array_items, member_items, read_values
 from bert_cli.examples.table_files.rows import Row
 
@@ -148,7 +148,7 @@ def _object_table(path: str, document: dict[str, Any], text: str) -> JsonTable:
     if not any(isinstance(part, dict | list) for part in parts):
         return _table_of(path, _items([document]), "{} JSON object")
     raise InputError(
-        f"{path}: is one JSON object with the members {listed([repr(name) for name in document])}, which is not a "
+        f"{path}: is one JSON object with the members {list_names([repr(name) for name in document])}, which is not a "
         f"known layout of a table; write one object such as {_LINES_EXAMPLE} per line, as pandas' "
         'to_json(orient="records", lines=True) does'
     )

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.files import check_readable, open_binary
-from bert_cli.base.lines import decode_lines, open_lines, warn_of_controls, without_nul
+from bert_cli.base.lines import decode_lines, open_lines, refuse_nul, warn_of_controls
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import quoted
+from bert_cli.base.messages import quote
 from bert_cli.base.recoding import as_utf8, with_line_feeds
 from bert_cli.examples.table_files.delimited import DELIMITER_NAMES, Delimited, find_delimited, separator_in
 from bert_cli.examples.table_files.formats import CSV, FEATHER, JSON, PARQUET, TEXTS, WORKBOOK, format_of
@@ -102,7 +102,7 @@ class TableFile:
         elif count > width:
             delimiter = self.layout.delimiter if isinstance(self.layout, Delimited) else TAB
             has_quotes = delimiter != TAB
-            problem = f": {quoted(row.cells[width])} is after a {DELIMITER_NAMES.get(delimiter, delimiter)} too many"
+            problem = f": {quote(row.cells[width])} is after a {DELIMITER_NAMES.get(delimiter, delimiter)} too many"
             advice = "put the text into quotes" if has_quotes else "replace it by a space"
         raise InputError(f"{self.path}:{row.line}: {count} columns where the first row has {width}{problem}; {advice}")
 
@@ -157,7 +157,7 @@ def open_table(path: str, flag: str, form: TextForm = PLAIN) -> TableFile:
             return table
     layout = find_delimited(head, is_whole, table_format, form.quoting)
     if layout.has_directive:
-        LOG.info("%s:1: %s gives the delimiter, and is not data", path, quoted(head[0].strip("\r\n ")))
+        LOG.info("%s:1: %s gives the delimiter, and is not data", path, quote(head[0].strip("\r\n ")))
     elif layout.delimiter != (TAB if table_format != CSV else ","):
         LOG.info("%s: its columns are separated by %ss", path, DELIMITER_NAMES[layout.delimiter])
     return TableFile(path, layout, form)
@@ -184,14 +184,14 @@ def _open_text(path: str, encoding: str, logs: bool = True) -> Iterator[Iterator
         is_packed = file.peek(2)[:2] == _GZIP
     if not is_packed and not path.lower().endswith(".gz"):
         with open_lines(path, encoding, logs) as lines:
-            yield without_nul(lines, path)
+            yield refuse_nul(lines, path)
         return
     with open_binary(path) as file:
         try:
             with gzip.GzipFile(fileobj=file) as unpacked:
                 recoded = as_utf8(io.BufferedReader(unpacked), encoding, path)
                 lines = decode_lines(with_line_feeds(recoded, path, logs), path)
-                yield without_nul(warn_of_controls(lines, path) if logs else lines, path)
+                yield refuse_nul(warn_of_controls(lines, path) if logs else lines, path)
         # Another format, a file that is cut short, and damaged data, in this order.
         except (gzip.BadGzipFile, EOFError, zlib.error):
             raise InputError(f"{path}: is an incomplete gzip file; download or compress it again") from None

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import more
+from bert_cli.base.messages import count_more
 
 
 class Row(NamedTuple):
@@ -32,7 +32,7 @@ def refuse_rows(path: str, wrong: Sequence[tuple[int, Any]], problem: Callable[[
     """
     if wrong:
         line, value = wrong[0]
-        raise InputError(f"{path}:{line}: {problem(value)}{more(wrong)}; {advice}")
+        raise InputError(f"{path}:{line}: {problem(value)}{count_more(wrong)}; {advice}")
 
 
 def without_blank_lines(path: str, rows: Iterable[Row | int], warns: bool = True) -> Iterator[Row]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import listed, more, quoted
+from bert_cli.base.messages import count_more, list_names, quote
 from bert_cli.base.names import OUTSIDE
 from bert_cli.examples.tagging import TaggingFile
 from bert_cli.examples.token_files.notation import DETECTED, USUAL_FORM, NotationFlags, TagNotation, detect_notation
@@ -33,7 +33,7 @@ def with_bio_tags(
         LOG.info(
             "%s: took the tag %s of %d of %d words for the outside tag, as no word has the tag %s; "
             "--outside_tag=%s makes it a type of entities",
-            file.path, quoted(notation.outside), words.count(notation.outside), len(words), OUTSIDE, OUTSIDE,
+            file.path, quote(notation.outside), words.count(notation.outside), len(words), OUTSIDE, OUTSIDE,
         )  # fmt: skip
     if flags.form is None and notation.form != USUAL_FORM:
         LOG.info(
@@ -49,10 +49,10 @@ def with_bio_tags(
 def check_labels(file: TaggingFile, labels: Sequence[str]) -> None:
     """InputError with the line of the first tag (in BIO) that is not among `labels`."""
     known = set(labels)
-    problem = f"is not a label of the training file ({listed(labels)})"
+    problem = f"is not a label of the training file ({list_names(labels)})"
     _check_tags(
         file,
-        lambda tag: "" if tag in known else f"tag {quoted(tag)} {problem}",
+        lambda tag: "" if tag in known else f"tag {quote(tag)} {problem}",
         "correct it, or take its lines out",
     )
 
@@ -69,4 +69,4 @@ def _check_tags(file: TaggingFile, problem_of: Callable[[str], str], advice: str
         if tag in problems
     )
     bad = [tag for tag in counts.elements() if tag in problems]
-    raise InputError(f"{file.place(example, word)}: {problems[first]}{more(bad)}; {advice}")
+    raise InputError(f"{file.place(example, word)}: {problems[first]}{count_more(bad)}; {advice}")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import to_json
-from bert_cli.base.messages import quoted
+from bert_cli.base.messages import quote
 from bert_cli.examples.table_files.column_names import plain
 from bert_cli.examples.table_files.json_values import JsonRecord, array_items, read_values
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
@@ -172,7 +172,7 @@ def _find_members(path: str, records: Sequence[JsonRecord], flags: TokenFlags) -
     tags = flags.tag_name or (_TAGS if _TAGS in first or not lists else "")
     tags = tags or lists[usual_column(place, lists, TAG_NAMES, (), "tag")]
     if (words, tags) not in ((_WORDS, _TAGS), (flags.word_name, flags.tag_name)):
-        flags.log("%s: took %s for the words and %s for the tags", place, quoted(words), quoted(tags))
+        flags.log("%s: took %s for the words and %s for the tags", place, quote(words), quote(tags))
     return _Members(words, tags)
 
 
@@ -180,7 +180,7 @@ def _words(place: str, record: Any, members: _Members) -> tuple[str, ...]:
     words = record.get(members.words) if isinstance(record, dict) else None
     if not _is_list_of_texts(words):
         form = f'{{"{members.words}": [texts that are not empty]}}'
-        raise InputError(f"{place}: expected {form}, found {quoted(to_json(record))}")
+        raise InputError(f"{place}: expected {form}, found {quote(to_json(record))}")
     return tuple(words)
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import is_number
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import listed, quoted
+from bert_cli.base.messages import list_names, quote
 from bert_cli.examples.table_files.column_names import plain
 from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.token_files.flags import TokenFlags
@@ -143,8 +143,8 @@ def _has_foreign_tag(place: str, first: Row, tag: str, counts: Counter[str], fla
         # PER next to B-PER is a mistake in a tag, and X-PER is, too.
         return bool(notation.problem(tag)) and tag not in types and "-" not in tag
     if tag not in flags.types and min(counts.values()) > 1:
-        cells = listed([quoted(cell, 24) for cell in first.cells])
-        doubt = f"{place}: may be a header ({cells}), as no other row has the tag {quoted(tag)}"
+        cells = list_names([quote(cell, 24) for cell in first.cells])
+        doubt = f"{place}: may be a header ({cells}), as no other row has the tag {quote(tag)}"
         refuse_if(counts.total() >= _MOST_UNCERTAIN, f"{doubt}; give --header=yes if it is one, else --header=no")
         if flags.logs:
             LOG.warning("%s; it is read as a word; --header=yes skips it", doubt)
@@ -175,8 +175,8 @@ def find_columns(path: str, names: Sequence[str] | None, width: int, flags: Toke
     if tag is None and flags.with_tags:
         tag = usual_column(path, names, TAG_NAMES, taken, "tag")
     sentences = [number for number, name in enumerate(written) if name in SENTENCE_NAMES and number not in (word, tag)]
-    tags = "" if tag is None else f" and {quoted(names[tag])} for the tags"
-    flags.log("%s: took %s for the words%s, as the header names them", path, quoted(names[word]), tags)
+    tags = "" if tag is None else f" and {quote(names[tag])} for the tags"
+    flags.log("%s: took %s for the words%s, as the header names them", path, quote(names[word]), tags)
     return Columns(word, tag, sentences[0] if len(sentences) == 1 else None)
 
 
@@ -197,7 +197,7 @@ def _named(path: str, names: Sequence[str] | None, flag: str, value: str | None)
         return names.index(value)
     if _NUMBER.fullmatch(value):
         return int(value)
-    columns = f"columns {listed([quoted(name) for name in names])}" if names else "no header"
+    columns = f"columns {list_names([quote(name) for name in names])}" if names else "no header"
     raise InputError(f"{path}: --{flag}={value}: there is no such column; the file has {columns}")
 
 
@@ -212,7 +212,7 @@ def usual_column(path: str, names: Sequence[str], usual: frozenset[str], taken: 
     unknown = [number for number in free if plain(names[number]) not in _USUAL]
     if not named and len(names) == 2 and unknown:
         return unknown[0]
-    columns = ", ".join(f"{number} {quoted(names[number], 24)}" for number in range(min(len(names), 12)))
+    columns = ", ".join(f"{number} {quote(names[number], 24)}" for number in range(min(len(names), 12)))
     # Kaggle has tables with a sentence, not a word, in each row.
     possible = [number for number in free if plain(names[number]) in (_POS_NAMES if what == "tag" else SENTENCE_NAMES)]
     example = names[next(iter(named or unknown or possible or free), 0)]

@@ -177,7 +177,7 @@ def _features(path: str) -> Any:
     """
     import pyarrow.parquet
 
-    metadata = pyarrow.parquet.read_schema(files.local(path)).metadata or {}
+    metadata = pyarrow.parquet.read_schema(files.make_local(path)).metadata or {}
     try:
         return json.loads(metadata.get(b"huggingface", b"{}"))["info"]["features"]
     except (ValueError, KeyError, TypeError):

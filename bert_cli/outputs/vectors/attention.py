@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.messages import quoted
+from bert_cli.base.messages import quote
 from bert_cli.features.extraction import WordSpan
 from bert_cli.outputs.text_table import text_table
 
@@ -73,7 +73,7 @@ def find_word(word: str, units: Sequence[Unit]) -> list[int]:
     indices = indices or [index for index, unit in enumerate(units) if unit.name.casefold() == word.casefold()]
     if not indices:
         names = list(dict.fromkeys(unit.name for unit in units))
-        listed = ", ".join(map(quoted, names[:_MOST_WORDS]))
+        listed = ", ".join(map(quote, names[:_MOST_WORDS]))
         raise InputError(f"--attention_of={word}: is not a word of the text; its words are {listed}")
     return indices
 

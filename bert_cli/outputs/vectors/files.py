@@ -9,7 +9,7 @@ from typing import IO
 import numpy as np
 
 from bert_cli.base import files
-from bert_cli.base.errors import DISK_FULL, InputError, refuse_if, why_not_written
+from bert_cli.base.errors import DISK_FULL, InputError, explain_write_error, refuse_if
 from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
 from bert_cli.flags.saved import first_difference, read_flags, write_flags
@@ -154,7 +154,7 @@ def _partial_file(path: str, done: int, facts: dict[str, str]) -> Iterator:
         # A closed standard output is not an error about a file.
         if isinstance(error, BrokenPipeError):
             raise
-        reason = why_not_written(error, os.path.dirname(path) or ".", files.file_size(partial), is_all=False)
+        reason = explain_write_error(error, os.path.dirname(path) or ".", files.file_size(partial), is_all=False)
         raise InputError(f"{path}: cannot be written: {reason}") from None
 
 
@@ -195,5 +195,5 @@ def open_writer(
             if error.errno not in DISK_FULL or not isinstance(writer, NpzWriter):
                 raise
             # Now, as its files are gone when the stack has ended.
-            reason = why_not_written(error, os.path.dirname(path) or ".", writer.size_bytes, is_all=False)
+            reason = explain_write_error(error, os.path.dirname(path) or ".", writer.size_bytes, is_all=False)
             raise InputError(f"{path}: cannot be written: {reason}") from None

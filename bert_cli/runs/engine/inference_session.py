@@ -115,7 +115,7 @@ class InferenceSession(Predictor):
         # Of many rows at once, as the sequences of a row have different lengths.
         for rows in length_groups(row_lengths(features), _ROWS_AT_ONCE * most):
             indices, offsets = take_ranges(starts, rows)
-            logits = np.empty((len(indices), self._head.spec.count), np.float32)
+            logits = np.empty((len(indices), self._head.spec.num_outputs), np.float32)
             for group in similar_length_groups(lengths[indices], most):
                 chosen = indices[group]
                 logits[group] = self._network(sequences.padded(chosen, int(lengths[chosen[0]])))["logits"]

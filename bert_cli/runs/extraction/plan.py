@@ -47,7 +47,7 @@ def check_files(input_file: str, output_file: str, attentions: str | None, outpu
     # Standard output is no file that another could be written over.
     targets = [path for path in (output_file, attentions) if path and path != STANDARD]
     files.check_output_files(targets, [input_file])
-    if len({files.real(path) for path in targets}) < len(targets):
+    if len({files.resolve(path) for path in targets}) < len(targets):
         raise InputError("--attentions: is the same file as --output_file; give another")
     check_format(output_format)
 
@@ -132,7 +132,7 @@ def resume_facts(settings: ExtractSettings, model: AnyModel, precision: str) -> 
     if is_table(input_file):
         values |= {name: value for name, value in dataclasses.asdict(settings.columns).items() if value is not None}
         values |= {"header": settings.data.header, "sheet": settings.data.sheet}
-    values["input_file"] = input_file if input_file == STANDARD else files.absolute(input_file)
+    values["input_file"] = input_file if input_file == STANDARD else files.make_absolute(input_file)
     values |= model.fingerprint
     return {name: shown(value) for name, value in values.items() if value is not None}
 

@@ -14,7 +14,7 @@ from bert_cli.base.head_types import CLASSIFIER, HEAD_INPUTS, POOLED, TAGGER, Te
 from bert_cli.base.json_files import to_json
 from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.log import LOG, warn_once
-from bert_cli.base.messages import listed
+from bert_cli.base.messages import list_names
 from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG, LABELS, OUTSIDE, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.examples.glue import TASKS
 from bert_cli.features.layer_choice import parse_layers
@@ -140,7 +140,7 @@ class ModelBundle(ModelPaths, Generic[Config]):
         labels = generic_labels(self.num_outputs)
         warn_once(
             f"warning: {self.folder}: {HUGGING_FACE_CONFIG} does not name the labels, so they are called "
-            f"{listed(labels)}, as in transformers; name all {len(labels)} in this order with --labels (in Python "
+            f"{list_names(labels)}, as in transformers; name all {len(labels)} in this order with --labels (in Python "
             f"labels=[…]), or as id2label in {HUGGING_FACE_CONFIG}"
         )
         return labels

@@ -143,7 +143,7 @@ def trained_folder(init_checkpoint: str | None, output_dir: str) -> str:
 def _is_of_run(folder: str, output_dir: str) -> bool:
     """Whether checkpoints in `folder` belong to the run, or to one of the runs, of an output_dir."""
     # By real paths, as --output_dir may be a link or be given relative.
-    inner, outer = files.real(folder), files.real(output_dir)
+    inner, outer = files.resolve(folder), files.resolve(output_dir)
     has_parts = files.exists(os.path.join(output_dir, BEST_FILE))
     return inner == outer or (has_parts and inner.startswith(outer + os.sep))
 
@@ -154,7 +154,7 @@ def run_folders(checkpoint: CheckpointPath) -> list[str]:
     """
     # thresholds.json is written once for the run, so the best checkpoint in its folder finds it
     # above.
-    above, name = os.path.split(files.absolute(checkpoint.folder))
+    above, name = os.path.split(files.make_absolute(checkpoint.folder))
     is_best = name == BEST
     return [checkpoint.folder, *([above] if is_best else [])]
 

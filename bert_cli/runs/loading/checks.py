@@ -151,7 +151,7 @@ def check_unknown(split: str, sequences: RaggedFeatures, vocabulary: Vocabulary,
     words = int(is_word[sequences.token_ids].sum())
     unknown = int((sequences.token_ids == vocabulary.ids[UNK]).sum())
     if unknown > words / 2 and not flags.allow_unknown:
-        is_builtin = files.absolute(vocabulary.path).startswith(os.path.join(FOLDER, ""))
+        is_builtin = files.make_absolute(vocabulary.path).startswith(os.path.join(FOLDER, ""))
         cause = "the built-in model is for English" if is_builtin else "it may be one of another language"
         raise InputError(
             f"{split}: {unknown} of {words} words ({unknown / words:.0%}) are {UNK}: the "

@@ -170,7 +170,7 @@ def _read_config(
         check_config(module, paths.config_file, paths.checkpoint, left_out=("hub_module",))
         # A module is code that is run: only one that the user names, or that lies in the config's
         # own folder, is followed.
-        handle = files.absolute(hub_module) if hub_module else own_module(paths.config_file, module.hub_module)
+        handle = files.make_absolute(hub_module) if hub_module else own_module(paths.config_file, module.hub_module)
         if handle is None:
             raise InputError(
                 f"{paths.config_file}: this model was trained on the module {module.hub_module}, "
@@ -252,7 +252,7 @@ def _read_tokenizer(paths: ModelPaths, flags: ModelFiles) -> StoredTokenizer:
     if flags.vocab_file and is_tokenizer_json(vocab_file):
         return read_tokenizer(vocab_file, find_tokenizer_files(vocab_file))
     is_of_source = source and (
-        not flags.vocab_file or files.real(os.path.dirname(vocab_file) or ".") == files.real(source.folder)
+        not flags.vocab_file or files.resolve(os.path.dirname(vocab_file) or ".") == files.resolve(source.folder)
     )
     if source and is_of_source:
         return read_tokenizer(vocab_file, TokenizerPaths(*map(source.companion, TOKENIZER_FILES)))

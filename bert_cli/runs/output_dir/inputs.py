@@ -26,7 +26,7 @@ def check_inputs(settings: Any) -> None:
     if not removed:
         return
     for flag, path in _inputs(settings):
-        real = files.real(path)
+        real = files.resolve(path)
         # A checkpoint is named by the beginning of its files, and a model by their directory.
         beginnings = (real + os.sep, real + ".") if flag.name != _DATA else ()
         if any(f"{real}{os.sep}".startswith(f"{name}{os.sep}") or name.startswith(beginnings) for name in removed):
@@ -61,4 +61,4 @@ def _removed_paths(folder: str) -> Iterator[str]:
     for inner in ["", *files.list_directory(folder)]:
         path = os.path.join(folder, inner) if inner else folder
         if not inner or files.exists(os.path.join(path, MANIFEST)):
-            yield from (os.path.join(files.real(path), name) for name in cleared_names(path))
+            yield from (os.path.join(files.resolve(path), name) for name in cleared_names(path))

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import BusyError, InputError, why_not_written
+from bert_cli.base.errors import BusyError, InputError, explain_write_error
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.log import LOG, warn_once
 from bert_cli.base.names import LOCK, MANIFEST, STATE
@@ -182,7 +182,9 @@ def _take(path: str, command: str) -> int:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
-            raise InputError(f"{path}: cannot be written: {why_not_written(error, os.path.dirname(path))}") from None
+            raise InputError(
+                f"{path}: cannot be written: {explain_write_error(error, os.path.dirname(path))}"
+            ) from None
         with contextlib.ExitStack() as stack:
             stack.callback(os.close, descriptor)
             if _lock(descriptor, path, command):
@@ -214,7 +216,7 @@ def _lock(descriptor: int, path: str, command: str) -> bool:
         os.fsync(descriptor)
     except OSError as error:
         os.remove(path)
-        raise InputError(f"{path}: cannot be written: {why_not_written(error, os.path.dirname(path))}") from None
+        raise InputError(f"{path}: cannot be written: {explain_write_error(error, os.path.dirname(path))}") from None
     return True
 
 

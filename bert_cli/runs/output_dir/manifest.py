@@ -18,7 +18,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json, read_json_object
 from bert_cli.base.lines import read_text
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import listed
+from bert_cli.base.messages import list_names
 from bert_cli.base.names import CONFIG, LABELS, MANIFEST, REPORT, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.weights.path import CheckpointPath
@@ -52,7 +52,7 @@ def _manifest_beside(path: str, checkpoint: CheckpointPath | None, name: str) ->
     """The manifest of the checkpoint's run, if the run left it there; {} for a checkpoint that was
     given.
     """
-    if checkpoint and files.absolute(path) == files.absolute(os.path.join(checkpoint.folder, name)):
+    if checkpoint and files.make_absolute(path) == files.make_absolute(os.path.join(checkpoint.folder, name)):
         return read_manifest(checkpoint.folder) or {}
     return {}
 
@@ -70,7 +70,7 @@ def check_labels(labels: tuple[str, ...], checkpoint: CheckpointPath) -> None:
     if isinstance(wanted, list) and wanted != list(labels):
         raise InputError(
             f"{os.path.join(checkpoint.folder, LABELS)}: {_changed('list of labels')} "
-            f"({listed(list(map(str, wanted)))}); write these into it, one a line, in this order"
+            f"({list_names(list(map(str, wanted)))}); write these into it, one a line, in this order"
         )
 
 

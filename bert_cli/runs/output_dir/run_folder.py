@@ -67,7 +67,7 @@ def find_state(
     InputError where the folder holds another run and `overwrite` is not set, or a file that the run
     would write over and that no run of ours has listed. Nothing is changed.
     """
-    if start and files.real(start.folder) in map(files.real, (folder, os.path.join(folder, BEST))):
+    if start and files.resolve(start.folder) in map(files.resolve, (folder, os.path.join(folder, BEST))):
         raise InputError(
             f"--init_checkpoint={start.location} lies in --output_dir, which training writes to; use another"
         )

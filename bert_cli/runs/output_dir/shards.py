@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.json_files import member, read_json_object
+from bert_cli.base.json_files import expect_member, read_json_object
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD, shard_name
 from bert_cli.base.writing import write_json
@@ -66,10 +66,10 @@ class ShardPlan:
         )
         count = len(inputs)
         shards = [Shard(path, tuple(shard_name(name, i, count) for name in names)) for i, path in enumerate(inputs)]
-        written = {files.real(path) for shard in shards for path in shard.targets}
+        written = {files.resolve(path) for shard in shards for path in shard.targets}
         for path in inputs:
             refuse_if(
-                files.real(path) in written,
+                files.resolve(path) in written,
                 f"{path}: would be written over, but it is read; check --{self._flag}",
             )
         files.check_output_files([shard_name(name, 0, 0) for name in names], ())  # whether the folder can be written to
@@ -78,7 +78,7 @@ class ShardPlan:
         self.own = shards[number::processes]
         self.listing = f"{names[0]}{LISTING}"
         self._outputs = [f"{glob.escape(name)}{_NUMBERS}" for name in names]
-        self._inputs = [files.absolute(path) for path in inputs]
+        self._inputs = [files.make_absolute(path) for path in inputs]
         self._facts = {name: shown(value) for name, value in facts.items() if value is not None}
         self._model = model
         self._check()
@@ -107,10 +107,10 @@ class ShardPlan:
 
     def _difference(self, known: dict[str, Any]) -> str:
         """What another listing says, and this plan; "" where it says the same."""
-        inputs = member(known, "inputs", list, self.listing, _REMOVE)
+        inputs = expect_member(known, "inputs", list, self.listing, _REMOVE)
         if inputs != self._inputs:
             return f"other input files ({len(inputs)}, now {len(self._inputs)})"
-        return first_difference(member(known, "flags", dict, self.listing, _REMOVE), self._facts)
+        return first_difference(expect_member(known, "flags", dict, self.listing, _REMOVE), self._facts)
 
     def todo(self) -> list[Shard]:
         """The shards of this process that are not finished, which are logged in one line.
@@ -118,12 +118,12 @@ class ShardPlan:
         A shard is finished where its outputs are there and none is older than its input or the
         model.
         """
-        model = files.modified(self._model)
+        model = files.mtime_ns(self._model)
         written = {shard for shard in self.own if all(map(files.exists, shard.targets))}
         # The oldest of its outputs: a process that was killed between two of them left one of an
         # earlier run.
         old = {
-            each for each in written if min(map(files.modified, each.targets)) < max(model, files.modified(each.source))
+            each for each in written if min(map(files.mtime_ns, each.targets)) < max(model, files.mtime_ns(each.source))
         }
         left = [shard for shard in self.own if shard in old or shard not in written]
         if written:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.messages import listed
+from bert_cli.base.messages import list_names
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runtime.cluster import is_multi_worker
@@ -135,7 +135,7 @@ def class_weights(loss: Loss, problem_type: ProblemType, labels: Sequence[str], 
     else:
         given = given_weights(loss.class_weights)
         if unknown := [name for name in given if name not in labels]:
-            raise InputError(f"--class_weights: {unknown[0]} is not a label; the labels are {listed(labels)}")
+            raise InputError(f"--class_weights: {unknown[0]} is not a label; the labels are {list_names(labels)}")
         weights = problem_type.label_weights(np.array([given.get(label, 1.0) for label in labels]))
     mean = (counts * weights).sum(axis=-1, keepdims=True) / counts.sum(axis=-1, keepdims=True)
     if not mean.all():

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import input_name, open_lines, without_nul
+from bert_cli.base.lines import input_name, open_lines, refuse_nul
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
@@ -114,7 +114,7 @@ def answer_lines(
     """
     name = input_name(source)
     with open_lines(source, encoding) as lines:
-        texts = (line.rstrip("\r\n") for line in without_nul(lines, name))
+        texts = (line.rstrip("\r\n") for line in refuse_nul(lines, name))
         empty = None if may_be_empty else f"{name}: is empty; one text per line is needed"
         answer_items(texts, target, answer, 1 if is_terminal(source) else CHUNK, empty)
 

@@ -193,4 +193,4 @@ def absolute_patterns(patterns: str | None) -> str | None:
     if not patterns:
         return None
     names = patterns.split(",")
-    return ",".join(name if name == STANDARD else files.absolute(name) for name in names)
+    return ",".join(name if name == STANDARD else files.make_absolute(name) for name in names)

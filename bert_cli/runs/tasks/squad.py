@@ -71,7 +71,7 @@ def score_file(settings: SquadSettings) -> dict:
         ("null_odds_file", scoring.null_odds_file),
     ):
         if path:
-            files.check_filled(path, flag)
+            files.check_not_empty(path, flag)
     if folder:
         files.check_can_write(folder, "output_dir")
         seen = lock.check_free(folder, "one_device")
@@ -100,12 +100,12 @@ class SquadTask(Task[AnyModel, SquadDataset]):
         gold: dict = {}
         if phases.do_train:
             path = settings.data.train_file
-            files.check_filled(path, "train_file")
+            files.check_not_empty(path, "train_file")
             examples = read_training_examples(path, task.version_2_with_negative, task.multiple_answers)
             splits["train"] = self._split("train", examples, model.tokenizer)
         if settings.inference.do_predict or phases.do_eval:
             path = settings.data.predict_file
-            files.check_filled(path, "predict_file")
+            files.check_not_empty(path, "predict_file")
             if phases.do_eval:
                 examples, gold = read_scored_examples(path)
                 # Report data that cannot be scored before the work.

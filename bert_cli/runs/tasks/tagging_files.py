@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.base.messages import listed
+from bert_cli.base.messages import list_names
 from bert_cli.examples.annotations import brat
 from bert_cli.examples.annotations.reading import BRAT, read_annotations, why_unannotated
 from bert_cli.examples.tag_schemes import entity_types
@@ -113,5 +113,5 @@ def check_split_labels(file: TaggingFile, labels: tuple[str, ...], split: str) -
     wrong = sorted(name for name in entity_types(labels) if not name or re.search(r"\s", name))
     if split == "test" and file.format == BRAT and wrong:
         raise InputError(
-            f"{file.path}: brat has no type with white space or without a name, the model has {listed(wrong)}"
+            f"{file.path}: brat has no type with white space or without a name, the model has {list_names(wrong)}"
         )

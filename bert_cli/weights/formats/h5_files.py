@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.files import local
+from bert_cli.base.files import make_local
 from bert_cli.weights.formats.foreign import from_tensorflow
 
 # What h5py raises for a damaged file; the last two if a name or a type in it makes no sense.
@@ -21,7 +21,7 @@ _WEIGHTS = {"kernel": "weight", "embeddings": "weight", "gamma": "weight", "beta
 
 def open_h5(path: str) -> h5py.File:
     """Open a file. Raises one of DAMAGES if it is damaged."""
-    source = local(path)
+    source = make_local(path)
     file = h5py.File(source, "r")
     _check_heaps(source)
     return file

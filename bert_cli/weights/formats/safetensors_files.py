@@ -6,8 +6,8 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.files import exists, local, open_binary
-from bert_cli.base.json_files import member, read_json_object
+from bert_cli.base.files import exists, make_local, open_binary
+from bert_cli.base.json_files import expect_member, read_json_object
 from bert_cli.base.names import SAFETENSORS_INDEX
 
 _DOWNLOAD = "download the model again"
@@ -53,7 +53,7 @@ def _open(path: str, listed_in: str) -> safe_open:
     if path != listed_in and not exists(path):
         raise InputError(f"{listed_in}: lists {os.path.basename(path)}, which is not there; download it, too")
     try:
-        return safe_open(local(path), framework="np")
+        return safe_open(make_local(path), framework="np")
     except (SafetensorError, OSError) as error:
         raise InputError(f"{path}: is an incomplete or damaged safetensors file: {error}{_saved_reply(path)}") from None
 
@@ -71,7 +71,7 @@ def _saved_reply(path: str) -> str:
 
 def _read_index(path: str) -> dict[str, str]:
     """Return the file name of each tensor's shard."""
-    weight_map = member(read_json_object(path, _DOWNLOAD), "weight_map", dict, path, _DOWNLOAD)
+    weight_map = expect_member(read_json_object(path, _DOWNLOAD), "weight_map", dict, path, _DOWNLOAD)
     refuse_if(not weight_map, f"{path}: lists no tensor; {_DOWNLOAD}")
     for name, shard in weight_map.items():
         # An index may come from anybody: it names files of its own directory only.

@@ -38,7 +38,7 @@ def check_calibration(settings: ClassifySettings, model: AnyModel, problem_type:
         return
     folder = phases.output_dir
     folders = run_folders(model.required_checkpoint)
-    if files.real(folder) not in map(files.real, folders):
+    if files.resolve(folder) not in map(files.resolve, folders):
         raise InputError(f"--calibrate: writes into the directory of the model; give --output_dir={folders[-1]}")
     path = os.path.join(folder, THRESHOLDS)
     if problem_type.has_thresholds and not is_tuned and files.exists(path):
