@@ -13,7 +13,7 @@ def regression_metrics(
     """Return the metrics of predicted numbers: float32 scalars, and the number of examples.
 
     eval_pearson, eval_spearman  correlation of values and of ranks, -1…1; equal values share a rank; left out
-                                 if all values are equal, 0 if all predictions are equal
+                                 if all values or all predictions are equal
     eval_rmse                    root of the mean squared error, in the unit of the values
     eval_mae                     mean absolute error, in the unit of the values
     eval_loss, loss              mean squared error, see classification_metrics
@@ -34,14 +34,10 @@ def regression_metrics(
     check_numbers(predicted)
     values, predicted = np.asarray(values, np.float64), np.asarray(predicted, np.float64)
     correlations: dict[str, np.float32 | int] = {}
-    # A correlation with a constant is undefined. SciPy would warn and give NaN. Constant
-    # predictions have learned nothing, which 0 expresses.
-    if np.ptp(values) > 0:
-        is_flat = np.ptp(predicted) == 0
-        statistics = (
-            np.float32(0.0 if is_flat else correlation(values, predicted).statistic)
-            for correlation in (pearsonr, spearmanr)
-        )
+    # A correlation with a constant is undefined: SciPy would warn and give NaN. A value such as 0
+    # would be better than a negative correlation, and could become the best evaluation.
+    if np.ptp(values) > 0 and np.ptp(predicted) > 0:
+        statistics = (np.float32(correlation(values, predicted).statistic) for correlation in (pearsonr, spearmanr))
         correlations = dict(zip(CORRELATIONS, statistics, strict=True))
     return {
         **correlations,

@@ -1,5 +1,6 @@
 """Choice of the best evaluation, and the number of evaluations since then."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -58,7 +59,7 @@ def is_better(name: str, value: float, reference: float) -> bool:
 
 
 def select(name: str, evaluations: Sequence[tuple[int, float]], first_step: int = 0) -> Selection | None:
-    """Return the best of `evaluations`, or None for an empty sequence.
+    """Return the best of `evaluations`, or None if no value is a number.
 
     Args:
         name: name of the metric.
@@ -66,10 +67,11 @@ def select(name: str, evaluations: Sequence[tuple[int, float]], first_step: int 
         first_step: steps up to this one can be the best, but `waited` counts only later
             evaluations.
     """
-    if not evaluations:
+    defined = [(step, value) for step, value in evaluations if not math.isnan(value)]
+    if not defined:
         return None
-    best = evaluations[0]
-    for evaluation in evaluations[1:]:
+    best = defined[0]
+    for evaluation in defined[1:]:
         if is_better(name, evaluation[1], best[1]):
             best = evaluation
     # An equal value is not better, so it counts as waiting.

@@ -12,6 +12,7 @@ _LEFT_OUT = ("global_step",)  # a position, not a measure of quality
 _SHOWN = 4  # maximum metrics in the table for people
 MEAN, DEVIATION = "mean", "std"
 _DIVERGED = "diverged"
+_UNDEFINED = "undefined"
 
 
 class RunRow(NamedTuple):
@@ -69,27 +70,33 @@ def finished(rows: Sequence[RunRow]) -> list[RunRow]:
     return [row for row in rows if row.metrics]
 
 
-def _shared(rows: Sequence[RunRow]) -> list[str]:
-    """Return the metrics in all finished rows: some data may lack an entity type."""
-    first, *later_rows = finished(rows)
-    return [name for name in first.metrics if all(name in row.metrics for row in later_rows)]
+def _shared(rows: Sequence[RunRow], metric: str = "") -> list[str]:
+    """Return the metrics in all finished rows, and `metric` if a row has it.
+
+    Some data may lack an entity type, and equal predictions have no correlation.
+    """
+    finished_rows = finished(rows)
+    names = dict.fromkeys(name for row in finished_rows for name in row.metrics)
+    return [name for name in names if name == metric or all(name in row.metrics for row in finished_rows)]
 
 
 def defined_metric(rows: Sequence[RunRow], metric: str) -> str:
-    """Return `metric` if all rows have it, else the first one that they have."""
-    shared = _shared(rows)
-    return metric if metric in shared else shared[0]
+    """Return `metric` if a row has it, else the first one that all rows have."""
+    return metric if any(metric in row.metrics for row in rows) else _shared(rows)[0]
 
 
 def best_row(rows: Sequence[RunRow], metric: str) -> RunRow:
-    """Return the finished row with the best metric value, the first one in a tie."""
-    finished_rows = finished(rows)
-    best = select(metric, [(number, row.metrics[metric]) for number, row in enumerate(finished_rows)])
+    """Return the finished row with the best metric value, the first one in a tie.
+
+    A row without the metric, such as a correlation of equal predictions, is never the best one.
+    """
+    values = [(number, row.metrics[metric]) for number, row in enumerate(rows) if metric in row.metrics]
+    best = select(metric, values)
     assert best, "a command of which every run diverged has ended"
-    return finished_rows[best.step]
+    return rows[best.step]
 
 
-def write_runs_table(path: str, rows: Sequence[RunRow], has_mean: bool) -> None:
+def write_runs_table(path: str, rows: Sequence[RunRow], has_mean: bool, metric: str = "") -> None:
     """Write runs.tsv, grid.tsv or folds.tsv: folder, flags and metrics per run, after a header.
 
     A grid with several runs per cell has a column <metric>_std after each metric. A diverged run
@@ -99,9 +106,10 @@ def write_runs_table(path: str, rows: Sequence[RunRow], has_mean: bool) -> None:
         path: file to write.
         rows: runs or cells.
         has_mean: whether the last two lines are mean and standard deviation over the rows.
+        metric: main metric, which has a column even if some rows lack it.
     """
     flags = list(rows[0].settings)
-    names = _shared(rows)
+    names = _shared(rows, metric)
     deviated = [name for name in names if any(name in row.deviations for row in rows)]
     columns = [
         (name, attribute)
@@ -131,22 +139,25 @@ def format_runs_table(rows: Sequence[RunRow], metric: str, best: str | None, has
         best: directory name to mark with *, or None.
         has_mean: whether to add a line with means and deviations.
     """
-    shared = _shared(rows)
-    floats = [name for name in shared if isinstance(finished(rows)[0].metrics[name], float)]
+    shared = _shared(rows, metric)
+    floats = [name for name in shared if isinstance(finished(rows)[0].metrics.get(name), float)]
     names = [name for name in dict.fromkeys([metric, *floats]) if name in shared][:_SHOWN]
     flags = [flag for flag in rows[0].settings if len({row.settings[flag] for row in rows}) > 1]
     head = ("folder", *flags, *names)
     lines: list[tuple[str, ...]] = []
     for row in rows:
-        cells = [_figure(row.metrics[name], row.deviations.get(name)) for name in names] if row.metrics else [_DIVERGED]
+        cells = [_figure(row.metrics.get(name), row.deviations.get(name)) for name in names]
+        cells = cells if row.metrics else [_DIVERGED]
         mark = " *" if row.folder == best else ""
         lines.append((row.folder + mark, *(f"{row.settings[flag]:g}" for flag in flags), *cells))
     if has_mean:
         means, deviations = mean_and_deviation([row.metrics for row in rows])
-        cells = [_figure(means[name], deviations.get(name)) for name in names]
+        cells = [_figure(means.get(name), deviations.get(name)) for name in names]
         lines.append(("mean ± standard deviation", *[""] * len(flags), *cells))
     return text_table(lines, "l" + "r" * (len(head) - 1), head)
 
 
-def _figure(value: float, deviation: float | None) -> str:
+def _figure(value: float | None, deviation: float | None) -> str:
+    if value is None:
+        return _UNDEFINED
     return f"{value:.4f}" if deviation is None else f"{value:.4f} ± {deviation:.4f}"

@@ -24,6 +24,7 @@ class Regression(ProblemType):
 
     name = "regression"
     summary = "a number to predict"
+    correlations = CORRELATIONS
     metrics: tuple[str, ...] = (*CORRELATIONS, "eval_rmse", "eval_mae", *LOSSES)
     label_dtype = "float32"
     activation = "identity"
@@ -93,9 +94,10 @@ class Regression(ProblemType):
     def evaluate(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet, batch_size: int) -> Scores:
         metrics = regression_metrics(label_ids, predictions["losses"], predictions["values"], batch_size)
         undefined = [name for name in CORRELATIONS if name not in metrics]
-        number = significant(label_ids[0])
-        reason = f"as all numbers of the evaluated data are {number}: {', '.join(undefined)}"
-        return Scores(metrics, {}, [f"left out, {reason}"] if undefined else [])
+        reason = f"all predictions are {significant(predictions['values'][0])}"
+        if np.ptp(label_ids) == 0:
+            reason = f"all numbers of the evaluated data are {significant(label_ids[0])}"
+        return Scores(metrics, {}, [f"left out, as {reason}: {', '.join(undefined)}"] if undefined else [])
 
     def eval_columns(self, label_ids: np.ndarray, predictions: Found) -> dict[str, np.ndarray]:
         return {"value": label_ids, "predicted": predictions["values"]}

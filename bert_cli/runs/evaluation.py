@@ -4,7 +4,7 @@ costs.
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from bert_cli.base.log import LOG, RESULT
@@ -55,7 +55,8 @@ def evaluate(
     }
     found = found._replace(report=found.report | about | compared)
     if before:
-        _log_cost(task.command, _main_metric(data, results), *before, found.report["eval"])
+        whole, precision = before
+        _log_cost(task.command, _main_metric(data, results.keys() & whole), whole, precision, found.report["eval"])
     return found
 
 
@@ -75,7 +76,7 @@ def _compare(task: Task[Model, Data], data: Data, found: Evaluation, results: Ma
     return {"baselines": compared.baselines}
 
 
-def _main_metric(data: Data, results: Mapping[str, Any]) -> str:
+def _main_metric(data: Data, results: Collection[str]) -> str:
     """Return the first metric of the task that is defined on the evaluated data."""
     return next(name for name in data.metrics if name in results)
 

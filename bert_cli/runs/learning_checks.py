@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bert_cli.base.log import LOG, RESULT
+from bert_cli.metrics.regression import CORRELATIONS
 from bert_cli.metrics.selection import is_better
 from bert_cli.report.baselines import BASELINE_NAMES
 from bert_cli.report.main_metric import display_name, score
@@ -33,8 +34,10 @@ def log_comparison(command: str, metric: str, results: Mapping[str, Any], compar
         model = score(command, metric, float(results[metric]))
         LOG.log(RESULT, "%s: the model %s, %s", display_name(metric), model, ", ".join(shown.values()))
     doubts = [compared.collapse] if compared.collapse else []
-    constant = next(iter(values), None)
-    if constant and compared.is_varied and not is_better(metric, float(results[metric]), values[constant]):
+    constant = next(iter(compared.baselines), "")
+    # A constant has no correlation with the labels. Predictions that learned have a positive one.
+    reference = 0.0 if constant and metric in CORRELATIONS else values.get(constant)
+    if reference is not None and compared.is_varied and not is_better(metric, float(results[metric]), reference):
         doubts.append(f"the model is not better than {BASELINE_NAMES[constant]}")
     if doubts:
         LOG.warning("warning: %s; %s", "; ".join(doubts), compared.advice or _ADVICE)

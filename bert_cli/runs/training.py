@@ -92,6 +92,12 @@ def plan_training(
     plan = task.plan(model, data)
     phases, early_stopping, training = settings.phases, settings.early_stopping, settings.training
     metric = find_metric(early_stopping.metric_for_best, data.metrics)
+    if early_stopping.eval_every and metric in data.undefined_metrics:
+        defined = [name for name in data.metrics if name not in data.undefined_metrics]
+        raise InputError(
+            f"--metric_for_best={metric}: is undefined, as all numbers of the evaluated data are equal; "
+            f"give one of {', '.join(defined)}"
+        )
     names = _files(data, settings)
     # All that decides the result of training: a run with another manifest is another run.
     manifest = {COMMAND: task.command} | deciding_values(settings) | plan.decided
@@ -192,7 +198,7 @@ def open_and_train(
         )  # fmt: skip
         for recorder in recorders:
             recorder.on_start()
-        if best is None:
+        if best is None or not best.has_best:
             session.load_trained(find_checkpoint(plan.finished))
     last_step = figures["global_step"]
     if session.is_chief and last_step <= plan.updates.steps:
@@ -201,7 +207,7 @@ def open_and_train(
     if best:
         if session.is_chief:
             best.settle()
-        figures |= best.load()
+        figures |= best.load(last_step)
         figures |= {"last_step": last_step, "stopped_early": last_step < plan.updates.steps}
     return TrainedModel(session, {"metric": plan.metric} | figures, recorders)
 

@@ -180,6 +180,38 @@ def test_what_makes_no_sense_is_one_line(trained_flags, refused, given, said):
     refused([*trained_flags, *given], said)
 
 
+def numbers(folder: pathlib.Path, rows: list[tuple[str, float]], **given) -> list[str]:
+    """Return flags of a regression that is trained and evaluated on these texts and numbers."""
+    lines = [f"{text}\t{number}\n" for text, number in rows]
+    (folder / "rows.tsv").write_text("text\tlabel\n" + "".join(lines), encoding="utf-8")
+    given = {"train_file": folder / "rows.tsv", "dev_file": folder / "rows.tsv", "output_dir": folder / "out"} | given
+    flags = ["--problem_type=regression", "--do_train", "--do_eval", "--eval_every=1", "--num_train_epochs=1"]
+    return [*flags, *(f"--{name}={value}" for name, value in given.items())]
+
+
+def test_equal_predictions_have_no_best_checkpoint(tmp_path, classify, model_flags, run_folder):
+    """Equal texts get equal predictions, and so do all steps."""
+    flags = numbers(tmp_path, [("the dog sees a cat .", number / 2) for number in range(8)])
+    outcome = classify(*model_flags, *flags)
+    assert outcome.code == 0, outcome.err
+    assert "eval_pearson is undefined: all predictions are equal" in outcome.err
+    assert "the best so far" not in outcome.err
+    assert outcome.err.count("warning: no evaluation defines eval_pearson") == 1
+    assert not (tmp_path / "out" / "best").exists()
+    run = run_folder(tmp_path / "out")
+    assert "eval_pearson" not in run.eval_results()
+    assert run.report()["global_step"] == run.report()["last_step"]
+    again = classify(*model_flags, *flags)
+    assert again.code == 0, again.err
+    assert "training is already finished" in again.err
+
+
+def test_equal_numbers_are_refused_before_the_first_step(tmp_path, refused, model_flags):
+    flags = numbers(tmp_path, [("a dog", 2.5), ("a cat", 2.5)])
+    refused([*model_flags, *flags], "--metric_for_best=eval_pearson: is undefined, as all numbers of the evaluated")
+    refused([*model_flags, *flags, "--metric_for_best=spearman"], "give one of eval_rmse, eval_mae, eval_loss, loss")
+
+
 def test_another_metric_is_another_run(watched, flags, classify):
     outcome = classify(*flags, f"--output_dir={watched}", "--metric_for_best=mcc")
     outcome.assert_refused("holds another run: metric_for_best was loss, is now mcc")

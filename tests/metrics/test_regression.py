@@ -45,13 +45,17 @@ def metrics_without_warnings(values, predicted):
     return metrics
 
 
-def test_a_correlation_with_equal_predictions_is_zero():
-    metrics = metrics_without_warnings([1.0, 2.0], [3.0, 3.0])
-    assert (metrics["eval_pearson"], metrics["eval_spearman"]) == (0.0, 0.0)
-
-
-@pytest.mark.parametrize(("values", "predicted"), [([2.0, 2.0], [1.0, 3.0]), ([1.0], [1.0]), ([2.5, 2.5], [2.5, 2.5])])
-def test_a_correlation_with_equal_numbers_is_left_out(values, predicted):
+@pytest.mark.parametrize(
+    ("values", "predicted"),
+    [
+        ([2.0, 2.0], [1.0, 3.0]),
+        ([1.0], [1.0]),
+        ([2.5, 2.5], [2.5, 2.5]),
+        ([1.0, 2.0], [3.0, 3.0]),
+        ([-1.0, 2.0, 5.0], [0.1, 0.1, 0.1]),
+    ],
+)
+def test_a_correlation_with_equal_numbers_or_predictions_is_left_out(values, predicted):
     metrics = metrics_without_warnings(values, predicted)
     assert not {"eval_pearson", "eval_spearman"} & metrics.keys()
     assert main_metrics("pearson_spearman", metrics) == {}

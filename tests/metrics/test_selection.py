@@ -31,6 +31,12 @@ def test_patience_counts_from_where_a_run_was_made_longer():
     assert select("eval_f1", []) is None
 
 
+@pytest.mark.parametrize("name", ["eval_pearson", "eval_rmse"])
+def test_a_value_that_is_no_number_is_never_the_best(name):
+    assert select(name, [(1, math.nan), (2, math.nan)]) is None
+    assert select(name, [(1, math.nan), (2, -0.5), (3, math.nan)]) == Selection(2, -0.5, 1)
+
+
 @pytest.mark.parametrize("name", ["loss", "eval_loss", "eval_rmse", "eval_mae_mm", "next_sentence_loss"])
 def test_lower_is_better(name):
     assert lower_is_better(name)

@@ -5,6 +5,7 @@ import pytest
 from bert_cli.outputs.sweep import (
     RunRow,
     best_row,
+    defined_metric,
     format_runs_table,
     mean_and_deviation,
     metrics_of,
@@ -72,10 +73,30 @@ def test_a_metric_that_one_run_lacks_is_in_no_table(tmp_path):
     rows = [RunRow("fold-1", {}, {"f1": 80.0, "f1_x": 1.0}, {}), RunRow("fold-2", {}, {"f1": 82.0}, {})]
     write_runs_table(str(tmp_path / "folds.tsv"), rows, has_mean=True)
     assert (tmp_path / "folds.tsv").read_text().splitlines()[:2] == ["folder\tf1", "fold-1\t80.0"]
-    for metric in ("f1", "f1_x"):
-        lines = [line.split() for line in format_runs_table(rows, metric, None, has_mean=True)]
-        assert lines[0] == ["folder", "f1"]
-        assert lines[-1][-3:] == ["81.0000", "±", "1.4142"]
+    lines = [line.split() for line in format_runs_table(rows, "f1", None, has_mean=True)]
+    assert lines[0] == ["folder", "f1"]
+    assert lines[-1][-3:] == ["81.0000", "±", "1.4142"]
+
+
+def test_a_run_without_the_main_metric_is_never_the_best(tmp_path):
+    """A run with equal predictions has no correlation, which ranks below a negative one."""
+    rows = [
+        RunRow("run-1", {"random_seed": 1}, {"eval_rmse": 0.1}, {}),
+        RunRow("run-2", {"random_seed": 2}, {"eval_pearson": -0.25, "eval_rmse": 2.0}, {}),
+        RunRow("run-3", {"random_seed": 3}, {"eval_pearson": -0.5, "eval_rmse": 1.0}, {}),
+    ]
+    assert defined_metric(rows, "eval_pearson") == "eval_pearson"
+    assert defined_metric(rows[:1], "eval_pearson") == "eval_rmse"
+    assert best_row(rows, "eval_pearson").folder == "run-2"
+    lines = [line.split() for line in format_runs_table(rows, "eval_pearson", "run-2", has_mean=True)]
+    assert lines[0] == ["folder", "random_seed", "eval_pearson", "eval_rmse"]
+    assert lines[1] == ["run-1", "1", "undefined", "0.1000"]
+    assert lines[-1][-4:] == ["undefined", "1.0333", "±", "0.9504"]
+    write_runs_table(str(tmp_path / "runs.tsv"), rows, has_mean=False, metric="eval_pearson")
+    assert (tmp_path / "runs.tsv").read_text().splitlines()[:2] == [
+        "folder\trandom_seed\teval_rmse\teval_pearson",
+        "run-1\t1\t0.1\t",
+    ]
 
 
 def test_a_run_that_diverged_is_in_the_table_and_in_nothing_else(tmp_path):

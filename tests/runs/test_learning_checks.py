@@ -77,6 +77,15 @@ def test_log_comparison_of_an_error_is_better_where_it_is_less(caplog):
     assert any("not better than the mean" in line for line in logged(caplog, 2.5, compared, "eval_rmse"))
 
 
+@pytest.mark.parametrize(("value", "warns"), [(0.4, False), (0.0, True), (-0.3, True)])
+def test_a_correlation_is_compared_with_that_of_no_connection(caplog, value, warns):
+    """The mean has no correlation with the labels, and the ridge regression is no constant."""
+    compared = Comparison({"mean": {"rmse": 2.0}, "ridge": {"rmse": 1.0, "pearson": 0.9}}, True, "", "")
+    lines = logged(caplog, value, compared, "eval_pearson")
+    assert any("not better than the mean" in line for line in lines) == warns
+    assert lines[0] == f"Pearson's correlation: the model {value:.4f}, TF-IDF with ridge regression 0.9000"
+
+
 def test_the_losses_have_the_advice_about_the_labels():
     rising = [0.70, 0.70, *[0.69] * 10, *[0.71] * 10]
     assert loss_doubt(history(rising), 2, GUESS, "scale the targets").endswith("to 0.71; scale the targets")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.base.names import BEST, CHECKPOINT
+from bert_cli.metrics.regression import CORRELATIONS
 from bert_cli.metrics.selection import Selection, select
 from bert_cli.outputs.history import History, plain_number
 from bert_cli.runs.output_dir import best_checkpoint
@@ -70,7 +71,14 @@ class BestEvaluation:
         return select(self.metric, known, self.first_step)
 
     def value(self, metrics: Mapping[str, Any]) -> float:
-        """InputError where the metric is not among these."""
+        """Return the metric of an evaluation, NaN if equal predictions left it undefined.
+
+        Raises:
+            InputError: the evaluated data does not define the metric.
+        """
+        # TrainingPlan refuses data that defines no correlation, so here the predictions are the reason.
+        if self.metric not in metrics and self.metric in CORRELATIONS:
+            return math.nan
         if self.metric not in metrics:
             raise InputError(
                 f"--metric_for_best={self.metric}: is not defined on the data that is evaluated, "
@@ -83,8 +91,10 @@ class BestEvaluation:
         """Whether there were as many evaluations without a better one as --early_stopping_patience
         allows.
         """
-        found = self.find()
-        return bool(self.patience and found and found.waited >= self.patience)
+        best = self.find()
+        # Without a best evaluation yet, all of them count, as if the first one were the best.
+        waited = best.waited if best else sum(step > self.first_step for step, _ in self.history.evaluations) - 1
+        return bool(self.patience and waited >= self.patience)
 
 
 @dataclasses.dataclass(eq=False)
@@ -121,17 +131,24 @@ class BestCheckpoint(Callback):
         self._held: dict[str, Any] | None = None  # best weights, in a process that writes no files
 
     def on_evaluation(self, step: int, metrics: Mapping[str, Any]) -> None:
-        found = self._best.find()
-        assert found is not None, "there is an evaluation now"
-        is_best = found.step == step
+        best = self._best.find()
+        is_best = best is not None and best.step == step
         metric = self._best.metric
-        names = [name for name in dict.fromkeys([metric, *metrics]) if not isinstance(metrics[name], int)][:_SHOWN]
-        shown = "  ".join(f"{name} {plain_number(metrics[name]):.6g}" for name in names)
-        LOG.info("evaluation at step %d  %s%s", step, shown, "  (the best so far)" if is_best else "")
-        if is_best and self._session.is_chief:
+        names = [
+            name for name in sorted(metrics, key=lambda name: name != metric) if not isinstance(metrics[name], int)
+        ]
+        shown = "  ".join(f"{name} {plain_number(metrics[name]):.6g}" for name in names[:_SHOWN])
+        LOG.info(
+            "evaluation at step %d  %s%s%s", step, shown,
+            "" if metric in metrics else f"  ({metric} is undefined: all predictions are equal)",
+            "  (the best so far)" if is_best else "",
+        )  # fmt: skip
+        if best is None or not is_best:
+            return
+        if self._session.is_chief:
             self._save(step)
-            self._write_choice(found)
-        elif is_best:
+            self._write_choice(best)
+        else:
             self._held = self._session.weights(step)
 
     def _save(self, step: int) -> None:
@@ -169,10 +186,24 @@ class BestCheckpoint(Callback):
         best_checkpoint.keep_steps(self._folder, {found.step})
         self._write_choice(found)
 
-    def load(self) -> dict[str, Any]:
-        """Take the best weights; returns entries of the report, `global_step` among them."""
+    @property
+    def has_best(self) -> bool:
+        """Return whether an evaluation has a defined metric, so that there is a best checkpoint."""
+        return self._best.find() is not None
+
+    def load(self, last_step: int) -> dict[str, Any]:
+        """Load the best weights, and return entries of the report, `global_step` among them.
+
+        The weights of `last_step` stay if no evaluation defines the metric.
+        """
         found = self._best.find()
-        assert found is not None, "the last step of a training is evaluated"
+        if found is None:
+            LOG.warning(
+                "warning: no evaluation defines %s, as all predictions were equal: the last checkpoint "
+                "is kept instead of the best one",
+                self._best.metric,
+            )
+            return {"global_step": last_step}
         if self._held is None:
             path = os.path.join(self._folder, BEST, f"{CHECKPOINT}{found.step}")
             self._session.load_trained(find_checkpoint(path))

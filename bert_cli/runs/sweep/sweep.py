@@ -178,7 +178,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
     metric = tables.defined_metric(rows, next(report["metric"] for report in reports if report))
     best = None if kind == FOLDS or settings.sweep.cross_validation else tables.best_row(rows, metric)
     has_mean = kind != GRID
-    tables.write_runs_table(os.path.join(folder, _TABLES[kind]), rows, has_mean)
+    tables.write_runs_table(os.path.join(folder, _TABLES[kind]), rows, has_mean, metric)
     for line in tables.format_runs_table(rows, metric, best.folder if best else None, has_mean):
         LOG.log(RESULT, line)
     if best:

@@ -18,7 +18,7 @@ class Dataset:
     task's main one first. trained_splits, evaluated_splits: names of the splits that a training and
     an evaluation read, as far as they are there. prediction_files: names of what a prediction
     writes into output_dir; evaluation_files: of what an evaluation writes in addition to
-    eval_results.txt.
+    eval_results.txt. undefined_metrics: metrics that no predictions define on the evaluated data.
     """
 
     trained_splits: ClassVar[tuple[str, ...]] = ("train",)
@@ -35,6 +35,10 @@ class Dataset:
     @property
     def metrics(self) -> tuple[str, ...]:
         raise NotImplementedError
+
+    @property
+    def undefined_metrics(self) -> tuple[str, ...]:
+        return ()
 
     def training_features(self) -> Features:
         """The rows that are trained on, where they are held in memory."""

@@ -1,6 +1,7 @@
 """Early stopping and the best folder, from the history alone, and how long a run is; without TensorFlow."""
 
 import contextlib
+import logging
 from fractions import Fraction
 
 import pytest
@@ -64,6 +65,43 @@ def test_the_metric_decides_the_direction(tmp_path):
         best_of(tmp_path, [0.5], metric="f1").find()
 
 
+def correlations(folder, values, patience=0):
+    """Return a BestEvaluation by Pearson's correlation; None stands for equal predictions."""
+    history = History(str(folder), 0)
+    history.open(writes=True)
+    for number, value in enumerate(values, 1):
+        metrics = {"eval_rmse": 1.0} if value is None else {"eval_pearson": value, "eval_rmse": 1.0}
+        history.add_evaluation(2 * number, metrics)
+    return BestEvaluation("eval_pearson", Fraction(2), patience, 0, history)
+
+
+def test_an_undefined_correlation_is_never_the_best(tmp_path):
+    assert correlations(tmp_path, [None, -0.5, None, -0.2, None]).find().step == 8
+    assert correlations(tmp_path, [None, None]).find() is None
+
+
+@pytest.mark.parametrize(("values", "stopped"), [([None] * 2, False), ([None] * 3, True), ([None, -0.5, None], False)])
+def test_undefined_correlations_use_up_the_patience(tmp_path, values, stopped):
+    assert correlations(tmp_path, values, patience=2).is_stopped == stopped
+
+
+def test_a_training_without_a_defined_correlation_keeps_its_last_checkpoint(tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    (tmp_path / "run.json").write_text('{"config": {}}')
+    checkpoint(tmp_path / "best", 2)
+    best_checkpoint.prepare(str(tmp_path))
+    best = correlations(tmp_path, [None, None])
+    keeper = BestCheckpoint(best, Evaluated(), str(tmp_path))
+    keeper.on_evaluation(4, {"eval_rmse": 1.0})
+    keeper.settle()
+    assert not keeper.has_best
+    assert keeper.load(4) == {"global_step": 4}
+    assert not (tmp_path / "best").exists()
+    assert "eval_pearson is undefined: all predictions are equal" in caplog.messages[0]
+    assert "the best so far" not in caplog.text
+    assert "no evaluation defines eval_pearson" in caplog.messages[-1]
+
+
 def checkpoint(folder, step):
     folder.mkdir(exist_ok=True)
     for ending in ("index", "data-00000-of-00001"):
@@ -108,7 +146,7 @@ def test_evaluations_go_to_all_listeners_and_stop_the_training(tmp_path):
         (4, {"eval_accuracy": 0.7}),
         (6, {"eval_accuracy": 0.6}),
     ]
-    assert keeper.load() == {"global_step": 4, "best": {"step": 4, "metric": "eval_accuracy", "value": 0.7}}
+    assert keeper.load(6) == {"global_step": 4, "best": {"step": 4, "metric": "eval_accuracy", "value": 0.7}}
     assert session.loaded == {"step": 4}
 
 

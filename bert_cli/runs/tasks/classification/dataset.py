@@ -205,6 +205,12 @@ class ClassificationDataset(DivisibleDataset):
         halves = sorted(name.removeprefix("dev") for name in self.halves("dev"))
         return tuple(f"{name}{half}" for half in halves or [""] for name in known)
 
+    @property
+    def undefined_metrics(self) -> tuple[str, ...]:
+        dev = self.splits.get("dev")
+        is_constant = dev is not None and len(np.unique(dev.features.label_ids)) < 2
+        return self.problem_type.correlations if is_constant else ()
+
     def features(self, examples: Sequence[ClassificationExample]) -> ClassificationFeatures:
         """The features of new examples."""
         length, long_text = self.settings.encoding.max_seq_length, self.settings.encoding.long_text
