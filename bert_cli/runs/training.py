@@ -38,10 +38,11 @@ from bert_cli.runs.output_dir.manifest import (
 )
 from bert_cli.runs.output_dir.resuming import same_command
 from bert_cli.runs.tasks import controls
+from bert_cli.runs.tasks.dataset import Dataset
 from bert_cli.runs.tasks.interface import Data, Model, Plan, Task
 from bert_cli.runs.tasks.opening import open_session
 from bert_cli.runtime.process import PROCESS
-from bert_cli.settings.training import TrainingSettings
+from bert_cli.settings.training import EarlyStoppingFlags, TrainingSettings
 from bert_cli.training.loop import Callback
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.weights.path import find_checkpoint
@@ -91,13 +92,7 @@ def plan_training(
     """Return the plan; raise InputError if output_dir holds another run. rerun: see driver.run."""
     plan = task.plan(model, data)
     phases, early_stopping, training = settings.phases, settings.early_stopping, settings.training
-    metric = find_metric(early_stopping.metric_for_best, data.metrics)
-    if early_stopping.eval_every and metric in data.undefined_metrics:
-        defined = [name for name in data.metrics if name not in data.undefined_metrics]
-        raise InputError(
-            f"--metric_for_best={metric}: is undefined, as all numbers of the evaluated data are equal; "
-            f"give one of {', '.join(defined)}"
-        )
+    metric = _find_metric(early_stopping, data)
     names = _files(data, settings)
     # All that decides the result of training: a run with another manifest is another run.
     manifest = {COMMAND: task.command} | deciding_values(settings) | plan.decided
@@ -151,6 +146,18 @@ def plan_training(
         files=names,
         rerun=same_command(phases.overwrite_output_dir) if rerun is None else rerun,
     )
+
+
+def _find_metric(flags: EarlyStoppingFlags, data: Dataset) -> str:
+    """Return the metric of --metric_for_best; raise InputError if --eval_every needs one that is undefined."""
+    metric = find_metric(flags.metric_for_best, data.metrics)
+    if flags.eval_every and metric in data.undefined_metrics:
+        defined = [name for name in data.metrics if name not in data.undefined_metrics]
+        raise InputError(
+            f"--metric_for_best={metric}: is undefined, as all numbers of the evaluated data are equal; "
+            f"give one of {', '.join(defined)}"
+        )
+    return metric
 
 
 def _files(data: Data, settings: TrainingSettings) -> tuple[str, ...]:
