@@ -56,8 +56,11 @@ def split_dev(
         strata = [problem_type.stratum(label) for label in labels]
         chosen = _held_out_rows(strata, held_out, seed, problem_type.is_numeric)
     if not chosen:
+        is_single = not problem_type.is_numeric and len(set(map(str, labels))) == len(labels)
+        advice = "every label has one row, which stays in training; give --dev_file" if is_single else ""
         raise InputError(
-            f"--dev_split={held_out}: leaves no row of {len(examples)} to evaluate on; give a larger fraction"
+            f"--dev_split={held_out}: leaves no row of {len(examples)} to evaluate on; "
+            f"{advice or 'give a larger fraction'}"
         )
     # In file order again: the order of training comes from its own seed.
     train = [example for row, example in enumerate(examples) if row not in chosen]

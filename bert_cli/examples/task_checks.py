@@ -11,7 +11,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.messages import count_more, list_names, quote
 from bert_cli.examples import tables
 from bert_cli.examples.glue import FileLayout
-from bert_cli.examples.labels.label_names import check_names, natural_key
+from bert_cli.examples.labels.label_names import check_names, natural_key, refuse_texts, warn_of_few_rows
 from bert_cli.examples.table_files.rows import Row, refuse_rows
 from bert_cli.problem_types.missing_labels import SKIP_ADVICE, skip_advice
 
@@ -103,15 +103,10 @@ def check_labels(
         return
     padded = [(line, label) for line, label in labelled if label != label.strip()]
     refuse_rows(path, padded, lambda label: f"label {quote(label)} has a space at its end or start", "remove it")
-    distinct = len({label for _, label in labelled})
-    if distinct > 20 and distinct > len(rows) / 2:
-        line, label = labelled[0]
-        raise InputError(
-            f"{path}:{line}: column {column + 1} holds {distinct} different labels in {len(rows)} "
-            f"rows ({quote(label)}); check the order of the columns ({layout.columns}), or name "
-            "all labels with --labels"
-        )
     counts = Counter(label for _, label in labelled)
+    place = f"{path}:{labelled[0][0]}: column {column + 1}" if labelled else path
+    refuse_texts(place, counts, len(rows), f"check the order of the columns ({layout.columns})")
+    warn_of_few_rows(path, len(counts), len(rows))
     ordered = {label: counts[label] for label in sorted(counts, key=natural_key)}
     check_names(path, ordered, {label: line for line, label in reversed(labelled)}, skips)
 

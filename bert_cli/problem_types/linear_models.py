@@ -32,6 +32,8 @@ def logistic_probabilities(
     with warnings.catch_warnings():
         # A baseline that has not quite converged is good enough, and nobody can act on the warning.
         warnings.simplefilter("ignore", ConvergenceWarning)
+        # Many labels on few rows were warned of when the labels were read.
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
         model = LogisticRegression().fit(features, label_ids)
     probabilities[:, present] = model.predict_proba(test_features)
     return probabilities

@@ -11,7 +11,7 @@ from bert_cli.base.messages import quote
 from bert_cli.metrics import multi_label
 from bert_cli.metrics.calibration import reliability
 from bert_cli.metrics.classification import LOSSES
-from bert_cli.problem_types.columns import Column, LabelCells, Probabilities, significant
+from bert_cli.problem_types.columns import FLAGS, Column, LabelCells, Probabilities, significant
 from bert_cli.problem_types.linear_models import logistic_probabilities
 from bert_cli.problem_types.missing_labels import skip_advice
 from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType, Scores, Suspects
@@ -77,12 +77,12 @@ class MultiLabel(ProblemType):
             )
         for line, row in zip(cells.lines, cells.rows, strict=True):
             for name, cell in zip(names, row, strict=True):
-                if cell not in ("0", "1"):
+                if cell not in FLAGS:
                     advice = skip_advice(str(cell))
                     raise InputError(
                         f"{cells.path}:{line}: column {name} is {quote(str(cell))}, 0 or 1 is needed{advice}"
                     )
-        return [tuple(int(str(row[column])) for column in order) for row in cells.rows]
+        return [tuple(FLAGS[str(row[column])] for column in order) for row in cells.rows]
 
     def label_array(self, row_labels: Sequence[Sequence[int] | None], labels: Sequence[str]) -> np.ndarray:
         no_labels = (0,) * len(labels)

@@ -217,8 +217,8 @@ def test_label_with_a_blank_would_be_a_class_of_its_own(data_dir):
 def test_texts_in_the_label_column_are_not_taken_for_labels(data_dir):
     rows = [[f"s{i}", f"The boat number {i} sank.", "", str(i % 2)] for i in range(30)]
     assert message(read_examples, "cola", "train", data_dir({"train.tsv": rows})).endswith(
-        "train.tsv:1: column 2 holds 30 different labels in 30 rows ('The boat number 0 sank.'); "
-        "check the order of the columns (id, label, mark, text), or name all labels with --labels"
+        "train.tsv:1: column 2 holds 30 different labels in 30 rows ('The boat number 0 sank.'), "
+        "which look like texts; check the order of the columns (id, label, mark, text), or name all labels with --labels"
     )
 
 

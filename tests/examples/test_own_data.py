@@ -71,6 +71,9 @@ def test_columns_of_0_and_1(file):
         ("rude", "loud"),
         [("train-0", "a", None, (1, 0)), ("train-1", "b", None, (0, 0))],
     )
+    # pandas.get_dummies makes truth values, a database floats.
+    written = file("text|rude|loud", "a|True|False", "b|0.0|0.0", label_column="rude,loud")
+    assert examples(written) == examples(found)
     # In another file the columns may stand elsewhere; names decide.
     other = file("loud|text|rude", "1|a|0", label_column="loud,rude")
     assert parse(other, MULTI_LABEL, ("rude", "loud")) == [(0, 1)]
@@ -121,7 +124,7 @@ def test_several_labels_of_one(file):
     [
         (["text|label", "a|x", "b|x"], "every row has the label 'x'; two labels are needed; check --label_column"),
         (["text|label", "a|", "b|"], "every row is without a label"),
-        (["text|label", *(f"a|sentence {n}" for n in range(30))], "column label holds 30 different labels in 30 rows"),
+        (["text|label", *(f"a|Sentence {n}." for n in range(30))], "column label holds 30 different labels in 30 rows"),
     ],
 )
 def test_labels_that_are_none(file, lines, expected):

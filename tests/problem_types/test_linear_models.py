@@ -21,6 +21,13 @@ def test_logistic_probabilities_leave_a_label_without_rows_at_0():
     np.testing.assert_allclose(found.sum(axis=1), 1)
 
 
+def test_logistic_probabilities_of_many_labels_warn_of_nothing(recwarn):
+    features = csr_matrix(np.eye(40))
+    probabilities = logistic_probabilities(features, np.arange(40), 40, features)
+    assert probabilities.argmax(axis=1).tolist() == list(range(40))
+    assert recwarn.list == []
+
+
 def test_logistic_probabilities_of_one_label_alone():
     assert logistic_probabilities(FEATURES, np.ones(4, int), 2, OTHERS).tolist() == [[0, 1], [0, 1]]
 

@@ -15,6 +15,11 @@ from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.problem_type import ProblemType
 
 _MOST_DIGITS = 4300  # of a number that int() takes
+_MANY_LABELS = 20
+_FEW_ROWS = 5  # per label
+_MOST_SINGLE = 5  # labels with one row that have a warning each
+_LONGEST_NAME = 6  # words in the name of a label
+_SENTENCE_END = re.compile(r"\w[.!?]$|[。！？]$")
 
 
 def _is_whole(text: str) -> bool:
@@ -38,7 +43,7 @@ def find_label_names(
 ) -> tuple[str, ...]:
     """Return the labels of a training file in natural order, or in the order of its label columns.
 
-    Labels with one row are logged, with the most similar other name. So are labels that look
+    Labels with one row are logged, with the most similar other name if they are few. So are labels that look
     the same, and those that may mark a missing label.
 
     Args:
@@ -47,8 +52,8 @@ def find_label_names(
         skips: whether --skip_unlabeled is given.
 
     Raises:
-        InputError: there is one label alone, nearly every row has a different one, or a label
-            cannot be one; see `check_names`.
+        InputError: there is one label alone, the labels are texts, or a label cannot be one; see
+            `refuse_texts` and `check_names`.
     """
     stated = problem_type.stated_labels(cells)
     if stated is not None:
@@ -62,18 +67,20 @@ def find_label_names(
         raise InputError(
             f"{cells.path}: every row {problem or 'is without a label'}; two labels are needed; check --label_column"
         )
-    # Texts in the label column: a training set has many rows of a label.
-    if len(row_counts) > 20 and len(row_counts) > len(cells.rows) / 2:
-        raise InputError(
-            f"{cells.path}:{cells.lines[0]}: column {cells.columns[0]} holds {len(row_counts)} "
-            f"different labels in {len(cells.rows)} rows ({quote(names_and_lines[0][0])}); check "
-            "--label_column, or name all labels with --labels"
-        )
+    where = f"{cells.path}:{cells.lines[0]}: column {cells.columns[0]}"
+    refuse_texts(where, row_counts, len(cells.rows), "check --label_column")
     # Reversed, so that the first line of each name is stored last.
     first_lines = dict(reversed(names_and_lines))
     labels = tuple(sorted(row_counts, key=natural_key))
     check_names(cells.path, {name: row_counts[name] for name in labels}, first_lines, skips)
-    for name in _single_names(row_counts):
+    single = _single_names(row_counts)
+    if len(single) > _MOST_SINGLE:
+        LOG.warning(
+            "%s:%d: warning: %d labels occur only once, such as %s",
+            cells.path, first_lines[single[0]], len(single), ", ".join(map(quote, single[:_MOST_SINGLE])),
+        )  # fmt: skip
+        single = []
+    for name in single:
         similar = difflib.get_close_matches(name, [label for label in labels if label != name], n=1)
         hint = f"; the nearest other name is {quote(similar[0])}" if similar else ""
         LOG.warning(
@@ -81,6 +88,40 @@ def find_label_names(
             cells.path, first_lines[name], quote(name), hint,
         )  # fmt: skip
     return labels
+
+
+def refuse_texts(where: str, counts: Mapping[str, int], num_rows: int, advice: str) -> None:
+    """Raise InputError for labels that are sentences, a different one in nearly every row.
+
+    Args:
+        where: place of the labels, for the message.
+        counts: rows per label.
+        num_rows: number of rows.
+        advice: what to do.
+    """
+    # Hundreds of names on few rows are no mistake: answers to questions have one row each.
+    sentences = [name for name in counts if _SENTENCE_END.search(name) or len(name.split()) > _LONGEST_NAME]
+    if len(counts) > max(_MANY_LABELS, num_rows / 2) and len(sentences) > len(counts) / 2:
+        raise InputError(
+            f"{where} holds {len(counts)} different labels in {num_rows} rows ({quote(next(iter(counts)))}), "
+            f"which look like texts; {advice}, or name all labels with --labels"
+        )
+
+
+def warn_of_few_rows(path: str, num_labels: int, num_rows: int, unit: str = "rows") -> None:
+    """Log a warning if many labels have few rows to learn from.
+
+    Args:
+        path: training file.
+        num_labels: number of labels.
+        num_rows: number of rows, or of other units.
+        unit: plural name of a row in the message.
+    """
+    if num_labels > _MANY_LABELS and num_rows < _FEW_ROWS * num_labels:
+        LOG.warning(
+            "%s: warning: %d labels in %d %s, %.2g per label: few to learn from; check that the labels are what "
+            "they should be, or join rare ones", path, num_labels, num_rows, unit, num_rows / num_labels,
+        )  # fmt: skip
 
 
 def check_names(

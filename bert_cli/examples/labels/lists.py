@@ -13,13 +13,10 @@ from bert_cli.examples.labels.written_lists import (
     parse_list,
     starts_like_list,
 )
-from bert_cli.problem_types.columns import Cell, LabelCells
+from bert_cli.problem_types.columns import FLAGS, Cell, LabelCells
 from bert_cli.problem_types.missing_labels import may_be_missing
 from bert_cli.problem_types.problem_type import ProblemType
 
-# As integers, floats of NumPy and of Python, and truth values of Python and JSON.
-_FLAGS = dict.fromkeys(("0", "0.", "0.0", "False", "false"), 0)
-_FLAGS |= dict.fromkeys(("1", "1.", "1.0", "True", "true"), 1)
 _NAME_ADVICE = "--problem_type=single_label if it is the name of a class"
 
 
@@ -66,7 +63,7 @@ def read_lists(
         LOG.info("%s: its lists of %d numbers 0 and 1 have a number per label", cells.path, count)
     lists = {cell for (cell,) in cells.rows if isinstance(cell, tuple)}
     named: dict[Cell, tuple[str, ...]] = {
-        flags: tuple(name for name, flag in zip(label_names, flags, strict=False) if _FLAGS[flag]) for flags in lists
+        flags: tuple(name for name, flag in zip(label_names, flags, strict=False) if FLAGS[flag]) for flags in lists
     }
     return ListCells(_with_cells(cells, named), count, None if names else label_names)
 
@@ -170,7 +167,7 @@ def _refuse_unread(path: str, lines: Mapping[str, int]) -> None:
 
 
 def _are_flags(items: Sequence[str]) -> bool:
-    return len(items) > 1 and all(item in _FLAGS for item in items)
+    return len(items) > 1 and all(item in FLAGS for item in items)
 
 
 def _flag_count(cells: LabelCells, names: Sequence[str] | None) -> int:
@@ -187,7 +184,7 @@ def _flag_count(cells: LabelCells, names: Sequence[str] | None) -> int:
         elif isinstance(cell, str) and not may_be_missing(cell):
             texts.setdefault(cell, line)
     lengths = Counter(map(len, lines))
-    if not lines or not all(item in _FLAGS for items in lines for item in items):
+    if not lines or not all(item in FLAGS for items in lines for item in items):
         return 0
     # A list of names has each name once: [0, 1, 0] are flags, and [0] and [1] are names.
     if all(len(set(items)) == len(items) for items in lines):

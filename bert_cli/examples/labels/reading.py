@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.examples.labels.label_names import find_label_names
+from bert_cli.base.messages import quote
+from bert_cli.examples.labels.label_names import find_label_names, warn_of_few_rows
 from bert_cli.examples.labels.lists import read_lists
 from bert_cli.examples.labels.problem_type import infer_problem_type
 from bert_cli.examples.labels.unlabeled import find_labeled_rows, leave_out_unlabeled
@@ -79,15 +80,24 @@ def read_labels(
         names = problem_type.stated_labels(lists.cells)
         if names is None:
             raise InputError(f"{cells.path}: the model has no labels.txt; give --labels in the order of its outputs")
+    if role.decides_names:
+        warn_of_few_rows(cells.path, len(names or ()), len(rows))
     if inferred:
         LOG.info("%s: %s", cells.path, inferred.describe(len(names or ())))
     parsed = problem_type.parse(lists.cells, names or ())
-    if role.decides_names and problem_type.is_numeric and len(set(map(float, parsed))) == 1:
-        LOG.warning(
-            "%s: warning: every row has the number %s, so there is nothing to learn; check "
-            "--label_column", cells.path, parsed[0],
-        )  # fmt: skip
+    if role.decides_names:
+        _warn_of_one_label(cells.path, problem_type, parsed)
     labels: list[Any] = [None] * len(cells.rows)
     for row, label in zip(rows, parsed, strict=True):
         labels[row] = label
     return FileLabels(problem_type, names or (), labels)
+
+
+def _warn_of_one_label(path: str, problem_type: ProblemType, labels: Sequence[Any]) -> None:
+    """Log a warning if all rows of a training file have the same label, or the same number."""
+    if len(set(map(float, labels) if problem_type.is_numeric else labels)) != 1:
+        return
+    content = f"the label {quote(labels[0])}" if isinstance(labels[0], str) else "the same labels"
+    if problem_type.is_numeric:
+        content = f"the number {labels[0]}"
+    LOG.warning("%s: warning: every row has %s, so there is nothing to learn; check --label_column", path, content)

@@ -21,7 +21,7 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import read_text
 from bert_cli.base.writing import atomic_paths, write_json
-from bert_cli.examples.labels.label_names import natural_key
+from bert_cli.examples.labels.label_names import natural_key, refuse_texts, warn_of_few_rows
 from bert_cli.examples.labels.lists import names_in
 from bert_cli.examples.labels.look_alikes import warn_of_look_alikes
 from bert_cli.examples.labels.unlabeled import missing_names, warn_of_markers
@@ -37,7 +37,8 @@ SPLITS = ("train", "dev", "test")
 NO_LABEL = "no label"  # why a row is left out
 _HEADERS = {"train": "", "dev": "", "test": "id\ttext\n"}  # as Google's script expects them of cola
 _ONE_CELL = str.maketrans("\t\n\r", "   ")
-_MOST_LABELS = 1000
+_MANY_LABELS = 1000
+_ADVICE = "check --label_column"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,13 +138,16 @@ def count_labels(source: Source, skip_unlabeled: bool = False) -> tuple[dict[str
             dropped[reason] += 1
             continue
         counts[label] += 1
-        if len(counts) > _MOST_LABELS and len(counts) > sum(counts.values()) / 2:
-            raise InputError(f"{source.path}: more than {_MOST_LABELS} labels, nearly one a row; check --label_column")
+        # Once before the end, as the texts of a large file in the place of labels would fill the memory.
+        if counts[label] == 1 and len(counts) == _MANY_LABELS:
+            refuse_texts(f"{source.path}: the label column", counts, counts.total(), _ADVICE)
     if skip_unlabeled:
         for name in missing_names(counts, has_empty=bool(dropped[NO_LABEL])):
             dropped[NO_LABEL] += counts.pop(name)
     if not counts:
         raise InputError(f"{source.path}: holds no row with a text and a label; check --text_column and --label_column")
+    refuse_texts(f"{source.path}: the label column", counts, counts.total(), _ADVICE)
+    warn_of_few_rows(source.path, len(counts), counts.total())
     ordered = {label: counts[label] for label in sorted(counts, key=natural_key)}
     warn_of_markers(source.path, ordered, skip_unlabeled)
     warn_of_look_alikes(source.path, ordered)

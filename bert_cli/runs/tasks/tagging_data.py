@@ -15,6 +15,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import EMBEDDING
 from bert_cli.base.log import LOG
 from bert_cli.base.names import LABELS, OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
+from bert_cli.examples.labels.label_names import warn_of_few_rows
 from bert_cli.examples.tag_schemes import entities, entity_types, label_list, tag_problem
 from bert_cli.examples.tagging import TaggingExample, TaggingFile
 from bert_cli.examples.token_files.bio_tags import with_bio_tags
@@ -174,6 +175,8 @@ def read_data(
                     else f"every tag is {flags.outside or OUTSIDE}, so there is nothing to learn; check --tag_column"
                 )
                 raise InputError(f"{path}: {problem}")
+            types = [entity.type for tags in file.tags for entity in entities(tags)]
+            warn_of_few_rows(path, len(set(types)), len(types), "entities")
         check_split_labels(file, labels, split)
         all_pieces = task.label_all_pieces and split == "train"
         features = windows_of(file.examples, labels, model.tokenizer, settings, all_pieces)

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.labels.label_names import find_label_names, natural_key
+from bert_cli.examples.labels.label_names import find_label_names, natural_key, warn_of_few_rows
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
@@ -42,6 +42,38 @@ def test_a_line_end_in_a_label_is_refused(name):
         InputError, match=r"^t.csv:3: the label 'a?(pos)?\\[rn].* has a line end; replace it by a space$"
     ):
         find_label_names(column("neg", name, "neg", name), SINGLE_LABEL)
+
+
+def intents(count, rows=1):
+    return [f"intent {number}" for number in range(count)] * rows
+
+
+@pytest.mark.parametrize("labels", [intents(300), intents(30), [(name,) for name in intents(200)]])
+def test_many_labels_on_few_rows_are_labels(caplog, labels):
+    """One row per label, as for the answers to frequent questions, is one warning and no error."""
+    problem_type = MULTI_LABEL if isinstance(labels[0], tuple) else SINGLE_LABEL
+    assert len(find_label_names(column(*labels), problem_type)) == len(labels)
+    assert len(caplog.messages) == 1
+    assert f"t.csv:2: warning: {len(labels)} labels occur only once, such as 'intent 0', 'intent 1'," in caplog.text
+
+
+@pytest.mark.parametrize(
+    "text", ["The boat number {} sank.", "船{}号沉了。", "we have seen {} boats on the lake today"]
+)
+def test_texts_in_the_place_of_labels_are_refused(text):
+    texts = [text.format(number) for number in range(30)]
+    with pytest.raises(InputError, match=r"^t.csv:2: column label holds 30 different labels in 33 rows .*like texts"):
+        find_label_names(column(*texts, *texts[:3]), SINGLE_LABEL)
+    # Sentences that come again and again are names of classes.
+    assert len(find_label_names(column(*texts * 2), SINGLE_LABEL)) == 30
+
+
+@pytest.mark.parametrize(("num_labels", "num_rows", "warns"), [(20, 20, False), (21, 104, True), (21, 105, False)])
+def test_few_rows_per_label_are_one_warning(caplog, num_labels, num_rows, warns):
+    warn_of_few_rows("t.csv", num_labels, num_rows)
+    assert [message[:32] for message in caplog.messages] == [
+        f"t.csv: warning: {num_labels} labels in {num_rows}"
+    ] * warns
 
 
 def test_labels_that_look_the_same_get_one_warning(caplog):

@@ -37,8 +37,42 @@ def test_an_empty_cell_of_several_labels_is_left_out_with_the_flag_alone():
     assert read_labels(cells, None, None, TRAIN_SKIPPING).rows == [(1, 1), None, (1, 0)]
 
 
+@pytest.mark.parametrize(
+    "cells",
+    [
+        column(*(f"intent {number % 200}" for number in range(400))),
+        column(*(f"a{number % 150},b{number % 50}" for number in range(400)), separator=","),
+        column(*(tuple("1" if place == number % 100 else "0" for place in range(100)) for number in range(400))),
+        LabelCells("t.csv", range(90), [("0",) * 30] * 90, tuple(f"label {number}" for number in range(30)), True),
+    ],
+    ids=["one label", "separated labels", "lists of 0 and 1", "columns of 0 and 1"],
+)
+def test_many_labels_on_few_rows_are_warned_of(caplog, cells):
+    names = read_labels(cells, None, None, TRAIN).names
+    warning = f"t.csv: warning: {len(names)} labels in {len(cells.rows)} rows, {len(cells.rows) / len(names):.2g} per"
+    assert [message for message in caplog.messages if message.startswith(warning)]
+
+
 def test_numbers_have_no_names():
     assert read_labels(column("1", "2.5"), REGRESSION, None, TRAIN) == (REGRESSION, (), ["1", "2.5"])
+
+
+@pytest.mark.parametrize(
+    ("cells", "problem_type", "names", "content"),
+    [
+        (column("b", "b"), SINGLE_LABEL, ("a", "b"), "the label 'b'"),
+        (column(("0", "1", "0"), ("0", "1", "0")), SINGLE_LABEL, None, "the label '1'"),
+        (column("a,b", "b,a", separator=","), MULTI_LABEL, ("a", "b", "c"), "the same labels"),
+    ],
+)
+def test_one_label_in_every_row_is_warned_of(caplog, cells, problem_type, names, content):
+    """Without names from elsewhere one label is an error, see find_label_names."""
+    read_labels(cells, problem_type, names, TRAIN)
+    warning = f"t.csv: warning: every row has {content}, so there is nothing to learn; check --label_column"
+    assert warning in caplog.messages
+    caplog.clear()
+    read_labels(cells, problem_type, names or ("0", "1", "2"), DEV)
+    assert warning not in caplog.messages
 
 
 def test_one_number_in_every_row_is_warned_of(caplog):
