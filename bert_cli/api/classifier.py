@@ -15,6 +15,7 @@ import numpy as np
 
 from bert_cli.api import loading
 from bert_cli.api.arguments import named_arguments
+from bert_cli.api.label_rows import read_label_rows
 from bert_cli.api.tables import Data, are_numbers, is_path, pair_up, read_table
 from bert_cli.api.texts import check_text, list_items, texts_or_pairs
 from bert_cli.base.errors import InputError, refuse_if
@@ -106,19 +107,22 @@ class Classifier(loading.Trained, loading.Cutting):
         """Train on n texts, or pairs of texts, and their n labels; else as `train`.
 
         labels: texts or whole numbers; a list of them for each text, [] for none, where it may have
-        several; or floats, which the classifier learns to predict. Lists of one label each are
-        read as single labels, unless problem_type is "multi_label"; skip_unlabeled=True leaves out
-        texts with None. dev_texts and dev_labels, or
-        dev_split=0.1, are evaluated.
+        several; a row of 0 and 1 per text, with a number per label; or floats, which the classifier
+        learns to predict. Lists of one label each, and rows with a single 1, are single labels,
+        unless problem_type is "multi_label". Rows may be an array, lists, or a DataFrame, whose
+        columns name the labels. skip_unlabeled=True leaves out texts with None. dev_texts and
+        dev_labels, or dev_split=0.1, are evaluated.
         """
-        labels = list_items("labels", labels, "a list")  # a generator is read once
-        tables = {"train": pair_up("texts", texts, labels)}
+        label_rows = read_label_rows("labels", labels)  # a generator is read once
+        tables = {"train": pair_up("texts", texts, label_rows.items)}
+        # An option of the caller comes first.
+        options = label_rows.options() | options
         if (dev_texts is None) != (dev_labels is None):
             raise InputError("dev_texts and dev_labels: one is missing; give both or none")
         if dev_texts is not None and dev_labels is not None:
-            tables["dev"] = pair_up("dev_texts", dev_texts, dev_labels)
-        # An option of the caller comes first.
-        if are_numbers(labels):
+            dev_rows = read_label_rows("dev_labels", dev_labels, label_rows.names)
+            tables["dev"] = pair_up("dev_texts", dev_texts, dev_rows.items)
+        if are_numbers(label_rows.items):
             options = {"problem_type": REGRESSION.name} | options
         return cls._trained(tables, {}, dev_texts is not None, output_dir, options)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bert_cli.api.label_rows import is_flags
 from bert_cli.api.texts import list_items
 from bert_cli.base.errors import InputError, InputTypeError
 from bert_cli.examples.table_files.frames import Frame, scalar_cell
@@ -54,8 +55,8 @@ def read_table(name: str, data: Data) -> TableFile:
 def pair_up(name: str, texts: Iterable, labels: Iterable) -> TableFile:
     """Return a table of two lists: n texts, or pairs of texts, and their labels.
 
-    A label is a text or a whole number, a list of these where a text may have several, or a float
-    of a regression.
+    A label is a text or a whole number, a list of these if a text may have several, a tuple of
+    numbers 0 and 1, a float of a regression, or None.
     """
     texts, labels = list_items(name, texts), list_items(name.replace("texts", "labels"), labels, "a list")
     if len(texts) != len(labels):
@@ -69,9 +70,11 @@ def pair_up(name: str, texts: Iterable, labels: Iterable) -> TableFile:
             raise InputTypeError(f"{name}:{number}: {needed}, found {text!r:.80}")
     if pairs and len(pairs) < len(texts):
         raise InputError(f"{name}: holds single texts and pairs of texts; one of them is needed")
-    lists = [isinstance(label, tuple | list | set | frozenset) for label in labels]
-    if any(lists) and not all(lists):
-        raise InputError(f"{name}:{lists.index(False)}: a list of labels is needed, as in other rows, found one label")
+    are_lists = [label is None or isinstance(label, tuple | list | set | frozenset) for label in labels]
+    has_lists = any(is_list and label is not None for label, is_list in zip(labels, are_lists, strict=True))
+    if has_lists and not all(are_lists):
+        place = f"{name}:{are_lists.index(False)}"
+        raise InputError(f"{place}: a list of labels is needed, as in other rows, found one label")
     rows = [(*(text if pairs else (text,)), label) for text, label in zip(texts, labels, strict=True)]
     return _table(name, _NAMES[3 if pairs else 2], rows)
 
@@ -79,7 +82,7 @@ def pair_up(name: str, texts: Iterable, labels: Iterable) -> TableFile:
 def are_numbers(labels: Sequence) -> bool:
     """Return whether labels are floats, and so numbers to predict."""
     # Whole numbers alone are names of classes; one float makes all of them values.
-    kinds = {type(label) for label in labels}
+    kinds = {type(label) for label in labels if label is not None}
     return bool(kinds) and float in kinds and kinds <= {float, int}
 
 
@@ -103,11 +106,15 @@ def _cell(name: str, row: int, value: Any) -> Any:
     # In a fixed order: the order of a set changes from process to process.
     if isinstance(value, set | frozenset):
         value = sorted(value, key=str)
+    # A 0 or 1 per label; the names of the labels come from the reader.
+    if is_flags(value):
+        return tuple(str(int(flag)) for flag in value)
     if isinstance(value, list | tuple) and all(isinstance(part, str | int) for part in value):
         names = tuple(map(str, value))
         if len(set(names)) < len(names):
             raise InputError(
-                f"{name}:{row}: names a label twice: {value!r:.80}; give the names of the labels that it has"
+                f"{name}:{row}: names a label twice: {value!r:.80}; give the names of the labels that it has, "
+                "or a 0 or 1 per label"
             )
         return names
     raise InputError(f"{name}:{row}: a text, a number or a list of names is needed, found {value!r:.80}")

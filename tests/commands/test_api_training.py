@@ -93,6 +93,31 @@ def test_pairs_several_labels_and_numbers(options):
     assert not folder.exists()
 
 
+ONE_HOT = np.eye(3)[[number % 2 for number in range(len(TEXTS))]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("labels", "given", "names", "problem_type"),
+    [
+        (ONE_HOT, {}, ("0", "1", "2"), "single_label"),
+        (ONE_HOT.astype(bool).tolist(), {"problem_type": "multi_label"}, ("0", "1", "2"), "multi_label"),
+        (pd.get_dummies(pd.Series(LABELS)), {}, ("animal", "person"), "single_label"),
+        (pd.get_dummies(pd.Series(LABELS)), {"problem_type": "multi_label"}, ("animal", "person"), "multi_label"),
+        (np.maximum(ONE_HOT, np.eye(3)[2]), {}, ("0", "1", "2"), "multi_label"),
+    ],
+    ids=["array", "lists of several", "data frame", "data frame of several", "several"],
+)
+def test_rows_of_0_and_1(options, labels, given, names, problem_type):
+    dev = labels[list(names[::-1])] if isinstance(labels, pd.DataFrame) else labels  # another order
+    options = options | {"num_train_epochs": 1, "train_batch_size": 8} | given
+    model = Classifier.fit(TEXTS, labels, dev_texts=TEXTS, dev_labels=dev, **options)
+    assert (model.labels, model.problem_type) == (names, problem_type)
+    assert model.predict(TEXTS[:2]).probabilities.shape == (2, len(names))
+    scores = model.report["eval"]["labels" if problem_type == "multi_label" else "classes"]
+    assert [scores[name]["support"] for name in names] == np.asarray(labels, int).sum(axis=0).tolist()
+
+
 class _Signal(logging.Handler):
     """Sends this process a signal after the second step of a training."""
 
@@ -213,6 +238,12 @@ def test_answers(model, tmp_path):
         ((["a", ("b", "c")], ["x", "y"]), {}, "^texts: holds single texts and pairs"),
         ((["a", "b"], [["x"], "y"]), {}, r"^texts\[1\]: a list of labels is needed"),
         ((["a", "b"], [["x", "x"], ["y"]]), {}, r"^texts\[0\]: names a label twice"),
+        ((["a", "b"], [[0, 1, 1], [1, 0, 0]]), {"problem_type": "single_label"}, r"^texts\[0\]: the list has 2 labels, and"),
+        ((["a", "b"], [[0, 0, 0], [1, 0, 0]]), {"problem_type": "single_label"}, r"^texts\[0\]: the label is empty"),
+        ((["a", "b"], np.eye(3)), {}, "^texts has 2 entries and its labels 3"),
+        ((["a", "b"], [[0, 1, 0], [1, 0]]), {}, r"^texts\[1\]: a list of 3 numbers 0 and 1 is needed, one per label"),
+        ((["a", "b"], np.eye(2)), {"problem_type": "regression"}, r"^texts\[0\]: the label is .*, a number is needed"),
+        ((["a", "b"], np.eye(2)), {"dev_texts": ["a"], "dev_labels": np.eye(3)[:1]}, r"^dev_texts\[0\]: a list of 2 numbers"),
         ((["a", "c", "b"], ["x", None, "y"]), {}, r"^texts\[1\]: the label is empty"),
         ((["a", "b"], ["x", "x"]), {}, "^texts: every row has the label 'x'"),
         (([], []), {}, "^texts: is empty"),

@@ -1,0 +1,143 @@
+"""Labels of `Classifier.fit`: a label per text, or a row of 0 and 1 per text as one-hot arrays have."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bert_cli.api.texts import list_items
+from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.messages import quote, list_some
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
+
+_FLAGS = frozenset((0, 1))  # also contains False, True, 0.0 and 1.0, which are equal to them
+_NEEDED = "a 0 or 1 per label"
+
+
+class LabelRows(NamedTuple):
+    """Labels of n texts.
+
+    Attributes:
+        items: per text a label, a list of labels, a tuple of numbers 0 and 1, or None for no label.
+        names: label names in the order of the numbers, None if the argument does not name them.
+        are_one_hot: whether all items are tuples with a single 1.
+    """
+
+    items: list[Any]
+    names: tuple[str, ...] | None = None
+    are_one_hot: bool = False
+
+    def options(self) -> dict[str, Any]:
+        """Return the flags that these labels set unless the caller does."""
+        options: dict[str, Any] = {} if self.names is None else {"labels": self.names}
+        return options | ({"problem_type": SINGLE_LABEL.name} if self.are_one_hot else {})
+
+
+def is_flags(value: object) -> bool:
+    """Return whether a value is a list of two or more numbers 0 and 1, or truth values."""
+    if not isinstance(value, list | tuple) or len(value) < 2:
+        return False
+    try:
+        return _FLAGS.issuperset(value)
+    except TypeError:  # a list inside the list cannot be hashed
+        return False
+
+
+def read_label_rows(name: str, values: Any, names: Sequence[str] | None = None) -> LabelRows:
+    """Return the labels of n texts.
+
+    Args:
+        name: the argument's name, for errors.
+        values: labels in any iterable, an array [n] or [n, labels], a sparse matrix, or a DataFrame
+            with a column per label.
+        names: label names of the training; columns of a DataFrame are put into their order.
+
+    Raises:
+        InputError: rows of numbers are not a 0 or 1 per label.
+        InputTypeError: the argument is no list.
+    """
+    if hasattr(values, "columns") and hasattr(values, "itertuples"):
+        return _frame_labels(name, values, names)
+    if hasattr(values, "toarray"):
+        values = values.toarray()
+    # TensorFlow's tensors have no tolist().
+    elif hasattr(values, "__array__") and not hasattr(values, "tolist"):
+        values = np.asarray(values)
+    shape = tuple(getattr(values, "shape", ()))
+    refuse_if(
+        len(shape) > 2, f"{name}: has the shape {shape}; a label per text is needed, or a row with {_NEEDED} per text"
+    )
+    items = [item.tolist() if isinstance(item, np.ndarray) else item for item in list_items(name, values, "a list")]
+    if shape[1:] == (1,) and any(isinstance(item[0], float) for item in items):
+        # Targets of a regression as a column.
+        return LabelRows([item[0] for item in items])
+    return _label_rows(name, items)
+
+
+def _label_rows(name: str, items: list[Any], names: tuple[str, ...] | None = None) -> LabelRows:
+    """Return LabelRows of items that may be rows of 0 and 1."""
+    if not any(isinstance(item, list | tuple) for item in items):
+        return LabelRows(items, names)
+    items = [None if _is_missing(item) else item for item in items]
+    rows = [item for item in items if item is not None]
+    if rows and all(map(is_flags, rows)) and len({len(row) for row in rows}) == 1:
+        flags = [None if item is None else tuple(map(int, item)) for item in items]
+        return LabelRows(flags, names, all(sum(row) == 1 for row in flags if row is not None))
+    for number, item in enumerate(items):
+        _check_numbers(f"{name}[{number}]", item)
+    return LabelRows(items, names)
+
+
+def _frame_labels(name: str, frame: Any, names: Sequence[str] | None) -> LabelRows:
+    """Return the labels in a DataFrame: its only column, or a column of 0 and 1 per label."""
+    columns = tuple(map(str, frame.columns))
+    rows = [[_plain(cell) for cell in row] for row in frame.itertuples(index=False, name=None)]
+    if len(columns) == 1:
+        return LabelRows([row[0] for row in rows])
+    for number, row in enumerate(rows):
+        wrong = next((place for place, cell in enumerate(row) if not _is_missing(cell) and cell not in _FLAGS), None)
+        if wrong is not None:
+            raise InputError(
+                f"{name}[{number}]: column {quote(columns[wrong])} holds {row[wrong]!r:.40}; a DataFrame of labels has "
+                f"a column of 0 and 1 per label; to take one column, pass df[{frame.columns[0]!r}]"
+            )
+    refuse_if(
+        len(set(columns)) < len(columns),
+        f"{name}: two of the columns have the same name: {list_some(columns)}; rename one",
+    )
+    if names is not None and tuple(names) != columns:
+        refuse_if(
+            set(names) != set(columns),
+            f"{name}: has the columns {list_some(columns)}, and the labels are {list_some(names)}",
+        )
+        rows = [[row[columns.index(label)] for label in names] for row in rows]
+        columns = tuple(names)
+    return _label_rows(name, rows, columns)
+
+
+def _check_numbers(place: str, item: Any) -> None:
+    """Raise InputError for a list of numbers that are neither names of labels nor 0 and 1."""
+    if not isinstance(item, list | tuple) or not item or isinstance(item[0], str):
+        return
+    refuse_if(
+        any(_is_missing(part) for part in item),
+        f"{place}: lacks a number: {item!r:.80}; give {_NEEDED}, or None for a text without labels",
+    )
+    is_number = all(isinstance(part, int | float | np.number | np.bool_) for part in item)
+    refuse_if(
+        is_number and any(isinstance(part, float | np.floating) and part not in _FLAGS for part in item),
+        f"{place}: holds numbers other than 0 and 1: {item!r:.80}; give {_NEEDED}; for probabilities, give the index "
+        "of the highest one, as in labels.argmax(axis=1)",
+    )
+
+
+def _is_missing(item: Any) -> bool:
+    """Return whether an item marks a missing label, or is a list of such items."""
+    if isinstance(item, list | tuple):
+        return len(item) > 1 and all(map(_is_missing, item))
+    return item is None or type(item).__name__ == "NAType" or (isinstance(item, float) and math.isnan(item))
+
+
+def _plain(cell: Any) -> Any:
+    return cell.item() if isinstance(cell, np.generic) else cell

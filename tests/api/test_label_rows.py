@@ -1,0 +1,130 @@
+"""Labels as arrays, lists and data frames of 0 and 1, with NumPy, pandas and SciPy; what cannot be a label."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+from bert_cli.api.label_rows import is_flags, read_label_rows
+from bert_cli.base.errors import InputError
+
+ONE_HOT = [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 1, 0)]
+ROWS = np.eye(3)[[0, 1, 2, 1]]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ROWS,
+        ROWS.astype(int),
+        ROWS.astype(bool),
+        ROWS.astype(np.float16),
+        ROWS.astype(object),
+        ROWS.tolist(),
+        ROWS.astype(bool).tolist(),
+        [tuple(row) for row in ROWS.astype(int).tolist()],
+        list(ROWS),
+        list(ROWS.astype(np.int8)),
+        [list(row) for row in ROWS],
+        (row for row in ROWS),
+        pd.Series(list(ROWS)),
+        scipy.sparse.csr_matrix(ROWS),
+        scipy.sparse.coo_array(ROWS.astype(int)),
+        np.ma.masked_array(ROWS),
+    ],
+    ids=lambda values: f"{type(values).__name__} {getattr(values, 'dtype', '')}",
+)
+def test_one_hot_rows(values):
+    labels = read_label_rows("labels", values)
+    assert labels == (ONE_HOT, None, True)
+    assert labels.options() == {"problem_type": "single_label"}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [[[1, 1, 0], [0, 1, 0]], [[0, 0], [1, 0]], [[True, True], [False, True]], [[0.0, 0.0, 0.0], [1.0, 0.0, 1.0]]],
+)
+def test_rows_with_several_labels_or_none_are_not_one_hot(rows):
+    for values in (rows, np.array(rows), pd.DataFrame(rows)):
+        labels = read_label_rows("labels", values)
+        assert labels.items == [tuple(map(int, row)) for row in rows]
+        assert not labels.are_one_hot
+        assert "problem_type" not in labels.options()
+
+
+def test_columns_of_a_data_frame_name_the_labels():
+    frame = pd.get_dummies(pd.Series(["cat", "dog", "ant", "dog"]))
+    labels = read_label_rows("labels", frame)
+    assert labels == ([(0, 1, 0), (0, 0, 1), (1, 0, 0), (0, 0, 1)], ("ant", "cat", "dog"), True)
+    assert labels.options() == {"labels": ("ant", "cat", "dog"), "problem_type": "single_label"}
+    other = read_label_rows("dev_labels", frame[["dog", "ant", "cat"]], labels.names)
+    assert (other.items, other.names) == (labels.items, labels.names)
+    assert read_label_rows("labels", pd.DataFrame({3: [0, 1], 7: [1, 0]})).names == ("3", "7")
+
+
+def test_a_data_frame_of_one_column_is_that_column():
+    assert read_label_rows("labels", pd.DataFrame({"label": ["a", "b"]})) == (["a", "b"], None, False)
+    assert read_label_rows("labels", pd.DataFrame({"label": [0, 1]})) == ([0, 1], None, False)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [["a", "b"], [3, 1], [0, 1], [0.5, 1], [["a", "b"], []], [[1, 7], [7]], [[0], [1]], [[0, 1], [1]], [0.5, math.nan]],
+)
+def test_other_labels_stay_as_they_are(values):
+    labels = read_label_rows("labels", values)
+    assert labels.items == values
+    assert labels.options() == {}
+
+
+def test_a_column_of_floats_is_one_number_per_text():
+    assert read_label_rows("labels", np.array([[0.5], [1.5]])).items == [0.5, 1.5]
+
+
+def test_rows_without_numbers_have_no_label():
+    rows = [[1.0, 0.0], [math.nan, math.nan], [0.0, 1.0]]
+    for values in (rows, np.array(rows), pd.DataFrame(rows), [[1, 0], None, [0, 1]], [[1, 0], math.nan, [0, 1]]):
+        labels = read_label_rows("labels", values)
+        assert labels.items == [(1, 0), None, (0, 1)]
+        assert labels.are_one_hot
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            np.zeros((2, 3, 1)),
+            r"^labels: has the shape \(2, 3, 1\); a label per text is needed, or a row with a 0 or 1",
+        ),
+        (np.array(3), "^labels: a list is needed"),
+        (
+            np.array([[0.2, 0.8], [0.9, 0.1]]),
+            r"^labels\[0\]: holds numbers other than 0 and 1: \[0\.2, 0\.8\]; .*argmax",
+        ),
+        ([[0, 1], [0.5, 0.5]], r"^labels\[1\]: holds numbers other than 0 and 1"),
+        ([[1.0, 7.0], [7.0]], r"^labels\[0\]: holds numbers other than 0 and 1"),
+        ([[1.0, math.nan], [0.0, 1.0]], r"^labels\[0\]: lacks a number: .*or None for a text without labels"),
+        (
+            pd.DataFrame({"a": [0, 1], "text": ["x", "y"]}),
+            r"^labels\[0\]: column 'text' holds 'x'; a DataFrame of .* df\['a'\]$",
+        ),
+        (pd.DataFrame([[0, 1], [1, 0]], columns=["a", "a"]), "^labels: two of the columns have the same name: a, a"),
+        ("abc", "^labels: a list is needed, found 'abc'"),
+        ({"a": [0, 1]}, "^labels: a list is needed, found a dict"),
+    ],
+)
+def test_what_cannot_be_labels(values, message):
+    with pytest.raises(InputError, match=message):
+        read_label_rows("labels", values)
+
+
+def test_columns_that_training_does_not_have():
+    with pytest.raises(InputError, match=r"^dev_labels: has the columns a, c, and the labels are a, b$"):
+        read_label_rows("dev_labels", pd.DataFrame({"a": [0], "c": [1]}), ("a", "b"))
+
+
+@pytest.mark.parametrize("value", [[1], [], "01", [0, 2], [0, "1"], {0, 1}, [[0], [1]], [0, None], 1])
+def test_values_that_are_no_rows_of_0_and_1(value):
+    assert not is_flags(value)
