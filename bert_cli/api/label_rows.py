@@ -8,7 +8,7 @@ import numpy as np
 
 from bert_cli.api.texts import list_items
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.messages import quote, list_some
+from bert_cli.base.messages import list_some, quote
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 
 _FLAGS = frozenset((0, 1))  # also contains False, True, 0.0 and 1.0, which are equal to them
@@ -55,7 +55,7 @@ def read_label_rows(name: str, values: Any, names: Sequence[str] | None = None) 
 
     Raises:
         InputError: rows of numbers are not a 0 or 1 per label.
-        InputTypeError: the argument is no list.
+        InputTypeError: the argument is not a list.
     """
     if hasattr(values, "columns") and hasattr(values, "itertuples"):
         return _frame_labels(name, values, names)

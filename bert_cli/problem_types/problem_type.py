@@ -64,7 +64,7 @@ class ProblemType(abc.ABC):
         name: spelling in --problem_type, flags.txt and the manifest; key of heads.losses.FORMULAS.
         summary: text in the help of --problem_type.
         metrics: keys of eval_results.txt that can rank evaluations, the main metric first.
-        correlations: those of them that are undefined if all labels or all predictions are equal.
+        correlations: metrics that are undefined if all labels or all predictions are equal.
         label_dtype, label_shape: NumPy dtype of label_ids, and shape in the letters of base.spec.
         head_type: key of base.head_types.HEAD_TYPES.
         activation: activation used on the logits: softmax, sigmoid or identity.

@@ -97,7 +97,7 @@ def refuse_texts(where: str, counts: Mapping[str, int], num_rows: int, advice: s
         where: place of the labels, for the message.
         counts: rows per label.
         num_rows: number of rows.
-        advice: what to do.
+        advice: instruction for the user.
     """
     # Hundreds of names on few rows are no mistake: answers to questions have one row each.
     sentences = [name for name in counts if _SENTENCE_END.search(name) or len(name.split()) > _LONGEST_NAME]
