@@ -1,13 +1,16 @@
-"""docs/, a page for each command, printed from the code: `python -m tests.docs_pages` (or `make docs`) writes them.
+"""Pages of docs/ that are printed from the code: one per command, the shared flags, and the index.
 
-Beside them stand GUIDES, written by hand, which the index names.
+`python -m tests.docs_pages` (or `make docs`) writes them. The index also lists GUIDES and TUTORIALS, which are written
+by hand.
 """
 
+import functools
 import importlib
 import pathlib
 import re
 import types
 import typing
+from collections import defaultdict
 
 from bert_cli.__main__ import COMMANDS
 from bert_cli.flags.help import blocks, default_of, is_verbatim, sections, split_examples
@@ -15,7 +18,7 @@ from bert_cli.flags.option import Flag, every_flag
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-# Pages about a subject -> what they tell, in an order in which the commands of each find what those before have made.
+# Page about a subject -> its contents. Commands of a page use files that commands of the pages before it have made.
 GUIDES = {
     "models": "where models come from: the built-in one, Google's, Hugging Face's, tensorflow-hub's; `--init_checkpoint`",
     "data": "four columns, tables of your own, multiple choice, all tasks with their files and metrics",
@@ -36,7 +39,7 @@ GUIDES = {
     "glossary": "the terms of BERT and of this tool, one line each",
     "structure": "how the package is built, file by file",
 }
-# Pages of docs/tutorials -> their title; each runs from top to bottom in an empty directory.
+# Page of docs/tutorials -> its title. Each page runs from top to bottom in an empty directory.
 TUTORIALS = {
     "reviews": "classify reviews with Google's workflow",
     "features_and_entities": "vectors of words, attention and named entities",
@@ -44,100 +47,147 @@ TUTORIALS = {
     "tensorflow_hub": "BERT from tensorflow-hub, step by step",
     "pretraining": "pre-training from scratch",
 }
-_SERVERS = ("bert-serve",)  # their examples do not end, so no test runs them
+# Examples of a server do not end, so no test runs them.
+_SERVERS = ("bert-serve",)
 _MADE = "<!-- Printed from the code by `make docs`. -->"
-_KINDS = {bool: "true or false", int: "whole number", float: "number"}
+_VALUES = {bool: "true or false", int: "whole number", float: "number"}
+_HEADER = ["| flag | value | default | kept | |", "|---|---|---|---|---|"]
 _LEGEND = """\
-*Remembered*: a run of the folder that does not train takes the value from the `flags.txt` that training left. *Decides*:
-another value makes another result, so a run with it does not go on in the folder of this one. `--flagfile=FILE` reads
-flags from a file, one `--name=value` a line; `--x`, `--nox`, `--x=true` and `--x=false` are the ways to write a flag that
-is true or false; `--completion=bash|zsh|fish` prints a script that completes flags and values."""
+The column *kept* has two words:
+
+- *remembered*: a later run in the directory that does not train reads the value from `flags.txt`.
+- *decides*: the value changes the result, so a run with another value does not resume in the directory."""
 
 
 def module_of(command: str) -> types.ModuleType:
-    """The module of a command."""
+    """Return the module of a command."""
     return importlib.import_module(f"bert_cli.{COMMANDS[command][0]}")
 
 
 def settings_of(command: str) -> type:
-    """The Settings of a command: what its `run` takes."""
+    """Return the Settings class of a command, which its `run` takes."""
     return typing.get_type_hints(module_of(command).run)["settings"]
 
 
 def page(command: str) -> str:
-    """The page of a command, in Markdown."""
+    """Return the page of a command, in Markdown.
+
+    Flags of this command alone have a row. Flags that it shares with other commands are listed by name.
+    """
     module = module_of(command)
     text, examples = split_examples(module.__doc__ or "")
-    lines = [_MADE, "", f"# {command}", ""]
+    lines = [_MADE, "", f"# {command}", "", "```text" if command in _SERVERS else "```sh", examples, "```", ""]
     for block in blocks(text):
         lines += [*(["```text", *_dedented(block), "```"] if is_verbatim(block) else [_plain(block)]), ""]
-    lines += [
-        "## Examples",
-        "",
-        "```text" if command in _SERVERS else "```sh",
-        examples,
-        "```",
-        "",
-        "## Flags",
-        "",
-        _LEGEND,
-        "",
-    ]
+    lines += ["## Flags", "", "The columns are explained on the page of [shared flags](flags.md).", ""]
     for title, flags in sections(every_flag(settings_of(command))).items():
-        lines += [f"### {title}", "", "| flag | value | default | kept | |", "|---|---|---|---|---|"]
-        lines += [_row(flag) for flag in flags]
-        lines.append("")
+        shared_names = [flag.name for flag in flags if _row(flag) in _shared_rows(title)]
+        rows = [_row(flag) for flag in flags if flag.name not in shared_names]
+        lines += [f"### {title}", ""]
+        if shared_names:
+            names = ", ".join(f"`--{name}`" for name in shared_names)
+            lines += [f"[Shared](flags.md#{anchor_of(title)}): {names}.", ""]
+        if rows:
+            lines += [*_HEADER, *rows, ""]
     lines.append(f"`{command}` is also `python -m {module.__name__}`. [All commands](README.md)")
     return "\n".join(lines) + "\n"
 
 
+def flags_page() -> str:
+    """Return the page of the flags that two or more commands share, in Markdown."""
+    lines = [_MADE, "", "# Shared flags", "", "```sh", "bert-classify --helpfull", "```", ""]
+    lines += ["prints all flags of a command. This page describes the flags that several commands have.", ""]
+    lines += [_LEGEND, "", "## Ways to write a flag", "", "| | |", "|---|---|"]
+    lines += [
+        "| `--name=value`, `--name value` | a flag and its value |",
+        "| `--x`, `--nox`, `--x=true`, `--x=false` | a flag that is true or false |",
+        "| `--flagfile=FILE` | flags from a file, such as one `--name=value` a line |",
+        "| `--completion=bash`, `zsh`, `fish` | a script that completes flags and values in a shell |",
+        "",
+    ]
+    for title in _shared_titles():
+        lines += [f"## {title}", "", "| flag | value | default | kept | | commands |", "|---|---|---|---|---|---|"]
+        for row, commands in _shared_rows(title).items():
+            names = [f"[{command.removeprefix('bert-')}]({command}.md)" for command in commands]
+            lines.append(f"{row} {', '.join(names)} |")
+        lines.append("")
+    lines.append("[All pages](README.md)")
+    return "\n".join(lines) + "\n"
+
+
 def index() -> str:
-    """The page that lists the others."""
+    """Return the page that lists all pages, in Markdown."""
     lines = [_MADE, "", "# Pages", "", "| subject | |", "|---|---|"]
-    lines += [f"| [{name}]({name}.md) | {told} |" for name, told in GUIDES.items()]
+    lines += [f"| [{name}]({name}.md) | {contents} |" for name, contents in GUIDES.items()]
     lines += ["", "| tutorial | |", "|---|---|"]
     lines += [f"| [{name}](tutorials/{name}.md) | {title} |" for name, title in TUTORIALS.items()]
     lines += ["", "| command | |", "|---|---|"]
-    lines += [f"| [`{command}`]({command}.md) | {told} |" for command, (_, told) in COMMANDS.items()]
+    lines += [f"| [`{command}`]({command}.md) | {summary} |" for command, (_, summary) in COMMANDS.items()]
     lines += [
+        "| [shared flags](flags.md) | flags that several commands have |",
         "",
-        "`python -m bert_cli` lists them, and `COMMAND --helpfull` says what a page here says. [The README](../README.md)",
+        "`python -m bert_cli` lists the commands, and `COMMAND --helpfull` prints all flags. [The README](../README.md)",
     ]
     return "\n".join(lines) + "\n"
 
 
+def anchor_of(heading: str) -> str:
+    """Return the part of a link after "#" that leads to a heading."""
+    return re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-")
+
+
 def pages() -> dict[str, str]:
-    """Name of each file in docs/ that is made here -> its text."""
-    return {"README.md": index()} | {f"{command}.md": page(command) for command in COMMANDS}
+    """Return the text of each file in docs/ that is printed from the code, by its name."""
+    printed = {"README.md": index(), "flags.md": flags_page()}
+    return printed | {f"{command}.md": page(command) for command in COMMANDS}
+
+
+@functools.cache
+def _shared_titles() -> list[str]:
+    """Return the titles of the sections of flags that two or more commands share, in the order of the commands."""
+    titles = [title for command in COMMANDS for title in sections(every_flag(settings_of(command)))]
+    return [title for title in dict.fromkeys(titles) if _shared_rows(title)]
+
+
+@functools.cache
+def _shared_rows(title: str) -> dict[str, list[str]]:
+    """Return the rows of a section that two or more commands share, each with these commands."""
+    commands_of: dict[str, list[str]] = defaultdict(list)
+    for command in COMMANDS:
+        for flag in sections(every_flag(settings_of(command))).get(title, []):
+            commands_of[_row(flag)].append(command)
+    return {row: commands for row, commands in commands_of.items() if len(commands) > 1}
 
 
 def _row(flag: Flag) -> str:
+    """Return the table row of a flag."""
     option = flag.option
     name = f"*{flag.name.upper()}*" if option.words else f"`--{flag.name}`"
     default = default_of(flag)
-    marks = [word for word, holds in (("remembered", option.remembered), ("decides", option.decides)) if holds]
+    marks = [word for word, applies in (("remembered", option.remembered), ("decides", option.decides)) if applies]
     cells = (name, _values(flag), f"`{default}`" if default else "", ", ".join(marks), _plain(option.help))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _values(flag: Flag) -> str:
-    """What a flag takes, with its bounds."""
+    """Return the values that a flag takes, with their bounds."""
     option = flag.option
     if option.choices:
         return ", ".join(f"`{choice}`" for choice in option.choices)
-    kind = _KINDS.get(flag.kind) or ("path" if flag.is_file else "text")
-    kind += "s" if option.words else ""
+    value = _VALUES.get(flag.kind) or ("path" if flag.is_file else "text")
+    value += "s" if option.words else ""
     if option.lower is not None and option.upper is not None:
-        return f"{kind}, {option.lower:g} to {option.upper:g}"
-    return kind + (f" ≥ {option.lower:g}" if option.lower is not None else "")
+        return f"{value}, {option.lower:g} to {option.upper:g}"
+    return value + (f" ≥ {option.lower:g}" if option.lower is not None else "")
 
 
 def _dedented(block: str) -> list[str]:
+    """Return the lines of a block without their indentation."""
     return [line.removeprefix("    ") for line in block.split("\n")]
 
 
 def _plain(text: str) -> str:
-    """Text for Markdown: flags with their values as code, and marks of its own escaped elsewhere; `code` stays."""
+    """Return a text as Markdown: flags with their values become code, and other markup is escaped."""
     parts = re.split(r"(`[^`]*`|(?<![\w-])--\w+(?:=[^\s;,)]*[^\s;,.:)])?)", text)
     parts[::2] = [re.sub(r"([\\*<])", r"\\\1", part) for part in parts[::2]]
     parts[1::2] = [f"`{part.strip('`')}`" for part in parts[1::2]]

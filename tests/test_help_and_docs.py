@@ -153,7 +153,21 @@ def test_the_examples_run_as_printed(command, tmp_path):
 
 def test_the_pages_of_docs_are_current():
     """`make docs` writes them."""
-    wanted = docs_pages.pages()
-    assert {name: (docs_pages.DOCS / name).read_text(encoding="utf-8") for name in wanted} == wanted
+    printed = docs_pages.pages()
+    assert {name: (docs_pages.DOCS / name).read_text(encoding="utf-8") for name in printed} == printed
     commands = {path.name for path in docs_pages.DOCS.glob("bert-*.md")}
-    assert commands == set(wanted) - {"README.md"}
+    assert commands == set(printed) - {"README.md", "flags.md"}
+
+
+def test_each_flag_has_one_row_in_the_pages_of_docs():
+    """A row is either on the page of shared flags or on the page of one command, and each flag of a command is on one."""
+    pages = docs_pages.pages()
+    tables = {
+        name: re.findall(r"^(\| (?:`--|\*).*?\|)(?: \[.*\|)?$", text, re.MULTILINE) for name, text in pages.items()
+    }
+    rows = [row for table in tables.values() for row in table]
+    assert len(rows) == len(set(rows))
+    for command in COMMANDS:
+        named = set(re.findall(r"`--(\w+)`", pages[f"{command}.md"]))
+        flags = [flag for flag in every_flag(docs_pages.settings_of(command)) if not flag.option.words]
+        assert {flag.name for flag in flags} <= named
