@@ -24,7 +24,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.base.recoding import UTF_8
 from bert_cli.examples.table_files.formats import refuse_table
-from bert_cli.examples.text_lines import given_texts
+from bert_cli.examples.text_lines import read_texts
 from bert_cli.features.fill_mask import masked_text
 from bert_cli.flags.command import Command
 from bert_cli.outputs.fill_mask import format_record
@@ -63,7 +63,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
     if line := builtin_message(checkpoint, config):
         LOG.info(line)
     positions = config.max_position_embeddings
-    for place, text in given_texts(words, "", UTF_8) if words else ():
+    for place, text in read_texts(words, "", UTF_8) if words else ():
         masked_text(text, tokenizer, positions, place)
 
     # Here, as the engine and what reads checkpoints take a while, which a wrong text need not wait
@@ -71,7 +71,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
     from bert_cli.runs.tasks.fill_mask import answers, masked_texts, open_masked_words
 
     session = open_masked_words(model, checkpoint, settings.devices, settings.model.strict)
-    texts = masked_texts(session, given_texts(words, input_file, settings.text_files.encoding), tokenizer, positions)
+    texts = masked_texts(session, read_texts(words, input_file, settings.text_files.encoding), tokenizer, positions)
     answer = functools.partial(answers, session, tokenizer, min(top_k, model.vocabulary.size))
     if words:
         records = [record for chunk in chunks_of(texts) for record in answer(chunk)]

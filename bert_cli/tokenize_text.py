@@ -17,7 +17,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import STANDARD
 from bert_cli.examples.table_files.formats import refuse_table
-from bert_cli.examples.text_lines import given_texts
+from bert_cli.examples.text_lines import read_texts
 from bert_cli.features.encoded_text import divided, encoded_text, unknown_words
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.tokenizer import load_tokenizer
@@ -51,7 +51,7 @@ def run(settings: TokenizeSettings) -> list[dict[str, Any]]:
         files.check_readable(source, "input_file")
     tokenizer = load_tokenizer(settings.model)
     records = []
-    for _, text in given_texts(settings.texts.texts, source, settings.text_files.encoding):
+    for _, text in read_texts(settings.texts.texts, source, settings.text_files.encoding):
         parts = divided(text)
         records.append(record := encoded_text(tokenizer, *parts))
         unknown = [word for part in parts if part for word in unknown_words(tokenizer, part)]

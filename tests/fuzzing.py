@@ -18,7 +18,7 @@ from checkpoint_files import write_checkpoint
 from bert_cli.base.lines import open_lines
 from bert_cli.corpus.record_source import RecordSource
 from bert_cli.corpus.text import read_blocks, tokenize_block
-from bert_cli.examples import own_data, tables
+from bert_cli.examples import tables, user_tables
 from bert_cli.examples.annotations.reading import read_annotations
 from bert_cli.examples.classification import find_labels, read_examples
 from bert_cli.examples.labels.reading import FileRole, read_labels
@@ -198,9 +198,9 @@ def _table(path: str) -> None:
 
 def _own(path: str) -> None:
     _each(open_table(path, "train_file").rows())
-    file = own_data.read_own_file(open_table(path, "train_file"), "train", Columns(), "auto", needs_label=True)
+    file = user_tables.read_user_table(open_table(path, "train_file"), "train", Columns(), "auto", needs_label=True)
     role = FileRole(decides_names=True, keeps_rows=False, skips_unlabeled=False)
-    own_data.own_examples(file, read_labels(file.label_cells(None), None, None, role).rows)
+    user_tables.make_examples(file, read_labels(file.label_cells(None), None, None, role).rows)
 
 
 def _tags(path: str) -> None:

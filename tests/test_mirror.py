@@ -40,7 +40,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "exports/converted_files.py": "commands/test_convert.py",
     "exports/onnx_files.py": "commands/test_export_onnx.py",
     "examples/task_checks.py": "examples/test_classification.py",
-    "examples/column_finder.py": "examples/test_own_columns.py",
+    "examples/column_finder.py": "examples/test_user_columns.py",
     "examples/table_files/formats.py": "examples/table_files/test_probe.py",
     "examples/table_files/rows.py": "examples/table_files/test_probe.py",
     "runs/tasks/classification/flag_checks.py": "commands/test_classify_errors.py",

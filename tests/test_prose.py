@@ -21,7 +21,6 @@ bert_cli/api                           10.2    0  6.1   35.3  3.8  0.1    1.9   
 bert_cli/base                           7.8    3 14.5   33.5  3.5  0.4      4      2.9  3.2       11        35.5  32.1
 bert_cli/bert_cli                         3    0    1   61.3  0.3    0      0      0.4  0.2        1           5    12
 bert_cli/builtin                          3    0    1   63.5  0.3    0      0      0.4  0.2        1         100    12
-bert_cli/examples                      10.5    3  3.7     46  3.5    0    3.6      6.4  4.7     12.8        35.2  75.4
 bert_cli/examples/annotations             3  0.3  5.1   49.9  1.7    0      4      2.4  3.1        3        10.7  32.6
 bert_cli/examples/labels                  3    3    1   40.4  0.3  0.5      4      1.9  1.9      3.8           5    12
 bert_cli/examples/squad                   3    3    1   32.5  0.3    0      4      2.7  4.4      5.5          10    12

@@ -1,4 +1,4 @@
-"""Data frames and lists -> tables in memory, which are read as files are (examples/own_data.py)."""
+"""Data frames and lists -> tables in memory, which are read as files are (examples/user_tables.py)."""
 
 import itertools
 import math

@@ -16,7 +16,7 @@ from bert_cli.api.tables import is_path
 from bert_cli.api.texts import list_items, single_texts
 from bert_cli.base.errors import InputError
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
-from bert_cli.examples.text_lines import text_example
+from bert_cli.examples.text_lines import make_text_example
 from bert_cli.outputs.tagging import TagPrediction, example_entities
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.trained import load_with_settings
@@ -126,7 +126,7 @@ class Tagger(loading.Trained):
         return [example_entities(example, prediction) for example, prediction in self._tagged(texts, None)]
 
     def _tagged(self, texts: Iterable[str], title: str | None) -> Iterator[tuple[TaggingExample, TagPrediction]]:
-        examples = [text_example(text) for text in single_texts(texts)]
+        examples = [make_text_example(text) for text in single_texts(texts)]
         # Texts without words stay among them, so that results keep the order of the texts.
         return zip(examples, tag_examples(self._session, self._data, self._settings, examples, title), strict=True)
 

@@ -1,1 +1,1 @@
-"""Files into records; every error says file:line. No TensorFlow."""
+"""Readers of data files: rows become records, and errors name file and line. No TensorFlow."""

@@ -1,9 +1,8 @@
-"""Files of the tasks of glue.py -> ClassificationExample records.
+"""Reader of GLUE and XNLI task files: rows become ClassificationExample records.
 
-Columns, guids, labels and header rules come from the task's row of the table in glue.py. Unlike in
-Google's script, a row that does not fit is an InputError that says `file:line`, a byte-order mark
-and blank lines do no harm, and a first row that speaks against the header rule of its file is
-neither lost nor learned without a word.
+glue.py defines each task's columns, guids, labels and header rule. There are three differences from
+Google's script: a malformed row is an InputError with file and line, a byte-order mark and blank
+lines are ignored, and a first row that contradicts the header rule is reported.
 """
 
 import os
@@ -35,11 +34,15 @@ from bert_cli.settings.data import PLAIN, TextForm
 
 @dataclass(frozen=True, slots=True)
 class ClassificationExample:
-    """One row. `text_b` is None for single texts, `label` is None for the rows of a test file.
+    """One row.
 
-    identifier: the cell of the column of ids of a task's file, "" where there is none. label: one
-    name, or the decimal of a regression as it is in the file; for multi-label tasks, 0 or 1 for
-    each of them.
+    Attributes:
+        guid: row id in the original's format, for example "train-17".
+        text_a: the text, or a pair's first text.
+        text_b: a pair's second text, or None.
+        label: label name; for regression, the decimal as written in the file; for multi-label
+            tasks, 0 or 1 per label. None in a test file.
+        identifier: row id from the file's id column, or "".
     """
 
     guid: str
@@ -62,135 +65,156 @@ def read_examples(
     needs_label: bool = True,
     skip_unlabeled: bool = False,
 ) -> list[ClassificationExample]:
-    """Read the examples of one split ("train", "dev" or "test", or the mismatched half of mnli's)
-    in file order.
+    """Read one split for a task, in file order.
 
-    `labels` None means the labels of the task; the training file of cola may then hold any labels
-    (see `find_labels`). `path` is a file to read in place of the task's own. `id_column`: the
-    column of the identifiers, by its name in the header or its number from 0, instead of the task's
-    own; a file with labels may lack it. `form`: see tables.read_rows. Labels are read where
-    `needs_label`. `skip_unlabeled`: rows without a label are left out and counted in the log.
+    Values of `header`:
+      yes   Skip the first row.
+      no    Read the first row as data.
+      auto  Follow the original: CoLA's train and dev files have no header, all other files have
+            one. However, read the first row if ten other rows share its label, a task label. If it
+            contradicts the rule in another way, raise an InputError that asks for yes or no (see
+            `tables.find_data_reason` and `tables.find_header_reason`).
 
-    `header` says whether the first row of a file holds the names of its columns:
-      auto  the original's rule: train and dev of cola have none, all other files have one. But a first row whose label
-            is one of the task's, as are those in ten other rows, is read in any case. Where it only speaks against the rule
-            this is an InputError that asks for yes or no: a row that would be skipped although its label is a label of
-            the task, or its id or its text look like data; or a row that would be read although its label cell
-            is a name that no other row has (`tables.data_reason`, `tables.header_reason`).
-      yes   the first row of every file is skipped.
-      no    the first row of every file is data.
+    Args:
+        task_name: key of glue.TASKS, in any letter case.
+        split: "train", "dev" or "test", or mnli's "dev_mismatched" or "test_mismatched".
+        data_dir: directory with the task's files.
+        header: whether the first row is a header: yes, no or auto.
+        labels: allowed labels; None means the task's labels, but any label in CoLA's train file
+            (see `find_labels`).
+        language: two-letter language code, used by xnli.
+        path: file to read instead of the task's file, or None.
+        id_column: name or 0-based number for the id column, None for the task's id column. A file
+            with labels may lack it.
+        form: values of --encoding, --quoting and --sheet.
+        needs_label: whether labels are read.
+        skip_unlabeled: whether rows without a label are skipped and counted in the log.
 
-    Raises InputError for a task without that split (xnli has no test file), a missing or empty
-    file, rows with too few columns, empty and unknown labels, and a test file of cola with labels
-    where the texts are expected.
+    Raises:
+        InputError: the task has no such split, the file is missing or empty, a row has too few
+            columns, or a label is empty or unknown. Also if a CoLA test file has labels in the text
+            column.
     """
     task = find_task(task_name)
-    if split.removesuffix(task.other_half) not in ("train", "dev", "test") or header not in ("auto", "yes", "no"):
+    if split.removesuffix(task.second_half) not in ("train", "dev", "test") or header not in ("auto", "yes", "no"):
         raise ValueError(f"no such split or header rule: {split!r}, {header!r}")
     if split not in task.splits:
         flag = {"train": "do_train", "dev": "do_eval"}.get(split, "do_predict")
-        other = "--do_eval" if split == "test" else "--do_predict"
-        raise InputError(f"--{flag}: the task {task_name.lower()} has no {split} file; leave it out, or use {other}")
+        alternative = "--do_eval" if split == "test" else "--do_predict"
+        raise InputError(
+            f"--{flag}: the task {task_name.lower()} has no {split} file; leave it out, or use {alternative}"
+        )
     layout, path, rows = _open_split(task.splits[split], data_dir, language, path, form)
-    known = tuple(labels) if labels is not None else task.labels
+    allowed = tuple(labels) if labels is not None else task.labels
     has_header = layout.has_header if header == "auto" else header == "yes"
-    if header == "auto" and has_header and is_data_by_label(rows[0], rows[1:], known, layout.label):
+    if header == "auto" and has_header and is_data_by_label(rows[0], rows[1:], allowed, layout.label):
         LOG.info("%s:%d: there is no header, as the first row has a label like the others", path, rows[0].line)
         has_header = False
     if id_column is not None:
         layout = replace(layout, identifier=_id_column(path, rows[0], has_header, layout, id_column))
-    # Own data is often laid out as CoLA, so its training file may bring other labels; they hold for
-    # all other files.
-    is_open = task.open_labels and split == "train" and labels is None
-    numbers, data = _rows_of_split(path, rows, has_header, layout, language)
-    # Before anything looks at cells: a cell that a row does not have counts as empty there.
+    # User data often has CoLA's layout, so the train file may define new labels for all files.
+    is_open = task.allows_new_labels and split == "train" and labels is None
+    numbers, data = _select_rows(path, rows, has_header, layout, language)
+    # Check the columns before the cells, because later checks treat a missing cell as empty.
     tables.check_columns(path, data, layout.minimum, layout.columns, form.encoding)
     if layout.label is None and layout.text_b is None:
-        check_text_column(path, rows, layout, known)
-    check_first_row(path, rows, layout, header, has_header, None if is_open else known)
+        check_text_column(path, rows, layout, allowed)
+    check_first_row(path, rows, layout, header, has_header, None if is_open else allowed)
     if not data:
-        wanted = f" of language {language} (in column 1)" if layout.by_language else ""
+        condition = f" of language {language} (in column 1)" if layout.has_languages else ""
         raise InputError(
-            f"{path}: holds no data row{wanted}{' below its header' if has_header else ''}; check the file"
+            f"{path}: holds no data row{condition}{' below its header' if has_header else ''}; check the file"
         )
     if not needs_label:
         layout = replace(layout, label=None)
     if layout.label is not None and skip_unlabeled:
-        labeled = _labeled_rows(path, data, layout, None if is_open else known)
+        labeled = _labeled_rows(path, data, layout, None if is_open else allowed)
         numbers, data = [numbers[row] for row in labeled], [data[row] for row in labeled]
     if layout.label is not None and task.problem_type.is_numeric:
         check_numbers(path, data, layout.label)
     elif layout.label is not None:
-        check_labels(path, data, layout, layout.label, None if is_open else known, skip_unlabeled)
-    # Each row goes when its example is there: both of all rows would take half as much memory
-    # again.
+        check_labels(path, data, layout, layout.label, None if is_open else allowed, skip_unlabeled)
+    # Free each row once it is an example: keeping both would take half as much memory again.
     del rows
     data.reverse()
     return [_example(layout, number, data.pop()) for number in numbers]
 
 
 def _open_split(
-    layouts: Sequence[FileLayout], data_dir: str, language: str, given: str | None, form: TextForm
+    layouts: Sequence[FileLayout],
+    data_dir: str,
+    language: str,
+    user_path: str | None,
+    form: TextForm,
 ) -> tuple[FileLayout, str, list[Row]]:
-    """The layout that fits the file that is there (see Task.splits), the file's path, and its rows."""
+    """Read the split's file; return its layout (see `GlueTask.splits`), path and rows."""
     paths = [os.path.join(data_dir, layout.file.format(language=language)) for layout in layouts]
-    path = given or next((path for path in paths if exists(path)), paths[0])
+    path = user_path or next((path for path in paths if exists(path)), paths[0])
     check_readable(path, "data_dir")
     rows = tables.read_rows(path, form)
-    fitting = [layout for layout, own in zip(layouts, paths, strict=True) if given or own == path]
+    fitting = [layout for layout, layout_path in zip(layouts, paths, strict=True) if user_path or layout_path == path]
     width = len(rows[0].cells)
-    # Where no layout has this width, the first one gives the error about the columns.
+    # If no layout has this width, check_columns will report the first layout's columns.
     return next((layout for layout in fitting if layout.minimum == width), fitting[0]), path, rows
 
 
-def _id_column(path: str, first: Row, has_header: bool, layout: FileLayout, name: str) -> int | None:
-    """The column that --id_column names; InputError where a file to predict lacks it."""
+def _id_column(
+    path: str,
+    first: Row,
+    has_header: bool,
+    layout: FileLayout,
+    name: str,
+) -> int | None:
+    """Return the index of --id_column; raise InputError if a file to predict lacks it."""
     names = [cell.strip() for cell in first.cells] if has_header else []
-    found = tables.find_column(name, names, len(first.cells))
-    if found is not None:
-        return found
+    column = tables.find_column(name, names, len(first.cells))
+    if column is not None:
+        return column
     if layout.label is not None:
         return layout.identifier
-    there = f"columns {list_names(names)}" if names else f"{len(first.cells)} columns without names"
-    raise InputError(f"{path}:{first.line}: --id_column={name}: there is no such column; the file has {there}")
+    columns = f"columns {list_names(names)}" if names else f"{len(first.cells)} columns without names"
+    raise InputError(f"{path}:{first.line}: --id_column={name}: there is no such column; the file has {columns}")
 
 
-def _rows_of_split(
+def _select_rows(
     path: str, rows: list[Row], has_header: bool, layout: FileLayout, language: str
 ) -> tuple[Sequence[int], list[Row]]:
-    """(numbers, rows) of those rows that are examples of the split; numbers count the header, as
-    the original's guids do.
-    """
-    # Numbers count the header, because guids of the original do.
+    """Return the numbers and rows that belong to the split."""
+    # Row numbers include the header, because the original's guids do.
     numbers: Sequence[int] = range(int(has_header), len(rows))
-    if layout.by_language:
+    if layout.has_languages:
         numbers = array("q", [number for number in numbers if rows[number].cell(0) == language])
-    if layout.broken_rows:
+    if layout.has_broken_rows:
         broken = [rows[number].line for number in numbers if len(rows[number].cells) < layout.minimum]
-        # A few rows are damage that the benchmark ships; many mean that the columns are others.
+        # The benchmark's file has a few damaged rows. Many mean that the file has other columns.
         if 0 < len(broken) < len(numbers) / 100:
             LOG.warning("%s: left out %d row(s) that are cut short, the first is line %d", path, len(broken), broken[0])
             numbers = array("q", [number for number in numbers if len(rows[number].cells) >= layout.minimum])
     if layout.pairs_file is not None:
-        chosen = os.path.join(os.path.dirname(path), layout.pairs_file)
-        if exists(chosen):
-            pairs = {tuple(cell.strip() for cell in row.cells) for row in tables.read_rows(chosen)}
-            is_in = [((row.cell(1), row.cell(2)) in pairs) == layout.in_pairs_file for row in rows]
-            numbers = array("q", [number for number in numbers if is_in[number]])
-        elif layout.in_pairs_file:
+        pairs_path = os.path.join(os.path.dirname(path), layout.pairs_file)
+        if exists(pairs_path):
+            pairs = {tuple(cell.strip() for cell in row.cells) for row in tables.read_rows(pairs_path)}
+            is_selected = [((row.cell(1), row.cell(2)) in pairs) == layout.is_in_pairs_file for row in rows]
+            numbers = array("q", [number for number in numbers if is_selected[number]])
+        elif layout.is_in_pairs_file:
             raise InputError(
-                f"{chosen}: no such file; it says which rows of {os.path.basename(path)} are for "
+                f"{pairs_path}: no such file; it says which rows of {os.path.basename(path)} are for "
                 "evaluation: put it there, or give --dev_split"
             )
     return numbers, [rows[number] for number in numbers]
 
 
-def _labeled_rows(path: str, rows: Sequence[Row], layout: FileLayout, known: Sequence[str] | None) -> list[int]:
-    labels = None if known is None else [*known, *layout.aliases]
+def _labeled_rows(
+    path: str,
+    rows: Sequence[Row],
+    layout: FileLayout,
+    allowed: Sequence[str] | None,
+) -> list[int]:
+    labels = None if allowed is None else [*allowed, *layout.aliases]
     cells = LabelCells(
         path, [row.line for row in rows], [(row.cell(layout.label).strip(),) for row in rows], ("",), False
     )
-    return leave_out_unlabeled(cells, labels, is_numeric=known == ())
+    return leave_out_unlabeled(cells, labels, is_numeric=allowed == ())
 
 
 def _example(layout: FileLayout, number: int, row: Row) -> ClassificationExample:
@@ -200,7 +224,7 @@ def _example(layout: FileLayout, number: int, row: Row) -> ClassificationExample
         guid=f"{layout.guid}-{number if layout.guid_column is None else cells[layout.guid_column]}",
         text_a=cells[layout.text_a],
         text_b=None if layout.text_b is None else cells[layout.text_b],
-        label=None if label is None else sys.intern(label),  # one text for all rows with it
+        label=None if label is None else sys.intern(label),  # one string object per label saves memory
         identifier=row.cell(layout.identifier),
     )
 
@@ -210,45 +234,47 @@ def _label_key(label: str) -> tuple:
 
 
 def find_labels(task_name: str, examples: Sequence[ClassificationExample]) -> tuple[str, ...]:
-    """The labels of a task in the order of the output columns.
+    """Return a task's labels, in output column order; () for regression.
 
-    They are the task's own where the examples have no others; otherwise the labels of the examples,
-    numbers by value, then words by code point; () for a regression. InputError where that is a
-    single label.
+    If the examples have other labels than the task, return the examples' labels: numbers by value,
+    then words by code point. Raise InputError if there is only one such label.
     """
-    own = find_task(task_name).labels
-    found = {str(example.label) for example in examples if example.label is not None}
-    # A small training file may lack a label of the task, on which the outputs must not depend.
-    if found <= set(own) or find_task(task_name).problem_type.is_numeric:
-        return own
-    if len(found) < 2:
+    task_labels = find_task(task_name).labels
+    labels = {str(example.label) for example in examples if example.label is not None}
+    # A small train file may lack a label of the task; the output columns must stay the same.
+    if labels <= set(task_labels) or find_task(task_name).problem_type.is_numeric:
+        return task_labels
+    if len(labels) < 2:
         raise InputError(
-            f"every row of the train file has the label {quote(next(iter(found)))}; two labels are needed, see --labels"
+            f"every row of the train file has the label {quote(next(iter(labels)))}; two labels "
+            "are needed, see --labels"
         )
-    return tuple(sorted(found, key=_label_key))
+    return tuple(sorted(labels, key=_label_key))
 
 
 def describe_examples(examples: Sequence[ClassificationExample], labels: Sequence[str] = ()) -> str:
-    """For the log: the numbers of rows and of each label, e.g. `4 examples; labels: 0 3 (75.0%), 1
-    1 (25.0%)`.
+    """Summarize examples for the log: rows per label, or the range and mean of numbers.
 
-    labels: the names, where an example may have several. For a regression it logs the least, mean
-    and greatest value.
+    For example "4 examples; labels: 0 3 (75.0%), 1 1 (25.0%)".
+
+    Args:
+        examples: the examples.
+        labels: label names, used if an example may have several labels.
     """
-    found = [example.label for example in examples if example.label is not None]
-    if not found:
+    values = [example.label for example in examples if example.label is not None]
+    if not values:
         return f"{len(examples)} examples, no labels"
-    rows = [label for label in found if isinstance(label, tuple)]
-    single = [label for label in found if isinstance(label, str)]
-    # A regression: to count every number would fill the log.
+    rows = [label for label in values if isinstance(label, tuple)]
+    single = [label for label in values if isinstance(label, str)]
+    # Regression has a count of 1 for nearly every number, which would fill the log.
     if len(set(single)) > 20 and all(map(is_number, single)):
         numbers = [float(label) for label in single]
         mean = sum(numbers) / len(numbers)
         return f"{len(examples)} examples; from {min(numbers):g} to {max(numbers):g}, mean {mean:.4g}"
     counts: dict[str, int] = (
-        {name: sum(row[place] for row in rows) for place, name in enumerate(labels)}
+        {name: sum(row[index] for row in rows) for index, name in enumerate(labels)}
         if rows
         else dict(sorted(Counter(single).items(), key=lambda item: _label_key(item[0])))
     )
-    parts = [f"{label} {count} ({count / len(examples):.1%})" for label, count in counts.items()]
-    return f"{len(examples)} examples; labels: {', '.join(parts)}"
+    shares = [f"{label} {count} ({count / len(examples):.1%})" for label, count in counts.items()]
+    return f"{len(examples)} examples; labels: {', '.join(shares)}"

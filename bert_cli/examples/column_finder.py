@@ -1,4 +1,4 @@
-"""Finds the columns of a table by flags and by usual names."""
+"""Finder of text, label and id columns in a table with several columns."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -14,23 +14,23 @@ from bert_cli.examples.tables import find_column
 from bert_cli.settings.data import Columns, TrainedColumns
 
 
-def named_columns(columns: Columns, choices: Sequence[str]) -> list[str]:
-    """Return the names or numbers of all columns that flags name."""
-    named = (columns.text_column, columns.text_b_column, *choices, *columns.label_columns, columns.id_column)
-    return [name for name in named if name is not None]
+def list_flag_columns(columns: Columns, choices: Sequence[str]) -> list[str]:
+    """Return the column names or numbers from all column flags."""
+    values = (columns.text_column, columns.text_b_column, *choices, *columns.label_columns, columns.id_column)
+    return [name for name in values if name is not None]
 
 
 @dataclass(frozen=True)
 class ColumnFinder:
-    """Finds the columns of a table with several of them.
+    """Column finder for one table, by flags and by usual names.
 
     Attributes:
         path: the file, for messages.
         sample: its first rows.
-        names: cells of its header, or None if the first row is data.
-        columns: the columns that flags name.
+        names: its header cells, or None if the first row is data.
+        columns: column flag values.
         needs_label: whether the file is for training or evaluation.
-        trained: columns of the training run.
+        trained: columns from the training run.
     """
 
     path: str
@@ -41,52 +41,69 @@ class ColumnFinder:
     trained: TrainedColumns
 
     def find(self, name: str) -> int | None:
-        """Return the column of a name or number, or None."""
+        """Return the column index for a name or number, or None."""
         return find_column(name, self.names or (), len(self.sample[0].cells))
 
-    def column(self, name: str, flag: str) -> int:
-        """Return the column of a name or number; raise InputError, naming the flag, without one."""
-        found = self.find(name)
-        if found is not None:
-            return found
+    def require(self, name: str, flag: str) -> int:
+        """Return the column index for a flag value; raise InputError if it is missing.
+
+        Args:
+            name: column name or number.
+            flag: flag name without hyphens.
+        """
+        column = self.find(name)
+        if column is not None:
+            return column
         last = len(self.sample[0].cells) - 1
-        there = f"{last + 1} columns without names, 0 to {last}"
+        columns = f"{last + 1} columns without names, 0 to {last}"
         if self.names:
-            there = f"columns {', '.join(map(quote, self.names[:20]))}"
+            columns = f"columns {', '.join(map(quote, self.names[:20]))}"
         source, advice = "", ""
         if flag in self.trained.flags:
             source, advice = " (from the training run)", f"; give this file's --{flag}"
         raise InputError(
-            f"{self.path}:1: --{flag}={name}{source}: there is no such column; the file has {there}{advice}"
+            f"{self.path}:1: --{flag}={name}{source}: there is no such column; the file has {columns}{advice}"
         )
 
-    def usual(self, known: Collection[str], used: Collection[int | None] = ()) -> list[int]:
-        """Return the columns with one of the known names, without the used ones."""
-        return [n for n, name in enumerate(self.names or ()) if plain(name) in known and n not in used]
+    def find_usual(
+        self,
+        usual_names: Collection[str],
+        used: Collection[int | None] = (),
+    ) -> list[int]:
+        """Return the columns with usual names, except used columns."""
+        return [n for n, name in enumerate(self.names or ()) if plain(name) in usual_names and n not in used]
 
-    def doubt(self, what: str, flag: str) -> InputError:
-        """Return the error that asks for a flag, if no column is the text or the label without doubt."""
+    def unclear_column_error(self, role: str, flag: str) -> InputError:
+        """Return the error that asks for a flag because no column is clearly the text or label.
+
+        Args:
+            role: "text" or "label".
+            flag: flag that would name the column.
+        """
         cells = self.sample[0].cells if self.names is None else self.names
         listed = ", ".join(f"{number} {quote(str(cell), 24)}" for number, cell in enumerate(cells[:12]))
-        problem = f"no column that is the {what} without doubt; give --{flag} by name"
+        problem = f"no column that is the {role} without doubt; give --{flag} by name"
         if self.names is None:
             problem = (
                 "no header with names that leave no doubt; give --text_column and --label_column, by name or number"
             )
         return InputError(f"{self.path}:1: {problem}: {listed}")
 
-    def texts(self, choices: Sequence[str]) -> tuple[int, int | None]:
-        """Return the columns of the texts: named by flags, else those with a usual name that occurs once."""
+    def find_texts(self, choices: Sequence[str]) -> tuple[int, int | None]:
+        """Return the columns for the text and for a pair's second text.
+
+        Flags decide; without a flag, the column has a usual name that occurs once.
+        """
         first, second = self.columns.text_column, self.columns.text_b_column
         if first is None:
-            return self._guessed_texts(choices)
-        text_a = self.column(first, "text_column")
-        text_b = None if second is None else self.column(second, "text_b_column")
+            return self._guess_texts(choices)
+        text_a = self.require(first, "text_column")
+        text_b = None if second is None else self.require(second, "text_b_column")
         if second is None and not choices:
             self._log_unused_text(text_a)
-        better = self.usual(column_names.TEXT_NAMES)
-        # A number may be meant for another file, which an earlier run has read.
-        if self.names and better and text_a in self.usual(column_names.ID_NAMES | column_names.LABEL_NAMES):
+        better = self.find_usual(column_names.TEXT_NAMES)
+        # A remembered number may refer to columns in an earlier run's file.
+        if self.names and better and text_a in self.find_usual(column_names.ID_NAMES | column_names.LABEL_NAMES):
             LOG.warning(
                 "%s:1: warning: --text_column=%d is %s, but there is a column %s; is it the text?",
                 self.path, text_a, quote(self.names[text_a]), quote(self.names[better[0]]),
@@ -94,92 +111,97 @@ class ColumnFinder:
         return text_a, text_b
 
     def _log_unused_text(self, text_a: int) -> None:
-        """Log that the second text of a pair is there, by its usual name, and no flag names it."""
+        """Log that the file has a pair's second text, by its usual name, and no flag selects it."""
         names = [plain(name) for name in self.names or ()]
         for first, second in column_names.PAIRS:
             if names and names[text_a] == first and names.count(second) == 1 and self.names:
                 name = self.names[names.index(second)]
-                if name not in named_columns(self.columns, ()):
+                if name not in list_flag_columns(self.columns, ()):
                     LOG.info(
                         "%s: the column %s is not read; --text_b_column=%s makes pairs", self.path, quote(name), name
                     )
 
-    def _guessed_texts(self, choices: Sequence[str]) -> tuple[int, int | None]:
+    def _guess_texts(self, choices: Sequence[str]) -> tuple[int, int | None]:
         names, second = self.names or (), self.columns.text_b_column
-        written = [plain(name) for name in names]
-        given = named_columns(self.columns, choices)
-        free = ["" if name in given else plain(name) for name in names]
+        plain_names = [plain(name) for name in names]
+        flag_columns = list_flag_columns(self.columns, choices)
+        free = ["" if name in flag_columns else plain(name) for name in names]
         pairs = (
             [pair for pair in column_names.PAIRS if all(free.count(name) == 1 for name in pair)] if not choices else []
         )
         alone = [name for name in free if name in column_names.TEXT_NAMES and not any(name in pair for pair in pairs)]
         text_b: int | None
         if len(pairs) == 1 and not alone and second is None:
-            text_a, text_b = (written.index(name) for name in pairs[0])
+            text_a, text_b = (plain_names.index(name) for name in pairs[0])
         elif len(alone) == 1 and not pairs:
-            text_a = written.index(alone[0])
-            text_b = None if second is None else self.column(second, "text_b_column")
+            text_a = plain_names.index(alone[0])
+            text_b = None if second is None else self.require(second, "text_b_column")
         elif (number := self.trained.number("text_column", len(self.sample[0].cells))) is not None and not choices:
             text_a, text_b = number, None
         else:
-            raise self.doubt("text", "text_column")
+            raise self.unclear_column_error("text", "text_column")
         self._check_pair(text_b is not None)
-        taken = " and ".join(quote(names[column]) for column in (text_a, text_b) if column is not None)
-        LOG.info("%s: took %s for the text", self.path, taken)
+        columns = " and ".join(quote(names[column]) for column in (text_a, text_b) if column is not None)
+        LOG.info("%s: took %s for the text", self.path, columns)
         return text_a, text_b
 
     def _check_pair(self, is_pair: bool) -> None:
-        """Raise InputError if the table has pairs of texts and the training file had none, or vice versa."""
+        """Raise InputError if pairs meet a model of single texts, or vice versa."""
         guessed = self.trained.guessed
         if guessed.text_column is None or is_pair == (guessed.text_b_column is not None):
             return
-        found = "two columns of texts, and the model was trained on one; give --text_column"
+        problem = "two columns of texts, and the model was trained on one; give --text_column"
         if not is_pair:
-            found = (
+            problem = (
                 "one column that is a text, and the model was trained on pairs; give --text_column and --text_b_column"
             )
-        raise InputError(f"{self.path}:1: has {found}")
+        raise InputError(f"{self.path}:1: has {problem}")
 
-    def labels(self, used: Collection[int | None]) -> tuple[int, ...]:
-        """Return the columns of the label, () for a file to predict without any."""
-        named = self.columns.label_columns
-        # The name of a single column may hold a comma.
+    def find_labels(self, used: Collection[int | None]) -> tuple[int, ...]:
+        """Return the label columns, or () if a file to predict has no labels.
+
+        Args:
+            used: columns that have another use.
+        """
+        flag_names = self.columns.label_columns
+        # A single column name may contain a comma.
         whole = (self.columns.label_column or "").strip()
-        if len(named) > 1 and (self.names or ()).count(whole) == 1:
-            named = (whole,)
-        if named:
-            if not self.needs_label and all(self.find(name) is None for name in named):
+        if len(flag_names) > 1 and (self.names or ()).count(whole) == 1:
+            flag_names = (whole,)
+        if flag_names:
+            if not self.needs_label and all(self.find(name) is None for name in flag_names):
                 return ()
-            return tuple(self.column(name, "label_column") for name in named)
-        found = self.usual(column_names.LABEL_NAMES, used)
-        if self.names and len(found) == 1:
-            LOG.info("%s: took %s for the label", self.path, quote(self.names[found[0]]))
-            return (found[0],)
+            return tuple(self.require(name, "label_column") for name in flag_names)
+        candidates = self.find_usual(column_names.LABEL_NAMES, used)
+        if self.names and len(candidates) == 1:
+            LOG.info("%s: took %s for the label", self.path, quote(self.names[candidates[0]]))
+            return (candidates[0],)
         if not self.needs_label:
             return ()
         number = self.trained.number("label_column", len(self.sample[0].cells))
         if number is not None and number not in used:
             return (number,)
-        error = self.doubt("label", "label_column")
-        # A hint for the data of Kaggle, which has a column of 0 and 1 for each label.
+        error = self.unclear_column_error("label", "label_column")
+        # Kaggle's multi-label data has a column of 0 and 1 per label, so name these columns.
         body = self.sample[1:]
         binary = [
             n for n, _ in enumerate(self.names or ())
             if n not in used and body and all(row.cell(n) in ("0", "1") for row in body)
         ]  # fmt: skip
-        if self.names and len(binary) > 1 and not found:
-            both = join_names([self.names[n] for n in binary])
-            raise InputError(f"{error}; these hold 0 and 1 alone, as multi-label data has: --label_column={both}")
+        if self.names and len(binary) > 1 and not candidates:
+            names = join_names([self.names[n] for n in binary])
+            raise InputError(f"{error}; these hold 0 and 1 alone, as multi-label data has: --label_column={names}")
         raise error
 
-    def identifier(self, used: Collection[int | None]) -> int | None:
-        """Return the column of ids, or None.
+    def find_identifier(self, used: Collection[int | None]) -> int | None:
+        """Return the id column, or None.
 
-        A column that the flags name must be in a file to predict, whose ids are written.
+        A file to predict must have the column of --id_column, because its ids are written. Other
+        files may lack it.
         """
         name = self.columns.id_column
         if name is not None:
-            is_there = name in (self.names or ()) or name.isdecimal()
-            return self.column(name, "id_column") if is_there or not self.needs_label else None
-        found = self.usual(column_names.ID_NAMES, used)
-        return found[0] if len(found) == 1 else None
+            is_present = name in (self.names or ()) or name.isdecimal()
+            return self.require(name, "id_column") if is_present or not self.needs_label else None
+        candidates = self.find_usual(column_names.ID_NAMES, used)
+        return candidates[0] if len(candidates) == 1 else None

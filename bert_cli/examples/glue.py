@@ -1,8 +1,8 @@
-"""The tasks of GLUE, XNLI and SWAG: a task is one row of TASKS, with its files as the benchmark
-ships them.
+"""Table of GLUE, XNLI and SWAG tasks: labels, metrics and file layouts.
 
-Columns, guids and header rules of cola, mrpc, mnli and xnli are as in Google's run_classifier.py;
-the orders of labels are the usual ones, so that the outputs of a model mean the same elsewhere.
+The layouts match the files that the benchmarks distribute. Columns, guids and header rules of cola,
+mrpc, mnli and xnli are the same as in Google's run_classifier.py. The label orders are the usual
+ones, so model outputs are compatible with other software.
 """
 
 import difflib
@@ -27,27 +27,46 @@ PEARSON_SPEARMAN = "pearson_spearman"
 
 @dataclass(frozen=True)
 class FileLayout:
-    """Where the parts of an example are in one file. All columns are 0-based, -1 is the last.
+    """Columns and header of one data file. Column numbers are 0-based, and -1 is the last column.
 
-    named: instead, their names in the header of a CSV, with `endings`, of which each continues the
-    text in text_b_column.
+    Attributes:
+        file: path below the data directory; {language} is replaced by the run's language.
+        columns: column description, for messages.
+        minimum: smallest number of columns in a row.
+        has_header: whether the original skips the first row.
+        guid: prefix of guids. They end with the row number, counting the header, or with the cell
+            of `guid_column`.
+        text_a: text column.
+        text_b: column with a pair's second text, or None.
+        label: label column, or None if the file has no labels.
+        guid_column: column that completes the guids, or None.
+        identifier: column of ids that are copied to the predictions, or None.
+        has_languages: whether column 0 is a language, and only rows in the run's language count.
+        aliases: alternative spellings of labels.
+        has_broken_rows: whether the benchmark's file has truncated rows, which are skipped and
+            counted in the log.
+        pairs_file: file in the same directory with two ids per row, as in columns 1 and 2 of this
+            file; it divides the rows into two splits.
+        is_in_pairs_file: whether this split has the rows in `pairs_file`, or the remaining rows.
+        named: for files with columns by name, names for the text and label columns.
+        endings: for multiple choice, names of the columns that continue the text in text_b_column.
     """
 
-    file: str  # below the data directory; {language} is replaced by the run's language
-    columns: str  # for messages
-    minimum: int  # columns that every row has
-    has_header: bool  # whether the original skips the first row
-    guid: str  # guids are `<guid>-<row number, the header counted>` or `<guid>-<cell of guid_column>`
+    file: str
+    columns: str
+    minimum: int
+    has_header: bool
+    guid: str
     text_a: int = 0
     text_b: int | None = None
-    label: int | None = None  # None: the file has no labels
+    label: int | None = None
     guid_column: int | None = None
-    identifier: int | None = None  # a column of ids, which predictions repeat
-    by_language: bool = False  # only rows whose column 0 is the language of the run
-    aliases: dict[str, str] = field(default_factory=dict)  # other spellings of labels
-    broken_rows: bool = False  # the benchmark's own file has rows that are cut short; they are left out, and told
-    pairs_file: str | None = None  # in the same folder: two ids per row, as in columns 1 and 2 here
-    in_pairs_file: bool = False  # whether the split is the rows listed in pairs_file, or the others
+    identifier: int | None = None
+    has_languages: bool = False
+    aliases: dict[str, str] = field(default_factory=dict)
+    has_broken_rows: bool = False
+    pairs_file: str | None = None
+    is_in_pairs_file: bool = False
     named: Columns | None = None
     endings: tuple[str, ...] = ()
 
@@ -61,57 +80,66 @@ class FileLayout:
 class GlueTask:
     """One task.
 
-    labels: in the order of the output columns, () for regression; of multiple choice the places of
-    the endings. splits: the layouts in which a file may be; read is the first whose file is there,
-    or of several of one file the one with as many columns as the first row. metric: a name from
-    above.
+    Attributes:
+        labels: label names in output column order, () for regression. For multiple choice, the
+            ending indices.
+        metric: ACCURACY, ACCURACY_F1, MCC or PEARSON_SPEARMAN.
+        splits: possible file layouts per split. The first existing file is read; if several layouts
+            share a file, the number of columns in its first row decides.
+        problem_type: the problem type.
+        allows_new_labels: whether train.tsv may define other labels.
+        submission: file name for the leaderboard, without .tsv.
+        second_half: suffix for a second dev and test set, for example _mismatched. It is evaluated
+            and predicted, too.
     """
 
     labels: tuple[str, ...]
     metric: str
     splits: dict[str, tuple[FileLayout, ...]]
     problem_type: ProblemType = SINGLE_LABEL
-    open_labels: bool = False  # whether train.tsv may bring labels of its own
-    submission: str = ""  # name of its file on the leaderboard, without .tsv
-    other_half: str = ""  # a second half, such as _mismatched, that is evaluated and predicted too: dev_mismatched
+    allows_new_labels: bool = False
+    submission: str = ""
+    second_half: str = ""
 
-    def submission_of(self, half: str) -> str:
-        """The name of the file of one half ("" or other_half): MNLI-m and MNLI-mm."""
+    def submission_name(self, half: str) -> str:
+        """Return the submission name for a half ("" or second_half), such as MNLI-m or MNLI-mm."""
         return f"{self.submission}m" if half else self.submission
 
-    def split_of(self, sample: Sequence[Row], labels: Collection[str]) -> str | None:
-        """The split, dev or test, in whose layout a file with these first rows is; None where it is
-        in neither.
+    def detect_split(self, sample: Sequence[Row], labels: Collection[str]) -> str | None:
+        """Return the split, dev or test, that matches a file's layout, or None.
 
-        labels: names that the column of labels may hold. Each row has as many columns as the
-        layout, a label where the layout has one, else a number for its id, and most texts have
-        several words.
+        A file matches if each row has the layout's number of columns and an allowed label, or a
+        numeric id if the layout has no labels. Most texts must have several words.
+
+        Args:
+            sample: the file's first rows.
+            labels: allowed labels.
         """
         for split in ("dev", "test"):
             for layout in self.splits.get(split, ()):
-                if layout.named is None and self._is_in(layout, sample, labels):
+                if layout.named is None and self._fits(layout, sample, labels):
                     return split
         return None
 
-    def _is_in(self, layout: FileLayout, sample: Sequence[Row], labels: Collection[str]) -> bool:
-        # The first row may be a header also where the layout has none, and the other way round.
+    def _fits(self, layout: FileLayout, sample: Sequence[Row], labels: Collection[str]) -> bool:
+        # Skip the first row: whether it is a header may differ from the layout.
         width = len(sample[0].cells)
         body = sample[1:]
         has_width = width == layout.minimum or (layout.label == -1 and width > layout.minimum)
         if not (body and has_width and all(len(row.cells) == width for row in body)):
             return False
         if layout.label is None:
-            are_right = all(is_number(row.cell(layout.identifier)) for row in body)
+            are_valid = all(is_number(row.cell(layout.identifier)) for row in body)
         elif self.problem_type.is_numeric:
-            are_right = all(is_number(row.cell(layout.label)) for row in body)
+            are_valid = all(is_number(row.cell(layout.label)) for row in body)
         else:
-            are_right = {row.cell(layout.label) for row in body} <= {*labels, *layout.aliases}
+            are_valid = {row.cell(layout.label) for row in body} <= {*labels, *layout.aliases}
         texts = layout.key_columns.texts
-        return are_right and all(is_wordy([row.cell(column) for row in body]) for column in texts)
+        return are_valid and all(is_wordy([row.cell(column) for row in body]) for column in texts)
 
     @property
-    def pairs(self) -> bool:
-        """Whether an example has two texts."""
+    def has_pairs(self) -> bool:
+        """Return whether an example has two texts."""
         return any(layout.text_b is not None for layouts in self.splits.values() for layout in layouts)
 
 
@@ -120,43 +148,46 @@ _NLI = ("contradiction", "entailment", "neutral")
 _BINARY = ("0", "1")
 
 
-def _three(train: FileLayout, test: FileLayout) -> dict[str, tuple[FileLayout, ...]]:
-    """train.tsv and dev.tsv in one layout, test.tsv in another."""
+def _make_splits(train: FileLayout, test: FileLayout) -> dict[str, tuple[FileLayout, ...]]:
+    """Return task layouts with train.tsv, dev.tsv like train.tsv, and test.tsv."""
     dev = replace(train, file="dev.tsv", guid="dev")
     return {"train": (train,), "dev": (dev,), "test": (test,)}
 
 
 def _indexed_pair(texts: str) -> dict[str, tuple[FileLayout, ...]]:
-    """index, two texts, and but in test.tsv a label."""
+    """Return task layouts with the columns index, two texts and, except in test, label."""
     train = FileLayout(
         "train.tsv", f"index, {texts}, label", 4, True, "train", 1, 2, label=3, guid_column=0, identifier=0
     )
-    return _three(train, replace(train, file="test.tsv", columns=f"index, {texts}", minimum=3, guid="test", label=None))
+    return _make_splits(
+        train, replace(train, file="test.tsv", columns=f"index, {texts}", minimum=3, guid="test", label=None)
+    )
 
 
 def _cola(split: str) -> FileLayout:
-    # The training and dev files of CoLA have no header, the test file has one.
+    # CoLA's train and dev files have no header, but the test file has one.
     return FileLayout(f"{split}.tsv", "id, label, mark, text", 4, False, split, text_a=3, label=1, identifier=0)
 
 
 def _mrpc(split: str) -> tuple[FileLayout, ...]:
-    """The file of the 2018 download script; else without its columns of ids; else the corpus as
-    Microsoft ships it.
+    """Return layouts for the 2018 download script's file, the same without ids, and MSRP.
+
+    MSRP is the corpus as distributed by Microsoft.
     """
     whole = FileLayout(f"{split}.tsv", "label, id, id, text, text", 5, True, split, 3, 4, label=0, identifier=1)
     corpus = "msr_paraphrase_test.txt" if split == "test" else "msr_paraphrase_train.txt"
-    shipped = replace(whole, file=corpus)
+    original = replace(whole, file=corpus)
     if split == "test":
         whole = replace(whole, columns="index, id, id, text, text", label=None, identifier=0)
     else:
-        shipped = replace(shipped, pairs_file="dev_ids.tsv", in_pairs_file=split == "dev")
+        original = replace(original, pairs_file="dev_ids.tsv", is_in_pairs_file=split == "dev")
     short = replace(whole, columns=whole.columns.replace(" id,", ""), minimum=3, text_a=1, text_b=2)
-    return (whole, replace(short, identifier=0 if split == "test" else None), shipped)
+    return (whole, replace(short, identifier=0 if split == "test" else None), original)
 
 
 def _mnli(file: str, guid: str, has_label: bool = True) -> tuple[FileLayout, ...]:
     columns = "index, 7 more, text, text" + (", …, label" if has_label else "")
-    # Counted from the end: dev files have more columns than train.tsv, for each annotator one.
+    # Count from the end: dev files have an additional column per annotator.
     label = -1 if has_label else None
     minimum = 11 if has_label else 10
     return (FileLayout(file, columns, minimum, True, guid, 8, 9, label=label, guid_column=0, identifier=0),)
@@ -166,21 +197,24 @@ def _sts_b() -> dict[str, tuple[FileLayout, ...]]:
     columns = "index, 6 more, text, text, score"
     train = FileLayout("train.tsv", columns, 10, True, "train", 7, 8, label=9, guid_column=0, identifier=0)
     test = replace(train, file="test.tsv", columns=columns.removesuffix(", score"), minimum=9, guid="test", label=None)
-    return _three(train, test)
+    return _make_splits(train, test)
 
 
 def _qqp() -> dict[str, tuple[FileLayout, ...]]:
     train = FileLayout(
         "train.tsv", "id, id, id, text, text, label", 6, True, "train", 3, 4, label=5, guid_column=0, identifier=0,
-        broken_rows=True,
+        has_broken_rows=True,
     )  # fmt: skip
     test = FileLayout("test.tsv", "id, text, text", 3, True, "test", 1, 2, guid_column=0, identifier=0)
-    return _three(train, test)
+    return _make_splits(train, test)
 
 
 def _swag(file: str, guid: str, has_label: bool = True) -> tuple[FileLayout, ...]:
-    """Its files have further columns, and perhaps one of row numbers before all: the names count."""
-    endings = tuple(f"ending{place}" for place in range(4))
+    """Return SWAG's layout, by column names.
+
+    Its files may have more columns, such as leading row numbers.
+    """
+    endings = tuple(f"ending{index}" for index in range(4))
     named = Columns(text_column="sent1", text_b_column="sent2", label_column="label" if has_label else None)
     columns = ["video-id", "fold-ind", "startphrase", "sent1", "sent2", "gold-source", *endings, *["label"] * has_label]
     return (FileLayout(file, ", ".join(columns), len(columns), True, guid, named=named, endings=endings),)
@@ -188,18 +222,20 @@ def _swag(file: str, guid: str, has_label: bool = True) -> tuple[FileLayout, ...
 
 def _sst_2() -> dict[str, tuple[FileLayout, ...]]:
     train = FileLayout("train.tsv", "text, label", 2, True, "train", text_a=0, label=1)
-    return _three(train, FileLayout("test.tsv", "index, text", 2, True, "test", text_a=1, guid_column=0, identifier=0))
+    return _make_splits(
+        train, FileLayout("test.tsv", "index, text", 2, True, "test", text_a=1, guid_column=0, identifier=0)
+    )
 
 
 def _xnli() -> dict[str, tuple[FileLayout, ...]]:
-    # The training texts are a translation of MultiNLI, with another spelling of one label.
+    # The train texts are a translation of MultiNLI with a different spelling of one label.
     train = FileLayout(
         "multinli/multinli.train.{language}.tsv", "text, text, label", 3, True, "train", 0, 1, label=2,
         aliases={"contradictory": "contradiction"},
     )  # fmt: skip
     dev = FileLayout(
         "xnli.dev.tsv", "language, label, 4 more, text, text", 8, True, "dev", 6, 7, label=1, identifier=0,
-        by_language=True,
+        has_languages=True,
     )  # fmt: skip
     return {"train": (train,), "dev": (dev,)}
 
@@ -221,8 +257,8 @@ _SWAG_SPLITS = {
 
 TASKS: dict[str, GlueTask] = {
     "cola": GlueTask(
-        _BINARY, MCC, {"train": (_cola("train"),), "dev": (_cola("dev"),), "test": (_COLA_TEST,)}, open_labels=True,
-        submission="CoLA",
+        _BINARY, MCC, {"train": (_cola("train"),), "dev": (_cola("dev"),), "test": (_COLA_TEST,)},
+        allows_new_labels=True, submission="CoLA",
     ),
     "sst-2": GlueTask(_BINARY, ACCURACY, _sst_2(), submission="SST-2"),
     "mrpc": GlueTask(
@@ -230,12 +266,12 @@ TASKS: dict[str, GlueTask] = {
     ),
     "sts-b": GlueTask((), PEARSON_SPEARMAN, _sts_b(), REGRESSION, submission="STS-B"),
     "qqp": GlueTask(_BINARY, ACCURACY_F1, _qqp(), submission="QQP"),
-    "mnli": GlueTask(_NLI, ACCURACY, _MNLI_SPLITS, submission="MNLI-m", other_half="_mismatched"),
+    "mnli": GlueTask(_NLI, ACCURACY, _MNLI_SPLITS, submission="MNLI-m", second_half="_mismatched"),
     "qnli": GlueTask(_ENTAILMENT, ACCURACY, _indexed_pair("question, text"), submission="QNLI"),
     "rte": GlueTask(_ENTAILMENT, ACCURACY, _indexed_pair("text, text"), submission="RTE"),
     "wnli": GlueTask(_BINARY, ACCURACY, _indexed_pair("text, text"), submission="WNLI"),
-    # A test file alone, for a model that was trained on mnli. The file has one name in the download
-    # script of 2018, and another one on the site of GLUE.
+    # AX has only a test file, for models trained on mnli. The 2018 download script and the GLUE
+    # site give the file different names.
     "ax": GlueTask(_NLI, MCC, {"test": (_DIAGNOSTIC, replace(_DIAGNOSTIC, file="AX.tsv"))}, submission="AX"),
     "xnli": GlueTask(_NLI, ACCURACY, _xnli()),
     "swag": GlueTask(("0", "1", "2", "3"), ACCURACY, _SWAG_SPLITS, MULTIPLE_CHOICE),
@@ -243,7 +279,7 @@ TASKS: dict[str, GlueTask] = {
 
 
 def find_task(name: str) -> GlueTask:
-    """The task of that name, in any letter case. InputError for an unknown one."""
+    """Return the task with a name, in any letter case; raise InputError if it is unknown."""
     if name.lower() not in TASKS:
         close = difflib.get_close_matches(name.lower(), TASKS, n=1)
         hint = f"did you mean {close[0]}? The tasks are" if close else "choose one of"

@@ -1,6 +1,6 @@
-"""Stratified splitting: rows held out for evaluation, and the folds of a cross-validation.
+"""Stratified splits: rows held out for evaluation, and cross-validation folds.
 
-Both shuffle the rows, sort them by label and take rows at even distances, so each part has its
+Both shuffle the rows, sort them by label and select rows at even distances, so each split has its
 share of every label.
 """
 
@@ -24,112 +24,167 @@ Example = TypeVar("Example", bound=ClassificationExample | ChoiceExample)
 
 
 def _sorted_rows(strata: Sequence[str | float], seed: int) -> list[int]:
-    """The rows sorted by stratum, shuffled within each: the sort is stable, so shuffling comes
-    first.
-    """
+    """Return row numbers sorted by stratum, in random order within a stratum."""
+    # Shuffle before sorting: the sort is stable.
     order = np.random.default_rng(seed).permutation(len(strata)).tolist()
     order.sort(key=lambda row: strata[row])
     return order
 
 
 def split_dev(
-    examples: Sequence[Example], held_out: HeldOut, seed: int, problem_type: ProblemType, names: Sequence[str] = ()
+    examples: Sequence[Example],
+    held_out: HeldOut,
+    seed: int,
+    problem_type: ProblemType,
+    names: Sequence[str] = (),
 ) -> tuple[list[Example], list[Example]]:
-    """(training examples, evaluation examples), each in file order.
+    """Return training examples and evaluation examples, both in file order.
 
-    The first rows are held out, or every k-th of the sorted ones. Of these a label with one row
-    stays in training, and of each other label one row at least does; numbers have no such rule.
-    Rows with several labels are held out by `stratification.hold_out`. InputError if nothing is
-    left to train or to evaluate on.
+    The evaluation examples are the first rows, or rows at even distances after sorting by label. In
+    the second case, at least one row per label stays in training. Numeric labels have no such rule,
+    and `stratification.hold_out` selects rows with several labels.
 
-    names: the labels; the log warns if one is missing in one of both parts.
+    Args:
+        examples: all labeled examples.
+        held_out: share or number of rows to hold out, or number of first rows.
+        seed: seed used to shuffle the rows.
+        problem_type: the problem type.
+        names: label names; the log warns if training or evaluation lacks a label.
+
+    Raises:
+        InputError: no example is left to train or evaluate on.
     """
     if held_out.count >= len(examples):
         raise InputError(f"--dev_split={held_out}: leaves no row of {len(examples)} to train on; give a smaller count")
     labels: list[Any] = [example.label for example in examples]
-    asked = held_out.count or int(held_out.share * len(examples) + 0.5)
+    target_size = held_out.count or int(held_out.share * len(examples) + 0.5)
     if held_out.is_first:
-        chosen = set(range(asked))
+        dev_rows = set(range(target_size))
     elif problem_type.has_thresholds:
-        chosen = set(hold_out([np.flatnonzero(label).tolist() for label in labels], asked, seed))
+        dev_rows = set(hold_out([np.flatnonzero(label).tolist() for label in labels], target_size, seed))
     else:
         strata = [problem_type.stratum(label) for label in labels]
-        chosen = _held_out_rows(strata, held_out, seed, problem_type.is_numeric)
-    if not chosen:
+        dev_rows = _select_dev_rows(strata, held_out, seed, problem_type.is_numeric)
+    if not dev_rows:
         is_single = not problem_type.is_numeric and len(set(map(str, labels))) == len(labels)
         advice = "every label has one row, which stays in training; give --dev_file" if is_single else ""
         raise InputError(
             f"--dev_split={held_out}: leaves no row of {len(examples)} to evaluate on; "
             f"{advice or 'give a larger fraction'}"
         )
-    # In file order again: the order of training comes from its own seed.
-    train = [example for row, example in enumerate(examples) if row not in chosen]
-    dev = [examples[row] for row in sorted(chosen)]
+    # Restore file order: training shuffles with a separate seed.
+    train = [example for row, example in enumerate(examples) if row not in dev_rows]
+    dev = [examples[row] for row in sorted(dev_rows)]
     flag = f"--dev_split={held_out}"
-    warn_of_size(flag, "the dev split", asked, len(dev))
-    for part, rows in (("the dev split", dev), ("training", train)) if names else ():
-        present = set(labels_of(rows, problem_type, names))
-        warn_of_absent(flag, part, [name for name in names if name not in present], len(names))
+    warn_about_size(flag, "the dev split", target_size, len(dev))
+    for subset, rows in (("the dev split", dev), ("training", train)) if names else ():
+        present = set(iterate_labels(rows, problem_type, names))
+        warn_about_absent_labels(flag, subset, [name for name in names if name not in present], len(names))
     return train, dev
 
 
-def _held_out_rows(strata: Sequence[str | float], held_out: HeldOut, seed: int, is_numeric: bool) -> set[int]:
+def _select_dev_rows(
+    strata: Sequence[str | float],
+    held_out: HeldOut,
+    seed: int,
+    is_numeric: bool,
+) -> set[int]:
     """Return the rows to hold out if each row has a single stratum."""
     order = _sorted_rows(strata, seed)
-    # Nearly every number occurs once, so the rules of rare labels would keep all of them.
+    # Apply the rule for rare labels only to names: nearly every number occurs once.
     if not is_numeric:
         counts = Counter(strata)
         order = [row for row in order if counts[strata[row]] > 1]
     share = held_out.share or held_out.count / max(1, len(order))
-    # Rounded positions, not every k-th row from a start: any share gives the nearest number of
-    # rows.
-    chosen = {row for place, row in enumerate(order) if int((place + 1) * share + 0.5) > int(place * share + 0.5)}
+    # Round positions instead of taking every k-th row, so any share gives the nearest count.
+    dev_rows = {
+        row for position, row in enumerate(order) if int((position + 1) * share + 0.5) > int(position * share + 0.5)
+    }
     if not is_numeric:
-        # A label whose rows were all chosen would never be trained; its first row goes back.
-        kept = {stratum for row, stratum in enumerate(strata) if row not in chosen}
+        # Return a label's first row to training if all its rows were selected.
+        trained_strata = {stratum for row, stratum in enumerate(strata) if row not in dev_rows}
         for row in order:
-            if strata[row] not in kept:
-                chosen.discard(row)
-                kept.add(strata[row])
-    return chosen
+            if strata[row] not in trained_strata:
+                dev_rows.discard(row)
+                trained_strata.add(strata[row])
+    return dev_rows
 
 
-def labels_of(examples: Sequence[Example], problem_type: ProblemType, names: Sequence[str]) -> Iterator[str]:
-    """Yield the names of the labels of each row, `names` in the order of the output columns."""
+def iterate_labels(
+    examples: Sequence[Example],
+    problem_type: ProblemType,
+    names: Sequence[str],
+) -> Iterator[str]:
+    """Yield each example's label names.
+
+    Args:
+        examples: labeled examples.
+        problem_type: the problem type.
+        names: label names in output column order.
+    """
     for example in examples:
         label: Any = example.label
         yield from itertools.compress(names, label) if problem_type.has_thresholds else (str(label),)
 
 
-def warn_of_size(flag: str, part: str, asked: int, size: int) -> None:
-    """Log a warning if a part has another size than its flag asks for.
+def warn_about_size(flag: str, subset: str, target_size: int, size: int) -> None:
+    """Log a warning if a subset's size differs from the flag's size by more than a tenth.
 
-    One row in ten may be missing, as every label's share is rounded.
+    Each label's share is rounded, so small differences are normal.
+
+    Args:
+        flag: flag with its value, for example "--dev_split=0.2".
+        subset: subset name, for example "the dev split".
+        target_size: number of rows that the flag requests.
+        size: number of rows.
     """
-    if abs(size - asked) > max(1, asked // 10):
+    if abs(size - target_size) > max(1, target_size // 10):
         LOG.warning(
             "%s: warning: %s has %d rows instead of %d, as rows of rare labels stay in training",
             flag,
-            part,
+            subset,
             size,
-            asked,
+            target_size,
         )
 
 
-def warn_of_absent(flag: str, part: str, absent: Sequence[str], num_labels: int) -> None:
-    """Log a warning about the labels that have no row in one part of the data."""
+def warn_about_absent_labels(
+    flag: str,
+    subset: str,
+    absent: Sequence[str],
+    num_labels: int,
+) -> None:
+    """Log a warning if a subset lacks labels.
+
+    Args:
+        flag, subset: see `warn_about_size`.
+        absent: labels without a row in the subset.
+        num_labels: total number of labels.
+    """
     if absent:
         LOG.warning(
-            "%s: warning: %s has no row of %d of %d labels: %s", flag, part, len(absent), num_labels, list_some(absent)
+            "%s: warning: %s has no row of %d of %d labels: %s",
+            flag,
+            subset,
+            len(absent),
+            num_labels,
+            list_some(absent),
         )
 
 
-def stratified_folds(strata: Sequence[str | float], count: int, seed: int) -> np.ndarray:
-    """The fold of each row, 0 to count - 1, int64 [n]. strata: of each row, see
-    ProblemType.stratum.
+def assign_folds(strata: Sequence[str | float], count: int, seed: int) -> np.ndarray:
+    """Return a fold number per row, 0 to count - 1, as int64 [n].
 
-    The sorted rows are dealt out in turn; so the folds differ by at most one row, and so do the
-    rows of any label in them. InputError for fewer rows than folds.
+    Rows are sorted by stratum and dealt out in turn. So fold sizes differ by at most one row, both
+    in total and for any label.
+
+    Args:
+        strata: stratum per row, see ProblemType.stratum.
+        count: number of folds.
+        seed: seed used to shuffle the rows.
+
+    Raises:
+        InputError: there are fewer rows than folds.
     """
     if len(strata) < count:
         raise InputError(

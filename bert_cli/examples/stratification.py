@@ -1,6 +1,7 @@
-"""Iterative stratification: parts of rows with several labels, each with its share of every label.
+"""Iterative stratification: splits of multi-label rows that have the same share of every label.
 
-Source: Sechidis, Tsoumakas and Vlahavas, "On the Stratification of Multi-Label Data", ECML PKDD 2011.
+Source: Sechidis, Tsoumakas and Vlahavas, "On the Stratification of Multi-Label Data", ECML PKDD
+2011.
 """
 
 import random
@@ -8,84 +9,89 @@ from collections.abc import Sequence
 
 import numpy as np
 
-LabelRows = Sequence[Sequence[int]]  # of each row the numbers of its labels
+LabelRows = Sequence[Sequence[int]]  # label numbers per row
 
 
 def iterative_stratification(rows: LabelRows, shares: Sequence[float], seed: int) -> list[int]:
-    """Return the part of each row, from 0.
+    """Return a 0-based subset number per row.
 
-    The rarest label that is left comes first. Each of its rows goes to the part that still needs
-    most rows of this label; of equal parts, to a part that needs most rows, which is drawn if there are several.
-    Rows without a label come last.
+    The algorithm repeatedly assigns the rows with the rarest remaining label. A row is assigned to
+    the subset that needs the most rows with this label. Ties are decided by the number of rows that
+    a subset needs, then at random. Rows without labels are assigned last.
 
     Args:
-        rows: label numbers of each row.
-        shares: share of each part; their sum is 1.
-        seed: seed of the order of equal rows and of random parts.
+        rows: label numbers per row.
+        shares: share per subset; their sum is 1.
+        seed: seed used for the order of rows and for ties.
     """
     rng = random.Random(seed)
     order = rng.sample(range(len(rows)), len(rows))
-    rows_of: dict[int, list[int]] = {}
+    label_rows: dict[int, list[int]] = {}
     for row in order:
         for label in rows[row]:
-            rows_of.setdefault(label, []).append(row)
-    left = {label: len(labeled) for label, labeled in sorted(rows_of.items())}
+            label_rows.setdefault(label, []).append(row)
+    num_remaining = {label: len(labeled) for label, labeled in sorted(label_rows.items())}
     needed = [share * len(rows) for share in shares]
-    needed_of = {label: [share * count for share in shares] for label, count in left.items()}
-    parts = [-1] * len(rows)
+    label_needed = {label: [share * count for share in shares] for label, count in num_remaining.items()}
+    subsets = [-1] * len(rows)
 
-    def put(row: int, needs: list[float]) -> None:
+    def assign(row: int, needs: list[float]) -> None:
         most = max(needs)
-        equal = [part for part, need in enumerate(needs) if need == most]
-        most = max(needed[part] for part in equal)
-        equal = [part for part in equal if needed[part] == most]
-        part = equal[0] if len(equal) == 1 else rng.choice(equal)
-        parts[row] = part
-        needed[part] -= 1
+        tied = [subset for subset, need in enumerate(needs) if need == most]
+        most = max(needed[subset] for subset in tied)
+        tied = [subset for subset in tied if needed[subset] == most]
+        subset = tied[0] if len(tied) == 1 else rng.choice(tied)
+        subsets[row] = subset
+        needed[subset] -= 1
         for label in rows[row]:
-            needed_of[label][part] -= 1
-            left[label] -= 1
+            label_needed[label][subset] -= 1
+            num_remaining[label] -= 1
 
-    while any(left.values()):
-        fewest = min(count for count in left.values() if count)
-        rarest = [label for label, count in left.items() if count == fewest]
+    while any(num_remaining.values()):
+        fewest = min(count for count in num_remaining.values() if count)
+        rarest = [label for label, count in num_remaining.items() if count == fewest]
         label = rarest[0] if len(rarest) == 1 else rng.choice(rarest)
-        for row in rows_of[label]:
-            if parts[row] < 0:
-                put(row, needed_of[label])
+        for row in label_rows[label]:
+            if subsets[row] < 0:
+                assign(row, label_needed[label])
     for row in order:
-        if parts[row] < 0:
-            put(row, needed)
-    return parts
+        if subsets[row] < 0:
+            assign(row, needed)
+    return subsets
 
 
 def hold_out(rows: LabelRows, num_held_out: int, seed: int) -> list[int]:
-    """Return the rows to hold out: as many as asked for, with their share of every label.
+    """Return the row numbers to hold out, with their share of every label.
 
-    Rows are moved after `iterative_stratification`, whose parts have about their share: at least one
-    row of every label stays in training, and the number of rows becomes exact if it can be.
+    `iterative_stratification` gives subsets of approximately the requested size. Then rows are
+    moved, so that at least one row per label stays in training and the size is exact if possible.
+
+    Args:
+        rows: label numbers per row.
+        num_held_out: number of rows to hold out.
+        seed: seed for the stratification.
     """
     share = num_held_out / len(rows)
     is_held_out = np.array(iterative_stratification(rows, (1 - share, share), seed)) == 1
-    # Each label of each row, as two columns: a table of all labels would be large.
-    row_of = np.repeat(np.arange(len(rows)), [len(labels) for labels in rows])
-    label_of = np.array([label for labels in rows for label in labels], np.int64)
-    counts = np.bincount(label_of)
+    # Store (row, label) pairs as two columns: a matrix of rows and labels would be large.
+    pair_rows = np.repeat(np.arange(len(rows)), [len(labels) for labels in rows])
+    pair_labels = np.array([label for labels in rows for label in labels], np.int64)
+    counts = np.bincount(pair_labels)
     for label in range(len(counts)):
-        of_label = row_of[label_of == label]
-        if len(of_label) and is_held_out[of_label].all():
-            is_held_out[of_label[0]] = False
+        labeled = pair_rows[pair_labels == label]
+        if len(labeled) and is_held_out[labeled].all():
+            is_held_out[labeled[0]] = False
     while (missing := num_held_out - int(is_held_out.sum())) != 0:
-        trained = np.bincount(label_of[~is_held_out[row_of]], minlength=len(counts))
-        # The number of rows with its labels that training has above its share, summed over the labels.
-        surplus = np.bincount(row_of, (trained - (1 - share) * counts)[label_of], len(rows))
+        trained = np.bincount(pair_labels[~is_held_out[pair_rows]], minlength=len(counts))
+        # For each row, sum over its labels how many rows training has above its share.
+        surplus = np.bincount(pair_rows, (trained - (1 - share) * counts)[pair_labels], len(rows))
         if missing > 0:
-            movable = ~is_held_out
-            movable[row_of[trained[label_of] < 2]] = False
+            is_movable = ~is_held_out
+            is_movable[pair_rows[trained[pair_labels] < 2]] = False
         else:
-            movable = is_held_out.copy()
+            is_movable = is_held_out.copy()
             surplus = -surplus
-        if not movable.any():
+        if not is_movable.any():
             break
-        is_held_out[np.where(movable, surplus, -np.inf).argmax()] = missing > 0
+        is_held_out[np.where(is_movable, surplus, -np.inf).argmax()] = missing > 0
     return np.flatnonzero(is_held_out).tolist()

@@ -1,6 +1,6 @@
-"""Files of tab-separated rows; how to distinguish a header row from data.
+"""Reader of tab-separated files, and tests of whether a first row is a header or data.
 
-In them `"` is an ordinary character unless --quoting=csv is given.
+The character `"` has no special meaning unless --quoting=csv is given.
 """
 
 import re
@@ -21,22 +21,32 @@ from bert_cli.settings.data import PLAIN, TextForm
 
 
 def find_column(name: str, names: Sequence[str], width: int) -> int | None:
-    """The column of a table of `width` columns that a flag names, by its name in the header or its
-    number; None where there is none.
+    """Return the column index for a flag value, or None.
+
+    Args:
+        name: flag value: a column name, or a 0-based number.
+        names: column names in the header.
+        width: number of columns.
     """
-    # A name before a number: columns may be called 0, 1, 2 in another order.
+    # Try the name first: columns may have the names 0, 1, 2 in a different order.
     if names.count(name) == 1:
         return names.index(name)
     return int(name) if name.isdecimal() and int(name) < width else None
 
 
 def read_rows(path: str, form: TextForm = PLAIN) -> list[Row]:
-    r"""The rows of a tab-separated UTF-8 file; see tab_rows and without_blank_lines.
+    r"""Return a tab-separated file's rows without blank lines.
 
-    Lines end at `\n` only, so U+2028, U+0085, `\x0b` and `\x0c` are ordinary characters; carriage
-    returns at the end of a line are dropped. Raises InputError for a file without any row, and for
-    a carriage return inside a line: the original refuses it too, and it mostly means that two rows
-    are glued together.
+    Only `\n` ends a line, so U+2028, U+0085, `\x0b` and `\x0c` are ordinary characters. Carriage
+    returns are removed at line ends, and are errors elsewhere: the original rejects them, too,
+    because they usually mean that two rows were joined.
+
+    Args:
+        path: the file.
+        form: values of --encoding and --quoting.
+
+    Raises:
+        InputError: the file has no rows, or a carriage return inside a line.
     """
     with open_lines(path, form.encoding) as lines:
         rows = list(without_blank_lines(path, tab_rows(path, refuse_nul(lines, path), form.quoting)))
@@ -45,9 +55,21 @@ def read_rows(path: str, form: TextForm = PLAIN) -> list[Row]:
     return rows
 
 
-def check_columns(path: str, rows: Sequence[Row], minimum: int, columns: str, encoding: str = UTF_8) -> None:
-    """Raise InputError at the first row with fewer than `minimum` cells; `columns` describes the
-    wanted ones.
+def check_columns(
+    path: str,
+    rows: Sequence[Row],
+    minimum: int,
+    columns: str,
+    encoding: str = UTF_8,
+) -> None:
+    """Raise InputError for the first row with fewer than `minimum` cells.
+
+    Args:
+        path: file with the rows.
+        rows: rows to check.
+        minimum: smallest valid number of cells.
+        columns: description used in the message, for example "id, text".
+        encoding: the file's encoding.
     """
     short = [(row.line, len(row.cells)) for row in rows if len(row.cells) < minimum]
     if not short:
@@ -63,73 +85,91 @@ def check_columns(path: str, rows: Sequence[Row], minimum: int, columns: str, en
 
 
 def _would_mend(path: str, line: int, minimum: int, encoding: str) -> bool:
-    """Whether the rows of a file up to `line`, read with CSV quotes, have `minimum` cells each."""
+    """Return whether CSV quoting gives all rows up to `line` at least `minimum` cells."""
     with open_lines(path, encoding, logs=False) as lines:
         return would_mend(lines, line, lambda width: width >= minimum)
 
 
 def is_numbering(cells: Sequence[str]) -> bool:
-    """True for 0, 1, 2… or 1, 2, 3…, perhaps after an empty cell: the header of a table without
-    column names.
-    """
-    # pandas writes such a header for columns without names, and an empty cell above its index.
+    """Return whether cells count up from 0 or 1, possibly after an empty cell."""
+    # pandas writes such a header for columns without names, with an empty cell above the index.
     names = list(cells[1:] if cells[0] == "" else cells)
     return len(names) > 1 and any(
         names == [str(number) for number in range(first, first + len(names))] for first in (0, 1)
     )
 
 
-def holds_column_numbers(first: Row, others: Sequence[Row]) -> bool:
+def has_column_numbers(first: Row, other_rows: Sequence[Row]) -> bool:
     """Return whether the first row is a header of column numbers, see `is_numbering`.
 
-    pandas writes an empty cell and 0 above the index and the values of a series without a name.
+    For a series without a name, pandas writes an empty cell above the index and 0 above the values.
     """
-    is_series = list(first.cells) == ["", "0"] and bool(others) and all(row.cell(1) != "0" for row in others)
+    is_series = list(first.cells) == ["", "0"] and bool(other_rows) and all(row.cell(1) != "0" for row in other_rows)
     return is_series or is_numbering(first.cells)
 
 
 def is_sentence_like(cell: str) -> bool:
-    """True for text that is hardly the name of a column: sentence punctuation at its end, six
-    words, or long.
+    """Return whether a cell is a text rather than a column name.
+
+    It ends like a sentence, has at least six words, or is longer than 40 characters.
     """
-    # The full stop of a quoted sentence is before the quote.
+    # In a quoted sentence, the period comes before the quote.
     cell = cell.strip().rstrip("\"'”’»)]")
     if cell.endswith((".", "?", "!", "…", "。", "？", "！")):
         return True
     return len(cell.split()) >= 6 or (len(cell) > 40 and "_" not in cell)
 
 
-def _id_reason(first: Row, others: Sequence[Row], column: int | None) -> str:
-    """Why the id cell of the first row is one id among others; "" where nothing says so."""
+def _find_id_reason(first: Row, other_rows: Sequence[Row], column: int | None) -> str:
+    """Return a reason why the first row's id cell is an id, not a column name, or ""."""
     cell = first.cell(column)
     if not cell:
         return ""
     if is_number(cell):
         return f"its id is the number {cell}"
-    # A header that comes again further down (joined files) must not count as an id that comes
-    # again.
-    ids = {row.cell(column) for row in others if row.cells != first.cells}
+    # Ignore repeated headers from concatenated files.
+    ids = {row.cell(column) for row in other_rows if row.cells != first.cells}
     if cell in ids:
         return f"its id {quote(cell)} is found in other rows too"
-    if re.search(r"\d", cell) and re.sub(r"\d+", "0", cell) in {re.sub(r"\d+", "0", other) for other in ids}:
+    if re.search(r"\d", cell) and re.sub(r"\d+", "0", cell) in {re.sub(r"\d+", "0", other_id) for other_id in ids}:
         return f"its id {quote(cell)} is like the ids of other rows"
     return ""
 
 
 class KeyColumns(NamedTuple):
-    """The 0-based columns by which a header is distinguished from data; identifier: of ids."""
+    """0-based columns used to distinguish a header from data.
+
+    Attributes:
+        label: the label column, or None.
+        texts: the text columns.
+        identifier: the id column, or None.
+    """
 
     label: int | None
     texts: Sequence[int]
     identifier: int | None = None
 
 
-def data_reason(first: Row, others: Sequence[Row], labels: Collection[str], columns: KeyColumns) -> str:
-    """Why the first row of a file looks like data rather than a header; "" where it does not.
+def find_data_reason(
+    first: Row,
+    other_rows: Sequence[Row],
+    labels: Collection[str],
+    columns: KeyColumns,
+) -> str:
+    """Return a reason why the first row looks like data rather than a header, or "".
 
-    Data is a row whose label is a known label or a number, whose id is a number, comes again or has
-    the form of other ids (`s-01`, `s-02`), or whose text looks like a sentence. A row of column
-    numbers (0, 1, 2…) is a header.
+    The reason is one of:
+      - its label is a known label or a number;
+      - its id is a number, is repeated, or looks like the other ids (`s-01`, `s-02`);
+      - its text looks like a sentence.
+
+    A row of column numbers (0, 1, 2…) is never data.
+
+    Args:
+        first: the first row.
+        other_rows: all other rows, or a sample.
+        labels: known labels.
+        columns: columns to look at.
     """
     if is_numbering(first.cells):
         return ""
@@ -137,29 +177,38 @@ def data_reason(first: Row, others: Sequence[Row], labels: Collection[str], colu
     if columns.label is not None and (cell in labels or is_number(cell)):
         return f"its label is {quote(cell)}"
     sentences = [text for text in map(first.cell, columns.texts) if is_sentence_like(text)]
-    of_text = f"its text is {quote(sentences[0])}" if sentences else ""
-    return _id_reason(first, others, columns.identifier) or of_text
+    text_reason = f"its text is {quote(sentences[0])}" if sentences else ""
+    return _find_id_reason(first, other_rows, columns.identifier) or text_reason
 
 
-def header_reason(first: Row, others: Sequence[Row], labels: Collection[str] | None, columns: KeyColumns) -> str:
-    """Why the first row of a file with labels looks like a header rather than data; "" where it
-    does not.
+def find_header_reason(
+    first: Row, other_rows: Sequence[Row], labels: Collection[str] | None, columns: KeyColumns
+) -> str:
+    """Return a reason why the first row looks like a header rather than data, or "".
 
-    A header has a label cell that is not a number, that no other row has, and that is not among the
-    labels. Where these are not known (None), it must be a usual name of a label column, or be above
-    numbers only, or be the only label that comes once, over a text of at most three words. A row
-    whose id or text looks like data (see `data_reason`) is no header; a row of column numbers (0,
-    1, 2…) is one.
+    The reason is a row of column numbers (0, 1, 2…), or a label cell that is neither a number nor a
+    label. If the labels are unknown, the cell must also meet one of these conditions:
+      - it is a usual label column name;
+      - all cells below it are numbers;
+      - it is the only label that occurs once, and its texts have at most three words each.
+
+    An id or a text that looks like data (see `find_data_reason`) excludes a header.
+
+    Args:
+        first: the first row.
+        other_rows: all other rows, or a sample.
+        labels: known labels, None if they are unknown.
+        columns: columns to look at; the file has labels.
     """
-    if holds_column_numbers(first, others):
+    if has_column_numbers(first, other_rows):
         return "its cells are column numbers"
     cell = first.cell(columns.label)
     texts = [first.cell(column) for column in columns.texts]
     if not cell or is_number(cell) or any(map(is_sentence_like, texts)):
         return ""
-    # A header that comes again further down (joined files) says nothing of the labels.
-    counts = Counter(row.cell(columns.label) for row in others if row.cells != first.cells)
-    if cell in counts or _id_reason(first, others, columns.identifier):
+    # Ignore repeated headers from concatenated files.
+    counts = Counter(row.cell(columns.label) for row in other_rows if row.cells != first.cells)
+    if cell in counts or _find_id_reason(first, other_rows, columns.identifier):
         return ""
     if labels is not None:
         is_header = cell not in labels

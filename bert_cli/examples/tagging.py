@@ -1,25 +1,25 @@
-"""Records of words and tags: one sentence or text, and a file of them."""
+"""Records for tagged sentences, and for a file with such sentences."""
 
 from dataclasses import dataclass
 
-# Formats of files of words and tags; examples.annotations has the formats of texts with spans.
+# Formats with words and tags; examples.annotations has the formats with texts and spans.
 COLUMNS, TABLE, WORDS = "columns", "a table", "words and tags in JSON lines"
 
 
 @dataclass(frozen=True)
 class TaggingExample:
-    """One sentence, or one text.
+    """One sentence or text.
 
     Attributes:
         words: the words.
-        tags: a tag for each word; None if the file has none.
-        line: 1-based line of its first word, of a record the number of its text in
-            `TaggingFile.lines`. Word i of a file of columns is in line `line + i`.
-        text: the plain text of the words; None for words that came as such.
-        starts: offset of each word in `text`, in characters.
-        name: id of Label Studio, or document of brat; "" for its line.
-        path: its file, if the data is a directory.
-        lines: 1-based line of each word in the file, if `line` does not give it.
+        tags: one tag per word, or None if the file has no tags.
+        line: 1-based line with the first word; word i of a column file is in line `line + i`. For a
+            JSON record, 1-based number of its text in `TaggingFile.lines`.
+        text: plain text that contains the words, or None if the file has separate words.
+        starts: offset per word in `text`, in characters.
+        name: Label Studio id or brat document name, "" for other formats.
+        path: file with the text if the data is a directory, else "".
+        lines: 1-based line of each word if `line` does not determine it, else ().
     """
 
     words: tuple[str, ...]
@@ -34,17 +34,16 @@ class TaggingExample:
 
 @dataclass(frozen=True)
 class TaggingFile:
-    """A file as read.
+    """Contents of a data file or directory.
 
     Attributes:
-        path: its path.
-        lines: all lines without their `\\n`, of brat the text of each document, and of a JSON
-            document and of a table the text of each record or row. Writers put the predictions
-            next to them.
-        examples: its sentences.
-        format: COLUMNS, TABLE, WORDS, or one of examples.annotations.
-        is_utf16: whether offsets of spans count UTF-16 code units, as JavaScript does.
-        header: 1-based number in `lines` of the names of the columns; 0 if there are none.
+        path: file or directory.
+        lines: all lines without `\\n`; for brat, the documents' texts; for JSON documents and
+            tables, one text per record or row. Writers copy them next to the predictions.
+        examples: the sentences or texts.
+        format: COLUMNS, TABLE, WORDS, or a format from examples.annotations.
+        is_utf16: whether span offsets count UTF-16 code units, as in JavaScript.
+        header: 1-based header number in `lines`, or 0 without a header.
     """
 
     path: str
@@ -56,28 +55,28 @@ class TaggingFile:
 
     @property
     def has_spans(self) -> bool:
-        """True for texts with spans, whose tags are in BIO already."""
+        """Return whether the format has texts with spans; readers convert spans to BIO tags."""
         return self.format not in (COLUMNS, TABLE, WORDS)
 
     @property
     def tags(self) -> list[tuple[str, ...]]:
-        """The tags of each example that has some; ValueError for a file that was read without."""
-        found = [example.tags for example in self.examples if example.tags is not None]
-        if self.examples and not found:
+        """Return the tags for each tagged example; raise ValueError if the tags were not read."""
+        tags = [example.tags for example in self.examples if example.tags is not None]
+        if self.examples and not tags:
             raise ValueError(f"{self.path} was read without tags")
-        return found
+        return tags
 
     def line_of(self, example: TaggingExample, word: int) -> int:
-        """1-based line of a word of an example."""
+        """Return the 1-based line that contains an example's word."""
         if example.lines:
             return example.lines[word]
         return example.line + word if self.format == COLUMNS else example.line
 
     def number_of(self, example: TaggingExample, word: int) -> int:
-        """Number in `lines` of a word of a file of columns or of a table, from 1."""
+        """Return the 1-based number of a word's entry in `lines`, for column files and tables."""
         return example.line + word if self.format == TABLE else self.line_of(example, word)
 
-    def place(self, example: TaggingExample, word: int) -> str:
-        """File and line of a word of an example, for messages."""
+    def location(self, example: TaggingExample, word: int) -> str:
+        """Return the file and line of an example's word, for messages."""
         task = f" (task {example.name})" if example.name and not example.path else ""
         return f"{example.path or self.path}:{self.line_of(example, word)}{task}"

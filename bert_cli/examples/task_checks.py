@@ -1,6 +1,4 @@
-"""Checks of the cells of a task's file: its first row, its text column, its labels; all errors say
-`file:line`.
-"""
+"""Checks of a task's data file: first row, text column and labels."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -15,56 +13,91 @@ from bert_cli.examples.labels.label_names import check_names, natural_key, refus
 from bert_cli.examples.table_files.rows import Row, refuse_rows
 from bert_cli.problem_types.missing_labels import SKIP_ADVICE, skip_advice
 
-_MANY = 10  # rows that have a label
+_MIN_EQUAL_LABELS = 10  # rows with the first row's label
 
 
-def is_data_by_label(first: Row, others: Sequence[Row], labels: Collection[str], label: int | None) -> bool:
-    """Whether the first row is one of data without doubt: its label is a known one that ten other
-    rows have too.
+def is_data_by_label(
+    first: Row,
+    other_rows: Sequence[Row],
+    labels: Collection[str],
+    label_column: int | None,
+) -> bool:
+    """Return whether the first row is certainly data: ten other rows have its label.
+
+    Args:
+        first: the first row.
+        other_rows: all other rows.
+        labels: known labels.
+        label_column: 0-based column, or None if the file has no labels.
     """
-    cell = first.cell(label)
-    if label is None or cell not in labels or tables.is_numbering(first.cells):
+    cell = first.cell(label_column)
+    if label_column is None or cell not in labels or tables.is_numbering(first.cells):
         return False
-    return sum(row.cell(label) == cell for row in others if row.cells != first.cells) >= _MANY
+    return sum(row.cell(label_column) == cell for row in other_rows if row.cells != first.cells) >= _MIN_EQUAL_LABELS
 
 
 def check_first_row(
-    path: str, rows: list[Row], layout: FileLayout, header: str, has_header: bool, known: tuple[str, ...] | None
+    path: str,
+    rows: list[Row],
+    layout: FileLayout,
+    header: str,
+    has_header: bool,
+    allowed: tuple[str, ...] | None,
 ) -> None:
-    """InputError in `auto`, a warning otherwise, where the first row does not look like what it is
-    taken for.
+    """Report a first row that contradicts `has_header`.
+
+    Args:
+        path: file, for messages.
+        rows: all rows.
+        layout: the file's columns.
+        header: value of --header. In `auto`, a contradiction is an error, otherwise a warning.
+        has_header: whether the first row is skipped as a header.
+        allowed: the labels, None if they are unknown.
+
+    Raises:
+        InputError: the first row contradicts `has_header`, and `header` is auto.
     """
-    first, others = rows[0], rows[1:]
-    found = ""
+    first, other_rows = rows[0], rows[1:]
+    problem = ""
     if has_header:
-        labels = [*(known or ()), *layout.aliases]
-        reason = tables.data_reason(first, others, labels, layout.key_columns)
-        found = reason and f"looks like data ({reason}) but is skipped as a header"
+        labels = [*(allowed or ()), *layout.aliases]
+        reason = tables.find_data_reason(first, other_rows, labels, layout.key_columns)
+        problem = reason and f"looks like data ({reason}) but is skipped as a header"
         advice = "give --header=no if it is data, --header=yes if it is a header"
     elif layout.label is not None:
-        reason = tables.header_reason(first, others, known, layout.key_columns)
-        found = reason and f"looks like a header ({reason}) but is read as data"
+        reason = tables.find_header_reason(first, other_rows, allowed, layout.key_columns)
+        problem = reason and f"looks like a header ({reason}) but is read as data"
         advice = "give --header=yes if it is a header, --header=no if it is data"
-    if found and header == "auto":
-        raise InputError(f"{path}:{first.line}: the first row {found}; {advice}")
-    if found:
-        LOG.warning("%s:%d: the first row %s, as --header=%s says", path, first.line, found, header)
+    if problem and header == "auto":
+        raise InputError(f"{path}:{first.line}: the first row {problem}; {advice}")
+    if problem:
+        LOG.warning("%s:%d: the first row %s, as --header=%s says", path, first.line, problem, header)
     elif has_header:
         names = ", ".join(quote(cell, 20) for cell in first.cells[:12])
         LOG.info("%s:%d: skipped the header row: %s", path, first.line, names)
 
 
-def check_text_column(path: str, rows: list[Row], layout: FileLayout, known: tuple[str, ...]) -> None:
-    """InputError where the column of the texts in an unlabelled file (id, text) holds labels or
-    ids.
+def check_text_column(
+    path: str,
+    rows: list[Row],
+    layout: FileLayout,
+    labels: tuple[str, ...],
+) -> None:
+    """Raise InputError if a file with the columns id, text has labels or ids as texts.
 
-    The original reads them as texts. It happens with files laid out as train.tsv (id, label, mark,
-    text), as `text, label`, or with a column of row numbers before the id. There all cells of the
-    column are known labels or numbers, and the rows have four columns or a sentence in some other
-    column.
+    The original reads them as texts. This happens if a test file has the columns of train.tsv (id,
+    label, mark, text), the columns text, label, or row numbers before the ids. The check applies if
+    all cells in the column are labels or numbers, and rows have four columns or a sentence in
+    another column.
+
+    Args:
+        path: file, for messages.
+        rows: all rows.
+        layout: the file's layout, which has a single text and no labels.
+        labels: known labels.
     """
     body = rows[1:] or rows
-    if not all(row.cell(layout.text_a) in known or is_number(row.cell(layout.text_a)) for row in body):
+    if not all(row.cell(layout.text_a) in labels or is_number(row.cell(layout.text_a)) for row in body):
         return
     if min(len(row.cells) for row in body) >= 4 or any(tables.is_sentence_like(c) for row in body for c in row.cells):
         raise InputError(
@@ -79,44 +112,50 @@ def check_labels(
     rows: list[Row],
     layout: FileLayout,
     column: int,
-    known: tuple[str, ...] | None,
-    skips: bool = False,
+    allowed: tuple[str, ...] | None,
+    skips_unlabeled: bool = False,
 ) -> None:
-    """Raise InputError for rows with an empty label, or one that is not allowed.
+    """Raise InputError for rows with an empty or invalid label.
 
     Args:
         path: file, for messages.
-        rows: rows of data.
-        layout: layout of the file.
-        column: 0-based column of the labels.
-        known: allowed labels; None: any label without spaces around it that can be a name.
-        skips: whether --skip_unlabeled is given.
+        rows: all rows without the header.
+        layout: the file's layout.
+        column: 0-based label column.
+        allowed: valid labels. None allows all names without leading or trailing spaces.
+        skips_unlabeled: whether --skip_unlabeled is given.
     """
-    labelled = [(row.line, row.cells[column]) for row in rows]
-    empty = [(line, label) for line, label in labelled if not label.strip()]
-    where = "the last column" if column < 0 else f"column {column + 1}"
-    refuse_rows(path, empty, lambda _: f"the label in {where} is empty", f"every row needs one; {SKIP_ADVICE}")
-    if known is not None:
-        unknown = [(line, label) for line, label in labelled if layout.aliases.get(label, label) not in known]
+    labeled = [(row.line, row.cells[column]) for row in rows]
+    empty = [(line, label) for line, label in labeled if not label.strip()]
+    column_name = "the last column" if column < 0 else f"column {column + 1}"
+    refuse_rows(path, empty, lambda _: f"the label in {column_name} is empty", f"every row needs one; {SKIP_ADVICE}")
+    if allowed is not None:
+        unknown = [(line, label) for line, label in labeled if layout.aliases.get(label, label) not in allowed]
         advice = f"correct it, or name all labels with --labels{skip_advice(unknown[0][1]) if unknown else ''}"
-        refuse_rows(path, unknown, lambda label: f"label {quote(label)} is not among {list_names(known)}", advice)
+        refuse_rows(path, unknown, lambda label: f"label {quote(label)} is not among {list_names(allowed)}", advice)
         return
-    padded = [(line, label) for line, label in labelled if label != label.strip()]
+    padded = [(line, label) for line, label in labeled if label != label.strip()]
     refuse_rows(path, padded, lambda label: f"label {quote(label)} has a space at its end or start", "remove it")
-    counts = Counter(label for _, label in labelled)
-    place = f"{path}:{labelled[0][0]}: column {column + 1}" if labelled else path
-    refuse_texts(place, counts, len(rows), f"check the order of the columns ({layout.columns})")
+    counts = Counter(label for _, label in labeled)
+    location = f"{path}:{labeled[0][0]}: column {column + 1}" if labeled else path
+    refuse_texts(location, counts, len(rows), f"check the order of the columns ({layout.columns})")
     warn_of_few_rows(path, len(counts), len(rows))
-    ordered = {label: counts[label] for label in sorted(counts, key=natural_key)}
-    check_names(path, ordered, {label: line for line, label in reversed(labelled)}, skips)
+    sorted_counts = {label: counts[label] for label in sorted(counts, key=natural_key)}
+    check_names(path, sorted_counts, {label: line for line, label in reversed(labeled)}, skips_unlabeled)
 
 
 def check_numbers(path: str, rows: list[Row], column: int) -> None:
-    """InputError for the first row whose label is no decimal."""
-    wrong = [(row.line, row.cells[column]) for row in rows if not is_number(row.cells[column])]
-    if wrong:
-        line, label = wrong[0]
+    """Raise InputError for the first label that is not a decimal.
+
+    Args:
+        path: file, for messages.
+        rows: all rows without the header.
+        column: 0-based label column.
+    """
+    invalid = [(row.line, row.cells[column]) for row in rows if not is_number(row.cells[column])]
+    if invalid:
+        line, label = invalid[0]
         raise InputError(
-            f"{path}:{line}: column {column + 1} is {quote(label)}, a decimal such as 2.5 is needed{count_more(wrong)}"
+            f"{path}:{line}: column {column + 1} is {quote(label)}, a decimal such as 2.5 is needed{count_more(invalid)}"
             f"{skip_advice(label)}"
         )

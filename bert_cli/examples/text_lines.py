@@ -1,6 +1,4 @@
-"""Lines of a text file or of a stream -> a text or a pair each, one at a time; and the words of a
-text.
-"""
+"""Reader of text lines, each a text or a pair, and splitter of texts into words."""
 
 import functools
 import itertools
@@ -14,27 +12,27 @@ from bert_cli.base.names import PAIR_MARK
 from bert_cli.examples.tagging import TaggingExample
 from bert_cli.text.tokenization import BasicTokenizer, FullTokenizer
 
-# Runs between what BasicTokenizer takes for white space; it deletes these controls, which \s counts
-# as such.
+# BasicTokenizer deletes these control characters, but \s treats them as white space.
 _CHUNK = re.compile(r"(?:\S|[\x0b\x0c\x1c-\x1f\x85])+")
 _BASIC_TOKENIZER = BasicTokenizer(do_lower_case=False, cache_size=0)
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def _stands_alone(character: str) -> bool:
-    """True for punctuation and ideographs: BasicTokenizer makes a word of each, whatever its
-    neighbours.
+    """Return whether BasicTokenizer always makes a character a separate word.
+
+    These characters are punctuation and ideographs.
     """
-    # Between two letters, so that nothing but the character itself can end a word.
+    # Put it between letters, so only the character itself can end a word.
     return len(_BASIC_TOKENIZER.split_chunk(f"a{character}a")) == 3
 
 
 def split_text(text: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Words of a text and their offsets in characters: `text[start : start + len(word)] == word`.
+    """Return a text's words and their offsets: `text[start : start + len(word)] == word`.
 
-    Words are split as BasicTokenizer splits, but nothing is changed or deleted: accents, capital
-    letters and controls inside a word stay, and each character that is not white space is in one
-    word.
+    BasicTokenizer's rules separate the words, but no character is changed or deleted: words keep
+    accents, capital letters and control characters. Every character that is not white space belongs
+    to a word.
     """
     words: list[str] = []
     starts: list[int] = []
@@ -55,11 +53,11 @@ def split_text(text: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
     return tuple(words), tuple(starts)
 
 
-def text_example(text: str, line: int = 1) -> TaggingExample:
-    """A text as one example without tags. InputError for half of a surrogate pair, which no file
-    can hold.
+def make_text_example(text: str, line: int = 1) -> TaggingExample:
+    """Return a text as an example without tags.
 
-    Python makes these of arguments that are not UTF-8.
+    Raise InputError if it contains half of a surrogate pair, which cannot be written to a file.
+    Python puts these into command-line arguments that are not UTF-8.
     """
     if re.search("[\ud800-\udfff]", text):
         raise InputError("--text: is not UTF-8; give it in a terminal that uses UTF-8, or in a file")
@@ -68,15 +66,15 @@ def text_example(text: str, line: int = 1) -> TaggingExample:
 
 
 class TextLine(NamedTuple):
-    """The texts of a line of a file, or of a row of a table.
+    """Text or pair from a file's line or a table's row.
 
     Attributes:
-        number: 0-based number of the line.
-        text_a: its text.
-        text_b: the second text of a pair, or None.
-        start_a: index of the first character of `text_a` in the line.
-        start_b: index of the first character of `text_b` in the line.
-        identifier: id of a row of a table, or None.
+        number: 0-based line or row number.
+        text_a: the text, or a pair's first text.
+        text_b: a pair's second text, or None.
+        start_a: offset of `text_a` in the line, in characters.
+        start_b: offset of `text_b` in the line, in characters.
+        identifier: table row's id, or None.
     """
 
     number: int
@@ -88,8 +86,12 @@ class TextLine(NamedTuple):
 
 
 class LineWord(NamedTuple):
-    """A word of a line: `line[start:end] == text`. `pieces` are the ids of its word pieces; there
-    may be none.
+    """A word in a line: `line[start:end] == text`.
+
+    Attributes:
+        text: the word.
+        start, end: offsets in the line, in characters.
+        pieces: word piece ids, may be ().
     """
 
     text: str
@@ -99,10 +101,10 @@ class LineWord(NamedTuple):
 
 
 def split_line(line: str, number: int = 0) -> TextLine:
-    """The texts of a line as extract_features.py of the original reads it.
+    """Split a line at the last " ||| " into a pair, or return a single text.
 
-    The line is stripped, then split at the last " ||| "; what has no text on one side of it is a
-    single text, sign and all. A blank line is an empty text.
+    As in the original's extract_features.py, the line is stripped first. So a line that begins or
+    ends with the mark is a single text, which includes the mark. A blank line is an empty text.
     """
     text = line.strip()
     start = len(line) - len(line.lstrip()) if text else 0
@@ -113,15 +115,15 @@ def split_line(line: str, number: int = 0) -> TextLine:
 
 
 def read_text_lines(lines: Iterable[bytes], name: str, skip: int = 0) -> Iterator[TextLine]:
-    """Yield the texts of the lines of a binary file, from line `skip` on.
+    """Yield the text or pair in each line of a binary file.
 
-    Lines end in `\\n`. A byte-order mark is dropped. Raise InputError, with the line, for a line that
-    is not UTF-8 or too long.
+    Lines end with `\\n`, and a byte-order mark is removed. Raise InputError with the line number
+    for a line that is too long or not UTF-8.
 
     Args:
         lines: the file.
-        name: its name, for messages.
-        skip: number of lines to leave out.
+        name: file name, for messages.
+        skip: number of lines to skip.
     """
     lines = bounded_lines(lines, name)
     texts = decode_lines(itertools.islice(lines, skip, None), name, skip + 1)
@@ -129,9 +131,13 @@ def read_text_lines(lines: Iterable[bytes], name: str, skip: int = 0) -> Iterato
         yield split_line(text.removesuffix("\n"), number)
 
 
-def given_texts(texts: Sequence[str], input_file: str, encoding: str) -> Iterator[tuple[str, str]]:
-    """(place for error messages, text) of each text, else of each line of the file; its blank lines
-    are passed over.
+def read_texts(texts: Sequence[str], input_file: str, encoding: str) -> Iterator[tuple[str, str]]:
+    """Yield (location for messages, text) for each text, or for each line of the file.
+
+    Args:
+        texts: texts from the command line.
+        input_file: file to read if there are no texts; blank lines are skipped.
+        encoding: the file's encoding.
     """
     if texts:
         yield from ((f"text {number}", text) for number, text in enumerate(texts, start=1))
@@ -143,30 +149,33 @@ def given_texts(texts: Sequence[str], input_file: str, encoding: str) -> Iterato
                 yield f"{name}:{number}", text
 
 
-def line_words(text: str, start: int, tokenizer: FullTokenizer) -> list[LineWord]:
-    """Words of a text that begins at `start` of its line, whose pieces together are
-    tokenizer.encode(text).
+def split_line_words(text: str, start: int, tokenizer: FullTokenizer) -> list[LineWord]:
+    """Split a text into words with word pieces that together equal `tokenizer.encode(text)`.
 
-    White space and punctuation end a word. Where the pieces of a run between white space depend on
-    the whole of it (a deleted control, a final sigma), the run is one word.
+    White space and punctuation separate words. Punctuation does not separate if the pieces would
+    differ, for example due to a deleted control character or a final sigma.
+
+    Args:
+        text: the text.
+        start: the text's offset in its line.
+        tokenizer: the model's tokenizer.
     """
     words: list[LineWord] = []
-    parts, starts = split_text(text)
+    texts, starts = split_text(text)
     index = 0
-    while index < len(parts):
+    while index < len(texts):
         end = index + 1
-        while end < len(parts) and starts[end] == starts[end - 1] + len(parts[end - 1]):
+        while end < len(texts) and starts[end] == starts[end - 1] + len(texts[end - 1]):
             end += 1
         begin = starts[index]
-        stop = starts[end - 1] + len(parts[end - 1])
-        # Both ways are tried, as the ids must equal the ids of the whole text: extracted vectors
-        # belong to them.
+        stop = starts[end - 1] + len(texts[end - 1])
+        # Compare with the whole run's ids: extracted vectors belong to these ids.
         whole = tuple(tokenizer.encode(text[begin:stop]))
-        pieces = [tuple(tokenizer.encode(part)) for part in parts[index:end]]
+        pieces = [tuple(tokenizer.encode(word)) for word in texts[index:end]]
         if tuple(itertools.chain.from_iterable(pieces)) == whole:
             words += [
-                LineWord(part, start + at, start + at + len(part), ids)
-                for part, at, ids in zip(parts[index:end], starts[index:end], pieces, strict=True)
+                LineWord(word, start + offset, start + offset + len(word), ids)
+                for word, offset, ids in zip(texts[index:end], starts[index:end], pieces, strict=True)
             ]
         else:
             words.append(LineWord(text[begin:stop], start + begin, start + stop, whole))

@@ -1,6 +1,4 @@
-"""Which columns of a table without a header are the text and the label, as far as their values
-leave no doubt.
-"""
+"""Detection of text and label columns in a table without a header, by their values."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -13,15 +11,15 @@ from bert_cli.base.log import LOG
 from bert_cli.base.messages import quote
 from bert_cli.examples.table_files.column_names import USUAL_NAMES, plain
 from bert_cli.examples.table_files.rows import Row
-from bert_cli.examples.tables import KeyColumns, header_reason, holds_column_numbers, is_sentence_like
+from bert_cli.examples.tables import KeyColumns, find_header_reason, has_column_numbers, is_sentence_like
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
 
-_MOST_LABELS = 20
-_LONGEST_LABEL = 40  # characters
-_MOST_CHOICES = 3  # combinations of flags that a message lists
+_MAX_LABELS = 20
+_MAX_LABEL_LENGTH = 40  # characters
+_MAX_PROPOSALS = 3  # combinations of flags in an error message
 
 
-def with_guesses(
+def guess_columns(
     path: str,
     sample: Sequence[Row],
     columns: Columns,
@@ -29,33 +27,52 @@ def with_guesses(
     needs_label: bool,
     trained: TrainedColumns = NOT_TRAINED,
 ) -> Columns:
-    """`columns` with the numbers of the text and of the label where the flags do not name them.
+    """Return `columns` with the text and label columns that flags do not name, and log them.
 
-    A label column has at most 20 different short values, and at least two rows for each of them. A
-    text column is the other one of two; of several, the only one in which most cells have several
-    words. The taken columns are logged. Where the values leave a doubt, the columns that the
-    training run found by number decide. InputError, with the flags to add, where there are none,
-    and where the first row may be a header after all.
+    A label column has at most 20 different short values, each in at least two rows. A text column
+    is the other column of a table with two; otherwise it is the only column in which most cells
+    have several words. If values are ambiguous, the training run's column numbers are used.
+
+    Args:
+        path: the file, for messages.
+        sample: its first rows.
+        columns: column flag values.
+        header: value of --header, auto or no.
+        needs_label: whether a label column is needed.
+        trained: columns from the training run.
+
+    Raises:
+        InputError: the columns are ambiguous, or the first row may be a header; with flags to add.
     """
-    guess = _Guess(path, sample, columns, needs_label)
-    texts = guess.texts()
-    labels = guess.labels(texts)
+    guesser = _Guesser(path, sample, columns, needs_label)
+    texts = guesser.text_candidates()
+    labels = guesser.label_candidates(texts)
     if len(texts) != 1 or len(labels) != 1:
-        if (known := guess.as_trained(trained)) is not None:
+        if (trained_columns := guesser.use_trained(trained)) is not None:
             if not needs_label and header == "auto":
-                guess.check_header(int(known.text_column or 0), None)
-            return known
-        guess.refuse("no header of usual names, and the values leave a doubt about the columns")
-    found = guess.choice(texts[0], labels[0])
+                guesser.check_header(int(trained_columns.text_column or 0), None)
+            return trained_columns
+        guesser.refuse("no header of usual names, and the values leave a doubt about the columns")
+    guess = guesser.make_guess(texts[0], labels[0])
     if header == "auto":
-        guess.check_header(texts[0], labels[0])
-    LOG.info("%s: there is no header; took %s", path, found.described)
-    return found.columns
+        guesser.check_header(texts[0], labels[0])
+    LOG.info("%s: there is no header; took %s", path, guess.description)
+    return guess.columns
 
 
-def refuse_unclear_header(path: str, line: int, reason: str, flags: str = "give --header=yes") -> None:
-    """InputError where there is a reason to take the first row, which has no usual names, for a
-    header. flags: what to give if it is one.
+def refuse_unclear_header(
+    path: str,
+    line: int,
+    reason: str,
+    flags: str = "give --header=yes",
+) -> None:
+    """Raise InputError if there is a reason to think that the first row is a header.
+
+    Args:
+        path: file, for the message.
+        line: line number; the first row has no usual column names.
+        reason: see `find_header_reason`; "" if the row is data.
+        flags: advice for the case that it is a header.
     """
     if reason:
         raise InputError(
@@ -65,17 +82,24 @@ def refuse_unclear_header(path: str, line: int, reason: str, flags: str = "give 
 
 
 @dataclass(frozen=True)
-class _Choice:
-    """Columns that were chosen, as flags and as words for the log."""
+class _Guess:
+    """Guessed columns, as flags for a message, and as a description for the log."""
 
     columns: Columns
     flags: str
-    described: str
+    description: str
 
 
 @dataclass(frozen=True)
-class _Guess:
-    """The first rows of a file without a header, and what the flags say of its columns."""
+class _Guesser:
+    """Column guesser for one file.
+
+    Attributes:
+        path: the file, for messages.
+        sample: its first rows.
+        columns: column flag values.
+        needs_label: whether a label column is needed.
+    """
 
     path: str
     sample: Sequence[Row]
@@ -83,124 +107,125 @@ class _Guess:
     needs_label: bool
 
     def cells(self, column: int) -> list[str]:
-        """The cells of a column that are not empty, in all rows of the sample."""
+        """Return the column's cells that are not empty."""
         return [cell for row in self.sample if (cell := row.cell(column).strip())]
 
-    def free(self) -> list[int]:
-        """The columns that no flag names."""
-        given = {self.columns.text_column, self.columns.text_b_column, self.columns.id_column}
-        given.update(self.columns.label_columns)
-        return [column for column in range(len(self.sample[0].cells)) if str(column) not in given]
+    def free_columns(self) -> list[int]:
+        """Return the columns that no flag names."""
+        flag_columns = {self.columns.text_column, self.columns.text_b_column, self.columns.id_column}
+        flag_columns.update(self.columns.label_columns)
+        return [column for column in range(len(self.sample[0].cells)) if str(column) not in flag_columns]
 
-    def texts(self) -> list[int]:
-        """Columns that may be the text: the column of the flag, else those that their values allow."""
+    def text_candidates(self) -> list[int]:
+        """Return the flag's text column, or the columns with values that may be texts."""
         if self.columns.text_column is not None:
             return [int(self.columns.text_column)]
-        free = self.free()
+        free = self.free_columns()
         candidates = [column for column in free if not self._is_label(column)]
         wordy = [column for column in candidates if is_wordy(self.cells(column))]
-        if len(free) == 2 and not wordy:  # single words, of which one column is labels
+        if len(free) == 2 and not wordy:  # the texts are single words
             return [column for column in candidates if not all(map(is_number, self.cells(column)))]
         return wordy
 
-    def labels(self, texts: Sequence[int]) -> list[int | None]:
-        """Columns that may be the label; [None] for a file that needs none."""
-        given = self.columns.label_columns
-        if given:
-            return [int(given[0])]
+    def label_candidates(self, texts: Sequence[int]) -> list[int | None]:
+        """Return the flag's label column or possible label columns; [None] if it is not needed."""
+        flag_columns = self.columns.label_columns
+        if flag_columns:
+            return [int(flag_columns[0])]
         if not self.needs_label:
             return [None]
-        return [column for column in self.free() if column not in texts and self._is_label(column)]
+        return [column for column in self.free_columns() if column not in texts and self._is_label(column)]
 
-    def as_trained(self, trained: TrainedColumns) -> Columns | None:
-        """The columns with the numbers that the training run found; None where one is missing."""
-        found = self.columns
+    def use_trained(self, trained: TrainedColumns) -> Columns | None:
+        """Return the columns with the training run's column numbers, or None if one is missing."""
+        columns = self.columns
         for field in ("text_column", *["label_column"] * self.needs_label):
-            if getattr(found, field) is None:
+            if getattr(columns, field) is None:
                 number = trained.number(field, len(self.sample[0].cells))
                 if number is None:
                     return None
-                found = replace(found, **{field: str(number)})
-        return found
+                columns = replace(columns, **{field: str(number)})
+        return columns
 
     def _is_label(self, column: int) -> bool:
         cells = self.cells(column)
         values = set(cells)
-        is_small = len(values) <= _MOST_LABELS and 2 * len(values) <= len(cells)
-        # In a file of more than two columns, one that never changes is a filler, such as the * of
-        # CoLA.
+        is_small = len(values) <= _MAX_LABELS and 2 * len(values) <= len(cells)
+        # With more than two columns, a constant column is a filler, such as the * in CoLA.
         is_filler = len(values) == 1 and len(self.sample[0].cells) > 2
-        return is_small and not is_filler and all(len(value) <= _LONGEST_LABEL for value in values)
+        return is_small and not is_filler and all(len(value) <= _MAX_LABEL_LENGTH for value in values)
 
-    def choice(self, text: int, label: int | None) -> _Choice:
-        """Return the flags for these columns, and words for the log."""
-        flags = [] if self.columns.text_column else [f"--text_column={self._named(text)}"]
-        described = [] if self.columns.text_column else [f"column {text} for the text"]
-        chosen = replace(self.columns, text_column=str(text))
+    def make_guess(self, text: int, label: int | None) -> _Guess:
+        """Return these columns with flags and a description."""
+        flags = [] if self.columns.text_column else [f"--text_column={self._flag_value(text)}"]
+        descriptions = [] if self.columns.text_column else [f"column {text} for the text"]
+        columns = replace(self.columns, text_column=str(text))
         if label is not None and not self.columns.label_columns:
-            flags.append(f"--label_column={self._named(label)}")
+            flags.append(f"--label_column={self._flag_value(label)}")
             values = ", ".join(map(quote, sorted(set(self.cells(label)))[:5]))
-            described.append(f"column {label} for the label ({values})")
-            chosen = replace(chosen, label_column=str(label))
-        return _Choice(chosen, " ".join(flags), " and ".join(described))
+            descriptions.append(f"column {label} for the label ({values})")
+            columns = replace(columns, label_column=str(label))
+        return _Guess(columns, " ".join(flags), " and ".join(descriptions))
 
-    def _named(self, column: int) -> str:
-        """Return how a flag names a column: by its number, or by its name in a header of column numbers.
+    def _flag_value(self, column: int) -> str:
+        """Return the flag value for a column: its number, or its name if names are numbers.
 
-        A name counts before a number, and in the header "", 0, 1 column 1 has the name 0.
+        Names take precedence over numbers: in the header "", 0, 1 the second column is called 0.
         """
-        first, others = self.sample[0], self.sample[1:]
-        if not holds_column_numbers(first, others):
+        first, other_rows = self.sample[0], self.sample[1:]
+        if not has_column_numbers(first, other_rows):
             return str(column)
         return first.cells[column] or "'\"\"'"
 
     def check_header(self, text: int, label: int | None) -> None:
-        """Raise InputError, with the flags to add, if the first row looks like a header."""
-        first, others = self.sample[0], self.sample[1:]
+        """Raise InputError with flags to add if the first row looks like a header."""
+        first, other_rows = self.sample[0], self.sample[1:]
         if label is None:
-            reason = _unlabelled_header_reason(first, others, text)
+            reason = _find_unlabeled_header_reason(first, other_rows, text)
         else:
-            reason = header_reason(first, others, None, KeyColumns(label, [text]))
-        flags = f"add --header=yes {self.choice(text, label).flags}"
+            reason = find_header_reason(first, other_rows, None, KeyColumns(label, [text]))
+        flags = f"add --header=yes {self.make_guess(text, label).flags}"
         refuse_unclear_header(self.path, first.line, reason, flags)
 
     def refuse(self, problem: str) -> NoReturn:
-        """InputError with the flags to add, of every choice that the values allow, and the columns
-        of the first row.
-        """
-        free = self.free()
+        """Raise InputError that lists flags for each possible guess and the first row's cells."""
+        free = self.free_columns()
         longest = sorted(free, key=lambda column: -sum(map(len, self.cells(column))))
-        texts = self.texts()
+        texts = self.text_candidates()
         if not texts or set(texts) == set(free):
             texts = longest[:1]
         numbers = [column for column in free if column not in texts and all(map(is_number, self.cells(column)))]
-        labels = self.labels(texts) or numbers[-1:] or [column for column in longest if column not in texts][-1:]
-        flags = [self.choice(text, label).flags for text in texts for label in labels]
+        labels = (
+            self.label_candidates(texts) or numbers[-1:] or [column for column in longest if column not in texts][-1:]
+        )
+        flags = [self.make_guess(text, label).flags for text in texts for label in labels]
         if len(texts) == 2 and len(labels) == 1 and not self.columns.text_b_column:
-            flags.append(self.choice(texts[0], labels[0]).flags + f" --text_b_column={texts[1]}")
+            flags.append(self.make_guess(texts[0], labels[0]).flags + f" --text_b_column={texts[1]}")
         binary = [str(column) for column in labels if column is not None and set(self.cells(column)) == {"0", "1"}]
         if len(binary) > 1:
-            flags.append(f"{self.choice(texts[0], None).flags} --label_column={','.join(binary)}".strip())
+            flags.append(f"{self.make_guess(texts[0], None).flags} --label_column={','.join(binary)}".strip())
         cells = self.sample[0].cells
         listed = ", ".join(f"{column} {quote(cell, 24)}" for column, cell in enumerate(cells[:12]))
         raise InputError(
             f"{self.path}:{self.sample[0].line}: {problem}; add "
-            f"{' or '.join(flags[:_MOST_CHOICES])}, or other columns by number, and --header=yes "
+            f"{' or '.join(flags[:_MAX_PROPOSALS])}, or other columns by number, and --header=yes "
             f"if the first row names them: {listed}"
         )
 
 
-def _unlabelled_header_reason(first: Row, others: Sequence[Row], text: int) -> str:
-    """Why the first row of a file without labels looks like a header; "" where it does not.
+def _find_unlabeled_header_reason(first: Row, other_rows: Sequence[Row], text: int) -> str:
+    """Return a reason why the first row of a file without labels looks like a header, or "".
 
     Column numbers are a header. A row is data if one of its cells is a number, looks like a
-    sentence or comes again in its column. Any other row is a header if a cell is a usual name or is
-    above numbers only, or if its text is one word and all other texts have several.
+    sentence, or is repeated in its column. Any other row is a header in these cases:
+      - a cell is a usual column name, or has only numbers below;
+      - its text is one word, and all other texts have several words.
     """
-    if holds_column_numbers(first, others):
+    if has_column_numbers(first, other_rows):
         return "its cells are column numbers"
-    others = [row for row in others if row.cells != first.cells]  # joined files repeat their header
-    columns = [{row.cell(column).strip() for row in others} - {""} for column in range(len(first.cells))]
+    # Ignore repeated headers from concatenated files.
+    other_rows = [row for row in other_rows if row.cells != first.cells]
+    columns = [{row.cell(column).strip() for row in other_rows} - {""} for column in range(len(first.cells))]
     cells = [cell.strip() for cell in first.cells]
     if any(is_number(cell) or is_sentence_like(cell) for cell in cells):
         return ""
@@ -216,9 +241,7 @@ def _unlabelled_header_reason(first: Row, others: Sequence[Row], text: int) -> s
 
 
 def is_wordy(cells: Sequence[str]) -> bool:
-    """Whether most cells have two words of letters or more, or are of a script that writes no
-    spaces between words.
-    """
+    """Return whether most cells have two or more words, or a script without spaces."""
     wordy = sum(map(_has_words, cells))
     return 2 * wordy > len(cells)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bert_cli.examples.text_lines import LineWord, TextLine, line_words
+from bert_cli.examples.text_lines import LineWord, TextLine, split_line_words
 from bert_cli.features.cuts import Cuts
 from bert_cli.features.packing import DocSpan, doc_spans, pack
 from bert_cli.features.ragged import RaggedFeatures, padded_values
@@ -132,8 +132,8 @@ class _Chunk:
             ids_a = self.tokenizer.encode(line.text_a)
             ids_b = None if line.text_b is None else self.tokenizer.encode(line.text_b)
         else:
-            words_a = line_words(line.text_a, line.start_a, self.tokenizer)
-            words_b = line_words(line.text_b or "", line.start_b, self.tokenizer)
+            words_a = split_line_words(line.text_a, line.start_a, self.tokenizer)
+            words_b = split_line_words(line.text_b or "", line.start_b, self.tokenizer)
             ids_a, ids_b = ([piece for word in words for piece in word.pieces] for words in (words_a, words_b))
         self.num_tokens += len(ids_a) + len(ids_b or ())
         packed = pack(ids_a, ids_b, self.max_seq_length, self.cls_id, self.sep_id)

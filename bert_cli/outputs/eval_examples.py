@@ -31,7 +31,7 @@ from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import decode
 from bert_cli.base.writing import atomic_write
 from bert_cli.examples.squad.records import SquadExample
-from bert_cli.examples.tag_schemes import entities
+from bert_cli.examples.tag_schemes import find_entities
 from bert_cli.metrics.squad import raw_scores
 from bert_cli.outputs.squad import Prediction
 from bert_cli.problem_types.columns import rows_of, significant
@@ -171,7 +171,7 @@ def tagging_examples(
         if (
             remaining[is_right]
             and 0 < len(sentence) <= MOST_WORDS
-            and (entities(gold_tags) or entities(predicted_tags))
+            and (find_entities(gold_tags) or find_entities(predicted_tags))
         ):
             remaining[is_right] -= 1
             rows.append(row)

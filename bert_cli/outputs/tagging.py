@@ -10,7 +10,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json, to_json
 from bert_cli.base.names import OUTSIDE
 from bert_cli.base.writing import atomic_write
-from bert_cli.examples.tag_schemes import entities, join_tag, split_tag
+from bert_cli.examples.tag_schemes import find_entities, join_tag, split_tag
 from bert_cli.examples.tagging import TABLE, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.columns import DOCUMENT_START, is_comment, split_columns
 from bert_cli.examples.token_files.notation import TagNotation
@@ -24,7 +24,9 @@ PREDICTED_TAG, _NO_TAG = "predicted_tag", "_"
 
 def score_tags(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> TaggingScores:
     """Return the scores of BIO tags and their entities, see metrics.tagging.tagging_scores."""
-    return tagging_scores(gold, predicted, [entities(tags) for tags in gold], [entities(tags) for tags in predicted])
+    return tagging_scores(
+        gold, predicted, [find_entities(tags) for tags in gold], [find_entities(tags) for tags in predicted]
+    )
 
 
 class TagPrediction(NamedTuple):
@@ -244,7 +246,7 @@ def example_entities(example: TaggingExample, prediction: TagPrediction) -> dict
         starts = tuple(np.cumsum([0, *(len(word) + 1 for word in example.words)]).tolist())
     records = []
     probabilities = prediction.probabilities.tolist()
-    for entity in entities(prediction.tags):
+    for entity in find_entities(prediction.tags):
         start = starts[entity.start]
         last = entity.end - 1
         end = starts[last] + len(example.words[last])

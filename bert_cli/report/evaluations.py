@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bert_cli.examples.tag_schemes import entities
+from bert_cli.examples.tag_schemes import find_entities
 from bert_cli.report.components import Card, ReportTable, number, percent
 from bert_cli.report.figures import SERIES, Line, line_card
 from bert_cli.report.run_files import Run
@@ -47,7 +47,7 @@ def _sentences(rows: Sequence[Row], types: Sequence[str]) -> Card:
     colors = {name: index % SERIES + 1 for index, name in enumerate(types)}
     sentences = []
     for row in _mistakes_first(rows, lambda row: row["gold"] == row["predicted"], _SENTENCES):
-        gold, predicted = entities(row["gold"]), entities(row["predicted"])
+        gold, predicted = find_entities(row["gold"]), find_entities(row["predicted"])
         sentences.append(
             {
                 "gold": _stretches(row["words"], gold, set(predicted), colors),

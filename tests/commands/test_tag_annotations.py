@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from bert_cli.examples.annotations.reading import read_annotations
-from bert_cli.examples.tag_schemes import entities
+from bert_cli.examples.tag_schemes import find_entities
 from tests.annotated_texts import write
 from tests.commands.tag_run import SPLITS, predicted
 
@@ -19,7 +19,8 @@ def annotated(sentences):
     for words, tags in sentences:
         starts = [len(WORDS_OF(words[:place])) + bool(place) for place in range(len(words))]
         spans = [
-            (starts[each.start], starts[each.end - 1] + len(words[each.end - 1]), each.type) for each in entities(tags)
+            (starts[each.start], starts[each.end - 1] + len(words[each.end - 1]), each.type)
+            for each in find_entities(tags)
         ]
         texts.append((WORDS_OF(words), spans))
     return texts
@@ -78,8 +79,8 @@ def test_scores_and_predictions_are_as_of_columns(name, tagger, tag, files, tmp_
         path.write_text(
             path.read_text(encoding="utf-8").replace('"meta"', '"answer": "accept", "meta"'), encoding="utf-8"
         )
-    found = [list(map(tuple, map(entities, [example.tags]))) for example in read_annotations(str(path)).examples]
-    assert found == [[tuple(entities(tags))] for tags in predicted(tagger / "test_predictions.txt")]
+    found = [list(map(tuple, map(find_entities, [example.tags]))) for example in read_annotations(str(path)).examples]
+    assert found == [[tuple(find_entities(tags))] for tags in predicted(tagger / "test_predictions.txt")]
     if name == "brat":  # the same command writes over what it has written, and over nothing else
         assert tag(*flags, *data).code == 0
         shutil.copy(out / "test_predictions" / "d000.ann", out / "test_predictions" / "d009.ann")

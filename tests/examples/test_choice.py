@@ -5,15 +5,15 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples.choice import (
     ChoiceExample,
-    choice_examples,
     describe_choices,
     find_choice_labels,
+    make_choice_examples,
     read_choice_file,
 )
 from bert_cli.examples.glue import find_task
-from bert_cli.examples.own_data import read_own_file
 from bert_cli.examples.splitting import split_dev
 from bert_cli.examples.table_files.probe import open_table
+from bert_cli.examples.user_tables import read_user_table
 from bert_cli.problem_types.registry import MULTIPLE_CHOICE
 from bert_cli.settings.data import Columns, HeldOut
 
@@ -22,13 +22,13 @@ ENDINGS = ("a", "b", "c")
 
 @pytest.fixture
 def file(tmp_path):
-    """file(lines, name) -> the OwnFile of a file with these lines, | for a tab, whose endings are in columns a, b and c."""
+    """file(lines, name) -> the UserTable of a file with these lines, | for a tab, whose endings are in columns a, b and c."""
 
     def read(*lines, name="train.tsv", choices=ENDINGS, needs_label=True, header="auto", **columns):
         text = "".join(line.replace("|", "\t") + "\n" for line in lines)
         (tmp_path / name).write_text(text, encoding="utf-8", newline="\n")
         path, kept = str(tmp_path / name), Columns(**columns)
-        return read_own_file(open_table(path, "train_file"), "train", kept, header, needs_label, choices)
+        return read_user_table(open_table(path, "train_file"), "train", kept, header, needs_label, choices)
 
     return read
 
@@ -47,11 +47,11 @@ def labelled(file, *labels):
 def test_an_own_file(file):
     found = file("id|b|text|label|a|c", "k|two|He said|2|one|three", "|5|And|0|4|6")
     assert find_choice_labels(found) == "0"
-    assert choice_examples(found, "0") == [
+    assert make_choice_examples(found, "0") == [
         ChoiceExample("k", "He said", ("one", "two", "three"), 2),
         ChoiceExample("train-1", "And", ("4", "5", "6"), 0),
     ]
-    assert describe_choices(choice_examples(found, "0")) == (
+    assert describe_choices(make_choice_examples(found, "0")) == (
         "2 examples of 3 endings; right: 0 1 (50.0%), 1 0 (0.0%), 2 1 (50.0%)"
     )
 
@@ -60,13 +60,13 @@ def test_columns_by_number_in_json_and_csv(file):
     codah = file(*(f"o|He{n}|a|b|c|d|{n}" for n in range(4)), text_column="1", choices=tuple("2345"), label_column="6")
     assert codah.columns.names is None
     assert find_choice_labels(codah) == "0"
-    assert choice_examples(codah, "0")[3] == ChoiceExample("train-3", "He3", ("a", "b", "c", "d"), 3)
+    assert make_choice_examples(codah, "0")[3] == ChoiceExample("train-3", "He3", ("a", "b", "c", "d"), 3)
     lines = (f'{{"sentence": "s", "option1": "o", "option2": "p", "answer": "{n}"}}' for n in (1, 2))
     grande = file(*lines, name="x.jsonl", choices=("option1", "option2"), label_column="answer")
     assert find_choice_labels(grande) == "1"
-    assert [each.label for each in choice_examples(grande, "1")] == [0, 1]
+    assert [each.label for each in make_choice_examples(grande, "1")] == [0, 1]
     quoted = file("text,a,b,label", '"One, two",x,"y', 'z",1', "t,u,v,0", name="x.csv", choices=("b", "a"))
-    assert choice_examples(quoted, "0")[0] == ChoiceExample("train-0", "One, two", ("y\nz", "x"), 1)
+    assert make_choice_examples(quoted, "0")[0] == ChoiceExample("train-0", "One, two", ("y\nz", "x"), 1)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_columns_by_number_in_json_and_csv(file):
 def test_what_says_which_ending_is_right(file, labels, written, places):
     found = labelled(file, *labels)
     assert find_choice_labels(found) == written
-    assert [each.label for each in choice_examples(found, written)] == places
+    assert [each.label for each in make_choice_examples(found, written)] == places
 
 
 def test_labels_that_may_be_either(file):
@@ -106,11 +106,11 @@ def test_labels_that_may_be_either(file):
 )
 def test_labels_that_are_no_ending(file, labels, expected):
     found = labelled(file, *labels)
-    assert expected in refused(choice_examples, found, find_choice_labels(found))
+    assert expected in refused(make_choice_examples, found, find_choice_labels(found))
 
 
 def test_rows_and_columns_that_lack_something(file):
-    message = refused(choice_examples, file("text|a|b|c|label", "t|x|y|z|0", "t|x| |z|0", "t||y|z|0"), "0")
+    message = refused(make_choice_examples, file("text|a|b|c|label", "t|x|y|z|0", "t|x| |z|0", "t||y|z|0"), "0")
     assert message.endswith(
         "train.tsv:3: the ending in column b is empty (and 1 more such row); every row needs all of them"
     )
@@ -123,15 +123,15 @@ def test_rows_and_columns_that_lack_something(file):
     )
     assert "has one column; a text and its endings, a, b, c, are needed" in refused(file, "t", name="new.txt")
     numbers = file("t|x|y|1", choices=("1", "2"), text_column="0", label_column="3")
-    assert "--choice_labels=name: " in refused(choice_examples, numbers, "name")
+    assert "--choice_labels=name: " in refused(make_choice_examples, numbers, "name")
 
 
 def test_a_file_to_predict(file):
     found = file("text|a|b|c", "t|x|y|z", needs_label=False)
-    assert choice_examples(found, "0") == [ChoiceExample("train-0", "t", ("x", "y", "z"), None)]
-    assert describe_choices(choice_examples(found, "0")) == "1 examples of 3 endings, no labels"
+    assert make_choice_examples(found, "0") == [ChoiceExample("train-0", "t", ("x", "y", "z"), None)]
+    assert describe_choices(make_choice_examples(found, "0")) == "1 examples of 3 endings, no labels"
     found = file("text|a|b|c|label", "t|x|y|z|?", needs_label=False)
-    assert choice_examples(found, "0", needs_label=False)[0].label is None
+    assert make_choice_examples(found, "0", needs_label=False)[0].label is None
 
 
 def test_a_part_to_evaluate_on_has_the_places_alike():
@@ -148,7 +148,7 @@ ROW = '0,lsmdc1052,3,"A man sits, then stands. He","A man sits, then stands.",He
 def read_swag(folder, split, *lines):
     layout = find_task("swag").splits[split][0]
     (folder / layout.file).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return choice_examples(read_choice_file(str(folder / layout.file), split, layout, "data_dir"), "0")
+    return make_choice_examples(read_choice_file(str(folder / layout.file), split, layout, "data_dir"), "0")
 
 
 def test_swag(tmp_path):
@@ -172,7 +172,7 @@ def test_real_files(shared):
     for split in ("train", "dev", "test"):
         columns = Columns(text_column="1", label_column="6")
         path = str(shared / "data" / "codah" / f"{split}.tsv")
-        found = read_own_file(open_table(path, "f"), split, columns, "auto", True, ("2", "3", "4", "5"))
+        found = read_user_table(open_table(path, "f"), split, columns, "auto", True, ("2", "3", "4", "5"))
         assert find_choice_labels(found) == "0"
-        counts[split] = len(choice_examples(found, "0"))
+        counts[split] = len(make_choice_examples(found, "0"))
     assert counts == {"train": 1665, "dev": 556, "test": 555}

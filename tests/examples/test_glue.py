@@ -28,7 +28,7 @@ def refused(*arguments, **options) -> str:
 
 
 def test_metrics_and_kinds():
-    assert {name: (task.metric, task.problem_type.name, task.pairs) for name, task in TASKS.items()} == {
+    assert {name: (task.metric, task.problem_type.name, task.has_pairs) for name, task in TASKS.items()} == {
         "cola": ("mcc", "single_label", False),
         "sst-2": ("accuracy", "single_label", False),
         "mrpc": ("accuracy_f1", "single_label", True),
@@ -123,7 +123,7 @@ def test_mnli_has_two_halves(tmp_path):
     head = f"index|{middle}|sentence1|sentence2"
     write(tmp_path, "dev_mismatched.tsv", head + "|label1|gold_label", f"5|{middle}|A.|B.|neutral|entailment")
     write(tmp_path, "test_mismatched.tsv", head, f"6|{middle}|C.|D.")
-    assert TASKS["mnli"].other_half == "_mismatched"
+    assert TASKS["mnli"].second_half == "_mismatched"
     assert read(tmp_path, "mnli", "dev_mismatched") == [("dev_mismatched-5", "A.", "B.", "entailment")]
     assert read(tmp_path, "mnli", "test_mismatched") == [("test_mismatched-6", "C.", "D.", None)]
 
@@ -198,28 +198,30 @@ def test_real_files(shared):
     }
 
 
-def split_of(task: str, *lines: str, labels: tuple[str, ...] = ("0", "1")) -> str | None:
-    return TASKS[task].split_of([Row(number, line.split("|")) for number, line in enumerate(lines, 1)], labels)
+def detect_split(task: str, *lines: str, labels: tuple[str, ...] = ("0", "1")) -> str | None:
+    return TASKS[task].detect_split([Row(number, line.split("|")) for number, line in enumerate(lines, 1)], labels)
 
 
 def test_split_of_rows():
     cola = ("gj04|1||The cat sat.", "gj04|0|*|Cat the sat.")
-    assert split_of("cola", *cola) == "dev"
-    assert split_of("cola", "id|label|mark|words", *cola) == "dev"
-    assert split_of("cola", *cola, labels=("yes", "no")) is None
-    assert split_of("cola", "r1|1|A good film.|web", "r2|0|A bad film.|web") is None  # own columns: the last is no text
-    assert split_of("cola", *cola, "gj04|1|a row that is short") is None
-    assert split_of("cola", "gj04|1||The cat sat.") is None  # which may be a header
-    names = "Quality|#1 ID|#2 ID|#1 String|#2 String"
-    assert split_of("mrpc", names, "1|70|90|a cat sat|the cat sat") == "dev"
+    assert detect_split("cola", *cola) == "dev"
+    assert detect_split("cola", "id|label|mark|words", *cola) == "dev"
+    assert detect_split("cola", *cola, labels=("yes", "no")) is None
     assert (
-        split_of(
+        detect_split("cola", "r1|1|A good film.|web", "r2|0|A bad film.|web") is None
+    )  # own columns: the last is no text
+    assert detect_split("cola", *cola, "gj04|1|a row that is short") is None
+    assert detect_split("cola", "gj04|1||The cat sat.") is None  # which may be a header
+    names = "Quality|#1 ID|#2 ID|#1 String|#2 String"
+    assert detect_split("mrpc", names, "1|70|90|a cat sat|the cat sat") == "dev"
+    assert (
+        detect_split(
             "mrpc", names.replace("Quality", "index"), "0|70|90|a cat sat|the cat sat", "1|7|9|a b|c d", "2|7|9|a b|c d"
         )
         == "test"
     )
-    assert split_of("mrpc", names, "x|70|90|a cat sat|the cat sat") is None
+    assert detect_split("mrpc", names, "x|70|90|a cat sat|the cat sat") is None
     long = "|".join(["0", *["-"] * 7, "a cat sat", "the cat sat", "neutral", "neutral", "neutral"])
-    assert split_of("mnli", "x|" * 12 + "x", long, labels=("neutral",)) == "dev"
+    assert detect_split("mnli", "x|" * 12 + "x", long, labels=("neutral",)) == "dev"
     numbers = "0|main|a|b|2012|7|a cat sat|the cat sat|2.5"
-    assert split_of("sts-b", "x|" * 9 + "x", f"0|{numbers}", labels=()) == "dev"
+    assert detect_split("sts-b", "x|" * 9 + "x", f"0|{numbers}", labels=()) == "dev"

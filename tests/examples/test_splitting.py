@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.examples.splitting import split_dev, stratified_folds
+from bert_cli.examples.splitting import assign_folds, split_dev
 from bert_cli.problem_types.registry import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 from bert_cli.settings.data import HeldOut
 
@@ -60,7 +60,7 @@ def test_split_of_a_count_of_rows():
 @pytest.mark.parametrize("count", [2, 3, 5])
 def test_folds_have_their_share_of_each_label(count):
     labels = ["x"] * 11 + ["y"] * 7 + ["z"]
-    folds = stratified_folds(labels, count, 5)
+    folds = assign_folds(labels, count, 5)
     sizes = Counter(folds.tolist())
     assert sorted(sizes) == list(range(count))
     assert max(sizes.values()) - min(sizes.values()) <= 1
@@ -71,13 +71,13 @@ def test_folds_have_their_share_of_each_label(count):
 
 def test_folds_depend_on_the_seed_alone():
     labels = ["x", "y"] * 20
-    assert (stratified_folds(labels, 4, 1) == stratified_folds(labels, 4, 1)).all()
-    assert (stratified_folds(labels, 4, 1) != stratified_folds(labels, 4, 2)).any()
+    assert (assign_folds(labels, 4, 1) == assign_folds(labels, 4, 1)).all()
+    assert (assign_folds(labels, 4, 1) != assign_folds(labels, 4, 2)).any()
 
 
 def test_numbers_are_dealt_out_by_their_value():
     """Of 9.0, 10.0, 11.0, 100.0 each pair of neighbours is divided; as texts the order would be another."""
-    folds = stratified_folds([100.0, 9.0, 11.0, 10.0], 2, 0)
+    folds = assign_folds([100.0, 9.0, 11.0, 10.0], 2, 0)
     assert folds.tolist() == [1, 0, 0, 1]
 
 
@@ -85,19 +85,19 @@ def test_fewer_rows_than_folds():
     with pytest.raises(
         InputError, match="--cross_validation=5: there are 3 rows to train on; give at most as many folds"
     ):
-        stratified_folds(["x"] * 3, 5, 0)
+        assign_folds(["x"] * 3, 5, 0)
 
 
 @given(st.lists(st.sampled_from(["a", "b", "c"]), min_size=5, max_size=40), st.integers(2, 5))
 def test_sizes_differ_by_one_row_at_most(labels, count):
-    folds = stratified_folds(labels, count, seed=3)
+    folds = assign_folds(labels, count, seed=3)
     sizes = np.bincount(folds, minlength=count)
     assert len(folds) == len(labels)
     assert sizes.max() - sizes.min() <= 1
     for label in set(labels):
         of_label = np.bincount(folds[[each == label for each in labels]], minlength=count)
         assert of_label.max() - of_label.min() <= 1
-    np.testing.assert_array_equal(folds, stratified_folds(labels, count, seed=3))
+    np.testing.assert_array_equal(folds, assign_folds(labels, count, seed=3))
 
 
 def test_a_split_of_several_labels_has_the_rows_that_were_asked_for():

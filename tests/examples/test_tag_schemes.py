@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from bert_cli.examples.tag_schemes import (
     Entity,
+    describe_tag_problem,
     detect_scheme,
-    entities,
+    find_entities,
     from_bio,
-    label_list,
+    make_label_list,
     split_tag,
-    tag_problem,
     to_bio,
 )
 
@@ -107,7 +107,7 @@ def test_detection_counts_over_sentences():
     ],
 )
 def test_entities(tags, expected):
-    assert entities(tags.split()) == [Entity(*entity) for entity in expected]
+    assert find_entities(tags.split()) == [Entity(*entity) for entity in expected]
 
 
 def test_an_invalid_sequence_stays_in_bio_and_is_mended_elsewhere():
@@ -133,13 +133,13 @@ def test_an_invalid_sequence_stays_in_bio_and_is_mended_elsewhere():
     ],
 )
 def test_problems(tag, scheme, problem):
-    assert tag_problem(tag, scheme) == problem
+    assert describe_tag_problem(tag, scheme) == problem
 
 
 def test_labels_are_o_and_both_tags_of_each_type():
-    assert label_list([["O", "I-b"], ["B-a"], ["B-B"]]) == ("O", "B-B", "I-B", "B-a", "I-a", "B-b", "I-b")
-    assert label_list([["O"]]) == ("O",)
-    assert label_list([["B", "I"]]) == ("O", "B", "I")
+    assert make_label_list([["O", "I-b"], ["B-a"], ["B-B"]]) == ("O", "B-B", "I-B", "B-a", "I-a", "B-b", "I-b")
+    assert make_label_list([["O"]]) == ("O",)
+    assert make_label_list([["B", "I"]]) == ("O", "B", "I")
 
 
 sequences = st.lists(st.sampled_from(["O", "B-a", "I-a", "B-b-c", "I-b-c"]), max_size=12)
@@ -149,12 +149,12 @@ sequences = st.lists(st.sampled_from(["O", "B-a", "I-a", "B-b-c", "I-b-c"]), max
 @given(sequences, st.sampled_from(["BIO", "IOB1", "BIOES", "BMES", "BMEWO", "BILOU"]))
 def test_conversions_round_trip(tags, scheme):
     bio = to_bio(tags, "BIO")
-    assert entities(bio) == entities(tags)
+    assert find_entities(bio) == find_entities(tags)
     assert to_bio(bio, "BIO") == bio
     written = from_bio(bio, scheme)
     assert to_bio(written, scheme) == bio
     assert from_bio(to_bio(written, scheme), scheme) == written
-    assert all(not tag_problem(tag, scheme) for tag in written)
+    assert all(not describe_tag_problem(tag, scheme) for tag in written)
 
 
 @quick

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.tagging import TABLE, TaggingExample, TaggingFile
-from bert_cli.examples.text_lines import split_text, text_example
+from bert_cli.examples.text_lines import make_text_example, split_text
 from bert_cli.text.tokenization import BasicTokenizer
 
 
@@ -25,10 +25,10 @@ def test_a_record_is_frozen():
 
 def test_lines_of_words():
     columns = TaggingFile("a.txt", (), (TaggingExample(("a", "b"), None, 3),))
-    assert columns.place(columns.examples[0], 1) == "a.txt:4"
+    assert columns.location(columns.examples[0], 1) == "a.txt:4"
     # A row of a table may have several lines in its file.
     table = TaggingFile("a.csv", (), (TaggingExample(("a", "b"), None, 3, lines=(5, 9)),), TABLE)
-    assert table.place(table.examples[0], 1) == "a.csv:9"
+    assert table.location(table.examples[0], 1) == "a.csv:9"
     assert table.number_of(table.examples[0], 1) == 4
 
 
@@ -49,7 +49,7 @@ def test_lines_of_words():
 )
 def test_words_of_a_text(text, words, starts):
     assert split_text(text) == (words, starts)
-    assert text_example(text, 7) == TaggingExample(words, None, 7, text, starts)
+    assert make_text_example(text, 7) == TaggingExample(words, None, 7, text, starts)
 
 
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
@@ -63,6 +63,6 @@ def test_words_stand_where_they_say_and_tokenize_as_the_text(text):
 
 
 def test_half_a_surrogate_pair_is_refused():
-    assert error_of(text_example, "a \udcff") == (
+    assert error_of(make_text_example, "a \udcff") == (
         "--text: is not UTF-8; give it in a terminal that uses UTF-8, or in a file"
     )

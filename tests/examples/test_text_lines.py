@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.text_lines import TextLine, line_words, read_text_lines, split_line
+from bert_cli.examples.text_lines import TextLine, read_text_lines, split_line, split_line_words
 from bert_cli.text.tokenization import FullTokenizer
 
 TOKENIZER = FullTokenizer(
@@ -50,7 +50,7 @@ def test_wrong_encoding_is_told_with_its_line():
 
 
 def test_words_with_their_places():
-    words = line_words("ab, Ça  zz", 3, TOKENIZER)
+    words = split_line_words("ab, Ça  zz", 3, TOKENIZER)
     assert [(word.text, word.start, word.end) for word in words] == [
         ("ab", 3, 5),
         (",", 5, 6),
@@ -62,6 +62,6 @@ def test_words_with_their_places():
 
 @given(st.text(st.sampled_from("abΣ,.'é \t\x0b\x85\u200b\u3000中İ"), max_size=30))
 def test_pieces_of_words_are_those_of_the_text(text):
-    words = line_words(text, 0, TOKENIZER)
+    words = split_line_words(text, 0, TOKENIZER)
     assert [piece for word in words for piece in word.pieces] == TOKENIZER.encode(text)
     assert all(text[word.start : word.end] == word.text for word in words)

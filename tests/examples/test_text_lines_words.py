@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.text_lines import split_text, text_example
+from bert_cli.examples.text_lines import make_text_example, split_text
 
 
 def test_words_by_hand():
@@ -27,5 +27,5 @@ def test_words_are_pieces_of_the_text_in_order(text):
 
 def test_half_of_a_surrogate_pair():
     with pytest.raises(InputError, match="is not UTF-8"):
-        text_example("a \ud800")
-    assert text_example("a b", 7).line == 7
+        make_text_example("a \ud800")
+    assert make_text_example("a b", 7).line == 7

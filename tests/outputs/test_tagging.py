@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.tagging import TaggingExample
-from bert_cli.examples.text_lines import text_example
+from bert_cli.examples.text_lines import make_text_example
 from bert_cli.examples.token_files.columns import read_columns
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.json_records import read_json_records
@@ -237,7 +237,7 @@ def test_predicted_tags_in_json_lines(tmp_path):
 
 
 def test_entities_of_a_text(tmp_path):
-    example = text_example("  Anna  Lund, São\u200bx!")
+    example = make_text_example("  Anna  Lund, São\u200bx!")
     assert example.words == ("Anna", "Lund", ",", "São\u200bx", "!")
     prediction = TagPrediction(
         ("B-PER", "I-PER", "O", "I-LOC", "O"), np.array([0.5, 1, 1, 0.25, 1], np.float32), OF_ALL

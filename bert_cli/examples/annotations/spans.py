@@ -17,7 +17,7 @@ from typing import NamedTuple
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import EXAMPLES, LOG
 from bert_cli.base.messages import list_names, list_some, quote
-from bert_cli.examples.tag_schemes import Entity, tags_of
+from bert_cli.examples.tag_schemes import Entity, make_tags
 from bert_cli.examples.tagging import TaggingExample
 from bert_cli.examples.text_lines import split_text
 
@@ -138,7 +138,7 @@ def tagging_examples(texts: Sequence[AnnotatedText], with_tags: bool = True) -> 
         tags = None
         if with_tags and each.spans is not None:
             spans = _in_characters(each.spans, text) if is_utf16 else each.spans
-            tags = tags_of(len(words), _word_spans(text, words, starts, spans, warnings))
+            tags = make_tags(len(words), _word_spans(text, words, starts, spans, warnings))
         lines = _lines(text, starts) if each.path else ()
         examples.append(TaggingExample(words, tags, each.line, text, starts, each.name, each.path, lines))
     warnings.log_rest()

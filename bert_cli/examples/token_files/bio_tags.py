@@ -69,4 +69,4 @@ def _check_tags(file: TaggingFile, problem_of: Callable[[str], str], advice: str
         if tag in problems
     )
     bad = [tag for tag in counts.elements() if tag in problems]
-    raise InputError(f"{file.place(example, word)}: {problems[first]}{count_more(bad)}; {advice}")
+    raise InputError(f"{file.location(example, word)}: {problems[first]}{count_more(bad)}; {advice}")

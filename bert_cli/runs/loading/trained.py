@@ -120,7 +120,7 @@ def agreed_labels(given: tuple[str, ...] | None, saved: tuple[str, ...] | None, 
 
 def trained_on_pairs(saved: Mapping[str, str]) -> bool:
     """What the flags of a run, with its guesses, say of its texts."""
-    return find_task(saved["task_name"]).pairs if saved.get("task_name") in TASKS else "text_b_column" in saved
+    return find_task(saved["task_name"]).has_pairs if saved.get("task_name") in TASKS else "text_b_column" in saved
 
 
 def trained_texts(model: AnyModel, task_name: str = "") -> int | None:

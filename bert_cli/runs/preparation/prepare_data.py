@@ -25,9 +25,9 @@ from bert_cli.examples.labels.label_names import natural_key, refuse_texts, warn
 from bert_cli.examples.labels.lists import names_in
 from bert_cli.examples.labels.look_alikes import warn_of_look_alikes
 from bert_cli.examples.labels.unlabeled import missing_names, warn_of_markers
-from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, find_columns, warn_of_headers
-from bert_cli.examples.splitting import warn_of_absent, warn_of_size
+from bert_cli.examples.splitting import warn_about_absent_labels, warn_about_size
 from bert_cli.examples.table_files.probe import TableFile, open_table
+from bert_cli.examples.user_columns import SAMPLE, ColumnIndices, find_columns, warn_about_repeated_headers
 from bert_cli.problem_types.columns import Cell
 from bert_cli.settings.data import PLAIN, Columns, HeldOut, TextForm
 from bert_cli.settings.preparation import RowSelection
@@ -107,7 +107,7 @@ class Source:
             text = cells[indices.text_a]
             yield "no text" if not text else NO_LABEL if not label else "", identifier or str(number), label, text
         if warns:
-            warn_of_headers(self.path, headers)
+            warn_about_repeated_headers(self.path, headers)
 
     def _label(self, line: int, cell: Cell) -> str:
         """Return the label in a cell, also of a list with one label."""
@@ -180,9 +180,9 @@ def plan(counts: dict[str, int], selection: RowSelection) -> dict[str, dict[str,
         if share:
             of_split = {label: numbers[split] for label, numbers in planned.items()}
             asked = share.count or round(share.share * total)
-            warn_of_size(f"--{split}_split={share}", f"{split}.tsv", asked, sum(of_split.values()))
+            warn_about_size(f"--{split}_split={share}", f"{split}.tsv", asked, sum(of_split.values()))
             absent = [label for label, count in of_split.items() if not count]
-            warn_of_absent(f"--{split}_split={share}", f"{split}.tsv", absent, len(of_split))
+            warn_about_absent_labels(f"--{split}_split={share}", f"{split}.tsv", absent, len(of_split))
     return planned
 
 

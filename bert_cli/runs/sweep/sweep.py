@@ -19,7 +19,7 @@ from bert_cli.base import files, names
 from bert_cli.base.errors import DivergedError
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import FOLDS, GRID, OUT_OF_FOLD, RUNS, SEVERAL, SUSPECTS
-from bert_cli.examples.splitting import stratified_folds
+from bert_cli.examples.splitting import assign_folds
 from bert_cli.flags.option import changed, lists_of, values_of
 from bert_cli.flags.saved import read_flags, remembered
 from bert_cli.outputs import sweep as tables
@@ -43,7 +43,7 @@ class Folds:
         model = reader.load(choose_checkpoint(once.model, once.hub, once.phases))
         with contextlib.ExitStack() as stack:
             self._whole: DivisibleDataset = reader.read(model, stack)
-        self._folds = stratified_folds(self._whole.strata(), count, settings.seed.random_seed)
+        self._folds = assign_folds(self._whole.strata(), count, settings.seed.random_seed)
 
     def subset(self, number: int) -> DivisibleDataset:
         """The data of the fold with this number, from 1."""

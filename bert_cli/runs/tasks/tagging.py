@@ -20,7 +20,7 @@ from bert_cli.base.names import OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.table_files.formats import is_table
 from bert_cli.examples.table_texts import read_table_texts
 from bert_cli.examples.tagging import COLUMNS, TABLE, WORDS, TaggingExample, TaggingFile
-from bert_cli.examples.text_lines import TextLine, text_example
+from bert_cli.examples.text_lines import TextLine, make_text_example
 from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.tagging import NOTHING, TaggingFeatures
@@ -214,14 +214,14 @@ def tag_text(settings: TagSettings) -> dict:
     task = TaggingTask(settings)
     model = opening.load_task_model(task, settings)
     data = for_new_texts(settings, model)
-    if text and not text_example(text).words:
+    if text and not make_text_example(text).words:
         raise InputError("--text: holds no words")
     session = opening.open_for_answers(task, model, data, settings)
 
     check = interactive.unknown_check(source, model.vocabulary, settings.model)
 
     def tagged(texts: list[str]) -> Iterator[tuple[TaggingExample, TagPrediction]]:
-        examples = [text_example(line) for line in texts]
+        examples = [make_text_example(line) for line in texts]
         yield from zip(examples, tag_examples(session, data, settings, examples, check=check), strict=True)
 
     if table:

@@ -16,7 +16,7 @@ from bert_cli.base.head_types import EMBEDDING
 from bert_cli.base.log import LOG
 from bert_cli.base.names import LABELS, OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.labels.label_names import warn_of_few_rows
-from bert_cli.examples.tag_schemes import entities, entity_types, label_list, tag_problem
+from bert_cli.examples.tag_schemes import describe_tag_problem, find_entities, find_entity_types, make_label_list
 from bert_cli.examples.tagging import TaggingExample, TaggingFile
 from bert_cli.examples.token_files.bio_tags import with_bio_tags
 from bert_cli.examples.token_files.notation import NotationFlags, TagNotation, notation_flags
@@ -97,7 +97,7 @@ class TaggingDataset(DivisibleDataset):
     def strata(self) -> list[str]:
         """The types of entities in each training sentence."""
         tags_of = self.splits["train"].file.tags
-        return [",".join(sorted({entity.type for entity in entities(tags)})) for tags in tags_of]
+        return [",".join(sorted({entity.type for entity in find_entities(tags)})) for tags in tags_of]
 
     def subset(self, held_out: np.ndarray) -> Self:
         return dataclasses.replace(self, splits=self.divided(held_out, "sentences"))
@@ -126,7 +126,7 @@ def trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
             f"{path}: no such file{config}; it has to list the labels of the model (O, B-x, I-x …), one per line, in the "
             "order of its outputs"
         )
-    problem = next((problem for label in labels if (problem := tag_problem(label, "BIO"))), "")
+    problem = next((problem for label in labels if (problem := describe_tag_problem(label, "BIO"))), "")
     if problem or OUTSIDE not in labels or len(set(labels)) < len(labels):
         raise InputError(f"{path}: {problem or f'lacks {OUTSIDE} or has a label twice'}; is it a model of bert-tag?")
     return labels
@@ -159,7 +159,7 @@ def read_data(
     span_format = PRODIGY if task.span_format == "auto" else task.span_format
     for split, path in paths.items():
         if split in tables:
-            file, notation = with_bio_tags(tables[split], flags, entity_types(labels))
+            file, notation = with_bio_tags(tables[split], flags, find_entity_types(labels))
             has_tags = True
         else:
             file, notation, has_tags = read_split(split, path, settings, flags, span_format, labels)
@@ -167,7 +167,7 @@ def read_data(
         if file.format in SPAN_FORMATS and task.span_format == "auto":
             span_format = file.format
         if not labels:
-            labels = label_list(file.tags)
+            labels = make_label_list(file.tags)
             if labels == (OUTSIDE,):
                 problem = (
                     "no annotated text has a span, so there is nothing to learn; check the export"
@@ -175,7 +175,7 @@ def read_data(
                     else f"every tag is {flags.outside or OUTSIDE}, so there is nothing to learn; check --tag_column"
                 )
                 raise InputError(f"{path}: {problem}")
-            types = [entity.type for tags in file.tags for entity in entities(tags)]
+            types = [entity.type for tags in file.tags for entity in find_entities(tags)]
             warn_of_few_rows(path, len(set(types)), len(types), "entities")
         check_split_labels(file, labels, split)
         all_pieces = task.label_all_pieces and split == "train"
@@ -208,7 +208,7 @@ def describe(split: str, file: TaggingFile, features: TaggingFeatures, has_tags:
     words = int(features.num_words.sum())
     text = f"{split}: {len(file.examples)} sentences, {words} words"
     if has_tags:
-        kinds = collections.Counter(entity.type for tags in file.tags for entity in entities(tags))
+        kinds = collections.Counter(entity.type for tags in file.tags for entity in find_entities(tags))
         counts = ", ".join(f"{kind or 'without type'} {count}" for kind, count in sorted(kinds.items()))
         text += f", {kinds.total()} entities" + (f" ({counts})" if counts else "")
     lines = [text]

@@ -11,7 +11,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.messages import list_names
 from bert_cli.examples.annotations import brat
 from bert_cli.examples.annotations.reading import BRAT, read_annotations, why_unannotated
-from bert_cli.examples.tag_schemes import entity_types
+from bert_cli.examples.tag_schemes import find_entity_types
 from bert_cli.examples.tagging import TaggingFile
 from bert_cli.examples.token_files.bio_tags import check_labels, with_bio_tags
 from bert_cli.examples.token_files.flags import TokenFlags
@@ -54,7 +54,7 @@ def token_flags(settings: TagSettings, split: str, labels: Sequence[str]) -> Tok
         skip_unlabeled=settings.missing_labels.skip_unlabeled and split != "test",
         labels=settings.encoding.labels or (),
         are_types=settings.task.tag_scheme == "IO",
-        types=frozenset(entity_types(labels)),
+        types=frozenset(find_entity_types(labels)),
         flag=f"{split}_file",
         encoding=settings.text_files.encoding,
         sheet=settings.data.sheet,
@@ -110,7 +110,7 @@ def check_split_labels(file: TaggingFile, labels: tuple[str, ...], split: str) -
     except InputError as error:
         hint = "; --test_tags=no for a file without tags" if split == "test" else ""
         raise InputError(f"{error}{hint}") from None
-    wrong = sorted(name for name in entity_types(labels) if not name or re.search(r"\s", name))
+    wrong = sorted(name for name in find_entity_types(labels) if not name or re.search(r"\s", name))
     if split == "test" and file.format == BRAT and wrong:
         raise InputError(
             f"{file.path}: brat has no type with white space or without a name, the model has {list_names(wrong)}"

@@ -69,7 +69,7 @@ def test_words_have_the_lines_of_their_document(tmp_path):
     file = read_annotations(str(tmp_path))
     (example,) = file.examples
     assert (example.name, example.path, example.lines) == ("d", f"{tmp_path}/d.txt", (1, 3, 3))
-    assert file.place(example, 2) == f"{tmp_path}/d.txt:3"
+    assert file.location(example, 2) == f"{tmp_path}/d.txt:3"
 
 
 def test_what_a_directory_leaves_out_is_named(tmp_path, caplog):

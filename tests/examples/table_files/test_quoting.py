@@ -11,9 +11,9 @@ from bert_cli.examples import tables
 from bert_cli.examples.choice import read_choice_file
 from bert_cli.examples.classification import read_examples
 from bert_cli.examples.glue import find_task
-from bert_cli.examples.own_data import read_own_file
 from bert_cli.examples.table_files.probe import open_table
 from bert_cli.examples.table_files.rows import Row
+from bert_cli.examples.user_tables import read_user_table
 from bert_cli.settings.data import CSV_QUOTES, LITERAL, Columns, TextForm
 
 WARNING = (
@@ -200,9 +200,9 @@ def test_quoting_csv_of_a_gzip_file(tmp_path):
 def test_a_wrong_number_of_columns_hints_at_quoting(text, problem, tmp_path):
     path = write(tmp_path, ["plain", text, "end"])
     with pytest.raises(InputError) as caught:
-        read_own_file(open_table(str(path), "train_file"), "train", Columns(), "auto", True)
+        read_user_table(open_table(str(path), "train_file"), "train", Columns(), "auto", True)
     assert str(caught.value) == f"{path}:{problem}; cells in CSV quotes are read with --quoting=csv"
-    file = read_own_file(
+    file = read_user_table(
         open_table(str(path), "train_file", TextForm(quoting=CSV_QUOTES)), "train", Columns(), "auto", True
     )
     assert [row.text_a for row in file.rows] == ["plain", text, "end"]
@@ -211,7 +211,7 @@ def test_a_wrong_number_of_columns_hints_at_quoting(text, problem, tmp_path):
 def test_a_wrong_number_of_columns_without_csv_quotes_has_no_hint(tmp_path):
     path = write_literally(tmp_path, ['"I am here."', '"Hello" he said', "two\tcells"])
     with pytest.raises(InputError, match=r"4: 3 columns .*; replace it by a space$"):
-        read_own_file(open_table(str(path), "train_file"), "train", Columns(), "auto", True)
+        read_user_table(open_table(str(path), "train_file"), "train", Columns(), "auto", True)
 
 
 def test_a_task_hints_at_quoting_and_takes_it(tmp_path):

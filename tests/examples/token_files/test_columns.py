@@ -112,7 +112,7 @@ def test_comments_and_rows_of_conll_u_that_are_no_words(tmp_path, log):
     path = write(tmp_path, CONLL_U)
     file = read_columns(path, TokenFlags("1", "3"))
     assert sentences(file) == [(("zu", "dem", "Haus"), ("O", "O", "B-LOC"), 4), (("#",), ("O",), 10)]
-    assert file.place(file.examples[0], 2) == f"{path}:6"
+    assert file.location(file.examples[0], 2) == f"{path}:6"
     assert log.messages == [
         f"{path}: comments that begin with #, skipped: 3, the first in line 1",
         f"{path}: rows of CoNLL-U with a number such as 1-2, which are no words, skipped: 2, the first in line 3",

@@ -150,7 +150,7 @@ def test_flags_name_members_of_any_name():
 def test_lines_of_an_array(tmp_path):
     path = write(tmp_path, '[\n{"words": ["a"], "tags": ["O"]},\n{"words": ["b"],\n"tags": ["x"]}]', "a.json")
     file = read_json_records(path)
-    assert [file.place(example, 0) for example in file.examples] == [f"{path}:2", f"{path}:3"]
+    assert [file.location(example, 0) for example in file.examples] == [f"{path}:2", f"{path}:3"]
     assert json.loads(file.lines[1]) == {"words": ["b"], "tags": ["x"]}
 
 

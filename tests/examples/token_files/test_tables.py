@@ -31,7 +31,7 @@ def test_kaggle(tmp_path, name, caplog):
     file = read_token_file(path)
     assert [(example.words, example.tags) for example in file.examples] == WORDS_AND_TAGS
     assert file.format == TABLE
-    assert file.place(file.examples[1], 1) == f"{path}:6"
+    assert file.location(file.examples[1], 1) == f"{path}:6"
     assert caplog.messages == [
         f"{path}: read as a table with a comma between cells",
         f"{path}:1: took the first row for a header; --header=no reads it as a word",

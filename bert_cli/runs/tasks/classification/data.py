@@ -15,19 +15,19 @@ from bert_cli.examples.choice import (
     CHOICE_LABELS,
     FROM_0,
     ChoiceExample,
-    choice_examples,
     find_choice_labels,
+    make_choice_examples,
     read_choice_file,
 )
 from bert_cli.examples.classification import ClassificationExample, find_labels, read_examples
 from bert_cli.examples.glue import GlueTask, find_task
 from bert_cli.examples.labels.reading import FileRole, read_labels
-from bert_cli.examples.own_columns import SAMPLE
-from bert_cli.examples.own_data import OwnFile, own_examples, read_own_file, without_unlabeled
 from bert_cli.examples.splitting import split_dev
 from bert_cli.examples.table_files.column_names import has_usual_names
 from bert_cli.examples.table_files.formats import is_tab_separated, is_text_format
 from bert_cli.examples.table_files.probe import TableFile, open_table
+from bert_cli.examples.user_columns import SAMPLE
+from bert_cli.examples.user_tables import UserTable, make_examples, read_user_table, skip_unlabeled_rows
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.settings.classification import ClassifySettings
@@ -130,7 +130,7 @@ class DataReader:
     def _read_held_out(self, split: str, path: str | None) -> None:
         """Read a split, and its other half where the task has one whose file is there."""
         self.splits[split] = self._read(split, path)
-        other = split + self.task.other_half if self.task and not path else split
+        other = split + self.task.second_half if self.task and not path else split
         if self.task and other != split:
             # Google's run_classifier.py knows the matched half alone, so a folder made for it may
             # lack the other one.
@@ -173,14 +173,16 @@ class DataReader:
         # Names that leave no doubt say more than the form of the rows.
         if not sample or has_usual_names(sample[0].cells):
             return None
-        return self.task.split_of(sample, self.labels or self.task.labels)
+        return self.task.detect_split(sample, self.labels or self.task.labels)
 
-    def _own_file(self, split: str, path: str | None, choices: Sequence[str] = ()) -> OwnFile:
+    def _own_file(self, split: str, path: str | None, choices: Sequence[str] = ()) -> UserTable:
         flag = "predict_file" if split == "test" and self.settings.data.predict_file else f"{split}_file"
         settings, header = self.settings, self.settings.data.header
         needs_label = split not in ("test", "unlabeled")
         if split in self.tables:
-            return read_own_file(self.tables[split], split, settings.columns, "yes", needs_label, trained=self.trained)
+            return read_user_table(
+                self.tables[split], split, settings.columns, "yes", needs_label, trained=self.trained
+            )
         if not path:
             raise InputError(f"--{flag} is needed{_OTHERS[split]}, or --task_name for the files of a task")
         # A file to predict comes from elsewhere than the training files, and may have a header
@@ -188,7 +190,7 @@ class DataReader:
         if split in self.plain:
             header = settings.data.predict_header or header
         table = open_table(path, flag, settings.text_form)
-        return read_own_file(table, split, settings.columns, header, needs_label, choices, self.trained)
+        return read_user_table(table, split, settings.columns, header, needs_label, choices, self.trained)
 
     def _read_choices(self, split: str, path: str | None) -> Examples:
         """As `_read`, for multiple choice; to predict, columns come from the flags, else the task."""
@@ -200,18 +202,18 @@ class DataReader:
             path = path or os.path.join(settings.data.data_dir, layout.file)
             id_column, form = settings.columns.id_column, settings.text_form
             file = read_choice_file(path, split, layout, "data_dir", id_column, form)
-            return choice_examples(without_unlabeled(file) if skips else file, FROM_0, not is_plain)
+            return make_choice_examples(skip_unlabeled_rows(file) if skips else file, FROM_0, not is_plain)
         if not endings.choice_columns:
             raise InputError("--choice_columns is needed: the columns of the endings, such as --choice_columns=a,b,c")
         file = self._own_file(split, path, endings.choice_columns)
-        file = without_unlabeled(file) if skips and file.has_labels else file
+        file = skip_unlabeled_rows(file) if skips and file.has_labels else file
         if self.choice_labels == AUTO and file.has_labels and not is_plain:
             self.choice_labels = find_choice_labels(file)
             LOG.info("%s: took %s for the label", path, CHOICE_LABELS[self.choice_labels])
         if split == "train":
             self._keep_columns(file, MULTIPLE_CHOICE)
             self.found["choice_labels"] = self.choice_labels
-        return choice_examples(file, self.choice_labels, not is_plain)
+        return make_choice_examples(file, self.choice_labels, not is_plain)
 
     def _read_own(self, split: str, path: str | None) -> list[ClassificationExample]:
         file = self._own_file(split, path)
@@ -220,7 +222,7 @@ class DataReader:
         if has_ids and file.columns.identifier is not None:
             self.splits_with_ids.add(split)
         if not file.has_labels or split in self.plain:
-            return own_examples(file)
+            return make_examples(file)
         decides_names = split == "train" and self.settings.phases.do_train
         role = FileRole(decides_names, keeps_rows=split == "test", skips_unlabeled=self.skips)
         cells = file.label_cells(self.settings.label_kind.label_separator)
@@ -230,17 +232,17 @@ class DataReader:
             self.labels = labels.names
         if split == "train":
             self._keep_columns(file, labels.problem_type)
-        examples = own_examples(file, labels.rows)
+        examples = make_examples(file, labels.rows)
         return examples if role.keeps_rows else [example for example in examples if example.label is not None]
 
-    def _keep_columns(self, file: OwnFile, problem_type: ProblemType) -> None:
+    def _keep_columns(self, file: UserTable, problem_type: ProblemType) -> None:
         """Note the columns of the training file for flags.txt, both given and guessed ones."""
         columns = file.column_flags()
         guessed = [name for name in columns if getattr(self.settings.columns, name) is None]
         self.guesses = written_columns({name: columns.pop(name) for name in guessed})
         self.found = {**columns, "problem_type": problem_type.name}
         if file.columns.choices:
-            self.found["choice_columns"] = file.written(file.columns.choices)
+            self.found["choice_columns"] = file.flag_names(file.columns.choices)
 
 
 _OTHERS = {"train": "", "dev": ", or --dev_split", "test": " or --predict_file"}

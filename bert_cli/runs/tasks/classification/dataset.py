@@ -15,7 +15,7 @@ from bert_cli.base.names import CALIBRATION, PREDICTIONS_TABLE, TEACHER, TEST_RE
 from bert_cli.examples.choice import ChoiceExample, describe_choices
 from bert_cli.examples.classification import ClassificationExample, describe_examples
 from bert_cli.examples.glue import GlueTask
-from bert_cli.examples.splitting import labels_of, warn_of_absent
+from bert_cli.examples.splitting import iterate_labels, warn_about_absent_labels
 from bert_cli.features.choice import ChoiceFeatures, choice_features, format_choices
 from bert_cli.features.classification import (
     ClassificationFeatures,
@@ -194,7 +194,7 @@ class ClassificationDataset(DivisibleDataset):
         if self.ranks:
             names.append(f"{TO_LABEL.removesuffix('.tsv')}{half}.tsv")
         if inference.glue_submission and self.glue_task:
-            names.append(f"{self.glue_task.submission_of(half)}.tsv")
+            names.append(f"{self.glue_task.submission_name(half)}.tsv")
         return names
 
     @property
@@ -242,9 +242,9 @@ class ClassificationDataset(DivisibleDataset):
     def strata(self) -> Sequence[str | float]:
         examples = self.splits["train"].examples
         count = self.settings.sweep.cross_validation
-        rows = Counter(labels_of(examples, self.problem_type, self.labels))
+        rows = Counter(iterate_labels(examples, self.problem_type, self.labels))
         rare = [label for label in self.labels if rows[label] < count]
-        warn_of_absent(f"--cross_validation={count}", "at least one fold", rare, len(self.labels))
+        warn_about_absent_labels(f"--cross_validation={count}", "at least one fold", rare, len(self.labels))
         return [self.problem_type.stratum(example.label) for example in examples]
 
     def subset(self, held_out: np.ndarray) -> Self:

@@ -6,20 +6,20 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.labels.label_names import find_label_names
 from bert_cli.examples.labels.reading import FileRole, read_labels
-from bert_cli.examples.own_data import own_examples, read_own_file
 from bert_cli.examples.table_files.probe import open_table
+from bert_cli.examples.user_tables import make_examples, read_user_table
 from bert_cli.problem_types.registry import MULTI_LABEL, PROBLEM_TYPES, REGRESSION, SINGLE_LABEL
 from bert_cli.settings.data import Columns
 
 
 @pytest.fixture
 def file(tmp_path):
-    """file(lines, name) -> the OwnFile of a file with these lines, | for a tab."""
+    """file(lines, name) -> the UserTable of a file with these lines, | for a tab."""
 
     def read(*lines: str, name="train.tsv", split="train", needs_label=True, **columns):
         text = "".join(line.replace("|", "\t") + "\n" for line in lines)
         (tmp_path / name).write_text(text, encoding="utf-8", newline="\n")
-        return read_own_file(
+        return read_user_table(
             open_table(str(tmp_path / name), "train_file"), split, Columns(**columns), "auto", needs_label
         )
 
@@ -30,7 +30,7 @@ def examples(file, label_separator=None, problem_type=None):
     """(name of the problem type, labels, examples as tuples) of a file to train on."""
     chosen = PROBLEM_TYPES[problem_type] if problem_type else None
     labels = read_labels(file.label_cells(label_separator), chosen, None, FileRole(True, False, False))
-    made = own_examples(file, labels.rows)
+    made = make_examples(file, labels.rows)
     return labels.problem_type.name, labels.names, [(each.guid, each.text_a, each.text_b, each.label) for each in made]
 
 
@@ -169,7 +169,7 @@ def test_nothing_to_read(file):
 
 def test_texts_to_predict(file):
     found = file("one text", "", "another, with a comma", name="new.txt", split="test", needs_label=False)
-    assert own_examples(found) == [
+    assert make_examples(found) == [
         ClassificationExample("test-0", "one text", None, None),
         ClassificationExample("test-1", "another, with a comma", None, None),
     ]
@@ -186,12 +186,12 @@ def test_real_files(shared):
         "val_sample.csv",
     ):  # with the text before and after the labels, lines inside quotes
         table = open_table(str(shared / "data/jigsaw" / name), "f")
-        found = read_own_file(table, "x", Columns(label_column=toxic), "auto", True)
+        found = read_user_table(table, "x", Columns(label_column=toxic), "auto", True)
         labels = find_label_names(found.label_cells(None), MULTI_LABEL)
         read.append([sum(label[0] for label in parse(found, MULTI_LABEL, labels)), len(found.rows)])
     assert read == [[92, 1000], [77, 1000]]
     columns = Columns(text_column="1", label_column="0")
-    spam = read_own_file(
+    spam = read_user_table(
         open_table(str(shared / "data/sms_spam/SMSSpamCollection.tsv"), "f"), "x", columns, "auto", True
     )
     assert len(spam.rows) == 5574

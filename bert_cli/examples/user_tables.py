@@ -1,0 +1,191 @@
+"""Reader of user tables: rows with labels become ClassificationExample records.
+
+`read_user_table` returns rows with label cells. examples.labels converts the label cells, and
+`make_examples` combines both.
+"""
+
+import itertools
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
+from bert_cli.base.messages import count_more
+from bert_cli.base.names import join_names
+from bert_cli.examples.classification import ClassificationExample
+from bert_cli.examples.labels.unlabeled import leave_out_unlabeled
+from bert_cli.examples.table_files.probe import TableFile
+from bert_cli.examples.table_files.rows import Row
+from bert_cli.examples.user_columns import SAMPLE, ColumnIndices, find_columns, warn_about_repeated_headers
+from bert_cli.problem_types.columns import LabelCells
+from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
+
+
+class UserRow(NamedTuple):
+    """One row in a user table.
+
+    Attributes:
+        line: 1-based number of its first line.
+        identifier: its id.
+        text_a: the text, or a pair's first text.
+        text_b: a pair's second text, or None.
+        labels: label cells without leading and trailing spaces. A JSON list is a tuple.
+        choices: unchanged texts from the choice columns.
+    """
+
+    line: int
+    identifier: str
+    text_a: str
+    text_b: str | None
+    labels: tuple[str | tuple[str, ...], ...]
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class UserTable:
+    """A table's rows and columns.
+
+    Attributes:
+        path: the table's path, for messages.
+        columns: column numbers and names.
+        rows: all rows without the header.
+    """
+
+    path: str
+    columns: ColumnIndices
+    rows: list[UserRow]
+
+    @property
+    def has_labels(self) -> bool:
+        return bool(self.columns.labels)
+
+    def flag_names(self, columns: Sequence[int]) -> tuple[str, ...]:
+        """Return the columns as flags name them: by name, or by number.
+
+        Numbers are used if there is no header, or if it repeats a name.
+        """
+        names = self.columns.names
+        if names is None or any(names.count(names[column]) > 1 for column in columns):
+            return tuple(map(str, columns))
+        return tuple(names[column] for column in columns)
+
+    def column_flags(self) -> dict[str, str]:
+        """Return the flag values that select the same columns in another file."""
+        text_b = self.columns.text_b
+        flags = {
+            "text_column": self.flag_names([self.columns.text_a])[0],
+            "label_column": join_names(self.flag_names(self.columns.labels)),
+        }
+        return flags | ({} if text_b is None else {"text_b_column": self.flag_names([text_b])[0]})
+
+    def label_cells(self, separator: str | None) -> LabelCells:
+        """Return the label cells for a problem type.
+
+        Args:
+            separator: separator used between labels in a cell, None if each cell is one label.
+        """
+        return LabelCells(
+            path=self.path,
+            lines=[row.line for row in self.rows],
+            rows=[row.labels for row in self.rows],
+            columns=tuple(map(self.columns.column_name, self.columns.labels)),
+            has_header=self.columns.names is not None,
+            separator=separator,
+        )
+
+
+def read_user_table(
+    table: TableFile,
+    split: str,
+    columns: Columns,
+    header: str,
+    needs_label: bool,
+    choices: Sequence[str] = (),
+    trained: TrainedColumns = NOT_TRAINED,
+) -> UserTable:
+    """Read the table rows.
+
+    Empty texts are kept and logged. Rows that repeat the header are skipped and counted in the log.
+
+    Args:
+        table: the file, or a table in memory.
+        split: prefix for row ids if the table has no ids: `<split>-<row number from 0>`.
+        columns, header, needs_label, choices, trained: see `find_columns`.
+
+    Raises:
+        InputError: the table has no rows, a row is wider or narrower than the first one, or a
+            column is missing or ambiguous.
+    """
+    path = table.path
+    stream = table.filled_rows()
+    sample = list(itertools.islice(stream, SAMPLE))
+    if not sample:
+        expected = "rows of a text and a label" if needs_label else "rows of texts"
+        raise InputError(f"{path}: is empty; {expected} are needed")
+    indices = find_columns(table, sample, columns, header, needs_label, choices, trained)
+    rows: list[UserRow] = []
+    empty_lines: list[int] = []
+    header_lines: list[int] = []
+    for row in itertools.chain(sample if indices.names is None else sample[1:], stream):
+        table.check_width(row, indices.width)
+        if indices.is_repeated_header(row):
+            header_lines.append(row.line)
+            continue
+        rows.append(_make_row(row, indices, f"{split}-{len(rows)}"))
+        # Keep empty texts: predictions need a row per row in the file.
+        if not rows[-1].text_a.strip():
+            empty_lines.append(row.line)
+    warn_about_repeated_headers(path, header_lines)
+    if not rows:
+        raise InputError(f"{path}: holds no row below its header; check the file")
+    if empty_lines:
+        LOG.warning("%s:%d: the text is empty%s", path, empty_lines[0], count_more(empty_lines))
+    return UserTable(path, indices, rows)
+
+
+def _make_row(row: Row, indices: ColumnIndices, default_id: str) -> UserRow:
+    cells = row.cells
+    identifier = "" if indices.identifier is None else _join_text(cells[indices.identifier])
+    return UserRow(
+        row.line,
+        identifier if identifier.strip() else default_id,
+        _join_text(cells[indices.text_a]),
+        None if indices.text_b is None else _join_text(cells[indices.text_b]),
+        tuple([_strip_label(cells[column]) for column in indices.labels]),
+        tuple([_join_text(cells[column]) for column in indices.choices]),
+    )
+
+
+def _join_text(cell: str | Sequence[str]) -> str:
+    # A JSON list in a text column has one text's sentences or words.
+    return cell if isinstance(cell, str) else " ".join(cell)
+
+
+def _strip_label(cell: str | Sequence[str]) -> str | tuple[str, ...]:
+    # Use one string object per label instead of one per row, which saves memory.
+    return sys.intern(cell.strip()) if isinstance(cell, str) else tuple(name.strip() for name in cell)
+
+
+def skip_unlabeled_rows(table: UserTable) -> UserTable:
+    """Return the table without unlabeled rows, and log their number."""
+    labeled = leave_out_unlabeled(table.label_cells(None), None, is_numeric=False)
+    return replace(table, rows=[table.rows[row] for row in labeled])
+
+
+def make_examples(
+    table: UserTable,
+    labels: Sequence[Any] | None = None,
+) -> list[ClassificationExample]:
+    """Combine rows and labels into examples.
+
+    Args:
+        table: table rows.
+        labels: label per row from ProblemType.parse, None for an unlabeled row. None if labels are
+            not read.
+    """
+    return [
+        ClassificationExample(row.identifier, row.text_a, row.text_b, label)
+        for row, label in zip(table.rows, labels or [None] * len(table.rows), strict=True)
+    ]
