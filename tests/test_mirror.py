@@ -117,7 +117,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/tasks/classification/distillation.py": "commands/test_classify_distillation.py",
     "runs/tasks/classification/new_texts.py": "commands/test_classify_texts.py",
     "runs/tasks/classification/prediction.py": "commands/test_shards.py",
-    "runs/tasks/classification/answers.py": "commands/test_classify_run.py",
+    "runs/tasks/classification/decoder.py": "commands/test_classify_run.py",
     "runs/tasks/classification/task.py": "commands/test_classify_run.py",
     "runs/tasks/fill_mask.py": "commands/test_fill_mask.py",
     "runs/tasks/interactive.py": "commands/test_classify_texts.py",

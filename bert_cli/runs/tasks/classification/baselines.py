@@ -11,8 +11,8 @@ import numpy as np
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.metrics.classification import LOSSES
 from bert_cli.metrics.multi_label import DEFAULT_THRESHOLD
-from bert_cli.runs.tasks.classification.answers import Answers
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, Split
+from bert_cli.runs.tasks.classification.decoder import Answers
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

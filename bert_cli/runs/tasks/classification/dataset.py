@@ -31,8 +31,8 @@ from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.eval_examples import shortened
 from bert_cli.problem_types.columns import Column, taken
 from bert_cli.problem_types.problem_type import Found, ProblemType
-from bert_cli.runs.tasks.classification.answers import Answers, make_answers
 from bert_cli.runs.tasks.classification.data import Examples
+from bert_cli.runs.tasks.classification.decoder import Answers, make_answers
 from bert_cli.runs.tasks.classification.distillation import Teacher
 from bert_cli.runs.tasks.classification.folds import write_folds
 from bert_cli.runs.tasks.dataset import DivisibleDataset, HeldSplit

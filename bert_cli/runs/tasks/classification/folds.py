@@ -12,7 +12,7 @@ import numpy as np
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.outputs import folds as files_of_folds
 from bert_cli.outputs.classification import Texts
-from bert_cli.runs.tasks.classification.answers import Answers
+from bert_cli.runs.tasks.classification.decoder import Answers
 from bert_cli.settings.classification import CalibrationFlags
 
 

@@ -25,11 +25,11 @@ from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import trained_columns, trained_labels
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls
-from bert_cli.runs.tasks.classification.answers import Answers, make_answers
 from bert_cli.runs.tasks.classification.baselines import baselines
 from bert_cli.runs.tasks.classification.calibration import check_calibration, drop_calibration
 from bert_cli.runs.tasks.classification.data import DataReader
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, Split, make_split
+from bert_cli.runs.tasks.classification.decoder import Answers, make_answers
 from bert_cli.runs.tasks.classification.explanation import explained_examples
 from bert_cli.runs.tasks.classification.flag_checks import check_submission, known_problem_type
 from bert_cli.runs.tasks.classification.teacher import load_teacher

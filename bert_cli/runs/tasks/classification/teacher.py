@@ -13,8 +13,8 @@ from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.trained import check_command, load_with_settings
 from bert_cli.runs.tasks import opening
-from bert_cli.runs.tasks.classification.answers import make_answers
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
+from bert_cli.runs.tasks.classification.decoder import make_answers
 from bert_cli.runs.tasks.classification.distillation import Teacher
 from bert_cli.runs.tasks.classification.flag_checks import known_problem_type
 from bert_cli.runs.tasks.interface import Task
