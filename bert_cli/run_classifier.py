@@ -41,8 +41,8 @@ from bert_cli.flags.command import Command
 from bert_cli.runs.loading.trained import complete_values
 from bert_cli.runs.output_dir.resuming import resume_advice
 from bert_cli.runs.tasks import interactive
-from bert_cli.runs.tasks.classification.data import has_own_test
-from bert_cli.runs.tasks.classification.new_texts import answer_texts
+from bert_cli.runs.tasks.classification.data import has_user_test_file
+from bert_cli.runs.tasks.classification.new_texts import classify_texts
 from bert_cli.runs.tasks.classification.prediction import predict_shards
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.checks import check_shards
@@ -76,7 +76,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
     if values["task_name"]:
         task = find_task(values["task_name"])
         has_own_input = is_table(values["input_file"])
-        if not has_own_input and not has_own_test(task, values["predict_file"], values["test_file"]):
+        if not has_own_input and not has_user_test_file(task, values["predict_file"], values["test_file"]):
             _check_task_columns(values["task_name"], given)
     elif not is_for_text and not any(values[name] for name in _OWN_FILES):
         raise InputError(
@@ -107,7 +107,7 @@ def run(settings: ClassifySettings) -> dict:
     report.
     """
     if settings.new.text or settings.files.input_file or settings.new.explain:
-        return answer_texts(settings)
+        return classify_texts(settings)
     if files.is_pattern(settings.data.predict_file):
         return predict_shards(settings)
     from bert_cli.runs import driver  # and the pages of reports, which a text does without

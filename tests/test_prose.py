@@ -38,7 +38,6 @@ bert_cli/runs/output_dir               12.6    3 18.1   36.7  5.6    0    1.8   
 bert_cli/runs/preparation               7.8  2.1  7.8   36.1  3.3  0.2      4      2.2  0.2     19.3        46.8  26.2
 bert_cli/runs/sweep                     8.9    0 14.2   43.2  6.3    1      4      6.3  3.7      8.9        47.9  79.2
 bert_cli/runs/tasks                    10.2  1.8 22.5   38.2  5.4    0    3.7      2.4  4.5     26.4        34.3  34.8
-bert_cli/runs/tasks/classification     15.2  1.9 17.5   42.1  4.8    0    1.7      4.8  3.4     27.6        38.3    88
 bert_cli/runtime                        5.8  1.3    9   24.9  2.1  0.4    1.9      4.2  2.1     24.5        28.4  45.1
 bert_cli/serving                        7.8    0 12.9   34.1  1.9  0.5      0      2.7  2.7     22.5        20.6  76.8
 bert_cli/settings                      11.5  0.6 12.1   36.8  1.7    0    1.3      3.5  1.7     17.2        12.7  31.6

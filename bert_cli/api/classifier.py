@@ -28,7 +28,7 @@ from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import check_label_count, load_with_settings, trained_texts
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
-from bert_cli.runs.tasks.classification.explanation import BUDGET, explain, explained_tokens, text_record
+from bert_cli.runs.tasks.classification.explanation import BUDGET, explain, text_record, tokenize_for_explanation
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import read_threshold
@@ -191,7 +191,7 @@ class Classifier(loading.Trained, loading.Cutting):
             names = names or model.labels or model.generic_labels
         if not names and problem_type.has_named_outputs:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
-        data = task.for_new_texts(model, names, run_folders(checkpoint))
+        data = task.make_empty_dataset(model, names, run_folders(checkpoint))
         classifier = cls(opening.open_for_answers(task, model, data, settings), data)
         classifier.takes_pairs = trained_texts(model, settings.task.task_name) != 1
         return classifier
@@ -212,7 +212,7 @@ class Classifier(loading.Trained, loading.Cutting):
         outputs = self._infer(pairs, batch_size, "predicting")
         if problem_type.is_numeric:
             return Predictions([], np.zeros((len(pairs), 0), np.float32), outputs["values"])
-        return Predictions(problem_type.decisions(outputs, self._data.answers.labels), outputs["probabilities"])
+        return Predictions(problem_type.decisions(outputs, self._data.decoder.labels), outputs["probabilities"])
 
     @named_arguments()
     def records(self, texts: Iterable[str | tuple[str, str]]) -> list[dict[str, Any]]:
@@ -226,7 +226,7 @@ class Classifier(loading.Trained, loading.Cutting):
             return []
         outputs = self._infer(pairs, BATCH_SIZE, None)
         problem_type = self._data.problem_type
-        labels = self._data.answers.labels
+        labels = self._data.decoder.labels
         return [text_record(*pair) | problem_type.record(outputs, row, labels) for row, pair in enumerate(pairs)]
 
     @named_arguments()
@@ -240,7 +240,7 @@ class Classifier(loading.Trained, loading.Cutting):
         if text_b is not None:
             check_text(text_b, "text_b")
         self._check_pair(text_b, "text_b")
-        tokens = explained_tokens(self._session, self._data, text, text_b)
+        tokens = tokenize_for_explanation(self._session, self._data, text, text_b)
         self.on_cut(tokens.cuts, self.max_seq_length)
         return text_record(text, text_b) | explain(self._session, self._data, tokens, BATCH_SIZE, budget)
 
@@ -258,4 +258,4 @@ class Classifier(loading.Trained, loading.Cutting):
         examples = [ClassificationExample(str(number), *pair, None) for number, pair in enumerate(pairs)]
         features = self._data.features(examples)
         self.on_cut(features.cuts, self.max_seq_length)
-        return self._data.answers.infer(self._session, features, batch_size, title)
+        return self._data.decoder.infer(self._session, features, batch_size, title)

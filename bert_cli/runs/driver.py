@@ -78,7 +78,7 @@ def run_once(
         model = load_task_model(task, settings)
         if phases.do_train:
             settings = with_size_defaults(settings, model.config.hidden_size, task.command)
-            task = task.again(settings)
+            task = task.with_settings(settings)
             controls.check(settings, model.config, task.freezes_encoder)
         data = task.read(model, stack) if data is None else data
         _check_texts(model, data, settings.model)
@@ -101,7 +101,7 @@ def run_once(
             return RunResult(try_out(task, model, data, plan, settings, reading, ready))
         trained = _trained_model(task, model, data, plan, settings)
         predictor = trained.predictor
-        trained_on = {TRAIN_DATA: data.digest(data.trained_splits)} if plan else {}
+        trained_on = {TRAIN_DATA: data.digest(data.training_splits)} if plan else {}
         report = {**data.facts(), **trained_on, "precision": predictor.precision, **trained.figures}
         files.make_directory(folder)
         # Before the prediction, which reads what an evaluation leaves, such as thresholds.

@@ -51,7 +51,7 @@ def evaluate(
     plain = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}
     about = {
         "eval": plain | found.report.get("eval", {}),
-        EVAL_DATA: data.digest(data.evaluated_splits),
+        EVAL_DATA: data.digest(data.evaluation_splits),
     }
     found = found._replace(report=found.report | about | compared)
     if before:

@@ -95,7 +95,7 @@ def plan_training(
     metric = _find_metric(early_stopping, data)
     names = _files(data, settings)
     # All that decides the result of training: a run with another manifest is another run.
-    manifest = {COMMAND: task.command} | deciding_values(settings) | plan.decided
+    manifest = {COMMAND: task.command} | deciding_values(settings) | plan.deciding_values
     tokenizer = model.tokenizer_settings.facts() if model.optional_vocabulary else {}
     vocabulary = model.tokenizer_files.get(VOCABULARY)
     manifest |= run_folder.model_manifest(model.config, vocabulary, tokenizer, model.checkpoint)
@@ -138,7 +138,7 @@ def plan_training(
         of_task=plan,
         updates=updates,
         manifest=manifest | {PLAN_FROM: first},
-        flags=flags_to_save(settings, plan.found),
+        flags=flags_to_save(settings, plan.resolved_flags),
         state=state,
         history=history,
         best=best,

@@ -112,7 +112,7 @@ def test_report_from_python(model, tmp_path):
     labels = ["person" if of_people else "animal" for _, of_people in SENTENCES]
     found = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(baselines, "_MOST_CHARACTERS", 300)
+        patch.setattr(baselines, "_MAX_CHARACTERS", 300)
         for folder in ("one", "two"):
             made = Classifier.fit(
                 TEXTS, labels, dev_texts=TEXTS, dev_labels=labels, output_dir=tmp_path / folder, **options

@@ -39,7 +39,7 @@ class Folds:
     def __init__(self, task: Task[Any, Any], settings: TrainingSettings, count: int):
         """Reads and tokenizes the training data of a task."""
         once = changed(settings, {"do_eval": False, "do_predict": False})
-        reader = task.again(once)
+        reader = task.with_settings(once)
         model = reader.load(choose_checkpoint(once.model, once.hub, once.phases))
         with contextlib.ExitStack() as stack:
             self._whole: DivisibleDataset = reader.read(model, stack)
@@ -130,7 +130,7 @@ def _evaluate_best(task: Task, settings: TrainingSettings, run_one: RunOnce) -> 
     if "calibrate" in values_of(final):  # each run has done it for itself
         final = changed(final, {"calibrate": False, "abstain_error": ""})
     # The page compares all runs: it is made when their report is written.
-    return run_one(task.again(final), final, ends=False).report
+    return run_one(task.with_settings(final), final, ends=False).report
 
 
 def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
     for number, trial in enumerate(planned, 1):
         LOG.log(RESULT, "***** %s: %d of %d *****", trial.folder, number, len(planned))
         own = changed(settings, _changes(settings, folder, trial))
-        result = _run_trial(task.again(own), own, run_one, folds.subset(number) if folds else None)
+        result = _run_trial(task.with_settings(own), own, run_one, folds.subset(number) if folds else None)
         reports.append(result.report)
         evaluations += [result.evaluation] if folds and result.evaluation else []
         # Now, not before: run.json of the first run lists what its task writes, and a run that

@@ -15,14 +15,14 @@ class Dataset:
     no use for is empty.
 
     metrics: names of what an evaluation gives, by which one run can be better than another, the
-    task's main one first. trained_splits, evaluated_splits: names of the splits that a training and
+    task's main one first. training_splits, evaluation_splits: names of the splits that a training and
     an evaluation read, as far as they are there. prediction_files: names of what a prediction
     writes into output_dir; evaluation_files: of what an evaluation writes in addition to
     eval_results.txt. undefined_metrics: metrics that no predictions define on the evaluated data.
     """
 
-    trained_splits: ClassVar[tuple[str, ...]] = ("train",)
-    evaluated_splits: ClassVar[tuple[str, ...]] = ("dev",)
+    training_splits: ClassVar[tuple[str, ...]] = ("train",)
+    evaluation_splits: ClassVar[tuple[str, ...]] = ("dev",)
 
     @property
     def evaluation_files(self) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ class Dataset:
         return {}
 
 
-class HeldSplit:
+class InMemorySplit:
     """The rows of one split, with their features; frozen."""
 
     features: Any
@@ -85,7 +85,7 @@ class HeldSplit:
         raise NotImplementedError
 
 
-class HeldDataset(Dataset):
+class InMemoryDataset(Dataset):
     """A dataset in memory. splits: as far as they were asked for."""
 
     splits: Mapping[str, Any]
@@ -109,7 +109,7 @@ class HeldDataset(Dataset):
         raise NotImplementedError
 
 
-class DivisibleDataset(HeldDataset):
+class DivisibleDataset(InMemoryDataset):
     """A dataset with --cross_validation."""
 
     def strata(self) -> Sequence[str | float]:
@@ -124,7 +124,7 @@ class DivisibleDataset(HeldDataset):
         """
         raise NotImplementedError
 
-    def divided(self, held_out: np.ndarray, unit: str) -> dict[str, Any]:
+    def divide(self, held_out: np.ndarray, unit: str) -> dict[str, Any]:
         """The splits of `subset`; unit: what the log calls the rows."""
         train = self.splits["train"]
         splits = dict(self.splits)

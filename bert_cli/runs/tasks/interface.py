@@ -32,8 +32,8 @@ class Plan(NamedTuple):
 
     steps: int
     warmup_steps: int
-    decided: dict[str, Any]
-    found: dict[str, Any]
+    deciding_values: dict[str, Any]
+    resolved_flags: dict[str, Any]
     labels: tuple[str, ...] | None = None
     examples: int = 0
     class_weights: tuple | None = None
@@ -97,7 +97,7 @@ class Task(Generic[Model, Data]):
     def __init__(self, settings: Any):
         self.settings = settings
 
-    def again(self, settings: Any) -> Self:
+    def with_settings(self, settings: Any) -> Self:
         """A task of the same kind, with other settings, on the same data where that is in memory
         and no file.
         """

@@ -120,7 +120,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
     def plan(self, model: ModelBundle[BertConfig], data: PretrainingDataset) -> Plan:
         settings = self.settings
         steps = self.settings.steps
-        lower = model.do_lower_case if model.optional_vocabulary else None
+        do_lower_case = model.do_lower_case if model.optional_vocabulary else None
         if steps.num_warmup_steps >= steps.num_train_steps:
             LOG.warning(
                 "warning: --num_warmup_steps=%d: the training's %d steps are over before the "
@@ -128,19 +128,20 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
                 steps.num_warmup_steps, steps.num_train_steps,
             )  # fmt: skip
         train = data.splits["train"]
-        decided: dict[str, Any] = {"training_data": train.digest}
+        deciding_values: dict[str, Any] = {"training_data": train.digest}
         if isinstance(train, PretrainingText):
             values = values_of(settings)
-            decided |= {name: values[name] for name in _OF_TEXT} | {"do_lower_case": lower}
+            deciding_values |= {name: values[name] for name in _OF_TEXT} | {"do_lower_case": do_lower_case}
             # Only if it is not the default, which runs of older versions did not list.
             if settings.masking.whole_words_from == SPACES:
-                decided["whole_words_from"] = SPACES
+                deciding_values["whole_words_from"] = SPACES
         paths = {"input_file": settings.files.input_file, "eval_file": settings.task.eval_file}
         return Plan(
             steps=steps.num_train_steps,
             warmup_steps=steps.num_warmup_steps,
-            decided=decided,
-            found={"do_lower_case": lower} | {flag: absolute_patterns(path) for flag, path in paths.items()},
+            deciding_values=deciding_values,
+            resolved_flags={"do_lower_case": do_lower_case}
+            | {flag: absolute_patterns(path) for flag, path in paths.items()},
         )
 
     def make_model(

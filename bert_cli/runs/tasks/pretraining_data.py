@@ -139,7 +139,7 @@ class PretrainingDataset(Dataset):
     so nothing is in memory.
     """
 
-    evaluated_splits = ("held_out",)
+    evaluation_splits = ("held_out",)
 
     splits: dict[str, Data]
     vocabulary: Vocabulary | None

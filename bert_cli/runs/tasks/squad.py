@@ -133,18 +133,20 @@ class SquadTask(Task[AnyModel, SquadDataset]):
     def plan(self, model: AnyModel, data: SquadDataset) -> Plan:
         split = data.splits["train"]
         windows = split.features
-        lower = model.tokenizer.do_lower_case
+        do_lower_case = model.tokenizer.do_lower_case
         by_questions = self.settings.squad_training.steps_from_examples and len(windows)
         sequences = windows.sequences
         arrays = (sequences.token_ids, sequences.offsets, windows.start_positions, windows.end_positions)
-        decided = {
-            "do_lower_case": lower,
+        deciding_values = {
+            "do_lower_case": do_lower_case,
             "training_data": run_folder.digest(*arrays),
             "train_windows": len(windows),
             "train_examples": windows.num_examples,
         }
         rows = len(split.examples) if by_questions else len(windows)
-        return self.fine_tuning_plan(rows, len(windows), decided=decided, found={"do_lower_case": lower})
+        return self.fine_tuning_plan(
+            rows, len(windows), deciding_values=deciding_values, resolved_flags={"do_lower_case": do_lower_case}
+        )
 
     def make_model(self, model: AnyModel, data: SquadDataset, options: "NetworkOptions") -> "TaskModel":
         from bert_cli.heads.squad import BertSpanModel

@@ -10,7 +10,7 @@ from bert_cli.examples.squad.records import SquadExample
 from bert_cli.features.squad import SquadFeatures, format_features
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.runs.output_dir.manifest import read_report
-from bert_cli.runs.tasks.dataset import HeldDataset, HeldSplit
+from bert_cli.runs.tasks.dataset import InMemoryDataset, InMemorySplit
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -33,7 +33,7 @@ def kept_answers(folder: str, predict_file: str | None) -> dict[str, str]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Split(HeldSplit):
+class Split(InMemorySplit):
     """The questions of one file, and their windows."""
 
     examples: list[SquadExample]
@@ -46,10 +46,10 @@ class Split(HeldSplit):
 
 
 @dataclasses.dataclass(frozen=True)
-class SquadDataset(HeldDataset):
+class SquadDataset(InMemoryDataset):
     """`splits` to train on ("train") or to answer ("predict"), and `gold` answers of the second."""
 
-    evaluated_splits = ("predict",)
+    evaluation_splits = ("predict",)
 
     settings: SquadSettings
     tokenizer: FullTokenizer

@@ -61,7 +61,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
         super().__init__(settings)
         self._tables = tables
 
-    def again(self, settings: TagSettings) -> "TaggingTask":
+    def with_settings(self, settings: TagSettings) -> "TaggingTask":
         return TaggingTask(settings, self._tables)
 
     def load(self, checkpoint: CheckpointPath | None) -> AnyModel:
@@ -74,15 +74,15 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
 
     def plan(self, model: AnyModel, data: TaggingDataset) -> Plan:
         features = data.splits["train"].features
-        lower = model.tokenizer.do_lower_case
+        do_lower_case = model.tokenizer.do_lower_case
         sequences = features.sequences
         labelled = features.label_ids[features.label_ids != NOTHING]
-        decided = {
+        deciding_values = {
             "task_name": "tagging",
             "layers": data.layers,
             "labels": list(data.labels),
             "tag_scheme": data.notation.scheme,
-            "do_lower_case": lower,
+            "do_lower_case": do_lower_case,
             "training_data": run_folder.digest(sequences.token_ids, sequences.offsets, features.label_ids),
             "train_examples": len(features),
         }
@@ -91,10 +91,15 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
             "outside_tag": data.notation.outside,
             "tag_form": data.notation.form,
         }
-        found = {"do_lower_case": lower, **notation, "layers": ",".join(map(str, data.layers))}
-        found |= {"span_format": data.span_format} if data.span_format else {}
+        resolved_flags = {"do_lower_case": do_lower_case, **notation, "layers": ",".join(map(str, data.layers))}
+        resolved_flags |= {"span_format": data.span_format} if data.span_format else {}
         weights = controls.class_weights(self.settings.loss, SINGLE_LABEL, data.labels, labelled)
-        values = {"decided": decided, "found": found, "labels": data.labels, "class_weights": weights}
+        values = {
+            "deciding_values": deciding_values,
+            "resolved_flags": resolved_flags,
+            "labels": data.labels,
+            "class_weights": weights,
+        }
         return self.fine_tuning_plan(len(features), len(features), **values)
 
     def make_model(self, model: AnyModel, data: TaggingDataset, options: "NetworkOptions") -> "TaskModel":

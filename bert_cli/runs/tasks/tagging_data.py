@@ -28,7 +28,7 @@ from bert_cli.outputs.annotations import annotation_files
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.folds import write_suspects_of_words, write_tagging_folds
 from bert_cli.runs.loading.bundle import AnyModel, read_labels
-from bert_cli.runs.tasks.dataset import DivisibleDataset, HeldSplit
+from bert_cli.runs.tasks.dataset import DivisibleDataset, InMemorySplit
 from bert_cli.runs.tasks.tagging_files import check_split_labels, find_file, read_split
 from bert_cli.settings.tagging import PRODIGY, SPAN_FORMATS, TagSettings, window_stride
 from bert_cli.text.tokenization import FullTokenizer
@@ -36,7 +36,7 @@ from bert_cli.weights.path import CheckpointPath
 
 
 @dataclasses.dataclass(frozen=True)
-class Split(HeldSplit):
+class Split(InMemorySplit):
     """One file of the data, its tags (if it has any) in BIO, and its windows."""
 
     file: TaggingFile
@@ -100,7 +100,7 @@ class TaggingDataset(DivisibleDataset):
         return [",".join(sorted({entity.type for entity in find_entities(tags)})) for tags in tags_of]
 
     def subset(self, held_out: np.ndarray) -> Self:
-        return dataclasses.replace(self, splits=self.divided(held_out, "sentences"))
+        return dataclasses.replace(self, splits=self.divide(held_out, "sentences"))
 
     def write_folds(self, paths: tuple[str, str], folds: np.ndarray, details: Sequence[Any]) -> int:
         file = self.splits["train"].file

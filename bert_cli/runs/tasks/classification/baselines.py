@@ -1,6 +1,4 @@
-"""What simple predictors reach on the rows of an evaluation: the majority class or mean, and TF-IDF
-with a linear model.
-"""
+"""Metrics of two baselines: the majority class or mean, and TF-IDF with a linear model."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -12,88 +10,101 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.metrics.classification import LOSSES
 from bert_cli.metrics.multi_label import DEFAULT_THRESHOLD
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, Split
-from bert_cli.runs.tasks.classification.decoder import Answers
+from bert_cli.runs.tasks.classification.decoder import Decoder
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-# Bounds with which the linear model takes seconds at most: of the training rows a sample, of each
-# text its beginning.
-_MOST_ROWS, _MOST_LABELED, _MOST_CHARACTERS = 10_000, 100_000, 4_000_000
-_TEXT = 1_000  # characters
-# Words, punctuation, and each character of scripts without blanks between words.
+# With these limits, the linear model takes seconds at most: it uses a sample of training rows, and
+# only the beginning of long texts.
+_MAX_ROWS, _MAX_LABELED, _MAX_CHARACTERS = 10_000, 100_000, 4_000_000
+_MAX_TEXT_LENGTH = 1_000  # characters
+# A token is a word, a punctuation character, or one character in scripts without spaces.
 _TOKEN = r"[\u3040-\u30ff\u3400-\u9fff]|\w+|[^\w\s]"
-_LEFT_OUT = (*LOSSES, "eval_examples")
+_OMITTED_METRICS = (*LOSSES, "eval_examples")
 
 
-def baselines(
-    data: ClassificationDataset, dev: Split, answers: Answers, batch_size: int
+def score_baselines(
+    data: ClassificationDataset, dev: Split, decoder: Decoder, batch_size: int
 ) -> dict[str, dict[str, float]]:
-    """For each baseline its metrics on the rows of `dev`: the metrics of the model but for losses,
-    without `eval_`.
+    """Return each baseline's metrics on the dev rows, {} if the training rows are unknown.
 
-    {} where the training rows are not known. answers: the model's, whose thresholds are tuned for
-    the linear model too, where they are tuned. Deterministic: the sample of training rows is drawn
-    with --random_seed.
+    They are the model's metrics except losses, and their names have no prefix `eval_`. The sample
+    of training rows depends only on --random_seed.
+
+    Args:
+        data: dataset with the training rows.
+        dev: rows to evaluate on.
+        decoder: the model's decoder. Tuned thresholds are also tuned for the linear model.
+        batch_size: --eval_batch_size.
     """
     train = data.splits.get("train")
     if train is None:
         return {}
     problem_type = data.problem_type
     label_ids = train.features.label_ids
-    outputs = len(data.labels) or (len(train.choices[0].endings) if problem_type.has_endings else 1)
+    num_outputs = len(data.labels) or (len(train.choices[0].endings) if problem_type.has_endings else 1)
     constant, linear = problem_type.baseline_names
-    plain = answers
+    default_decoder = decoder
     if problem_type.has_thresholds:
-        # Thresholds that were tuned on the model's probabilities say nothing of others.
+        # Thresholds that were tuned on the model's probabilities do not fit others.
         thresholds = np.full(len(data.labels), DEFAULT_THRESHOLD)
-        plain = dataclasses.replace(answers, labels=answers.labels._replace(thresholds=thresholds))
-    predicted = problem_type.constant_prediction(label_ids, len(dev.examples), outputs)
-    found = {constant: _metrics(plain, dev, predicted, batch_size, tunes=False)}
-    features = None if problem_type.has_endings else _tfidf(data, train, dev, outputs)
+        default_decoder = dataclasses.replace(decoder, labels=decoder.labels._replace(thresholds=thresholds))
+    outputs = problem_type.constant_prediction(label_ids, len(dev.examples), num_outputs)
+    metrics = {constant: _evaluate_baseline(default_decoder, dev, outputs, batch_size, should_tune=False)}
+    features = None if problem_type.has_endings else _tfidf_features(data, train, dev, num_outputs)
     if features:
-        rows, known, others = features
-        predicted = problem_type.linear_prediction(known, label_ids[rows], others, outputs)
-        found[linear] = _metrics(plain, dev, predicted, batch_size, tunes=True)
-    return found
+        rows, train_features, dev_features = features
+        outputs = problem_type.linear_prediction(train_features, label_ids[rows], dev_features, num_outputs)
+        metrics[linear] = _evaluate_baseline(default_decoder, dev, outputs, batch_size, should_tune=True)
+    return metrics
 
 
-def _metrics(plain: Answers, dev: Split, predicted: np.ndarray, batch_size: int, tunes: bool) -> dict[str, float]:
-    problem_type = plain.problem_type
+def _evaluate_baseline(
+    decoder: Decoder, dev: Split, outputs: np.ndarray, batch_size: int, should_tune: bool
+) -> dict[str, float]:
+    problem_type = decoder.problem_type
     label_ids = dev.features.label_ids
-    # Metrics of losses are left out below, so any losses do.
-    found = {problem_type.output_name: predicted, "losses": np.zeros(len(predicted), np.float32)}
-    labels = plain.tuned(label_ids, found).labels if tunes else plain.labels
-    metrics = problem_type.evaluate(label_ids, found, labels, batch_size).metrics
-    return {name.removeprefix("eval_"): float(metrics[name]) for name in metrics if name not in _LEFT_OUT}
+    # The losses are not reported, so zeros are enough.
+    predictions = {problem_type.output_name: outputs, "losses": np.zeros(len(outputs), np.float32)}
+    labels = decoder.with_tuned_thresholds(label_ids, predictions).labels if should_tune else decoder.labels
+    metrics = problem_type.evaluate(label_ids, predictions, labels, batch_size).metrics
+    return {name.removeprefix("eval_"): float(metrics[name]) for name in metrics if name not in _OMITTED_METRICS}
 
 
-def _tfidf(
-    data: ClassificationDataset, train: Split, dev: Split, outputs: int
+def _tfidf_features(
+    data: ClassificationDataset, train: Split, dev: Split, num_outputs: int
 ) -> "tuple[np.ndarray, csr_matrix, csr_matrix] | None":
-    """(rows of the training sample, their TF-IDF of words and pairs of words, TF-IDF of the dev
-    rows).
+    """Return sampled training rows (their indices), their features, and the dev rows' features.
 
-    None where no text has a word.
+    Features are the TF-IDF of words and word pairs. Return None if no text has a word.
+
+    Args:
+        data: dataset with --random_seed.
+        train: training rows.
+        dev: rows to evaluate on.
+        num_outputs: number of outputs; with more outputs, the sample is smaller.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     texts = _texts(train.texts)
     characters = sum(map(len, texts))
-    most = min(_MOST_ROWS, max(_MOST_ROWS // 10, _MOST_LABELED // outputs))
-    most = min(most, int(len(texts) * _MOST_CHARACTERS / max(characters, 1)))
+    max_rows = min(_MAX_ROWS, max(_MAX_ROWS // 10, _MAX_LABELED // num_outputs))
+    max_rows = min(max_rows, int(len(texts) * _MAX_CHARACTERS / max(characters, 1)))
     rows = np.arange(len(texts))
-    if most < len(texts):
-        drawn = np.random.default_rng(data.settings.seed.random_seed).choice(len(texts), max(most, 1), replace=False)
-        rows = np.sort(drawn)
-    chosen = [texts[row] for row in rows.tolist()]
-    if not any(text.strip() for text in chosen):
+    if max_rows < len(texts):
+        drawn_rows = np.random.default_rng(data.settings.seed.random_seed).choice(
+            len(texts), max(max_rows, 1), replace=False
+        )
+        rows = np.sort(drawn_rows)
+    sampled_texts = [texts[row] for row in rows.tolist()]
+    if not any(text.strip() for text in sampled_texts):
         return None
     vectorizer = TfidfVectorizer(token_pattern=_TOKEN, ngram_range=(1, 2), sublinear_tf=True)
-    known = vectorizer.fit_transform(chosen)
-    return rows, known, vectorizer.transform(_texts(dev.texts))
+    train_features = vectorizer.fit_transform(sampled_texts)
+    return rows, train_features, vectorizer.transform(_texts(dev.texts))
 
 
 def _texts(examples: Sequence[ClassificationExample]) -> list[str]:
-    """The beginnings of the texts; of a pair both, one after the other."""
-    return [f"{each.text_a[:_TEXT]}\n{(each.text_b or '')[:_TEXT]}" for each in examples]
+    """Return texts cut to their first characters; a pair is joined by a newline."""
+    return [f"{example.text_a[:_MAX_TEXT_LENGTH]}\n{(example.text_b or '')[:_MAX_TEXT_LENGTH]}" for example in examples]

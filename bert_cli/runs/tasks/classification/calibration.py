@@ -1,4 +1,4 @@
-"""--calibrate and --abstain_error: what they need, what they fit, and what the log says of it."""
+"""Checks, fit and log lines for --calibrate and --abstain_error."""
 
 import dataclasses
 import os
@@ -20,8 +20,14 @@ from bert_cli.settings.groups import TUNED
 
 
 def check_calibration(settings: ClassifySettings, model: AnyModel, problem_type: ProblemType) -> None:
-    """InputError where --calibrate or --abstain_error makes no sense here, or calibration.json would
-    not be stored with the model.
+    """Raise InputError if --calibrate or --abstain_error cannot be used in this run.
+
+    Without training, calibration.json must go to the model's directory.
+
+    Args:
+        settings: the run's flags.
+        model: the model to calibrate.
+        problem_type: its problem type.
     """
     flags, phases = settings.calibration, settings.phases
     is_tuned = problem_type.has_thresholds and settings.inference.threshold == TUNED
@@ -46,32 +52,60 @@ def check_calibration(settings: ClassifySettings, model: AnyModel, problem_type:
 
 
 def fit_calibration(
-    problem_type: ProblemType, labels: LabelSet, flags: CalibrationFlags, label_ids: np.ndarray, found: Found
+    problem_type: ProblemType,
+    labels: LabelSet,
+    flags: CalibrationFlags,
+    label_ids: np.ndarray,
+    predictions: Found,
 ) -> Calibration:
-    """Fitted to predictions `found` that are not calibrated."""
-    calibration = Calibration(problem_type.fit_temperatures(found["logits"], label_ids), len(label_ids))
-    error = flags.most_errors
-    if error is None:
+    """Return temperatures, and with --abstain_error an uncertainty limit, for raw predictions.
+
+    Args:
+        problem_type: the model's problem type.
+        labels: the model's label names and thresholds.
+        flags: flags with --abstain_error.
+        label_ids: correct labels, see ProblemType.label_array.
+        predictions: raw predictions for the same rows.
+    """
+    calibration = Calibration(problem_type.fit_temperatures(predictions["logits"], label_ids), len(label_ids))
+    max_error = flags.most_errors
+    if max_error is None:
         return calibration
-    made = problem_type.calibrated(found, label_ids, calibration)
-    uncertainty = problem_type.uncertainty(made, labels)
-    abstention = choose_abstention(uncertainty, problem_type.is_wrong(label_ids, made, labels), error)
-    return dataclasses.replace(calibration, error=error, abstention=abstention)
+    calibrated_predictions = problem_type.calibrated(predictions, label_ids, calibration)
+    uncertainty = problem_type.uncertainty(calibrated_predictions, labels)
+    abstention = choose_abstention(
+        uncertainty, problem_type.is_wrong(label_ids, calibrated_predictions, labels), max_error
+    )
+    return dataclasses.replace(calibration, error=max_error, abstention=abstention)
 
 
-def drop_calibration(folder: str) -> None:
-    """Remove what a run of ours has fitted to weights that are now trained further."""
+def remove_calibration(folder: str) -> None:
+    """Remove calibration.json, if a run wrote it, before training changes the weights."""
     if CALIBRATION in owned_names(folder):
         files.remove(os.path.join(folder, CALIBRATION))
 
 
-def format_calibration(calibration: Calibration, names: Sequence[str], before: float, after: float) -> list[str]:
-    """Lines for the log. names: of the temperatures, () for one; before, after: the expected
-    calibration errors.
+def format_calibration(
+    calibration: Calibration,
+    temperature_names: Sequence[str],
+    error_before: float,
+    error_after: float,
+) -> list[str]:
+    """Return lines for the log about a calibration.
+
+    Args:
+        calibration: temperatures, and the uncertainty limit of --abstain_error.
+        temperature_names: label per temperature, () if there is only one temperature.
+        error_before: expected calibration error with raw predictions.
+        error_after: expected calibration error with calibrated predictions.
     """
-    named = zip([f" of {name}" for name in names] or [""], calibration.temperatures, strict=True)
-    lines = [f"temperature{name} {value:.4g}, fitted on {calibration.rows:,} rows" for name, value in named]
-    lines.append(f"expected calibration error {before:.4f} before the calibration, {after:.4f} after it")
+    named_temperatures = zip(
+        [f" of {name}" for name in temperature_names] or [""], calibration.temperatures, strict=True
+    )
+    lines = [
+        f"temperature{name} {value:.4g}, fitted on {calibration.rows:,} rows" for name, value in named_temperatures
+    ]
+    lines.append(f"expected calibration error {error_before:.4f} before the calibration, {error_after:.4f} after it")
     abstention = calibration.abstention
     if abstention is None:
         return lines

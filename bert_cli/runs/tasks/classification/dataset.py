@@ -1,6 +1,4 @@
-"""What bert-classify has read: splits with their features, labels and problem type, and the files
-that follow from them.
-"""
+"""Dataset of bert-classify: splits with features, the decoder of predictions, and output tables."""
 
 import dataclasses
 import functools
@@ -32,71 +30,66 @@ from bert_cli.outputs.eval_examples import shortened
 from bert_cli.problem_types.columns import Column, taken
 from bert_cli.problem_types.problem_type import Found, ProblemType
 from bert_cli.runs.tasks.classification.data import Examples
-from bert_cli.runs.tasks.classification.decoder import Answers, make_answers
+from bert_cli.runs.tasks.classification.decoder import Decoder, make_decoder
 from bert_cli.runs.tasks.classification.distillation import Teacher
 from bert_cli.runs.tasks.classification.folds import write_folds
-from bert_cli.runs.tasks.dataset import DivisibleDataset, HeldSplit
+from bert_cli.runs.tasks.dataset import DivisibleDataset, InMemorySplit
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import Encoding
 from bert_cli.text.tokenization import FullTokenizer
 
-_TRAINED = ("train", "unlabeled")
+_TRAINING_SPLITS = ("train", "unlabeled")
 
 
 @dataclasses.dataclass(frozen=True)
-class Split(HeldSplit):
-    """One file of the data: its rows, all of them texts or all of them choices, and their features."""
+class Split(InMemorySplit):
+    """A split's rows and their features: either texts or multiple-choice examples."""
 
     examples: Examples
     features: ClassificationFeatures | ChoiceFeatures
 
     @property
     def choices(self) -> list[ChoiceExample]:
-        """The rows of multiple choice, [] for texts."""
-        # A split has one type of rows only; isinstance lets mypy know which.
-        return [each for each in self.examples if isinstance(each, ChoiceExample)]
+        """Return the multiple-choice examples, [] if the rows are texts."""
+        # All rows have the same type; isinstance shows it to mypy.
+        return [example for example in self.examples if isinstance(example, ChoiceExample)]
 
     @property
     def texts(self) -> list[ClassificationExample]:
-        """The rows that are texts or pairs of texts, [] for choices."""
-        return [each for each in self.examples if isinstance(each, ClassificationExample)]
+        """Return the rows that are texts or pairs of texts, [] for multiple choice."""
+        return [example for example in self.examples if isinstance(example, ClassificationExample)]
 
     @functools.cached_property
     def ids(self) -> list[str]:
-        """What outputs call the rows: the ids that the file has, else the guids of the original,
-        such as test-1.
-        """
-        return [each.identifier or guid for each, guid in zip(self.examples, self.features.guids, strict=True)]
+        """Return row ids for outputs: the file's ids, or else guids as in the original (test-1)."""
+        return [example.identifier or guid for example, guid in zip(self.examples, self.features.guids, strict=True)]
 
     def row_text(self, row: int) -> dict[str, Any]:
-        """The id and the texts of a row for eval_examples.jsonl, cut to its length."""
+        """Return a row's id and texts for eval_examples.jsonl, shortened for the report."""
         example = self.examples[row]
         named = {"id": self.ids[row]}
         if isinstance(example, ChoiceExample):
-            endings = [shortened(each) for each in example.endings]
+            endings = [shortened(example) for example in example.endings]
             return named | {"text": shortened(example.context), "endings": endings}
         second = {"text_b": shortened(example.text_b)} if example.text_b else {}
         return named | {"text": shortened(example.text_a)} | second
 
     def text_columns(self, decisions: Sequence[Any]) -> dict[str, Column]:
-        """The columns of texts in predictions.tsv; decisions: of a choice, the indices of the
-        endings that were chosen.
-        """
+        """Return the text columns for a table; with multiple choice, decisions are choice indices."""
         if choices := self.choices:
-            endings = [each.endings[chosen] for each, chosen in zip(choices, decisions, strict=True)]
-            return {"text": [each.context for each in choices], "ending": endings}
-        return text_columns([(each.text_a, each.text_b) for each in self.texts])
+            endings = [example.endings[chosen] for example, chosen in zip(choices, decisions, strict=True)]
+            return {"text": [example.context for example in choices], "ending": endings}
+        return text_columns([(example.text_a, example.text_b) for example in self.texts])
 
     def statistics(self) -> SplitStatistics:
-        labels = [each.label for each in self.examples]
+        labels = [example.label for example in self.examples]
         sequences = self.features.sequences
         if isinstance(self.features, ChoiceFeatures):
-            # Endings are cut to the length of a sequence while they are tokenized, so the lengths
-            # are those after cutting.
+            # Choices are cut while they are tokenized, so these are the lengths after cutting.
             return SplitStatistics(
-                [(each.context, each.endings) for each in self.choices], labels, sequences.lengths, "sequence"
+                [(example.context, example.endings) for example in self.choices], labels, sequences.lengths, "sequence"
             )
-        pairs = [(each.text_a, each.text_b) for each in self.texts]
+        pairs = [(example.text_a, example.text_b) for example in self.texts]
         special = np.array([3 if text_b else 2 for _, text_b in pairs])  # [CLS], and [SEP] after each text
         return SplitStatistics(pairs, labels, self.features.text_tokens + special)
 
@@ -107,103 +100,115 @@ class Split(HeldSplit):
 
 
 def make_split(
-    name: str,
+    split_name: str,
     examples: Examples,
     labels: tuple[str, ...],
     tokenizer: FullTokenizer,
     problem_type: ProblemType,
     encoding: Encoding,
 ) -> Split:
-    """Tokenize the rows, and log how many there are and what was cut.
+    """Return a split with its rows tokenized; log their number and how much was cut.
 
-    Raises InputError if --max_seq_length is too short for them.
+    Args:
+        split_name: the split's name, for the log.
+        examples: rows.
+        labels: label names in output order.
+        tokenizer: the model's tokenizer.
+        problem_type: the labels' problem type.
+        encoding: flags with the sequence length.
+
+    Raises:
+        InputError: --max_seq_length is too short for the rows.
     """
     features: ClassificationFeatures | ChoiceFeatures
     length = encoding.max_seq_length
-    if choices := [each for each in examples if isinstance(each, ChoiceExample)]:
+    if choices := [example for example in examples if isinstance(example, ChoiceExample)]:
         features = choice_features(choices, tokenizer, length)
-        described = describe_choices(choices)
+        summary = describe_choices(choices)
         lines = [describe_cuts(features.cuts, length, "sequences")] * bool(features.cuts.num_cut_texts)
     else:
-        texts = [each for each in examples if isinstance(each, ClassificationExample)]
+        texts = [example for example in examples if isinstance(example, ClassificationExample)]
         features = classification_features(texts, labels, tokenizer, length, problem_type, encoding.long_text)
-        described = describe_examples(texts, labels)
+        summary = describe_examples(texts, labels)
         lines = format_cuts(features, length)
-    for line in (described, *lines):
-        LOG.info("%s: %s", name, line)
+    for line in (summary, *lines):
+        LOG.info("%s: %s", split_name, line)
     return Split(examples, features)
 
 
 @dataclasses.dataclass(frozen=True)
 class ClassificationDataset(DivisibleDataset):
-    """What is classified, and how.
+    """The splits, and the settings to encode texts and to decode predictions.
 
-    answers: the problem type, its labels and their thresholds. splits: those that are needed,
-    dev_mismatched and test_mismatched of mnli among them where their files are there; none for new
-    texts. glue_task: None for own files. found, guesses: see data.ClassificationData.
+    Attributes:
+        settings: the run's flags.
+        decoder: problem type, labels, thresholds and calibration.
+        tokenizer: the model's tokenizer.
+        splits: splits by name, see data.ClassificationData; {} for new texts.
+        glue_task: the task of --task_name, None for the user's files.
+        resolved_flags: flag values that the data decided, for flags.txt.
+        guesses: by flag, the training file's columns that no flag names.
+        teacher: the model of --distill_from, or None.
     """
 
-    trained_splits = _TRAINED
-    evaluated_splits = ("dev", "dev_mismatched")
+    training_splits = _TRAINING_SPLITS
+    evaluation_splits = ("dev", "dev_mismatched")
 
     settings: ClassifySettings
-    answers: Answers
+    decoder: Decoder
     tokenizer: FullTokenizer
     splits: Mapping[str, Split] = dataclasses.field(default_factory=dict)
     glue_task: GlueTask | None = None
-    found: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    resolved_flags: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     guesses: Mapping[str, str] = dataclasses.field(default_factory=dict)
     teacher: Teacher | None = None
 
     @property
     def problem_type(self) -> ProblemType:
-        return self.answers.problem_type
+        return self.decoder.problem_type
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of the model's outputs, () for a number or a choice."""
-        return self.answers.labels.names
+        """Return the label names in output order, () for regression and multiple choice."""
+        return self.decoder.labels.names
 
-    def halves(self, split: str) -> list[str]:
-        """The splits of this kind: dev or test, and its other half."""
+    def split_names(self, split: str) -> list[str]:
+        """Return the names of all dev or test splits; MNLI has two."""
         return [name for name in self.splits if name.startswith(split)]
 
     @property
     def evaluation_files(self) -> tuple[str, ...]:
-        answers = self.answers
-        return (THRESHOLDS,) * answers.tunes + (CALIBRATION,) * bool(answers.calibrates)
+        decoder = self.decoder
+        return (THRESHOLDS,) * decoder.should_tune + (CALIBRATION,) * bool(decoder.calibration_flags)
 
     @property
     def prediction_files(self) -> tuple[str, ...]:
-        names = [name for split in self.halves("test") or ["test"] for name in self.names(split)]
+        names = [name for split in self.split_names("test") or ["test"] for name in self.table_names(split)]
         return (*names, TEACHER) if self.teacher else tuple(names)
 
     @property
-    def ranks(self) -> bool:
-        """Whether to_label.tsv ranks the predicted texts, which needs calibrated probabilities."""
-        return bool(self.answers.calibration or self.answers.calibrates)
+    def has_ranking(self) -> bool:
+        """Return whether to_label.tsv ranks the texts, which needs calibrated probabilities."""
+        return bool(self.decoder.calibration or self.decoder.calibration_flags)
 
-    def names(self, split: str) -> list[str]:
-        """Names of the tables of a half of the test data, and of the submission, where there is to
-        be one.
-        """
-        half = split.removeprefix("test")
+    def table_names(self, split: str) -> list[str]:
+        """Return names for a test split's tables, including the submission if flags ask for one."""
+        suffix = split.removeprefix("test")
         inference = self.settings.inference
-        table = f"{PREDICTIONS_TABLE.removesuffix('.tsv')}{half}.{inference.output_format}"
-        names = [f"{TEST_RESULTS.removesuffix('.tsv')}{half}.tsv", table]
-        if self.ranks:
-            names.append(f"{TO_LABEL.removesuffix('.tsv')}{half}.tsv")
+        table = f"{PREDICTIONS_TABLE.removesuffix('.tsv')}{suffix}.{inference.output_format}"
+        names = [f"{TEST_RESULTS.removesuffix('.tsv')}{suffix}.tsv", table]
+        if self.has_ranking:
+            names.append(f"{TO_LABEL.removesuffix('.tsv')}{suffix}.tsv")
         if inference.glue_submission and self.glue_task:
-            names.append(f"{self.glue_task.submission_name(half)}.tsv")
+            names.append(f"{self.glue_task.submission_name(suffix)}.tsv")
         return names
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        known = known_metrics(self.problem_type.metrics, self.glue_task.metric if self.glue_task else None)
-        # Sorted, so that the matched half, which has no suffix, comes first and has the main
-        # metric.
-        halves = sorted(name.removeprefix("dev") for name in self.halves("dev"))
-        return tuple(f"{name}{half}" for half in halves or [""] for name in known)
+        names = known_metrics(self.problem_type.metrics, self.glue_task.metric if self.glue_task else None)
+        # Sort, so that the matched split of MNLI, which has no suffix, gives the main metric.
+        suffixes = sorted(name.removeprefix("dev") for name in self.split_names("dev"))
+        return tuple(f"{name}{suffix}" for suffix in suffixes or [""] for name in names)
 
     @property
     def undefined_metrics(self) -> tuple[str, ...]:
@@ -212,77 +217,83 @@ class ClassificationDataset(DivisibleDataset):
         return self.problem_type.correlations if is_constant else ()
 
     def features(self, examples: Sequence[ClassificationExample]) -> ClassificationFeatures:
-        """The features of new examples."""
+        """Return the features of new examples."""
         length, long_text = self.settings.encoding.max_seq_length, self.settings.encoding.long_text
         return classification_features(examples, self.labels, self.tokenizer, length, self.problem_type, long_text)
 
     @property
-    def trained_texts(self) -> list[ClassificationExample]:
-        """The texts of the rows of `training_features`, where they are no choices."""
-        return [example for name in _TRAINED if name in self.splits for example in self.splits[name].texts]
+    def training_texts(self) -> list[ClassificationExample]:
+        """Return the texts for `training_features`, [] for multiple choice."""
+        return [example for name in _TRAINING_SPLITS if name in self.splits for example in self.splits[name].texts]
 
     def training_features(self) -> ClassificationFeatures | ChoiceFeatures:
-        """The features of all training examples: of the train split, then of texts without labels."""
-        # Texts without labels come last, so that the first rows are those with a label; see
-        # with_teacher.
-        parts = [self.splits[name].features for name in _TRAINED if name in self.splits]
+        """Return features for training, of examples with labels first, then without labels."""
+        # Examples with labels come first, see with_teacher.
+        parts = [self.splits[name].features for name in _TRAINING_SPLITS if name in self.splits]
         texts = [part for part in parts if isinstance(part, ClassificationFeatures)]
         return joined(*texts) if len(texts) > 1 else parts[0]
 
     def split_lines(self, split: Split, count: int, has_ids: bool) -> list[str]:
-        has_label = [each.label is not None for each in split.examples[:count]]
+        has_label = [example.label is not None for example in split.examples[:count]]
         if isinstance(split.features, ChoiceFeatures):
             return format_choices(split.features, self.tokenizer, has_label, has_ids)
         return format_features(split.features, self.labels, self.tokenizer, has_label, has_ids)
 
     def facts(self) -> dict[str, Any]:
-        cut = {name: split.features.cuts.num_cut_texts for name, split in self.splits.items()}
-        return {"labels": list(self.labels), "problem_type": self.problem_type.name, "cut_examples": cut}
+        cut_examples = {name: split.features.cuts.num_cut_texts for name, split in self.splits.items()}
+        return {"labels": list(self.labels), "problem_type": self.problem_type.name, "cut_examples": cut_examples}
 
     def strata(self) -> Sequence[str | float]:
         examples = self.splits["train"].examples
-        count = self.settings.sweep.cross_validation
-        rows = Counter(iterate_labels(examples, self.problem_type, self.labels))
-        rare = [label for label in self.labels if rows[label] < count]
-        warn_about_absent_labels(f"--cross_validation={count}", "at least one fold", rare, len(self.labels))
+        num_folds = self.settings.sweep.cross_validation
+        rows_per_label = Counter(iterate_labels(examples, self.problem_type, self.labels))
+        rare = [label for label in self.labels if rows_per_label[label] < num_folds]
+        warn_about_absent_labels(f"--cross_validation={num_folds}", "at least one fold", rare, len(self.labels))
         return [self.problem_type.stratum(example.label) for example in examples]
 
     def subset(self, held_out: np.ndarray) -> Self:
-        # Tuned for each fold: thresholds from other rows would have seen the held-out ones.
-        answers = make_answers(self.problem_type, self.labels, self.settings.inference, True, [])
-        return dataclasses.replace(self, splits=self.divided(held_out, "rows"), answers=answers)
+        # Tune thresholds per fold: those from other rows would have seen the held-out rows.
+        decoder = make_decoder(self.problem_type, self.labels, self.settings.inference, True, [])
+        return dataclasses.replace(self, splits=self.divide(held_out, "rows"), decoder=decoder)
 
-    def write_predictions(self, paths: Sequence[str], split: Split, found: dict[str, Any], answers: Answers) -> None:
-        """Write the files of `names` to these paths; found: the model's predictions for the split.
+    def write_predictions(
+        self, paths: Sequence[str], split: Split, predictions: dict[str, Any], decoder: Decoder
+    ) -> None:
+        """Write the files of `table_names`.
 
-        answers: as the dataset has them, or what an evaluation of the same run has made of them.
+        Args:
+            paths: path per file, in the order of `table_names`.
+            split: the split that was predicted.
+            predictions: calibrated predictions for its rows.
+            decoder: the dataset's decoder, or the decoder that an evaluation has fitted.
         """
-        problem_type, labels = answers.problem_type, answers.labels
-        decisions = problem_type.decisions(found, labels)
-        write_test_results(paths[0], found[problem_type.output_name])
-        columns = {"id": split.ids, **problem_type.prediction_columns(found, labels)}
+        problem_type, labels = decoder.problem_type, decoder.labels
+        decisions = problem_type.decisions(predictions, labels)
+        write_test_results(paths[0], predictions[problem_type.output_name])
+        columns = {"id": split.ids, **problem_type.prediction_columns(predictions, labels)}
         write_table(paths[1], columns | split.text_columns(decisions), self.settings.inference.output_format)
         LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(split.examples))
-        submissions = paths[2:]
-        if self.ranks:
-            self._write_to_label(paths[2], split, found, answers)
-            submissions = paths[3:]
-        for path in submissions:
+        submission_paths = paths[2:]
+        if self.has_ranking:
+            self._write_to_label(paths[2], split, predictions, decoder)
+            submission_paths = paths[3:]
+        for path in submission_paths:
             write_glue_submission(path, split.ids, decisions)
             LOG.info("wrote %s", path)
 
-    def _write_to_label(self, path: str, split: Split, found: Found, answers: Answers) -> None:
-        problem_type, labels = answers.problem_type, answers.labels
-        uncertainty = problem_type.uncertainty(found, labels)
+    def _write_to_label(self, path: str, split: Split, predictions: Found, decoder: Decoder) -> None:
+        """Write to_label.tsv: the texts with their predictions, least certain first."""
+        problem_type, labels = decoder.problem_type, decoder.labels
+        uncertainty = problem_type.uncertainty(predictions, labels)
         rows = np.argsort(-uncertainty, kind="stable")
-        predicted = next(iter(problem_type.decision_columns(found, labels).values()))
+        predicted = next(iter(problem_type.decision_columns(predictions, labels).values()))
         columns = {"id": split.ids, "predicted": predicted, "probability": (1.0 - uncertainty).astype(np.float32)}
-        texts = split.text_columns(problem_type.decisions(found, labels))
+        texts = split.text_columns(problem_type.decisions(predictions, labels))
         write_table(path, {name: taken(column, rows) for name, column in {**columns, **texts}.items()}, "tsv")
         LOG.info("wrote %s: %d texts, the least certain first", path, len(rows))
 
     def write_folds(self, paths: tuple[str, str], folds: np.ndarray, details: Sequence[Any]) -> int:
         train = self.splits["train"]
-        texts = [(each.text_a, each.text_b) for each in train.texts]
+        texts = [(example.text_a, example.text_b) for example in train.texts]
         label_ids = train.features.label_ids
-        return write_folds(paths, self.answers, self.settings.calibration, label_ids, folds, details, train.ids, texts)
+        return write_folds(paths, self.decoder, self.settings.calibration, label_ids, folds, details, train.ids, texts)

@@ -1,6 +1,4 @@
-"""The labels, thresholds and calibration that a classifier's predictions are read with: --threshold,
-thresholds.json, --calibrate and calibration.json.
-"""
+"""Decoder for a classifier's predictions, with --threshold, thresholds.json and calibration.json."""
 
 import dataclasses
 import os
@@ -23,117 +21,161 @@ from bert_cli.runs.tasks.classification.calibration import fit_calibration, form
 from bert_cli.settings.classification import CalibrationFlags
 from bert_cli.settings.groups import TUNED, Inference
 
-Labelled = ClassificationFeatures | ChoiceFeatures
+LabeledFeatures = ClassificationFeatures | ChoiceFeatures
 
 
 @dataclasses.dataclass(frozen=True)
-class Answers:
-    """What a model's predictions are read with.
+class Decoder:
+    """Settings that turn a model's raw predictions into labels or numbers.
 
-    tunes: an evaluation finds the thresholds, see `fitted`. calibration: that predictions are
-    calibrated with, None for none. calibrates: how an evaluation fits it, None where it does not.
+    Attributes:
+        problem_type: the model's problem type.
+        labels: output names, their thresholds, and the uncertainty for --abstain_error.
+        should_tune: whether an evaluation chooses the thresholds, see `fit`.
+        calibration: temperatures for the logits, or None.
+        calibration_flags: how an evaluation fits the calibration, None if it does not.
     """
 
     problem_type: ProblemType
     labels: LabelSet
-    tunes: bool = False
+    should_tune: bool = False
     calibration: Calibration | None = None
-    calibrates: CalibrationFlags | None = None
+    calibration_flags: CalibrationFlags | None = None
 
-    def infer(self, predictor: Predictor, features: Labelled, batch_size: int, title: str | None) -> dict[str, Any]:
-        """Predictor.infer with calibrated probabilities."""
-        return self.calibrated(predictor.infer(features, batch_size, title), features.label_ids)
+    def infer(
+        self, predictor: Predictor, features: LabeledFeatures, batch_size: int, title: str | None
+    ) -> dict[str, Any]:
+        """Return the predictions of Predictor.infer, calibrated if there is a calibration.
 
-    def calibrated(self, found: dict[str, Any], label_ids: np.ndarray) -> dict[str, Any]:
-        """What a Predictor has found with calibrated probabilities and losses."""
+        Args:
+            predictor: computes the network.
+            features: rows to predict.
+            batch_size: rows of full length per batch.
+            title: title for the progress, None to show no progress.
+        """
+        return self.calibrate(predictor.infer(features, batch_size, title), features.label_ids)
+
+    def calibrate(self, predictions: dict[str, Any], label_ids: np.ndarray) -> dict[str, Any]:
+        """Return raw predictions with calibrated probabilities, and their losses for `label_ids`."""
         if not self.calibration:
-            return found
-        return self.problem_type.calibrated(found, label_ids, self.calibration)
+            return predictions
+        return self.problem_type.calibrated(predictions, label_ids, self.calibration)
 
-    def with_calibration(self, calibration: Calibration | None) -> "Answers":
+    def with_calibration(self, calibration: Calibration | None) -> "Decoder":
+        """Return a decoder with another calibration; None removes it."""
         abstention = calibration.abstention if calibration else None
         labels = self.labels._replace(abstain_from=abstention.uncertainty if abstention else None)
         return dataclasses.replace(self, labels=labels, calibration=calibration)
 
-    def stored(self, folder: str) -> "Answers":
-        """With the calibration that an evaluation has left in a folder, if any."""
+    def with_stored_calibration(self, folder: str) -> "Decoder":
+        """Return a decoder with the calibration.json in a directory, if the directory has one."""
         return self.with_calibration(find_calibration([folder], self.temperature_names))
 
     @property
     def temperature_names(self) -> Sequence[str]:
+        """Return the labels that have separate temperatures; () if all logits share one."""
         return self.problem_type.temperature_names(self.labels.names)
 
-    def fitted(self, label_ids: np.ndarray, found: dict[str, Any]) -> "Answers":
-        """Fitted to the predictions of an evaluation, as they come from a Predictor: calibrated,
-        then with the best thresholds, each where it is to be.
-        """
-        answers = self
-        if self.calibrates:
-            calibration = fit_calibration(self.problem_type, self.labels, self.calibrates, label_ids, found)
-            answers = self.with_calibration(calibration)
-        return answers.tuned(label_ids, answers.calibrated(found, label_ids))
+    def fit(self, label_ids: np.ndarray, predictions: dict[str, Any]) -> "Decoder":
+        """Return a decoder that is fitted to an evaluation, as the flags ask for it.
 
-    def tuned(self, label_ids: np.ndarray, found: Found) -> "Answers":
-        """With the thresholds that are best on these predictions, where they are to be tuned."""
-        if not self.tunes:
+        The calibration comes first, because thresholds depend on it.
+
+        Args:
+            label_ids: correct labels, see ProblemType.label_array.
+            predictions: a Predictor's raw predictions for the same rows.
+        """
+        decoder = self
+        if self.calibration_flags:
+            calibration = fit_calibration(
+                self.problem_type, self.labels, self.calibration_flags, label_ids, predictions
+            )
+            decoder = self.with_calibration(calibration)
+        return decoder.with_tuned_thresholds(label_ids, decoder.calibrate(predictions, label_ids))
+
+    def with_tuned_thresholds(self, label_ids: np.ndarray, predictions: Found) -> "Decoder":
+        """Return a decoder with the best thresholds for these predictions, if it should tune them."""
+        if not self.should_tune:
             return self
-        thresholds = multi_label.tune_thresholds(label_ids, found["probabilities"])
+        thresholds = multi_label.tune_thresholds(label_ids, predictions["probabilities"])
         return dataclasses.replace(self, labels=self.labels._replace(thresholds=thresholds))
 
     def write(self, folder: str) -> None:
-        """Write thresholds.json and calibration.json, as far as they were fitted."""
-        if self.tunes and self.labels.thresholds is not None:
+        """Write thresholds.json and calibration.json, if they were fitted, to a directory."""
+        if self.should_tune and self.labels.thresholds is not None:
             multi_label.write_thresholds(os.path.join(folder, THRESHOLDS), self.labels.names, self.labels.thresholds)
-        if self.calibrates and self.calibration:
+        if self.calibration_flags and self.calibration:
             write_calibration(folder, self.calibration, self.temperature_names)
 
-    def scores(self, label_ids: np.ndarray, before: Found, found: Found, batch_size: int) -> Scores:
-        """The scores of predictions, `before` and after they were calibrated; see
-        ProblemType.evaluate.
+    def score(self, label_ids: np.ndarray, raw_predictions: Found, predictions: Found, batch_size: int) -> Scores:
+        """Return the scores of predictions, including calibration errors if they are calibrated.
+
+        Args:
+            label_ids: correct labels, see ProblemType.label_array.
+            raw_predictions: predictions before the calibration.
+            predictions: the same predictions after it.
+            batch_size: --eval_batch_size, see ProblemType.evaluate.
         """
-        scores = self.problem_type.evaluate(label_ids, found, self.labels, batch_size)
+        scores = self.problem_type.evaluate(label_ids, predictions, self.labels, batch_size)
         if not self.calibration:
             return scores
-        uncalibrated, calibrated = map(np.float32, self._calibration_errors(label_ids, before, found))
+        uncalibrated, calibrated = map(np.float32, self._calibration_errors(label_ids, raw_predictions, predictions))
         metrics = scores.metrics | {"eval_ece_uncalibrated": uncalibrated, "eval_ece": calibrated}
-        lines = scores.lines + self.calibration_lines(label_ids, before, found)
+        lines = scores.lines + self.format_calibration(label_ids, raw_predictions, predictions)
         return scores._replace(metrics=metrics, lines=lines)
 
-    def calibration_lines(self, label_ids: np.ndarray, before: Found, found: Found) -> list[str]:
-        """What the calibration is worth, for the log; predictions `before` and after it."""
+    def format_calibration(self, label_ids: np.ndarray, raw_predictions: Found, predictions: Found) -> list[str]:
+        """Return lines for the log about the calibration and its effect.
+
+        Args:
+            label_ids: correct labels, see ProblemType.label_array.
+            raw_predictions: predictions before the calibration.
+            predictions: the same predictions after it.
+        """
         assert self.calibration is not None, "there are predictions after it"
-        errors = self._calibration_errors(label_ids, before, found)
+        errors = self._calibration_errors(label_ids, raw_predictions, predictions)
         return format_calibration(self.calibration, self.temperature_names, *errors)
 
-    def _calibration_errors(self, label_ids: np.ndarray, *of_each: Found) -> list[float]:
-        return [self.problem_type.calibration_error(label_ids, found) for found in of_each]
+    def _calibration_errors(self, label_ids: np.ndarray, *prediction_sets: Found) -> list[float]:
+        return [self.problem_type.calibration_error(label_ids, predictions) for predictions in prediction_sets]
 
 
-def make_answers(
-    problem_type: ProblemType, names: tuple[str, ...], settings: Inference, tunes: bool, folders: Sequence[str]
-) -> Answers:
-    """The labels `names` with the thresholds of --threshold, and no calibration.
+def make_decoder(
+    problem_type: ProblemType,
+    label_names: tuple[str, ...],
+    flags: Inference,
+    should_tune: bool,
+    folders: Sequence[str],
+) -> Decoder:
+    """Return a decoder with the thresholds for --threshold, and without a calibration.
 
-    tunes: an evaluation comes first, which finds the thresholds of --threshold=tuned. Without one
-    they are read from the first of `folders` that has a thresholds.json; InputError where none has,
-    and for thresholds of another problem type.
+    Args:
+        problem_type: the model's problem type.
+        label_names: the model's output names.
+        flags: the group with --threshold.
+        should_tune: whether an evaluation of this run chooses the thresholds of --threshold=tuned.
+            Otherwise they are read from thresholds.json.
+        folders: directories to search for thresholds.json; the first one that has it wins.
+
+    Raises:
+        InputError: no directory has thresholds.json, or the problem type has no thresholds.
     """
     if not problem_type.has_thresholds:
-        if not settings.is_default_threshold:
+        if not flags.is_default_threshold:
             raise InputError(
-                f"--threshold={settings.threshold}: applies to multi-label classification "
+                f"--threshold={flags.threshold}: applies to multi-label classification "
                 f"(--problem_type={MULTI_LABEL.name}), here it is {problem_type.name}; leave it out"
             )
-        return Answers(problem_type, LabelSet(names))
-    is_tuned = settings.threshold == TUNED
-    # A run that only predicts: an earlier evaluation has left the thresholds.
-    if is_tuned and not tunes:
-        return Answers(problem_type, LabelSet(names, _read_tuned(names, folders)))
-    threshold = multi_label.DEFAULT_THRESHOLD if is_tuned else float(settings.threshold)
-    return Answers(problem_type, LabelSet(names, np.full(len(names), threshold)), is_tuned)
+        return Decoder(problem_type, LabelSet(label_names))
+    is_tuned = flags.threshold == TUNED
+    # A run that only predicts uses thresholds that an earlier evaluation has tuned.
+    if is_tuned and not should_tune:
+        return Decoder(problem_type, LabelSet(label_names, _read_tuned_thresholds(label_names, folders)))
+    threshold = multi_label.DEFAULT_THRESHOLD if is_tuned else float(flags.threshold)
+    return Decoder(problem_type, LabelSet(label_names, np.full(len(label_names), threshold)), is_tuned)
 
 
-def _read_tuned(names: tuple[str, ...], folders: Sequence[str]) -> np.ndarray:
+def _read_tuned_thresholds(label_names: tuple[str, ...], folders: Sequence[str]) -> np.ndarray:
     paths = [os.path.join(folder, THRESHOLDS) for folder in folders]
     path = next((path for path in paths if files.exists(path)), None)
     if path is None:
@@ -142,4 +184,4 @@ def _read_tuned(names: tuple[str, ...], folders: Sequence[str]) -> np.ndarray:
             f"{THRESHOLDS}{f' in {folders[0]}' if folders else ''}; add --do_eval, which finds the "
             "thresholds"
         )
-    return multi_label.read_thresholds(path, names)
+    return multi_label.read_thresholds(path, label_names)

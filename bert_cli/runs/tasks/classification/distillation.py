@@ -1,6 +1,4 @@
-"""The teacher of --distill_from: a trained classifier, and what it says of the training data,
-computed once for a run.
-"""
+"""The teacher of --distill_from, and its logits for the training data, computed once per run."""
 
 import dataclasses
 import os
@@ -20,10 +18,13 @@ from bert_cli.problem_types.problem_type import ProblemType
 
 @dataclasses.dataclass(frozen=True)
 class Teacher:
-    """A trained classifier whose probabilities a student learns.
+    """A trained classifier; a student learns its probabilities.
 
-    identity: its name in the manifest of a run. predict(examples): its probabilities, float32 [n,
-    outputs]. columns: its outputs that belong to the student's labels, in their order.
+    Attributes:
+        identity: the teacher's name in a run's manifest.
+        predict: predict(examples) returns the teacher's probabilities, float32 [n, outputs].
+        columns: index of the teacher's output for each student label.
+        problem_type: the problem type, which both models have.
     """
 
     identity: str
@@ -35,23 +36,28 @@ class Teacher:
         self,
         features: ClassificationFeatures,
         examples: Sequence[ClassificationExample],
-        label_count: int,
+        num_labeled: int,
         folder: str | None,
         resumes: bool,
-        writes: bool,
+        is_chief: bool,
     ) -> DistillationFeatures:
-        """The features with the teacher's logits of each example, in the student's order of labels.
+        """Return the features with the teacher's logits, in the student's label order.
 
-        label_count: the number of examples with labels, which come first.
+        A new run computes the logits and stores them. A resumed run reads them, so it does not need
+        the teacher.
 
-        A run that starts computes them and leaves them in its folder, and a run that goes on reads
-        them there: the teacher is not needed any more. writes: whether this process writes files.
-        folder: None for a dry run.
+        Args:
+            features: features for training.
+            examples: the same examples; labeled ones come first.
+            num_labeled: number of examples with labels.
+            folder: output_dir, None for a dry run.
+            resumes: whether the run continues from a checkpoint.
+            is_chief: whether this process writes files.
         """
         shape = (len(examples), len(self.columns))
         path = os.path.join(folder or "", TEACHER)
         if folder is None:
-            # Any logits take the same time in a step, and the teacher may take longer than the
+            # A step takes the same time with any logits, and the teacher could take longer than the
             # whole dry run.
             LOG.info("the estimate excludes the teacher's single pass over the data")
             logits = np.zeros(shape, np.float32)
@@ -59,20 +65,23 @@ class Teacher:
             logits = read_logits(path, shape)
         else:
             logits = self.problem_type.logits(self.predict(examples)[:, self.columns])
-            if writes:
+            if is_chief:
                 with atomic_write(path, "wb") as file:
                     np.save(file, logits)
-        return with_teacher(features, logits, label_count)
+        return with_teacher(features, logits, num_labeled)
 
 
 def read_logits(path: str, shape: tuple[int, int]) -> np.ndarray:
-    """What a run has kept; InputError where it is damaged, or of other rows."""
+    """Return the logits that a run has stored, float32 of this shape.
+
+    Raise InputError if the file is damaged, or belongs to other rows.
+    """
     try:
         with files.open_binary(path) as file:
-            found = np.load(file, allow_pickle=False)
-    # What np.load raises for a torn file; allow_pickle would run code of whoever wrote it.
+            logits = np.load(file, allow_pickle=False)
+    # np.load raises these for an incomplete file. allow_pickle could run code in an untrusted file.
     except (ValueError, EOFError):
-        found = None
-    if not isinstance(found, np.ndarray) or found.dtype != np.float32 or found.shape != shape:
+        logits = None
+    if not isinstance(logits, np.ndarray) or logits.dtype != np.float32 or logits.shape != shape:
         raise InputError(f"{path}: is not what this run has kept of its teacher; remove it, and it is computed again")
-    return found
+    return logits

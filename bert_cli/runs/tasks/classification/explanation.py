@@ -1,6 +1,4 @@
-"""Which words of a text mattered to a classifier: the rows of features.occlusion, computed, and
-what is said of them.
-"""
+"""Explanations for a classifier's predictions: each word's share in a text's score."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -17,93 +15,129 @@ from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, Sp
 if TYPE_CHECKING:
     from bert_cli.runs.engine.predictor import Predictor
 
-BUDGET = 512  # rows of a text that is asked about
-# Of the rows of the dev file that are explained for the report.
+BUDGET = 512  # masked copies per text, for --explain
+# The report explains 6 dev rows of at most 40 words, with 48 masked copies each.
 DEV_ROWS, DEV_WORDS, DEV_BUDGET = 6, 40, 48
 METHOD = "occlusion with [MASK]: Shapley values, the mean over orders in which the words are uncovered"
 
 
 def text_record(text_a: str, text_b: str | None) -> dict[str, str]:
-    """The texts of an answer in JSON."""
+    """Return the keys for the text or pair in a JSON line with a prediction."""
     return {"text": text_a} | ({} if text_b is None else {"text_b": text_b})
 
 
-def explained_tokens(session: "Predictor", data: ClassificationDataset, text_a: str, text_b: str | None) -> WordTokens:
-    """Return the tokens of a text or pair, as one sequence also if the model reads windows."""
-    return word_tokens(text_a, text_b, data.tokenizer, session.max_seq_length)
+def tokenize_for_explanation(
+    predictor: "Predictor", data: ClassificationDataset, text_a: str, text_b: str | None
+) -> WordTokens:
+    """Return a text's or pair's tokens, as one sequence even if the model uses windows.
+
+    Args:
+        predictor: the opened model, which has the sequence length.
+        data: dataset with the tokenizer.
+        text_a: the text.
+        text_b: second text of a pair, or None.
+    """
+    return word_tokens(text_a, text_b, data.tokenizer, predictor.max_seq_length)
 
 
 def explain(
-    session: "Predictor",
+    predictor: "Predictor",
     data: ClassificationDataset,
     tokens: WordTokens,
     batch_size: int,
     budget: int = BUDGET,
 ) -> dict[str, Any]:
-    """Return the label of a text, or the number, and the share of each word in its score.
+    """Return the prediction for a text, and each word's share in the score.
 
-    {"label", "probability"}, for multi-label classification {"labels", "explained_label",
-    "probability"}, or {"value"}; "score" of the text, "masked_score" of the text with all words
-    masked, and "words", [{"word", "share"}] in the order of the text, with "text_b" for words of
-    the second text. The shares add up to score − masked_score. budget: about how many rows are
-    computed.
+    The result has these keys:
+
+    label, probability                      prediction for single-label classification
+    labels, explained_label, probability    prediction for multi-label classification
+    value                                   prediction for regression
+    score, masked_score                     score of the text, without and with all words masked
+    words                                   {"word", "share"} per word in text order, with
+                                            "text_b": true for the second text
+
+    The shares add up to score − masked_score.
+
+    Args:
+        predictor: the opened model.
+        data: dataset with decoder and tokenizer.
+        tokens: result of tokenize_for_explanation.
+        batch_size: rows per batch.
+        budget: approximate number of masked copies to predict.
     """
     problem_type = data.problem_type
-    labels = data.answers.labels
+    labels = data.decoder.labels
     tokenizer = data.tokenizer
-    # With a fixed seed, so that the same text has the same shares in every call.
+    # Use a fixed seed: the same text must have the same shares in every call.
     orders = uncovering_orders(len(tokens.seen), budget, seed=0)
     sequences = masked_rows(tokens, orders, tokenizer)
     ids = tuple(map(str, range(len(sequences))))
-    # Zeros: the features need labels, whose losses nobody reads here.
+    # The features need labels, but nothing reads the losses, so missing labels are enough.
     label_ids = problem_type.label_array([None] * len(ids), labels.names)
-    # A text is explained in one sequence, also to a model that reads several.
-    starts = np.arange(len(ids) + 1) if session.has_windows else None
+    # Even for a model with windows, each masked copy is one sequence.
+    starts = np.arange(len(ids) + 1) if predictor.has_windows else None
     features = ClassificationFeatures(sequences, label_ids, ids, row_starts=starts)
-    found = data.answers.infer(session, features, batch_size, None)
-    said, values = problem_type.explained_score(found, labels)
+    predictions = data.decoder.infer(predictor, features, batch_size, None)
+    prediction, values = problem_type.explained_score(predictions, labels)
     shares = word_shares(tokens, orders, values)
     words: list[dict[str, Any]] = [
         {"word": word, "share": significant(share)} | ({"text_b": True} if is_second else {})
         for word, share, is_second in zip(tokens.words, shares.tolist(), tokens.is_second, strict=True)
     ]
-    return said | {
+    return prediction | {
         "score": significant(values[0]),
         "masked_score": significant(values[1]),
         "words": words,
     }
 
 
-def explained_examples(
-    session: "Predictor", data: ClassificationDataset, split: Split, found: Found, batch_size: int
+def explain_eval_examples(
+    predictor: "Predictor",
+    data: ClassificationDataset,
+    split: Split,
+    predictions: Found,
+    batch_size: int,
 ) -> EvalExamples:
-    """What the report shows of the rows of a split with these predictions, some of them with
-    `explain` as "explanation": short ones, mistakes first.
+    """Return rows for the report; some short ones have an explanation under "explanation".
 
-    All processes of a run take part: the rows that are computed are the same for all.
+    All processes must call this together, because they share the computation.
+
+    Args:
+        predictor: the opened model.
+        data: dataset with decoder and tokenizer.
+        split: rows that were evaluated.
+        predictions: predictions for these rows.
+        batch_size: rows per batch.
     """
     problem_type = data.problem_type
-    calibration = data.answers.calibration
+    calibration = data.decoder.calibration
     temperature = calibration.temperatures[0] if calibration and problem_type.is_exclusive else None
     examples = classification_examples(
-        problem_type, data.answers.labels, split.features.label_ids, found, split.row_text, temperature
+        problem_type,
+        data.decoder.labels,
+        split.features.label_ids,
+        predictions,
+        split.row_text,
+        temperature,
     )
-    # A choice is not explained: its words are in several texts at once.
+    # Multiple choice has no explanations: the context's words are in several sequences.
     if problem_type.has_endings:
         return examples
     texts = [row for row in examples.rows if "text" in row]
     short = [row for row in texts if len(f"{row['text']} {row.get('text_b', '')}".split()) <= DEV_WORDS]
-    # The largest surprises and the least: what misled the model, and what it goes by where it is
-    # right.
+    # Explain the most and the least surprising rows: they show which words mislead the model, and
+    # which words it relies on for correct predictions.
     short.sort(key=lambda row: -problem_type.row_surprise(row))
     half = DEV_ROWS // 2
     for row in short[:half] + short[half:][-half:]:
-        tokens = explained_tokens(session, data, row["text"], row.get("text_b"))
-        row["explanation"] = explain(session, data, tokens, batch_size, DEV_BUDGET)
+        tokens = tokenize_for_explanation(predictor, data, row["text"], row.get("text_b"))
+        row["explanation"] = explain(predictor, data, tokens, batch_size, DEV_BUDGET)
     return examples
 
 
-def _answer(record: Mapping[str, Any]) -> str:
+def _format_prediction(record: Mapping[str, Any]) -> str:
     if "value" in record:
         return f"{record['value']:.4f}"
     if "labels" not in record:
@@ -112,18 +146,20 @@ def _answer(record: Mapping[str, Any]) -> str:
     return f"labels: {labels}; explained: {record['explained_label']}  {record['probability']:.4f}"
 
 
-def coloured(record: Mapping[str, Any]) -> Any:
-    """A text for a rich console: the words, green where they speak for the answer and red where
-    against it.
+def format_colored(record: Mapping[str, Any]) -> Any:
+    """Return a text for a rich console: words for the prediction are green, words against it red.
+
+    Args:
+        record: result of `explain`.
     """
     from rich.text import Text
 
     text = Text()
-    text.append(f"{_answer(record)}\n", style="bold")
-    # Relative to the largest share, which is 0 where no word mattered.
-    most = max((abs(word["share"]) for word in record["words"]), default=0.0) or 1.0
+    text.append(f"{_format_prediction(record)}\n", style="bold")
+    # Colors are relative to the largest share, which is 0 if no word matters.
+    max_share = max((abs(word["share"]) for word in record["words"]), default=0.0) or 1.0
     for word in record["words"]:
-        strength = abs(word["share"]) / most
+        strength = abs(word["share"]) / max_share
         shade = round(30 + 130 * strength)
         tint = (20, shade, 60) if word["share"] > 0 else (shade + 20, 30, 40)
         style = f"white on rgb({tint[0]},{tint[1]},{tint[2]})" if strength > 0.1 else ""

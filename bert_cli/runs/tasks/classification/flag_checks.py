@@ -1,4 +1,4 @@
-"""Flags of bert-classify that contradict each other, the task, or the problem type."""
+"""Checks for flags of bert-classify that contradict each other, the task, or the problem type."""
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.choice import AUTO
@@ -9,34 +9,34 @@ from bert_cli.problem_types.registry import problem_type
 from bert_cli.settings.classification import ClassifySettings
 
 
-def known_problem_type(settings: ClassifySettings) -> ProblemType | None:
-    """Return the problem type of the task or of the flags, or None if the data decides it.
+def problem_type_from_flags(settings: ClassifySettings) -> ProblemType | None:
+    """Return the problem type from --task_name or other flags, or None if the data decides it.
 
-    Raise InputError if two flags name different types.
+    Raise InputError if two flags imply different types.
     """
     type_name = settings.label_kind.problem_type
     task_name = settings.task.task_name
-    known_type = find_task(task_name).problem_type if task_name else problem_type(type_name) if type_name else None
-    if type_name and known_type and type_name != known_type.name:
+    resolved_type = find_task(task_name).problem_type if task_name else problem_type(type_name) if type_name else None
+    if type_name and resolved_type and type_name != resolved_type.name:
         raise InputError(
-            f"--problem_type={type_name}: --task_name={task_name} is {known_type.name}; leave --problem_type out"
+            f"--problem_type={type_name}: --task_name={task_name} is {resolved_type.name}; leave --problem_type out"
         )
     choices = settings.endings.choice_columns
-    if choices and known_type and not known_type.has_endings:
+    if choices and resolved_type and not resolved_type.has_endings:
         source = f"--task_name={task_name}" if task_name else "--problem_type, as given or as the model was trained,"
         raise InputError(
-            f"--choice_columns: {source} is {known_type.name}, not {MULTIPLE_CHOICE.name}; leave --choice_columns out"
+            f"--choice_columns: {source} is {resolved_type.name}, not {MULTIPLE_CHOICE.name}; leave --choice_columns out"
         )
-    if choices or (known_type and known_type.has_endings):
+    if choices or (resolved_type and resolved_type.has_endings):
         _check_choice(settings)
         return MULTIPLE_CHOICE
     if settings.endings.choice_labels != AUTO:
         raise InputError("--choice_labels needs --choice_columns")
-    return known_type
+    return resolved_type
 
 
 def _check_choice(settings: ClassifySettings) -> None:
-    """Raise InputError for flags that have no meaning for texts with several choices."""
+    """Raise InputError for flags that have no meaning for multiple choice."""
     if settings.sweep.cross_validation:
         raise InputError("--cross_validation is not available for multiple choice")
     task = settings.task.task_name
@@ -55,7 +55,7 @@ def _check_choice(settings: ClassifySettings) -> None:
 
 
 def check_submission(settings: ClassifySettings) -> None:
-    """Raise InputError for --glue_submission if the leaderboard takes none of the predictions."""
+    """Raise InputError for --glue_submission if there is no leaderboard for the predicted file."""
     if not settings.inference.glue_submission:
         return
     name = settings.task.task_name

@@ -1,4 +1,4 @@
-"""New texts for a trained classifier: --text, --explain, and the files of --input_file."""
+"""Predictions for new texts: --text, --explain, and the files of --input_file."""
 
 import itertools
 import json
@@ -25,24 +25,28 @@ from bert_cli.runs.loading.trained import trained_columns, trained_texts
 from bert_cli.runs.tasks import interactive, opening
 from bert_cli.runs.tasks.classification.data import DataReader
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
-from bert_cli.runs.tasks.classification.explanation import METHOD, coloured, explain, explained_tokens, text_record
-from bert_cli.runs.tasks.classification.prediction import OF_TABLES, OF_TEXTS, alone, shard_plan
+from bert_cli.runs.tasks.classification.explanation import (
+    METHOD,
+    explain,
+    format_colored,
+    text_record,
+    tokenize_for_explanation,
+)
+from bert_cli.runs.tasks.classification.prediction import TABLE_FLAGS, TEXT_FLAGS, plan_shards, without_other_processes
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.classification import ClassifySettings
 
-# What a row is reported with, by the number of texts in the rows of the training data.
-_OTHER_TEXTS = {
+# Warning about a row, by the number of texts per row in the training data.
+_PAIR_WARNINGS = {
     1: "%s:%d: warning: a pair of texts, and the model was trained on single texts; give the first text alone",
     2: "%s:%d: warning: one text, and the model was trained on pairs; put ' ||| ' between the two",
 }
 _Check = Callable[[Sequence[TextLine], ClassificationFeatures], None]
 
 
-def answer_texts(settings: ClassifySettings) -> dict:
-    """Classify --text, --explain or the lines of --input_file with a trained model; returns what
-    the report would say.
-    """
+def classify_texts(settings: ClassifySettings) -> dict:
+    """Classify --text, --explain or the lines of --input_file; return the facts for a report."""
     source, target = settings.files.input_file, settings.files.output_file
     is_sharded = files.is_pattern(source)
     if not is_sharded:
@@ -51,41 +55,43 @@ def answer_texts(settings: ClassifySettings) -> dict:
     model = opening.load_task_model(task, settings)
     data = _dataset(settings, task, model)
     num_texts = trained_texts(model, settings.task.task_name)
-    lines = [_given_text(settings, model, num_texts)] if not source else []
+    lines = [_text_of_flags(settings, model, num_texts)] if not source else []
     if is_table(source) and not is_sharded:
         lines = _read_table(settings, model, data, source)
-    # Before TensorFlow is imported: another process may have done all shards already.
+    # Plan before importing TensorFlow: other processes may have done all shards already.
     plan = None
     if is_sharded:
-        deciding = OF_TABLES if is_table(source) else OF_TEXTS
-        plan = shard_plan(settings, model, data, ("input_file", "output_file"), [target], deciding)
-    todo = plan.todo() if plan else []
-    if plan and not todo:
+        deciding_flags = TABLE_FLAGS if is_table(source) else TEXT_FLAGS
+        plan = plan_shards(settings, model, data, ("input_file", "output_file"), [target], deciding_flags)
+    shards_to_do = plan.todo() if plan else []
+    if plan and not shards_to_do:
         return data.facts()
-    _features(lines[: interactive.CHUNK], data)  # what cannot be packed is said before TensorFlow takes its seconds
-    session = opening.open_for_answers(task, model, data, alone(settings) if plan else settings)
-    answering = _Answering(settings, model, data, session, num_texts)
+    # Encode the first texts for their errors, before TensorFlow takes seconds to import.
+    _features(lines[: interactive.CHUNK], data)
+    predictor = opening.open_for_answers(task, model, data, without_other_processes(settings) if plan else settings)
+    classifier = _TextClassifier(settings, model, data, predictor, num_texts)
     if plan:
-        for shard in plan.each(todo):
-            answering.answer_file(shard.source, shard.targets[0], may_be_empty=True)
+        for shard in plan.each(shards_to_do):
+            classifier.classify_file(shard.source, shard.targets[0], may_be_empty=True)
     elif is_table(source):
-        answering.answer_table(lines, source, target)
+        classifier.classify_table(lines, source, target)
     elif source:
-        answering.answer_file(source, target)
+        classifier.classify_file(source, target)
     elif settings.new.explain:
-        answering.explain(lines[0])
-    elif session.is_chief:
-        # What is typed is not checked for unknown words, see interactive.unknown_check.
+        classifier.explain(lines[0])
+    elif predictor.is_chief:
+        # Do not check typed texts for unknown words, see interactive.unknown_check.
         chunk_cuts: list[Cuts] = []
-        record = next(answering.answer(lines, lambda _, features: chunk_cuts.append(features.cuts)))
-        answering.warn_cuts(chunk_cuts[0], "--text")
+        record = next(classifier.classify(lines, lambda _, features: chunk_cuts.append(features.cuts)))
+        classifier.warn_cuts(chunk_cuts[0], "--text")
         print_text(json.dumps({"index": 0} | record, ensure_ascii=False))
     return data.facts()
 
 
 def _dataset(settings: ClassifySettings, task: ClassificationTask, model: AnyModel) -> ClassificationDataset:
-    """The labels of a trained model, without rows. InputError for a model that texts alone are not
-    enough for.
+    """Return a dataset without rows, with a trained model's labels.
+
+    Raise InputError for a multiple-choice model, and for a model with unknown labels.
     """
     checkpoint = model.required_checkpoint
     problem_type = task.trained_problem_type(model)
@@ -100,14 +106,21 @@ def _dataset(settings: ClassifySettings, task: ClassificationTask, model: AnyMod
         labels = find_task(settings.task.task_name).labels
     if not labels and problem_type.has_named_outputs:
         raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
-    return task.for_new_texts(model, labels, run_folders(checkpoint))
+    return task.make_empty_dataset(model, labels, run_folders(checkpoint))
 
 
 def _read_table(settings: ClassifySettings, model: AnyModel, data: ClassificationDataset, path: str) -> list[TextLine]:
-    """Return the texts of a table, in the columns that a --predict_file has, with their ids if it has any."""
+    """Return the texts in a table, which has the same columns as a --predict_file.
+
+    Args:
+        settings: the run's flags.
+        model: the trained model, which knows its training columns.
+        data: dataset with the labels.
+        path: the table.
+    """
     table = changed(settings, {"do_predict": True, "predict_file": path})
     columns = trained_columns(model, settings.columns)
-    reader = DataReader(table, data.labels or None, data.problem_type, trained=columns)
+    reader = DataReader(table, data.labels or None, data.problem_type, trained_columns=columns)
     examples = [example for example in reader.read_all().splits["test"] if isinstance(example, ClassificationExample)]
     has_ids = "test" in reader.splits_with_ids
     return [
@@ -116,11 +129,16 @@ def _read_table(settings: ClassifySettings, model: AnyModel, data: Classificatio
     ]
 
 
-def _given_text(settings: ClassifySettings, model: AnyModel, num_texts: int | None) -> TextLine:
-    """Return the text or pair of the flags.
+def _text_of_flags(settings: ClassifySettings, model: AnyModel, num_texts: int | None) -> TextLine:
+    """Return the text or pair from the flags.
 
-    Raises InputError for a single text if the model was trained on pairs, and for a pair if it was
-    trained on single texts.
+    Args:
+        settings: the run's flags.
+        model: the trained model, for error messages.
+        num_texts: texts per row in the training data, None if unknown.
+
+    Raises:
+        InputError: a single text for a model of pairs, or a pair for a model of single texts.
     """
     new = settings.new
     folder = model.required_checkpoint.folder
@@ -136,59 +154,73 @@ def _given_text(settings: ClassifySettings, model: AnyModel, num_texts: int | No
 
 
 @dataclass(frozen=True)
-class _Answering:
-    """A trained classifier that is open, and what its answers are made of."""
+class _TextClassifier:
+    """An opened classifier that writes predictions for new texts.
+
+    Attributes:
+        settings: the run's flags.
+        model: the trained model's files.
+        data: dataset without rows, which has decoder and tokenizer.
+        predictor: the opened model.
+        num_texts: texts per row in the training data, None if unknown; see trained_texts.
+    """
 
     settings: ClassifySettings
     model: AnyModel
     data: ClassificationDataset
-    session: Predictor
-    num_texts: int | None  # of a row in the training data, see trained_texts
+    predictor: Predictor
+    num_texts: int | None
 
-    def answer(self, lines: Sequence[TextLine], check: _Check) -> Iterator[dict[str, Any]]:
-        """The answer to each text, ready for JSON; check sees the texts and their features first."""
+    def classify(self, lines: Sequence[TextLine], check: _Check) -> Iterator[dict[str, Any]]:
+        """Yield a record per text for JSON, after `check` was called with texts and features."""
         features = _features(lines, self.data)
         check(lines, features)
-        numbers = self.data.answers.infer(self.session, features, self.settings.inference.predict_batch_size, None)
+        predictions = self.data.decoder.infer(
+            self.predictor, features, self.settings.inference.predict_batch_size, None
+        )
         problem_type = self.data.problem_type
-        labels = self.data.answers.labels
+        labels = self.data.decoder.labels
         for row, line in enumerate(lines):
             identifier = {} if line.identifier is None else {"id": line.identifier}
-            yield identifier | text_record(line.text_a, line.text_b) | problem_type.record(numbers, row, labels)
+            yield identifier | text_record(line.text_a, line.text_b) | problem_type.record(predictions, row, labels)
 
-    def answer_file(self, source: str, target: str, may_be_empty: bool = False) -> None:
-        """Write the answers to the lines of a file, or to the rows of a table; see
-        interactive.answer_lines.
+    def classify_file(self, source: str, target: str, may_be_empty: bool = False) -> None:
+        """Write predictions for lines in a text file, or for rows in a table.
+
+        Args:
+            source: path to read, or - for standard input.
+            target: path to write, or - for standard output.
+            may_be_empty: whether a source without lines is allowed.
         """
         if is_table(source):
-            self.answer_table(_read_table(self.settings, self.model, self.data, source), source, target)
+            self.classify_table(_read_table(self.settings, self.model, self.data, source), source, target)
             return
         chunk_cuts: list[Cuts] = []
         check = self._check(source, chunk_cuts)
         encoding = self.settings.text_files.encoding
 
         def answer(chunk: Sequence[str]) -> Iterator[dict[str, Any]]:
-            return self.answer([split_line(line) for line in chunk], check)
+            return self.classify([split_line(line) for line in chunk], check)
 
         interactive.answer_lines(source, target, answer, encoding, may_be_empty)
         self.warn_cuts(sum(chunk_cuts, NOT_CUT), input_name(source))
 
-    def answer_table(self, lines: Sequence[TextLine], source: str, target: str) -> None:
-        """Write the answers to the rows of a table."""
+    def classify_table(self, lines: Sequence[TextLine], source: str, target: str) -> None:
+        """Write predictions for table rows, `lines`, to `target`; warnings name the file `source`."""
         chunk_cuts: list[Cuts] = []
         check = self._check(source, chunk_cuts)
-        interactive.answer_items(iter(lines), target, lambda chunk: self.answer(chunk, check))
+        interactive.answer_items(iter(lines), target, lambda chunk: self.classify(chunk, check))
         self.warn_cuts(sum(chunk_cuts, NOT_CUT), source)
 
     def warn_cuts(self, cuts: Cuts, place: str) -> None:
-        """Log a warning if texts were cut. place: the flag or the file that they are from."""
+        """Log a warning if texts were cut; `place` is the flag or the file with the texts."""
         warn_cuts(cuts, self.settings.encoding.max_seq_length, place=place)
 
     def _check(self, source: str, chunk_cuts: list[Cuts]) -> _Check:
-        """Return a check that collects `chunk_cuts`, and warns once of unknown words.
+        """Return a check that is called with each chunk, and appends to `chunk_cuts`.
 
-        It also warns once of a single text if the model was trained on pairs, and of a pair if it
-        was trained on single texts.
+        It warns once about unknown words, and once about a pair if the model was trained on single
+        texts, or the other way round.
         """
         check_unknown = interactive.unknown_check(source, self.model.vocabulary, self.settings.model)
         numbers = itertools.count(1)
@@ -201,22 +233,22 @@ class _Answering:
             for line, number in zip(lines, numbers, strict=False):
                 if not is_reported and line.text_a and self.num_texts != 1 + (line.text_b is not None):
                     is_reported = True
-                    LOG.warning(_OTHER_TEXTS[self.num_texts or 0], input_name(source), number)
+                    LOG.warning(_PAIR_WARNINGS[self.num_texts or 0], input_name(source), number)
 
         return check
 
     def explain(self, line: TextLine) -> None:
-        """Print which words mattered: in color at a terminal, else as JSON."""
-        tokens = explained_tokens(self.session, self.data, line.text_a, line.text_b)
+        """Print the prediction with each word's share: in color at a terminal, as JSON otherwise."""
+        tokens = tokenize_for_explanation(self.predictor, self.data, line.text_a, line.text_b)
         self.warn_cuts(tokens.cuts, "--explain")
-        record = explain(self.session, self.data, tokens, self.settings.inference.predict_batch_size)
-        if not self.session.is_chief:
+        record = explain(self.predictor, self.data, tokens, self.settings.inference.predict_batch_size)
+        if not self.predictor.is_chief:
             return
         record = text_record(line.text_a, line.text_b) | record
         if sys.stdout.isatty():
             from rich.console import Console
 
-            Console().print(coloured(record))
+            Console().print(format_colored(record))
         else:
             print_text(json.dumps(record | {"method": METHOD}, ensure_ascii=False))
 

@@ -1,4 +1,4 @@
-"""A trained classifier on several files of --predict_file; and what these and new_texts.py share."""
+"""Predictions for several files of --predict_file, and the shard plan that new_texts.py shares."""
 
 import contextlib
 import dataclasses
@@ -19,45 +19,51 @@ from bert_cli.runs.tasks.classification.flag_checks import check_submission
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
 
-# What decides the numbers and is no file of the model.
-OF_TEXTS = ("max_seq_length", "long_text", "gelu", "precision", "hub_module")
-OF_TABLES = (
-    *OF_TEXTS, "task_name", "output_format", "header", "predict_header", "quoting", "text_column", "text_b_column",
+# Flags that change the predictions, besides the model's files.
+TEXT_FLAGS = ("max_seq_length", "long_text", "gelu", "precision", "hub_module")
+TABLE_FLAGS = (
+    *TEXT_FLAGS, "task_name", "output_format", "header", "predict_header", "quoting", "text_column", "text_b_column",
     "id_column", "choice_columns", "label_separator",
 )  # fmt: skip
 
 
-def alone(settings: ClassifySettings) -> ClassifySettings:
-    """See Devices.alone."""
+def without_other_processes(settings: ClassifySettings) -> ClassifySettings:
+    """Return the settings for a shard, which one process predicts; see Devices.alone."""
     return dataclasses.replace(settings, devices=settings.devices.alone())
 
 
-def shard_plan(
+def plan_shards(
     settings: ClassifySettings,
     model: AnyModel,
     data: ClassificationDataset,
-    flags: tuple[str, str],
-    names: Sequence[str],
-    deciding: Sequence[str],
+    file_flags: tuple[str, str],
+    output_names: Sequence[str],
+    deciding_flags: Sequence[str],
 ) -> shards.ShardPlan:
-    """The plan of several input files; see shards.ShardPlan. flags: of the files to read and of the
-    outputs `names`; deciding: the flags that decide the numbers.
+    """Return the plan for several input files; see shards.ShardPlan.
+
+    Args:
+        settings: the run's flags.
+        model: the trained model.
+        data: dataset with the decoder.
+        file_flags: the flags for input files and for outputs.
+        output_names: output paths without shards; each shard gets paths derived from them.
+        deciding_flags: flags that change the predictions.
     """
     values = values_of(settings)
-    facts = {name: values[name] for name in deciding} | model.fingerprint
+    facts = {name: values[name] for name in deciding_flags} | model.fingerprint
     facts |= {"problem_type": data.problem_type.name, "labels": ",".join(data.labels) or None}
-    if data.answers.labels.thresholds is not None:
-        facts["threshold"] = ",".join(map(str, data.answers.labels.thresholds))
-    if data.answers.calibration:
-        facts["calibration"] = json.dumps(data.answers.calibration.facts(data.answers.temperature_names))
-    return shards.ShardPlan(values, flags, names, facts, model.required_checkpoint.file)
+    if data.decoder.labels.thresholds is not None:
+        facts["threshold"] = ",".join(map(str, data.decoder.labels.thresholds))
+    if data.decoder.calibration:
+        facts["calibration"] = json.dumps(data.decoder.calibration.facts(data.decoder.temperature_names))
+    return shards.ShardPlan(values, file_flags, output_names, facts, model.required_checkpoint.file)
 
 
 def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
-    """Write the tables of --do_predict for each file of --predict_file; returns how many there
-    were.
+    """Write the tables of --do_predict for each file of --predict_file; return the number of files.
 
-    There is no report, and no lock: other processes work in the same output_dir, on other shards.
+    There is no report and no lock, because other processes write shards to the same output_dir.
     """
     folder = settings.phases.output_dir
     check_submission(settings)
@@ -65,23 +71,23 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
     task = ClassificationTask(settings)
     model = opening.load_task_model(task, settings)
     checkpoint = model.required_checkpoint
-    whole = task.for_new_texts(model, task.trained_labels(model), [folder, *run_folders(checkpoint)])
+    empty_data = task.make_empty_dataset(model, task.trained_labels(model), [folder, *run_folders(checkpoint)])
     files.make_directory(folder)
-    # The names of a run that is not sharded, from which the plan makes the names of each shard.
-    names = [os.path.join(folder, name) for name in whole.names("test")]
-    plan = shard_plan(settings, model, whole, ("predict_file", "output_dir"), names, OF_TABLES)
-    todo = plan.todo()
+    # From these paths for a single file, the plan derives the paths for each shard.
+    output_names = [os.path.join(folder, name) for name in empty_data.table_names("test")]
+    plan = plan_shards(settings, model, empty_data, ("predict_file", "output_dir"), output_names, TABLE_FLAGS)
+    shards_to_do = plan.todo()
     check_pairs = PairCheck(model.config, model.config_name, settings.model.strict)
     session = None
-    for shard in plan.each(todo):
-        part = ClassificationTask(changed(settings, {"predict_file": shard.source}))
+    for shard in plan.each(shards_to_do):
+        shard_task = ClassificationTask(changed(settings, {"predict_file": shard.source}))
         with contextlib.ExitStack() as stack:
-            data = part.read(model, stack)
+            data = shard_task.read(model, stack)
         split = data.splits["test"]
         check_unknown("test", split.features.sequences, model.vocabulary, settings.model)
         check_pairs(split.features.sequences)
-        # Only now, as the session needs a dataset; it serves all further shards.
-        session = session or opening.open_trained(part, model, data, alone(settings))
-        found = data.answers.infer(session, split.features, settings.inference.predict_batch_size, "predicting")
-        data.write_predictions(shard.targets, split, found, data.answers)
-    return {"shards": len(todo)}
+        # The session needs a dataset, so open it after reading the first shard.
+        session = session or opening.open_trained(shard_task, model, data, without_other_processes(settings))
+        predictions = data.decoder.infer(session, split.features, settings.inference.predict_batch_size, "predicting")
+        data.write_predictions(shard.targets, split, predictions, data.decoder)
+    return {"shards": len(shards_to_do)}

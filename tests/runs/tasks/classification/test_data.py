@@ -8,7 +8,7 @@ from bert_cli.flags.option import build
 from bert_cli.flags.parser import parse
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.runs.tasks.classification.data import DataReader
-from bert_cli.runs.tasks.classification.flag_checks import known_problem_type
+from bert_cli.runs.tasks.classification.flag_checks import problem_type_from_flags
 from bert_cli.settings.classification import ClassifySettings
 
 
@@ -23,7 +23,7 @@ def read(tmp_path, monkeypatch):
         words = ["--do_train", f"--train_file={next(iter(files))}"] if trains else []
         values, _ = parse(ClassifySettings, [*words, *flags])
         settings = build(ClassifySettings, values)
-        chosen = PROBLEM_TYPES[problem_type] if problem_type else known_problem_type(settings)
+        chosen = PROBLEM_TYPES[problem_type] if problem_type else problem_type_from_flags(settings)
         return DataReader(settings, settings.encoding.labels or labels, chosen).read_all()
 
     return read_data
@@ -34,7 +34,7 @@ def read_lists(labels, *flags):
     values, _ = parse(ClassifySettings, ["--do_train", *flags])
     settings = build(ClassifySettings, values)
     table = pair_up("texts", [f"text {n}" for n in range(len(labels))], labels)
-    return DataReader(settings, None, known_problem_type(settings), {"train": table}).read_all()
+    return DataReader(settings, None, problem_type_from_flags(settings), {"train": table}).read_all()
 
 
 def csv(*rows, header="text,label"):
@@ -150,7 +150,7 @@ def test_lists_of_one_label_train_and_evaluate_as_single_labels(read, caplog):
     caplog.set_level("INFO")
     rows = {"t.jsonl": '{"text": "a", "label": ["pos"]}\n{"text": "b", "label": ["neg"]}\n' * 2}
     data = read(rows)
-    assert (data.problem_type.name, data.labels, data.found["problem_type"]) == (
+    assert (data.problem_type.name, data.labels, data.resolved_flags["problem_type"]) == (
         "single_label", ("neg", "pos"), "single_label",
     )  # fmt: skip
     assert caplog.messages[-1] == (

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("rich")
 
-from bert_cli.runs.tasks.classification.explanation import coloured
+from bert_cli.runs.tasks.classification.explanation import format_colored
 
 REST = {"score": 1.0, "masked_score": 0.5, "words": [{"word": "dog", "share": 0.5}]}
 
@@ -19,4 +19,4 @@ REST = {"score": 1.0, "masked_score": 0.5, "words": [{"word": "dog", "share": 0.
     ],
 )
 def test_coloured_begins_with_the_answer(said, first):
-    assert coloured(said | REST).plain.split("\n")[0] == first
+    assert format_colored(said | REST).plain.split("\n")[0] == first
