@@ -73,7 +73,7 @@ setup(
         "parquet": [PARQUET],
         "excel": [EXCEL],  # workbooks of Excel and LibreOffice, through pandas
         "beam": ["apache-beam>=2.77,<3"],  # bert-create-pretraining-data --runner; takes protobuf below 7
-        # Engines that may hold a model in their workers, see docs/devices.md.
+        # Engines that may hold a model in their workers, see docs/clusters.md.
         "spark": ["pyspark>=4,<5", PARQUET],  # needs Java 17
         "ray": ["ray[data]>=2.50,<3"],
         "tensorboard": ["tensorboard>=2.18"],  # to look at what --tensorboard writes, which needs no package

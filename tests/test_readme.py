@@ -9,6 +9,7 @@ import pytest
 
 from bert_cli.__main__ import COMMANDS
 from bert_cli.base.names import RANDOM
+from bert_cli.flags.foreign import ADVICE, advised_flags
 from bert_cli.flags.option import every_flag
 from bert_cli.flags.parser import parse
 from bert_cli.weights import known_models
@@ -24,7 +25,7 @@ WRITTEN = ("output_dir", "output_file", "export_dir", "to")
 
 def known_flags() -> set[str]:
     names = {"flagfile", "help", "helpfull", "completion", "name"}  # the last one is in "--name=value"
-    names |= {"logdir", "preload", "per_device_train_batch_size"}  # flags of TensorBoard, gunicorn and Hugging Face
+    names |= {"logdir", "preload", "rounds", "only"}  # flags of TensorBoard, gunicorn and our benchmarks
     for command in COMMANDS:
         names |= {flag.name for flag in every_flag(docs_pages.settings_of(command))}
     return names
@@ -33,7 +34,27 @@ def known_flags() -> set[str]:
 def test_every_flag_that_is_mentioned_exists():
     mentioned = set(re.findall(r"--([a-z][a-z0-9_]+)", EVERYTHING))
     assert len(mentioned) > 10
-    assert mentioned <= known_flags()
+    assert mentioned - foreign_flags().keys() <= known_flags()
+
+
+def foreign_flags() -> dict[str, set[str]]:
+    """Return the flags of Hugging Face's scripts in docs/coming-from.md, with our flags of their rows."""
+    page = PAGES["docs/coming-from.md"]
+    rows = re.findall(r"^\| (`--[^|]+) \| ([^|]+) \|$", page[page.index("## Flags of Hugging Face") :], re.MULTILINE)
+    name = r"--([a-z0-9_]+)"
+    return {flag: set(re.findall(name, ours)) for theirs, ours in rows for flag in re.findall(name, theirs)}
+
+
+def test_flags_of_hugging_face_lead_to_those_of_the_error():
+    """flags/foreign.py has the same advice, whose flags are those of the table's second column."""
+    table = foreign_flags()
+    assert len(table) > 30
+    known = known_flags()
+    for flag, ours in table.items():
+        assert ours <= known
+        if flag not in known:
+            advised = {name for advice in ADVICE[flag] for name in advised_flags(advice)}
+            assert bool(advised) == bool(advised & ours), flag
 
 
 def test_the_picture_is_that_of_the_tree():
@@ -44,8 +65,8 @@ def test_the_picture_is_that_of_the_tree():
 def test_readme_is_short_and_in_order():
     assert README.count("\n") <= 200
     assert re.findall(r"^## (.+)$", README, re.MULTILINE) == [
-        "Quickstart", "Your own CSV", "One text, and a server", "Python", "Commands", "Tasks", "Get a model",
-        "Coming from Google's BERT", "Coming from Hugging Face", "Performance", "Scale", "Limits", "Licence and citation",
+        "Quickstart", "Your own CSV", "One text, and a server", "Python", "Commands", "Get a model", "Limits",
+        "License and citation",
     ]  # fmt: skip
     first = README.index("## Quickstart")
     for heading in re.findall(r"^## (.+)$", README, re.MULTILINE)[:-1]:
@@ -121,7 +142,7 @@ def test_no_placeholder_is_left():
 
 def test_the_table_of_tasks_is_that_of_the_package():
     """`python -m tests.task_table` prints it."""
-    assert task_table.table() in PAGES["docs/data.md"]
+    assert task_table.table() in PAGES["docs/tasks.md"]
 
 
 def test_releases_are_those_that_a_bare_name_is_told_of():

@@ -4,7 +4,7 @@
     DEVICE=cpu make check-gpu
     python -m benchmarks.gpu --device=gpu --model=HF_FOLDER --peer_python=OTHER_VENV/bin/python
 
-Writes OUTPUT/check_gpu.json and OUTPUT/check_gpu.md, two tables for docs/performance.md. A check that fails is a row with its
+Writes OUTPUT/check_gpu.json and OUTPUT/check_gpu.md, two tables for docs/performance-processors.md. A check that fails is a row with its
 reason, and the exit code is 1. Other programs that are not installed are listed as such. --device=cpu runs the same on small
 sizes, without a GPU. Without --model the benchmarks start from random weights of the size of MiniLM (6 layers of width 384).
 """
@@ -101,7 +101,7 @@ def machine_facts(device: str, found: dict) -> dict:
 
 
 def markdown(machine: dict, rows: list[Row], results: dict) -> str:
-    """Both tables, as docs/performance.md takes them."""
+    """Both tables, as docs/performance-processors.md takes them."""
     names = (
         ", ".join(sorted({f"{machine['gpus'].count(one)} × {one}" for one in machine["gpus"]}))
         or "the CPU, on small sizes"

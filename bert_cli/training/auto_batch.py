@@ -57,7 +57,7 @@ class AutoBatch:
 
     def _save_memory(self) -> bool:
         """Change the settings for the next step; return False if no change is left."""
-        # Use micro-batches first: they take less time than recomputation (docs/training.md).
+        # Use micro-batches first: they take less time than recomputation (docs/memory.md).
         if self.rows % (2 * self.steps) == 0:
             self.steps *= 2
             LOG.warning(

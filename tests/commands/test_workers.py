@@ -1,4 +1,4 @@
-"""A model in the workers of Spark, Ray and Beam: load_once, and the recipes of docs/devices.md on real clusters."""
+"""A model in the workers of Spark, Ray and Beam: load_once, and the recipes of docs/clusters.md on real clusters."""
 
 import importlib.util
 import json
@@ -16,7 +16,7 @@ from bert_cli.api.once import load_once
 from bert_cli.base.errors import InputError
 from tests.readme_blocks import PAGES, ROOT, blocks
 
-RECIPES = [block for block in blocks("python", pages={"docs/devices.md": PAGES["docs/devices.md"]}) if block.engine]
+RECIPES = [block for block in blocks("python", pages={"docs/clusters.md": PAGES["docs/clusters.md"]}) if block.engine]
 RAY_CLUSTER = """
 import os, runpy
 import ray
