@@ -30,7 +30,7 @@ Examples:
 
 from bert_cli.base.errors import InputError
 from bert_cli.flags.command import Command
-from bert_cli.flags.saved import remembered
+from bert_cli.flags.saved import read_remembered
 from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.output_dir.resuming import resume_advice
 from bert_cli.runs.tasks import squad_interactive
@@ -52,7 +52,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
         start, out = values["init_checkpoint"], values["output_dir"]
         # Questions need no output_dir: a checkpoint alone is enough for them.
         folder = trained_folder(start, out) if out else trained_model(start, out).folder
-        values |= remembered(SquadSettings, folder, given)
+        values |= read_remembered(SquadSettings, folder, given)
     check_values(values)
     return values
 

@@ -13,7 +13,7 @@ import typing
 from collections import defaultdict
 
 from bert_cli.__main__ import COMMANDS
-from bert_cli.flags.help import blocks, default_of, is_verbatim, sections, split_examples
+from bert_cli.flags.help import blocks, default_text, is_verbatim, sections, split_examples
 from bert_cli.flags.option import Flag, every_flag
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -173,7 +173,7 @@ def _row(flag: Flag) -> str:
     """Return the table row of a flag."""
     option = flag.option
     name = f"*{flag.name.upper()}*" if option.words else f"`--{flag.name}`"
-    default = default_of(flag)
+    default = default_text(flag)
     marks = [word for word, applies in (("remembered", option.remembered), ("decides", option.decides)) if applies]
     cells = (name, _values(flag), f"`{default}`" if default else "", ", ".join(marks), _plain(option.help))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
@@ -184,7 +184,7 @@ def _values(flag: Flag) -> str:
     option = flag.option
     if option.choices:
         return ", ".join(f"`{choice}`" for choice in option.choices)
-    value = _VALUES.get(flag.kind) or ("path" if flag.is_file else "text")
+    value = _VALUES.get(flag.value_type) or ("path" if flag.is_file else "text")
     value += "s" if option.words else ""
     if option.lower is not None and option.upper is not None:
         return f"{value}, {option.lower:g} to {option.upper:g}"

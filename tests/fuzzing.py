@@ -28,7 +28,7 @@ from bert_cli.examples.table_files.probe import open_table
 from bert_cli.examples.text_lines import read_text_lines
 from bert_cli.examples.token_files import bio_tags
 from bert_cli.examples.token_files.reading import read_token_file
-from bert_cli.flags.saved import remembered
+from bert_cli.flags.saved import read_remembered
 from bert_cli.model.config_files import read_config, read_module_config
 from bert_cli.outputs.annotations import write_annotations
 from bert_cli.outputs.tagging import TagPrediction
@@ -258,7 +258,7 @@ def _folder(path: str) -> None:
     owned_files.owned_names(folder)
     manifest.read_report(folder)
     newest_undamaged(folder)
-    remembered(ClassifySettings, folder, ())
+    read_remembered(ClassifySettings, folder, ())
     run_folder.find_state(folder, MANIFEST, False, None)
 
 

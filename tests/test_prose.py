@@ -27,7 +27,6 @@ bert_cli/examples/squad                   3    3    1   32.5  0.3    0      4   
 bert_cli/examples/table_files             3    3  3.9   39.7  3.9    0      4      3.5  0.2      9.5           5  35.3
 bert_cli/examples/token_files             3    3  3.5   44.4  0.3    0      4        2  2.5        4        15.9  19.2
 bert_cli/exports                       15.3    0 11.1   23.3    4    0    1.7      0.4  1.5     14.7          61  57.1
-bert_cli/flags                          8.8  1.2 11.8   40.4  3.4    0    1.2      3.4  5.2     20.7        40.3 124.3
 bert_cli/keras                            3    0  6.5   33.7  6.5    0      4      0.4  0.2     14.9        42.7  43.2
 bert_cli/runs                          13.7    3 22.4   34.1  6.9  0.1      4        3    3     13.2          59  46.1
 bert_cli/runs/callbacks                17.1    0 12.5   26.2  3.3    0    2.1      3.3  0.2     18.1        69.2    92

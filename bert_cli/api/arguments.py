@@ -10,9 +10,9 @@ from typing import Any, ParamSpec, TypeVar
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import join_names
-from bert_cli.flags.foreign import unknown
+from bert_cli.flags.foreign import unknown_flags_message
 from bert_cli.flags.option import Flag, every_flag
-from bert_cli.flags.parser import parse, shown
+from bert_cli.flags.parser import format_value, parse
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,7 +38,7 @@ def parse_arguments(settings_class: type, given: Mapping[str, Any], own: Collect
     known = [name for name in flags if name not in _NOT_ARGUMENTS and name not in own]
     wrong = [name for name in given if name not in known]
     if wrong:
-        raise InputError(unknown(wrong, known, further=""))
+        raise InputError(unknown_flags_message(wrong, known, ending=""))
     # As words of a command line, so that values get the same checks and the same messages.
     words = [f"--{name}={_text(flags[name], value)}" for name, value in given.items() if value is not None]
     return parse(settings_class, words)[0]
@@ -49,7 +49,7 @@ def _text(flag: Flag, value: Any) -> str:
         return os.fspath(value)
     if isinstance(value, list | tuple):
         return join_names([str(item) for item in value])
-    return shown(value)
+    return format_value(value)
 
 
 def named_arguments(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

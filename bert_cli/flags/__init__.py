@@ -1,3 +1,1 @@
-"""How a flag works: a field of a group, from which parser, help, flags.txt, completion and the
-manifest are derived.
-"""
+"""Flags as fields of groups, which the parser, help, completion, flags.txt and manifest use."""

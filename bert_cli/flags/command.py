@@ -1,6 +1,4 @@
-"""What every command does around its work: --help, completion, the command line, the log, and
-errors in one line.
-"""
+"""Frame of every command: --help, --completion, the command line, the log and one-line errors."""
 
 import dataclasses
 import logging
@@ -21,23 +19,24 @@ from bert_cli.runtime.process import PROCESS
 from bert_cli.runtime.signals import Stopped, raised
 from bert_cli.runtime.streams import StandardOutput, drop_unwritten, print_text, repair_streams, settle_log
 
-TEMPORARY = 75  # EX_TEMPFAIL of sysexits.h; os.EX_TEMPFAIL is not on every system
+TEMPORARY = 75  # EX_TEMPFAIL in sysexits.h; os.EX_TEMPFAIL is missing on some systems
 _BATCHES = ("train_batch_size", "eval_batch_size", "predict_batch_size", "batch_size")
-_AGAIN = "give the same command again"
+_REPEAT_ADVICE = "give the same command again"
 _MEMORY_FLAGS = (*_BATCHES, "max_seq_length", "num_workers")
 
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """The `main` of a command's module: called with a command line, it returns the exit code.
+    """The `main` function of a command's module: takes a command line and returns the exit code.
 
     Attributes:
-        description: the docstring of the module; None if `python -OO` has left it out.
-        run: takes the settings.
-        check: called with the values of all flags by name and the names of those that were given,
-            before they are put together. Returns the values with remembered and derived ones.
-            Raises InputError for flags that do not go together.
-        interrupted: the advice after Ctrl-C, SIGTERM and SIGHUP; a function is given the settings.
+        name: the command's name, such as "bert-classify".
+        description: the module's docstring; None if `python -OO` has removed it.
+        settings_class: dataclass of the command's flag groups.
+        run: function that does the work, called with the settings.
+        check: function from all flag values by name, and the given flags' names, to these values
+            plus remembered and derived ones. Raises InputError for flags that cannot be combined.
+        interrupted: advice after Ctrl-C, SIGTERM or SIGHUP, or a function from the settings to it.
     """
 
     name: str
@@ -45,106 +44,110 @@ class Command:
     settings_class: type
     run: Callable[[Any], Any]
     check: Callable[[dict[str, Any], frozenset[str]], dict[str, Any]]
-    interrupted: str | Callable[[Any], str] = _AGAIN
+    interrupted: str | Callable[[Any], str] = _REPEAT_ADVICE
 
     def __call__(self, arguments: list[str] | None = None) -> int:
         """Do the work, print each error as one line, and return the exit code.
 
         Args:
-            arguments: without the command's name; None for the process's arguments.
+            arguments: arguments without the command's name; None for the process's arguments.
         """
-        # Before anything else: modules imported from here on may set the process up for one command
-        # alone.
+        # Set this first: modules that are imported later may configure the process for a single
+        # command.
         PROCESS.is_command = True
-        # Before any file is opened, which would take the number of a closed stream.
+        # Do this before opening any file, which would get the descriptor of a closed stream.
         repair_streams()
         exit_code = self._exit_code(sys.argv[1:] if arguments is None else arguments)
         settle_log()
         return exit_code
 
     def _exit_code(self, arguments: list[str]) -> int:
-        begun: list[Any] = []  # the settings, once the command line is understood
-        paths: dict[str, str] = {}  # of the flags that name files
+        started_settings: list[Any] = []  # empty until the command line is parsed, then the settings
+        paths: dict[str, str] = {}  # values of flags that name files
         try:
             with raised():
-                self._work(arguments, begun, paths)
+                self._work(arguments, started_settings, paths)
             StandardOutput().flush()
         except (InputError, TemporaryError) as error:
             exit_code = TEMPORARY if isinstance(error, TemporaryError) else 1
-            # One line, also if the message quotes a library that writes several.
-            return self._ended(f"error: {' '.join(str(error).split())}", exit_code)
+            # Print one line, even if the message quotes a library that writes several.
+            return self._print_end(f"error: {' '.join(str(error).split())}", exit_code)
         except KeyboardInterrupt:
-            return self._ended(f"interrupted; {self._advice(begun)}", 130)
+            return self._print_end(f"interrupted; {self._advice(started_settings)}", 130)
         except Stopped as stopped:
-            said = stopped.said or f"stopped by {stopped.name}; {self._advice(begun)}"
-            return self._ended(said, stopped.exit_code)
-        except BrokenPipeError:  # the reader of our output, such as `head`, has gone
+            message = stopped.said or f"stopped by {stopped.name}; {self._advice(started_settings)}"
+            return self._print_end(message, stopped.exit_code)
+        except BrokenPipeError:  # the program that reads the output, such as `head`, has exited
             drop_unwritten(sys.stdout)
             return 1
         except Exception as error:
             if is_out_of_memory(error):
-                return self._ended(f"error: out of memory{self._memory_advice()} ({first_line(error)})", 1)
+                return self._print_end(f"error: out of memory{self._memory_advice()} ({first_line(error)})", 1)
             line = explain_failure(error, paths)
             if line is None:
                 raise
-            return self._ended(f"error: {line}", 1)
+            return self._print_end(f"error: {line}", 1)
         return 0
 
-    def _ended(self, said: str, exit_code: int) -> int:
-        LogStream().print(f"{self.name}: {said}")
+    def _print_end(self, message: str, exit_code: int) -> int:
+        LogStream().print(f"{self.name}: {message}")
         return exit_code
 
-    def _advice(self, begun: list[Any]) -> str:
-        """What to do after a signal. begun: the settings of the run, empty where it had not begun."""
+    def _advice(self, started_settings: list[Any]) -> str:
+        """Return what to do after a signal.
+
+        Args:
+            started_settings: the settings in a list, which is empty if the run had not started.
+        """
         if isinstance(self.interrupted, str):
             return self.interrupted
-        return self.interrupted(begun[0]) if begun else _AGAIN
+        return self.interrupted(started_settings[0]) if started_settings else _REPEAT_ADVICE
 
     def _memory_advice(self) -> str:
-        """The flags of the command that make it need less memory."""
+        """Return advice that names the flags that lower the command's memory use, or ""."""
         names = [f"--{flag.name}" for flag in every_flag(self.settings_class) if flag.name in _MEMORY_FLAGS]
         return f": lower {', '.join(names)}" if names else ""
 
-    def _work(self, arguments: list[str], begun: list[Any], paths: dict[str, str]) -> None:
+    def _work(self, arguments: list[str], started_settings: list[Any], paths: dict[str, str]) -> None:
         arguments = without_carriage_returns(arguments)
-        # Before the flags are parsed, so that --help works together with a wrong flag.
-        asked = {argument.lstrip("-") for argument in arguments if argument.startswith("-")}
-        if "helpfull" in asked:
+        # Answer these before parsing, so that --help works together with a wrong flag.
+        switches = {argument.lstrip("-") for argument in arguments if argument.startswith("-")}
+        if "helpfull" in switches:
             print_text(full_help_text(self.settings_class, self.name, self._docstring()))
-        elif asked & {"help", "helpshort", "h"}:
+        elif switches & {"help", "helpshort", "h"}:
             print_text(help_text(self.settings_class, self.name, self._docstring()))
-        elif "version" in asked:
+        elif "version" in switches:
             print_text(f"{self.name} {__version__}")
         elif shell := requested_shell(arguments):
             print_text(completion(self.settings_class, self.name, shell))
         else:
-            values, given = self._parsed(arguments)
-            files = (flag.name for flag in every_flag(self.settings_class) if flag.is_file)
-            paths.update({name: values[name] for name in files if isinstance(values.get(name), str)})
-            begun.append(build(self.settings_class, self.check(values, given)))
-            self.run(begun[0])
+            values, given_names = self._parse(arguments)
+            file_flags = (flag.name for flag in every_flag(self.settings_class) if flag.is_file)
+            paths.update({name: values[name] for name in file_flags if isinstance(values.get(name), str)})
+            started_settings.append(build(self.settings_class, self.check(values, given_names)))
+            self.run(started_settings[0])
 
     def _docstring(self) -> str:
-        """Return the docstring of the command's module, from its source if `-OO` has left it out."""
+        """Return the module's docstring, from the source code if `-OO` has removed it."""
         if self.description is not None:
             return self.description
-        # Import late: these modules take a while, and nobody else needs them.
+        # Import late: these modules are slow and only needed here.
         import ast
         import inspect
 
         return ast.get_docstring(ast.parse(inspect.getsource(sys.modules[self.run.__module__])), clean=False) or ""
 
-    def _parsed(self, arguments: list[str]) -> tuple[dict[str, Any], frozenset[str]]:
-        """See parser.parse; the log is set up, too."""
-        # Commands may share a process, as in tests: one handler is enough.
+    def _parse(self, arguments: list[str]) -> tuple[dict[str, Any], frozenset[str]]:
+        """Set up the log and return the result of parser.parse."""
+        # Several commands may run in one process, for example in tests: one handler is enough.
         if not any(isinstance(handler, StderrHandler) for handler in LOG.handlers):
             LOG.addHandler(StderrHandler())
             LOG.propagate = False
-        # Before the flags are parsed, as a file of flags may need a line of the log.
+        # Set the level before parsing, because a file of flags may write to the log.
         LOG.setLevel(RESULT if "--quiet" in arguments else logging.INFO)
         refuse_pasted(self.name, arguments, {flag.name: flag for flag in every_flag(self.settings_class)})
-        values, given = parse(self.settings_class, arguments)
+        values, given_names = parse(self.settings_class, arguments)
         is_quiet, is_verbose = values["quiet"], values["verbose"]
         refuse_if(is_quiet and is_verbose, "--quiet and --verbose cannot be combined; give one of them")
         LOG.setLevel(RESULT if is_quiet else logging.DEBUG if is_verbose else logging.INFO)
-        return values, given
+        return values, given_names

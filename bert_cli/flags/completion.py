@@ -1,6 +1,4 @@
-"""--completion: a script for bash, zsh or fish that completes a command's flags, choices and files,
-from its option table.
-"""
+"""--completion: bash, zsh and fish scripts that complete a command's flags, choices and files."""
 
 import itertools
 import re
@@ -9,18 +7,24 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import refuse_if
-from bert_cli.flags.help import sections, words_of
+from bert_cli.flags.help import sections, word_flags
 from bert_cli.flags.option import every_flag
 
 SHELLS = ("bash", "zsh", "fish")
 _FLAG = "--completion"
-_LONGEST_DESCRIPTION = 70  # characters of a description
+_LONGEST_DESCRIPTION = 70  # maximum number of characters
 _BOOLEAN = ("true", "false")
 
 
-class _Known(NamedTuple):
-    """A flag as a shell needs it: the values where they are few, whether it needs no value, and
-    whether it is a file.
+class _CompletedFlag(NamedTuple):
+    """A flag as completion scripts need it.
+
+    Attributes:
+        name: the flag's name.
+        help: a short description.
+        values: suggested values; empty if there are too many.
+        is_switch: whether the flag can be given without a value.
+        is_file: whether the value is a file.
     """
 
     name: str
@@ -31,22 +35,26 @@ class _Known(NamedTuple):
 
     @property
     def is_boolean(self) -> bool:
-        """A switch that also takes true or false, and has a --noNAME."""
+        """Return whether the flag also takes true or false, and has a --noNAME form."""
         return self.is_switch and bool(self.values)
 
 
-# Flags of every command, in addition to the flags of its groups.
+# Flags that every command has in addition to those in its groups.
 _ALWAYS = (
-    _Known("flagfile", "a file of flags, one --name=value a line", is_file=True),
-    _Known("completion", "print a script that completes flags and values", SHELLS),
-    _Known("help", "describe the flags that most people need", is_switch=True),
-    _Known("helpfull", "describe all flags", is_switch=True),
-    _Known("version", "the version", is_switch=True),
+    _CompletedFlag("flagfile", "a file of flags, one --name=value a line", is_file=True),
+    _CompletedFlag("completion", "print a script that completes flags and values", SHELLS),
+    _CompletedFlag("help", "describe the flags that most people need", is_switch=True),
+    _CompletedFlag("helpfull", "describe all flags", is_switch=True),
+    _CompletedFlag("version", "the version", is_switch=True),
 )
 
 
 def requested_shell(arguments: Sequence[str]) -> str | None:
-    """The shell of --completion=SHELL, or None where it is not given. InputError for another one."""
+    """Return the shell in --completion=SHELL, or None without this flag.
+
+    Raises:
+        InputError: if the shell is not one of SHELLS.
+    """
     for argument, following in itertools.zip_longest(arguments, arguments[1:], fillvalue=""):
         name, _, value = argument.partition("=")
         if name == _FLAG:
@@ -57,30 +65,42 @@ def requested_shell(arguments: Sequence[str]) -> str | None:
 
 
 def completion(settings_class: type, command: str, shell: str) -> str:
-    """The script, to be evaluated by one of SHELLS: bash: eval "$(COMMAND --completion=bash)"."""
-    found = sections(every_flag(settings_class))
-    known = [
-        _Known(
+    """Return the completion script for a shell.
+
+    A user evaluates it, in bash for example with eval "$(COMMAND --completion=bash)".
+
+    Args:
+        settings_class: dataclass of the command's flag groups.
+        command: the command's name.
+        shell: one of SHELLS.
+    """
+    sections_by_title = sections(every_flag(settings_class))
+    completed_flags = [
+        _CompletedFlag(
             flag.name,
             _short(flag.option.help),
-            flag.option.choices or flag.option.usual or (_BOOLEAN if flag.kind is bool else ()),
-            flag.kind is bool,
+            flag.option.choices or flag.option.suggestions or (_BOOLEAN if flag.value_type is bool else ()),
+            flag.value_type is bool,
             flag.is_file,
         )
-        for flag in itertools.chain(*found.values())
+        for flag in itertools.chain(*sections_by_title.values())
         if not flag.option.words
     ]
-    known += _ALWAYS
-    words_are_files = any(flag.is_file for flag in words_of(found))
+    completed_flags += _ALWAYS
+    words_are_files = any(flag.is_file for flag in word_flags(sections_by_title))
     if shell == "fish":
-        return "\n".join(_fish_lines(command, known, words_are_files))
-    facts = _bash_facts(known, words_are_files) if shell == "bash" else _zsh_facts(known, words_are_files)
+        return "\n".join(_fish_lines(command, completed_flags, words_are_files))
+    values = (
+        _bash_values(completed_flags, words_are_files)
+        if shell == "bash"
+        else _zsh_values(completed_flags, words_are_files)
+    )
     template = _BASH if shell == "bash" else _ZSH
-    return template.format(command=command, function="_" + command.replace("-", "_"), **facts)
+    return template.format(command=command, function="_" + command.replace("-", "_"), **values)
 
 
 def _short(text: str) -> str:
-    """The beginning of a description."""
+    """Return a help text's first clause, shortened and without parentheses."""
     first = re.sub(r" *\([^)]*\)", "", text.split("; ")[0])
     return first if len(first) <= _LONGEST_DESCRIPTION else first[:_LONGEST_DESCRIPTION].rpartition(" ")[0] + " …"
 
@@ -128,18 +148,19 @@ _BASH = """\
 complete -F {function} {command}"""
 
 
-def _bash_facts(known: Sequence[_Known], words_are_files: bool) -> dict[str, str]:
-    """What _BASH has in braces."""
+def _bash_values(flags: Sequence[_CompletedFlag], words_are_files: bool) -> dict[str, str]:
+    """Return values for the placeholders in _BASH."""
     by_action: dict[str, list[str]] = {}
-    for flag in known:
+    for flag in flags:
         if flag.values:
             by_action.setdefault(f'values="{" ".join(flag.values)}"', []).append(f"--{flag.name}")
-    # Last, as bash takes the first case: a file that has usual values, too, is offered these.
-    by_action["files=1"] = [f"--{flag.name}" for flag in known if flag.is_file]
+    # Put files last: bash takes the first matching case, so a file with suggested values offers
+    # these.
+    by_action["files=1"] = [f"--{flag.name}" for flag in flags if flag.is_file]
     return {
-        # The sign means that a value has to follow.
-        "names": " ".join(f"--{flag.name}" if flag.is_switch else f"--{flag.name}=" for flag in known),
-        "negated": " ".join(f"--no{flag.name}" for flag in known if flag.is_boolean),
+        # A trailing = means that a value must follow.
+        "names": " ".join(f"--{flag.name}" if flag.is_switch else f"--{flag.name}=" for flag in flags),
+        "negated": " ".join(f"--no{flag.name}" for flag in flags if flag.is_boolean),
         "words_are_files": "1" if words_are_files else "",
         "cases": "\n".join(f"    {' | '.join(names)}) {action} ;;" for action, names in by_action.items()),
     }
@@ -154,13 +175,13 @@ _ZSH = """\
 compdef {function} {command}"""
 
 
-def _zsh_facts(known: Sequence[_Known], words_are_files: bool) -> dict[str, str]:
-    """What _ZSH has in braces."""
+def _zsh_values(flags: Sequence[_CompletedFlag], words_are_files: bool) -> dict[str, str]:
+    """Return values for the placeholders in _ZSH."""
     specs = []
-    for flag in known:
+    for flag in flags:
         description = "[" + re.sub(r"([\\\[\]:])", r"\\\1", flag.help) + "]"
         action = "_files" if flag.is_file else f"({' '.join(flag.values)})" if flag.values else " "
-        if flag.is_boolean:  # its value, if any, is in the same word
+        if flag.is_boolean:  # a value must be in the same word
             specs += [f"--{flag.name}=-{description}::{flag.name}:{action}", f"--no{flag.name}{description}"]
         else:
             specs.append(f"--{flag.name}" + (description if flag.is_switch else f"={description}:{flag.name}:{action}"))
@@ -168,14 +189,14 @@ def _zsh_facts(known: Sequence[_Known], words_are_files: bool) -> dict[str, str]
     return {"specs": " \\\n".join(f"        {shlex.quote(spec)}" for spec in specs)}
 
 
-def _fish_lines(command: str, known: Sequence[_Known], words_are_files: bool) -> Iterator[str]:
+def _fish_lines(command: str, flags: Sequence[_CompletedFlag], words_are_files: bool) -> Iterator[str]:
     yield f"# Completion of {command} in fish: {command} --completion=fish | source"
     yield f"complete -c {command} {'-F' if words_are_files else '-f'}"
-    for flag in known:
+    for flag in flags:
         values = f" -x -a '{' '.join(flag.values)}'" if flag.values else " -x"
         takes = " -r -F" if flag.is_file else "" if flag.is_switch else values
         description = flag.help.replace("\\", "\\\\").replace("'", "\\'")
         yield f"complete -c {command} -l {flag.name}{takes} -d '{description}'"
         if flag.is_boolean:
-            # fish knows no negated flags, so each is a flag of its own.
+            # fish has no negated flags, so list them as separate flags.
             yield f"complete -c {command} -l no{flag.name} -d 'not: {description}'"

@@ -1,7 +1,7 @@
-"""Files of flags, which --flagfile reads: a flag a line, or a flag and its value on two lines.
+"""Flag files for --flagfile: each line has one flag, or a flag and its value are on two lines.
 
-What a shell would take away is left out, and the log reports it: continuation signs at the ends of
-lines, and quotes around values. A value in CSV quotes, such as a name with a comma, keeps them.
+Continuation characters at line ends and quotes around values are removed, as a shell would remove
+them, and the log reports it. A value in CSV quotes, for example a name with a comma, keeps them.
 """
 
 import re
@@ -16,8 +16,9 @@ from bert_cli.flags.option import Flag, flag_named
 from bert_cli.flags.paths import expand_home
 
 _NAME = "flagfile"
-_LINE_END = re.compile(r"\r\n|\r|\n")  # not splitlines: a value may hold U+2028
-# Of sh, cmd.exe and PowerShell. After a space, as a Windows directory may end in a backslash.
+_LINE_END = re.compile(r"\r\n|\r|\n")  # splitlines would also split at U+2028, which a value may contain
+# Continuation characters in sh, cmd.exe and PowerShell. They need a space in front, because a
+# Windows directory may end in a backslash.
 _CONTINUATION = re.compile(r"(?:^|\s+)[\\^`]$")
 _SWITCH_CONTINUATION = re.compile(r"(--?\w+)[\\^`]")
 _SPACED = re.compile(r"(--?[A-Za-z_][\w-]*)(?:\s+=\s*|\s+(?![=\s]|--?[A-Za-z])|=(?=\s))(.+)")
@@ -27,28 +28,39 @@ _QUOTES = ("'", '"')
 
 
 class Argument(NamedTuple):
-    """An argument of a command.
+    """A command-line argument.
 
     Attributes:
-        text: the argument, as a shell hands it over.
-        place: FILE:LINE if it comes from a file of flags, else "".
+        text: the argument as the shell passes it.
+        place: FILE:LINE if it comes from a flag file, else "".
     """
 
     text: str
     place: str = ""
 
 
-def read_flagfiles(arguments: Sequence[str], known: Mapping[str, Flag]) -> list[Argument]:
-    """Return the arguments with the contents of files in place of each --flagfile.
+def read_flagfiles(arguments: Sequence[str], flags: Mapping[str, Flag]) -> list[Argument]:
+    """Return the arguments, with each --flagfile replaced by the file's content.
+
+    Args:
+        arguments: a command's arguments.
+        flags: the command's flags by name.
 
     Raises:
-        InputError: a file is missing or no text, names itself, or has a line that is not one flag.
+        InputError: if a file is missing, is not text, includes itself, or has a line that is not
+            one flag.
     """
-    return list(_expand([Argument(text) for text in arguments], known, ()))
+    return list(_expand([Argument(text) for text in arguments], flags, ()))
 
 
-def _expand(arguments: Sequence[Argument], known: Mapping[str, Flag], opened: tuple[str, ...]) -> Iterator[Argument]:
-    """Yield arguments as `read_flagfiles`; `opened` are the files that contain them."""
+def _expand(arguments: Sequence[Argument], flags: Mapping[str, Flag], opened: tuple[str, ...]) -> Iterator[Argument]:
+    """Yield arguments as in `read_flagfiles`.
+
+    Args:
+        arguments: arguments from a command line or a flag file.
+        flags: the command's flags by name.
+        opened: paths of the files that contain these arguments, outermost first.
+    """
     position = 0
     while position < len(arguments):
         argument = arguments[position]
@@ -67,56 +79,56 @@ def _expand(arguments: Sequence[Argument], known: Mapping[str, Flag], opened: tu
         place = f"{argument.place}: " if argument.place else ""
         refuse_if(not path, f"{place}--{_NAME}= has no value; leave the flag out")
         refuse_if(path in opened, f"{place}--{_NAME}={path}: this file is being read already; leave the flag out")
-        yield from _expand(list(_read(path, known)), known, (*opened, path))
+        yield from _expand(list(_read(path, flags)), flags, (*opened, path))
 
 
-def _read(path: str, known: Mapping[str, Flag]) -> Iterator[Argument]:
-    """Yield the arguments in a file."""
+def _read(path: str, flags: Mapping[str, Flag]) -> Iterator[Argument]:
+    """Yield the arguments in a flag file."""
     files.check_readable(path, _NAME)
-    left_out: dict[str, list[int]] = {}
+    removed: dict[str, list[int]] = {}
     for number, line in enumerate(_LINE_END.split(read_text(path)), start=1):
         text = line.strip()
         if text.startswith(("#", "//")):
             continue
         place = f"{path}:{number}"
-        changed = _without_continuation(text)
-        if changed != text:
-            left_out.setdefault("the continuation sign at the end", []).append(number)
-        unquoted = _without_quotes(_joined(changed, known), known, place)
-        if unquoted != _joined(changed, known):
-            left_out.setdefault("the quotes", []).append(number)
+        line_text = _without_continuation(text)
+        if line_text != text:
+            removed.setdefault("the continuation sign at the end", []).append(number)
+        unquoted = _without_quotes(_join_value(line_text, flags), flags, place)
+        if unquoted != _join_value(line_text, flags):
+            removed.setdefault("the quotes", []).append(number)
         if unquoted:
-            _check_single(unquoted, known, place)
+            _check_single(unquoted, flags, place)
             yield Argument(unquoted, place)
-    for what, numbers in left_out.items():
-        LOG.info("%s: left out %s of line %s", path, what, ", ".join(map(str, numbers)))
+    for subject, numbers in removed.items():
+        LOG.info("%s: left out %s of line %s", path, subject, ", ".join(map(str, numbers)))
 
 
 def _without_continuation(text: str) -> str:
-    """Return a line without the sign with which a shell continues a command on the next line."""
+    """Remove the character that continues a command on the next line in a shell."""
     switch = _SWITCH_CONTINUATION.fullmatch(text)
     return switch[1] if switch else _CONTINUATION.sub("", text)
 
 
-def _joined(text: str, known: Mapping[str, Flag]) -> str:
-    """Return a line such as `--name value` or `--name = value` as --name=value."""
+def _join_value(text: str, flags: Mapping[str, Flag]) -> str:
+    """Convert a line such as `--name value` or `--name = value` to --name=value."""
     spaced = _SPACED.fullmatch(text)
-    flag = flag_named(spaced[1], known) if spaced else None
+    flag = flag_named(spaced[1], flags) if spaced else None
     if not spaced or flag is None or (flag.is_free_text and text.startswith(f"{spaced[1]}=")):
         return text
     return f"{spaced[1]}={spaced[2].strip()}"
 
 
-def _without_quotes(text: str, known: Mapping[str, Flag], place: str) -> str:
-    """Return a line without the quotes around it or around the value of its flag.
+def _without_quotes(text: str, flags: Mapping[str, Flag], place: str) -> str:
+    """Remove quotes around a line or around its flag's value.
 
-    Free text keeps its quotes, with a warning, and so do the names that CSV quotes belong to.
+    Free text keeps its quotes, with a warning, and so do names in CSV quotes.
     """
     if text.startswith(_QUOTES) and text[1:].startswith("-"):
         refuse_if(not _is_quoted(text), f"{place}: a quote is open; write --name=value without quotes")
         text = text[1:-1]
     name, equals, value = text.partition("=")
-    flag = flag_named(name, known) if name.startswith("-") and equals else None
+    flag = flag_named(name, flags) if name.startswith("-") and equals else None
     if flag is None or flag.option.csv_quotes or not value.startswith(_QUOTES):
         return text
     if flag.is_free_text:
@@ -131,18 +143,18 @@ def _without_quotes(text: str, known: Mapping[str, Flag], place: str) -> str:
 
 
 def _is_quoted(text: str) -> bool:
-    """Return whether one pair of quotes is around the whole text."""
+    """Return whether a single pair of quotes encloses the whole text."""
     return len(text) > 1 and text[0] == text[-1] and text[0] not in text[1:-1]
 
 
-def _check_single(text: str, known: Mapping[str, Flag], place: str) -> None:
-    """Raise InputError if a line has a comment or a further flag after its flag."""
+def _check_single(text: str, flags: Mapping[str, Flag], place: str) -> None:
+    """Raise InputError if a comment or a second flag follows a line's flag."""
     name, _, value = text.partition("=")
-    flag = flag_named(name, known)
-    # Names and free text may hold any sign, and even two hyphens.
-    is_text = flag is not None and flag.kind is str and not (flag.is_file or flag.option.choices)
-    several = (further[1] in known or not is_text for further in _FURTHER_FLAG.finditer(text))
-    has_several = any(several)
+    flag = flag_named(name, flags)
+    # Names and free text may contain any character, even two hyphens.
+    is_text = flag is not None and flag.value_type is str and not (flag.is_file or flag.option.choices)
+    extra_flags = (further[1] in flags or not is_text for further in _FURTHER_FLAG.finditer(text))
+    has_several = any(extra_flags)
     has_comment = _COMMENT.search(text) and not is_text
     if not text.startswith("-") or not (has_several or has_comment) or (flag and flag.is_file and files.exists(value)):
         return

@@ -1,6 +1,6 @@
-"""Flags of other programs, and the flag of ours that does the same.
+"""Flags of other programs, and the flags to use instead.
 
-The programs are the scripts of Hugging Face, NVIDIA and TensorFlow's model garden, forks of Google's
+The programs are scripts by Hugging Face and NVIDIA, TensorFlow's model garden, forks of Google's
 scripts, and bert-as-service.
 """
 
@@ -8,8 +8,8 @@ import difflib
 import re
 from collections.abc import Collection, Sequence
 
-_LEAST_SIMILARITY = 0.85  # of difflib; below, a guess is more often wrong than right (max_steps and max_texts: 0.78)
-_LEAST_PREFIX = 4  # letters of a flag whose end is missing
+_LEAST_SIMILARITY = 0.85  # difflib's ratio; lower guesses are mostly wrong (max_steps and max_texts: 0.78)
+_LEAST_PREFIX = 4  # letters of an abbreviated flag
 _FLAG = re.compile(r"--(\w+)")
 _NEEDS_NONE = "it needs no flag here; leave it out"
 _COUNTS_EPOCHS = "--num_train_epochs, which counts epochs"
@@ -26,8 +26,8 @@ _DOWNLOADS = "data sets are not downloaded; name files with"
 _FROM_DATA = "the labels come from the data; --labels gives them in another order"
 _GPU = "a GPU is used if there is one; --distribution_strategy chooses among several"
 
-# Names of flags -> pieces of advice, the best first. A command gives the first one whose flags it all has. A piece of
-# advice that begins with a flag names the flag that does the same.
+# Flag names -> pieces of advice, best first. A command uses the first piece that names only flags
+# it has. Advice that begins with a flag names a replacement with the same effect.
 _ROWS: tuple[tuple[str, Sequence[str]], ...] = (
     # The model.
     (
@@ -175,20 +175,22 @@ ADVICE = {name: pieces for names, pieces in _ROWS for name in names.split()}
 
 
 def advised_flags(advice: str) -> list[str]:
-    """Return the names of the flags in a piece of advice."""
+    """Return the flag names in a piece of advice."""
     return _FLAG.findall(advice)
 
 
-def unknown(names: Sequence[str], known: Collection[str], further: str = "; --helpfull lists all flags") -> str:
-    """Return the error text for flags that a command does not have, with the flags to use instead.
+def unknown_flags_message(
+    names: Sequence[str], flag_names: Collection[str], ending: str = "; --helpfull lists all flags"
+) -> str:
+    """Return the error message for unknown flags, with the flags to use instead.
 
     Args:
-        names: names of the unknown flags, as they were given.
-        known: names of the command's flags.
-        further: the end of the text if there is no advice about one of them.
+        names: unknown flag names, as the user wrote them.
+        flag_names: the command's flag names.
+        ending: text to append if any name has no advice.
     """
-    hints = {name: _hint(name, known) for name in names}
-    end = "" if all(hints.values()) else further
+    hints = {name: _hint(name, flag_names) for name in names}
+    end = "" if all(hints.values()) else ending
     if len(names) == 1:
         hint = hints[names[0]]
         return f"unknown flag --{names[0]}{('; ' if hint.endswith('?') else ': ') if hint else ''}{hint}{end}"
@@ -197,24 +199,24 @@ def unknown(names: Sequence[str], known: Collection[str], further: str = "; --he
     )
 
 
-def _hint(name: str, known: Collection[str]) -> str:
-    """Return what to use instead of an unknown flag: advice, or a guess as a question, or ""."""
+def _hint(name: str, flag_names: Collection[str]) -> str:
+    """Return advice for an unknown flag: a replacement, a guess as a question, or ""."""
     bare = name.replace("-", "_").lower()
-    if bare in ADVICE and bare not in known:
-        pieces = (advice for advice in ADVICE[bare] if set(advised_flags(advice)) <= set(known))
+    if bare in ADVICE and bare not in flag_names:
+        pieces = (advice for advice in ADVICE[bare] if set(advised_flags(advice)) <= set(flag_names))
         advice = next(pieces, "this command has no flag for it; leave it out")
         verb = "the flags are" if re.match(r"--\w+(, --\w+)* (and|or) ", advice) else "the flag is"
         return f"{verb} {advice}" if advice.startswith("--") else advice
-    guess = _similar(bare, known) or _similar(bare.removeprefix("no"), known)
+    guess = _similar(bare, flag_names) or _similar(bare.removeprefix("no"), flag_names)
     return f"did you mean --{guess}?" if guess else ""
 
 
-def _similar(name: str, known: Collection[str]) -> str | None:
-    """Return the flag that is certainly meant by a misspelled name, or None."""
-    closest = difflib.get_close_matches(name, known, n=1, cutoff=_LEAST_SIMILARITY)
-    # Two letters in the wrong order weigh much in a short name.
-    swapped = [flag for flag in known if sorted(flag) == sorted(name)]
-    longer = [flag for flag in known if flag.startswith(name) and len(name) >= _LEAST_PREFIX]
+def _similar(name: str, flag_names: Collection[str]) -> str | None:
+    """Return the flag that a misspelled name certainly means, or None."""
+    closest = difflib.get_close_matches(name, flag_names, n=1, cutoff=_LEAST_SIMILARITY)
+    # In a short name, two swapped letters lower difflib's ratio too much.
+    swapped = [flag for flag in flag_names if sorted(flag) == sorted(name)]
+    longer = [flag for flag in flag_names if flag.startswith(name) and len(name) >= _LEAST_PREFIX]
     if closest or swapped:
         return (closest or swapped)[0]
     return longer[0] if len(longer) == 1 else None

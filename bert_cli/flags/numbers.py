@@ -1,4 +1,4 @@
-"""Numbers on the command line: one, or a list of them for a grid of runs."""
+"""Parsers for numbers on the command line, and for lists of numbers in a grid of runs."""
 
 import itertools
 import re
@@ -11,7 +11,7 @@ _WHOLE = re.compile(r"[-+]?\d+")
 
 
 def comma_advice(text: str) -> str:
-    """Return the end of an error about a number with a comma, which says how to write it, or ""."""
+    """Return advice to append to an error about a number with a comma, or ""."""
     text = text.strip()
     if not _WITH_COMMA.fullmatch(text):
         return ""
@@ -22,12 +22,12 @@ def comma_advice(text: str) -> str:
 
 
 class Number(absl_flags.ArgumentParser):
-    """Parser of one number; its errors about a comma say so."""
+    """Parser for a single number, with special errors for numbers that contain a comma."""
 
-    def __init__(self, kind: type, lower: float | None, upper: float | None):
-        self._name = "a whole number" if kind is int else "a number"
+    def __init__(self, number_type: type, lower: float | None, upper: float | None):
+        self._name = "a whole number" if number_type is int else "a number"
         self._number: absl_flags.ArgumentParser = (
-            absl_flags.IntegerParser(lower, upper) if kind is int else absl_flags.FloatParser(lower, upper)
+            absl_flags.IntegerParser(lower, upper) if number_type is int else absl_flags.FloatParser(lower, upper)
         )
 
     def parse(self, argument: Any) -> Any:
@@ -40,7 +40,10 @@ class Number(absl_flags.ArgumentParser):
 
 
 class NumberOrList(absl_flags.ArgumentParser):
-    """Parser of one number, or of several different ones with commas between, as a tuple."""
+    """Parser for a number, or for a comma-separated list of numbers, which becomes a tuple.
+
+    Numbers in a list must differ.
+    """
 
     def __init__(self, number: Number):
         self._number = number
@@ -62,10 +65,10 @@ class NumberOrList(absl_flags.ArgumentParser):
 
 
 def _is_torn_number(first: str, second: str) -> bool:
-    """Return whether two numbers of a list look like one that has a comma in it.
+    """Return whether two list items look like one number with a comma.
 
-    Nobody means 0 or 2 and 5e-5 as two learning rates, or writes 024 for 24. Whole numbers without
-    such a sign, as in 2,3, are a list.
+    Nobody means 0 or 2 and 5e-5 as two learning rates, or writes 024 for 24. Whole numbers that
+    have no such sign, as in 2,3, are a list.
     """
     if not _WHOLE.fullmatch(first):
         return False

@@ -1,18 +1,18 @@
-"""A flag is a field of a group: a frozen dataclass; its fields hold everything about their flags.
+"""Flags as fields of groups: frozen dataclasses that hold everything about their flags.
 
     class Training(FlagGroup, heading="Training"):
         learning_rate: float = option(5e-5, "peak learning rate of Adam", lower=0.0, decides=True)
 
-A command's Settings are a dataclass of such groups; `group` puts one in, with the defaults that are
-the command's own:
+A command's Settings are a dataclass of such groups. `group` puts one in, with the command's
+defaults:
 
     training: Training = group(Training, learning_rate=1e-4)
 
-`essential: ClassVar[tuple[str, ...]]` of Settings names the flags that most people need: --help
-shows them, --helpfull all.
+If Settings have `essential: ClassVar[tuple[str, ...]]`, it names the flags that most people need.
+--help shows these, and --helpfull shows all flags.
 
-The parser, --help, flags.txt, the manifest of a run and what later runs remember are derived from
-these fields alone.
+The parser, --help, flags.txt, the manifest and the values that later runs remember all use these
+fields.
 """
 
 import dataclasses
@@ -25,24 +25,36 @@ from typing import Any, ClassVar
 
 @dataclasses.dataclass(frozen=True)
 class Option:
-    """The properties of a flag other than its type and default.
+    """Properties that a flag has besides its type and default.
 
-    help: its first clause, up to "; ", is what --help shows, so it says what the flag sets;
-    --helpfull shows the whole.
-    lower, upper: bounds, both allowed. choices: the values of an enumeration. decides: another
-    value makes another result of training, so it belongs to the manifest. remembered: a run that
-    does not train takes it from the flags.txt of the run that did. path: is made absolute in
-    flags.txt. passing: is left out of flags.txt, as it is about one run only. ignored: is accepted
-    for Google's commands, without effect. may_be_empty: scripts pass it on empty where it is not
-    used. read: text of the flag -> value, with InputError; write: the way back, for flags.txt.
-    flag: its name where it is not the field's. words: it takes the words of the command line that
-    are no flags. file: it is the name of a file or a folder, as is each that is a path or ends in
-    _file or _dir. usual: values that completion offers, where others are right as well; of a path,
-    words that are none. grid: a number of which a list may be given, with commas between; the field
-    is then a tuple of them until runs.sweep.sweep has made a run of each. alone: the value of a
-    text flag that the command line gives without one. once: the flag cannot be given twice, and
-    what to do instead; "": the last value counts. repeated: all values count; `read` gets them as
-    lines. csv_quotes: quotes belong to names in the value, as in CSV.
+    Attributes:
+        help: the help text. --help shows its first clause, up to "; ", and --helpfull shows all of
+            it.
+        lower, upper: inclusive bounds for a number.
+        choices: all allowed values, or None.
+        decides: whether the value changes the result of training, so that it belongs in the
+            manifest.
+        remembered: whether a run without training uses the value in the training run's flags.txt.
+        path: whether flags.txt stores the value as an absolute path.
+        passing: whether flags.txt omits the flag because it concerns a single run.
+        ignored: whether the flag has no effect and is only accepted for Google's commands.
+        may_be_empty: whether an empty value is allowed; scripts pass one if they do not use the
+            flag.
+        read: function from the text on the command line to the value. It raises InputError.
+        write: inverse of `read`, for flags.txt.
+        flag: the flag's name if it differs from the field's name.
+        words: whether the flag takes the arguments that are not flags.
+        file: whether the value names a file or directory. Not needed with `path`, or if the flag's
+            name ends in _file or _dir.
+        suggestions: values that completion offers although others are allowed too. For a path,
+            words that are not paths.
+        grid: whether a comma-separated list of numbers is allowed. The field is then a tuple until
+            runs.sweep.sweep makes one run per number.
+        implicit_value: value for a text flag that is given without a value, or None.
+        repeat_advice: advice in the error if the flag is given twice. "" allows this, and the last
+            value wins.
+        repeated: whether the flag may be given several times; `read` gets all values as lines.
+        csv_quotes: whether quotes belong to names in the value, as in CSV.
     """
 
     help: str
@@ -60,20 +72,20 @@ class Option:
     flag: str | None = None
     words: bool = False
     file: bool = False
-    usual: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
     grid: bool = False
-    alone: str | None = None
-    once: str = ""
+    implicit_value: str | None = None
+    repeat_advice: str = ""
     repeated: bool = False
     csv_quotes: bool = False
 
 
-def option(default: Any, help: str, **facts: Any) -> Any:
-    """A field of a group; `facts` as Option has them."""
-    return dataclasses.field(default=default, metadata={"option": Option(help, **facts)})
+def option(default: Any, help: str, **properties: Any) -> Any:
+    """Return a field for a FlagGroup; `properties` are the attributes of Option."""
+    return dataclasses.field(default=default, metadata={"option": Option(help, **properties)})
 
 
-# The facts that most options have: see Option.
+# Shortcuts for the most common properties of Option.
 deciding = functools.partial(option, decides=True)
 remembered = functools.partial(option, remembered=True)
 passing = functools.partial(option, passing=True)
@@ -81,108 +93,139 @@ passing = functools.partial(option, passing=True)
 
 @typing.dataclass_transform(frozen_default=True)
 class FlagGroup:
-    """A group of flags: each subclass is a frozen dataclass of options. heading: of its flags in
-    --help.
+    """Base class for groups of flags; each subclass becomes a frozen dataclass.
+
+    Attributes:
+        heading: title above these flags in --help.
     """
 
     heading: ClassVar[str]
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
     def __init_subclass__(cls, heading: str):
-        # A subclass has its annotations by now, so it becomes a dataclass without a decorator of
-        # its own.
+        # The annotations exist by now, so no subclass needs the dataclass decorator.
         cls.heading = heading
         dataclasses.dataclass(frozen=True)(cls)
 
 
 def group(
-    kind: type[FlagGroup],
-    own: dict[str, str | dict[str, Any]] | None = None,
+    group_class: type[FlagGroup],
+    overrides: dict[str, str | dict[str, Any]] | None = None,
     *,
     only: Collection[str] | None = None,
     without: Collection[str] = (),
     after: str | None = None,
     **defaults: Any,
 ) -> Any:
-    """A group as a field of a command's Settings, with the command's own defaults.
+    """Return a field for a command's Settings that holds a group with the command's defaults.
 
-    own: for a field the command's own words of help, or other facts of Option, such as {"lower":
-    1}. only, without: the fields of the group that are flags of the command, or are none of its
-    flags; these keep their defaults. after: the flag that the flags of this group follow, where
-    that is not the last one of the groups before.
+    Args:
+        group_class: the group.
+        overrides: by field, the command's help text or other properties from Option, such as
+            {"lower": 1}.
+        only: fields that the command has as flags; None for all fields.
+        without: fields that the command does not have as flags; they keep their defaults.
+        after: name of an earlier flag that these flags follow in --help; None to put them at the
+            end.
+        defaults: the command's defaults by field.
     """
-    options = {field.name: field.metadata["option"] for field in dataclasses.fields(kind)}
-    if unknown := {*(own or ()), *(only or ()), *without}.difference(options):
-        raise TypeError(f"{kind.__name__} has no field {', '.join(sorted(unknown))}")
-    for name, facts in (own or {}).items():
-        options[name] = dataclasses.replace(options[name], **({"help": facts} if isinstance(facts, str) else facts))
+    options = {field.name: field.metadata["option"] for field in dataclasses.fields(group_class)}
+    if unknown := {*(overrides or ()), *(only or ()), *without}.difference(options):
+        raise TypeError(f"{group_class.__name__} has no field {', '.join(sorted(unknown))}")
+    for name, override in (overrides or {}).items():
+        options[name] = dataclasses.replace(
+            options[name], **({"help": override} if isinstance(override, str) else override)
+        )
     flags = {name: options[name] for name in options if name not in without and (only is None or name in only)}
-    return dataclasses.field(default_factory=lambda: kind(**defaults), metadata={"options": flags, "after": after})
+    return dataclasses.field(
+        default_factory=lambda: group_class(**defaults), metadata={"options": flags, "after": after}
+    )
 
 
 @dataclasses.dataclass(frozen=True)
 class Flag:
-    """One flag of a command: `name` on the command line, `field` of the group that Settings call
-    `group`; heading: in --help; kind: bool, int, float or str, the type of its value.
+    """A single flag that a command has.
+
+    Attributes:
+        name: its name on the command line.
+        heading: title above it in --help.
+        group: field in the command's Settings that holds its group.
+        field: field in the group that holds its value.
+        value_type: bool, int, float or str.
+        default: the command's default.
+        option: all other properties.
     """
 
     name: str
     heading: str
     group: str
     field: str
-    kind: type
+    value_type: type
     default: Any
     option: Option
 
     @property
     def is_file(self) -> bool:
-        """Whether it is the name of a file or a folder."""
-        named = self.option.file or self.option.path or self.name.endswith(("_file", "_dir"))
-        return named and self.kind is str
+        """Return whether the value names a file or directory."""
+        is_file = self.option.file or self.option.path or self.name.endswith(("_file", "_dir"))
+        return is_file and self.value_type is str
 
     @property
     def is_free_text(self) -> bool:
-        """Whether any characters may be in the value: it is no file, no number and no choice."""
+        """Return whether the value may be any text: not a path, number or choice."""
         option = self.option
-        return self.kind is str and not (self.is_file or option.choices or option.usual or option.read)
+        return self.value_type is str and not (self.is_file or option.choices or option.suggestions or option.read)
 
 
-def flag_named(argument: str, known: Mapping[str, Flag]) -> Flag | None:
-    """Return the flag of an argument such as --name, --noname or --name=value; None for another argument."""
+def flag_named(argument: str, flags: Mapping[str, Flag]) -> Flag | None:
+    """Return the flag in an argument such as --name, --noname or --name=value, or None.
+
+    Args:
+        argument: a command-line argument.
+        flags: the command's flags by name.
+    """
     name = argument.lstrip("-").partition("=")[0]
-    return known.get(name) or known.get(name.removeprefix("no"))
+    return flags.get(name) or flags.get(name.removeprefix("no"))
 
 
 def every_flag(settings_class: type) -> list[Flag]:
-    """All flags of a command in the order of flags.txt: of its Settings' own groups, then of the
-    groups that they inherit.
-    """
-    found: list[Flag] = []
+    """Return a command's flags in the order of flags.txt: inherited groups come last."""
+    flags: list[Flag] = []
     defaults = settings_class()
-    classes = typing.get_type_hints(settings_class)
+    group_classes = typing.get_type_hints(settings_class)
     base = settings_class.__base__
-    inherited = {each.name for each in dataclasses.fields(base)} if dataclasses.is_dataclass(base) else set()
-    # A dataclass has inherited fields first, but --help begins with what is particular to a
-    # command. Groups that follow a flag of another group come last, when that flag is in the list.
+    inherited = {field.name for field in dataclasses.fields(base)} if dataclasses.is_dataclass(base) else set()
+    # Dataclasses put inherited fields first, but --help begins with the flags that are specific to
+    # a command. Groups with `after` come last because the flag that they follow must already be
+    # listed.
     groups = dataclasses.fields(settings_class)
-    for each in sorted(groups, key=lambda each: (each.metadata["after"] is not None, each.name in inherited)):
-        kind = classes[each.name]
-        values = getattr(defaults, each.name)
-        after = each.metadata["after"]
-        types_of = typing.get_type_hints(kind)
-        # Groups are merged by topic, and flags.txt keeps the order that it had before: so a group
-        # may be inside another one.
-        end = [flag.name for flag in found].index(after) + 1 if after else len(found)
-        found[end:end] = [
-            Flag(known.flag or name, kind.heading, each.name, name, _kind(types_of[name]), getattr(values, name), known)
-            for name, known in each.metadata["options"].items()
+    for field in sorted(groups, key=lambda field: (field.metadata["after"] is not None, field.name in inherited)):
+        group_class = group_classes[field.name]
+        values = getattr(defaults, field.name)
+        after = field.metadata["after"]
+        field_types = typing.get_type_hints(group_class)
+        # Insert a group inside another one if needed: groups are organized by topic, but the order
+        # of flags.txt must not change.
+        end = [flag.name for flag in flags].index(after) + 1 if after else len(flags)
+        flags[end:end] = [
+            Flag(
+                flag_option.flag or name,
+                group_class.heading,
+                field.name,
+                name,
+                _value_type(field_types[name]),
+                getattr(values, name),
+                flag_option,
+            )
+            for name, flag_option in field.metadata["options"].items()
         ]
-    return found
+    return flags
 
 
 def essential_flags(settings_class: type) -> list[Flag]:
-    """The flags that --help shows: those that `essential` of the Settings names, or all that have
-    an effect without it.
+    """Return the flags that --help shows.
+
+    Settings name them in `essential`. Without it, these are all flags that have an effect.
     """
     flags = every_flag(settings_class)
     essential: tuple[str, ...] = getattr(settings_class, "essential", ())
@@ -191,42 +234,50 @@ def essential_flags(settings_class: type) -> list[Flag]:
     return [flag for flag in flags if (flag.name in essential if essential else not flag.option.ignored)]
 
 
-def _kind(annotation: Any) -> type:
-    """bool, int or float; str for text on the command line, whatever Option.read makes of it."""
-    options = typing.get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
-    return next((kind for kind in (bool, int, float) if kind in options), str)
+def _value_type(annotation: Any) -> type:
+    """Return bool, int or float from an annotation; otherwise str, even if Option.read converts it."""
+    union_types = typing.get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
+    return next((number_type for number_type in (bool, int, float) if number_type in union_types), str)
 
 
 def build(settings_class: type, values: dict[str, Any]) -> Any:
-    """Settings from values by the names of flags; others have the command's default."""
-    return changed(settings_class(), values)
+    """Return Settings with the given values by flag name, and defaults for all other flags."""
+    return replace_values(settings_class(), values)
 
 
-def changed(settings: Any, values: dict[str, Any]) -> Any:
-    """A command's Settings with other values of some flags, by name."""
+def replace_values(settings: Any, values: dict[str, Any]) -> Any:
+    """Copy a command's Settings with new values for some flags.
+
+    Args:
+        settings: the command's Settings.
+        values: new values by flag name.
+    """
     changes: dict[str, dict[str, Any]] = {}
-    known = {flag.name: flag for flag in every_flag(type(settings))}
+    flags = {flag.name: flag for flag in every_flag(type(settings))}
     for name, value in values.items():
-        flag = known[name]
+        flag = flags[name]
         changes.setdefault(flag.group, {})[flag.field] = value
-    replaced = {place: dataclasses.replace(getattr(settings, place), **fields) for place, fields in changes.items()}
+    replaced = {
+        group_name: dataclasses.replace(getattr(settings, group_name), **fields)
+        for group_name, fields in changes.items()
+    }
     return dataclasses.replace(settings, **replaced)
 
 
-def lists_of(settings: Any) -> dict[str, tuple]:
-    """The flags of which lists were given, by name, in their order."""
-    values = values_of(settings)
+def grid_values(settings: Any) -> dict[str, tuple]:
+    """Return the flags that were given a list of numbers, as {flag name: tuple}."""
+    values = flag_values(settings)
     grids = (flag.name for flag in every_flag(type(settings)) if flag.option.grid)
     return {name: values[name] for name in grids if isinstance(values[name], tuple)}
 
 
-def values_of(settings: Any) -> dict[str, Any]:
-    """The values of all flags of a command's Settings, by name; those without effect are left out."""
+def flag_values(settings: Any) -> dict[str, Any]:
+    """Return a command's flag values by name, without flags that are ignored."""
     flags = every_flag(type(settings))
     return {flag.name: getattr(getattr(settings, flag.group), flag.field) for flag in flags if not flag.option.ignored}
 
 
 def deciding_values(settings: Any) -> dict[str, Any]:
-    """The values of all flags that decide the result of training."""
-    values = values_of(settings)
+    """Return the values, by flag name, that decide the result of training."""
+    values = flag_values(settings)
     return {flag.name: values[flag.name] for flag in every_flag(type(settings)) if flag.option.decides}

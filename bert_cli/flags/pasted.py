@@ -1,6 +1,4 @@
-"""Command lines that were copied from a page or a document, which has made other characters of
-hyphens, blanks and quotes.
-"""
+"""Repair of command lines copied from a page or document that changed hyphens, spaces or quotes."""
 
 import collections
 import itertools
@@ -12,42 +10,48 @@ from bert_cli.base.errors import refuse_if
 from bert_cli.flags.option import Flag, flag_named
 
 _DASHES = "‐‑‒–—―−"
-_OPENING, _CLOSING = "“„‘‚«", "”‟’‛»“‘"  # German closes with what English opens with
+_OPENING, _CLOSING = "“„‘‚«", "”‟’‛»“‘"  # German closing quotes are English opening quotes
 _NO_BREAK = "\u00a0"
-_HIDDEN = str.maketrans(dict.fromkeys("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"))  # have no width
+_HIDDEN = str.maketrans(dict.fromkeys("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"))  # characters without width
 _NUMBERS = re.compile(rf"[-0-9.,:eE{_DASHES}]+")
 
 
-def refuse_pasted(command: str, arguments: Sequence[str], known: Mapping[str, Flag]) -> None:
-    """InputError that shows the cause and the mended command, where one of these characters
-    replaces a character of the shell.
+def refuse_pasted(command: str, arguments: Sequence[str], flags: Mapping[str, Flag]) -> None:
+    """Raise InputError with the causes and the fixed command if a document changed its characters.
+
+    Args:
+        command: the command's name.
+        arguments: arguments without the command's name.
+        flags: the command's flags by name.
     """
-    mended = list(arguments)
+    fixed_arguments = list(arguments)
     causes = []
-    for cause, mend in (
+    for cause, fix in (
         ("a space that no shell takes for one, or a character without width", _visible),
         ("a space belongs to the argument, as where a line ends in '\\ ' instead of '\\'", _without_escapes),
-        ("spaces are around the =", _joined),
+        ("spaces are around the =", _join_assignments),
         ("a dash is used where two hyphens belong", _with_hyphens),
         ("a dash is used where a hyphen belongs", _with_minus),
-        ("a space is missing", _divided),
-        ("the quotes are typographic ones, which a shell does not know", _unquoted),
+        ("a space is missing", _split_joined_flags),
+        ("the quotes are typographic ones, which a shell does not know", _without_quotes),
     ):
-        changed = list(mend(mended, known))
-        if changed != mended:
-            kept = set(changed)
-            where = next(old for old in mended if old not in kept)
-            causes.append(f"{where if where.isprintable() and where.strip(' ') == where else repr(where)}: {cause}")
-            mended = changed
-    refuse_if(causes, f"{'; '.join(causes)}; the command is: {command} {shlex.join(mended)}")
+        changed_arguments = list(fix(fixed_arguments, flags))
+        if changed_arguments != fixed_arguments:
+            kept_arguments = set(changed_arguments)
+            broken = next(argument for argument in fixed_arguments if argument not in kept_arguments)
+            causes.append(
+                f"{broken if broken.isprintable() and broken.strip(' ') == broken else repr(broken)}: {cause}"
+            )
+            fixed_arguments = changed_arguments
+    refuse_if(causes, f"{'; '.join(causes)}; the command is: {command} {shlex.join(fixed_arguments)}")
 
 
 def without_carriage_returns(arguments: Sequence[str]) -> list[str]:
-    """Return arguments without the carriage returns of a script with Windows line ends.
+    """Return the arguments without the carriage returns from a script with Windows line ends.
 
     Raises:
-        InputError: an argument is a carriage return. The shell ended the command there, though a
-            backslash before it was to continue the command on the next line.
+        InputError: if an argument is a lone carriage return. The shell then ended the command
+            there, although a backslash should have continued it on the next line.
     """
     advice = "the script has Windows line ends; convert it, as with sed -i 's/\\r$//' SCRIPT"
     refuse_if("\r" in arguments, f"the command ends in a backslash and a carriage return: {advice}")
@@ -55,112 +59,118 @@ def without_carriage_returns(arguments: Sequence[str]) -> list[str]:
 
 
 def _is_free_text(flag: Flag | None) -> bool:
-    """Return whether any characters may be in the value; a word without a flag is free text, too."""
+    """Return whether a value may be any text, which is also true for a word without a flag."""
     return flag is None or flag.is_free_text
 
 
-def _visible(arguments: Sequence[str], known: Mapping[str, Flag]) -> Iterator[str]:
-    """Flags without characters that are not seen, in their names and around them."""
+def _visible(arguments: Sequence[str], flags: Mapping[str, Flag]) -> Iterator[str]:
+    """Yield the arguments without invisible characters in and around flags."""
     for argument in arguments:
         name, equals, value = argument.lstrip(_NO_BREAK).partition("=")
         name = name.translate(_HIDDEN).strip(_NO_BREAK)
-        flag = flag_named(name.lstrip(_DASHES), known) if name[:1] in (*_DASHES, "-") else None
+        flag = flag_named(name.lstrip(_DASHES), flags) if name[:1] in (*_DASHES, "-") else None
         if not _is_free_text(flag):
             value = value.translate(_HIDDEN).strip(_NO_BREAK)
         yield name + equals + value if flag else argument
 
 
-def _without_escapes(arguments: Sequence[str], known: Mapping[str, Flag]) -> Iterator[str]:
-    r"""Arguments without the spaces and lone backslashes of lines that end in "\ "."""
-    further = _further(known, r"\s+")
+def _without_escapes(arguments: Sequence[str], flags: Mapping[str, Flag]) -> Iterator[str]:
+    r"""Yield the arguments without spaces and lone backslashes from lines that end in "\ "."""
+    next_flag = _next_flag_pattern(flags, r"\s+")
     for argument in arguments:
-        inside = argument.strip(f" \n{_NO_BREAK}")
-        if inside.startswith("--"):
-            is_text = _is_free_text(flag_named(inside, known))
-            yield from [argument.lstrip(" \n")] if is_text else further.split(inside)
-        elif inside not in ("", "\\") or not argument:
+        content = argument.strip(f" \n{_NO_BREAK}")
+        if content.startswith("--"):
+            is_text = _is_free_text(flag_named(content, flags))
+            yield from [argument.lstrip(" \n")] if is_text else next_flag.split(content)
+        elif content not in ("", "\\") or not argument:
             yield argument
 
 
-def _joined(arguments: Sequence[str], known: Mapping[str, Flag]) -> Iterator[str]:
-    """Arguments such as `--name = value`, joined."""
-    rest = collections.deque(arguments)
-    while rest:
-        argument = rest.popleft()
-        if argument.startswith("--") and "=" not in argument and rest and flag_named(argument, known):
-            follows = rest[0]
-            is_free = _is_free_text(flag_named(argument, known))
-            if follows == "=" and len(rest) > 1 and not rest[1].startswith("-"):
-                argument += rest.popleft() + rest.popleft()
-            elif follows.startswith("=") and follows != "=" and not is_free:
-                argument += rest.popleft()
-        elif argument.startswith("--") and argument.endswith("=") and rest and not rest[0].startswith("-"):
-            argument += rest.popleft()
+def _join_assignments(arguments: Sequence[str], flags: Mapping[str, Flag]) -> Iterator[str]:
+    """Yield the arguments, with `--name = value` joined to `--name=value`."""
+    remaining = collections.deque(arguments)
+    while remaining:
+        argument = remaining.popleft()
+        if argument.startswith("--") and "=" not in argument and remaining and flag_named(argument, flags):
+            next_argument = remaining[0]
+            is_free = _is_free_text(flag_named(argument, flags))
+            if next_argument == "=" and len(remaining) > 1 and not remaining[1].startswith("-"):
+                argument += remaining.popleft() + remaining.popleft()
+            elif next_argument.startswith("=") and next_argument != "=" and not is_free:
+                argument += remaining.popleft()
+        elif argument.startswith("--") and argument.endswith("=") and remaining and not remaining[0].startswith("-"):
+            argument += remaining.popleft()
         yield argument
 
 
-def _with_hyphens(arguments: Sequence[str], known: Mapping[str, Flag]) -> Iterator[str]:
+def _with_hyphens(arguments: Sequence[str], flags: Mapping[str, Flag]) -> Iterator[str]:
     for argument in arguments:
         name = argument.lstrip(f"-{_DASHES}")
         is_dashed = any(dash in argument[: len(argument) - len(name)] for dash in _DASHES)
-        yield f"--{name}" if is_dashed and flag_named(name, known) else argument
+        yield f"--{name}" if is_dashed and flag_named(name, flags) else argument
 
 
-def _with_minus(arguments: Sequence[str], known: Mapping[str, Flag]) -> Iterator[str]:
-    """Numbers and lists of numbers such as 2e–5, with the hyphen that a number has."""
-    for before, argument in itertools.pairwise(["", *arguments]):
+def _with_minus(arguments: Sequence[str], flags: Mapping[str, Flag]) -> Iterator[str]:
+    """Yield the arguments, with hyphens for dashes in numbers and lists such as 2e–5."""
+    for previous, argument in itertools.pairwise(["", *arguments]):
         beginning, equals, value = argument.rpartition("=")
-        flag = flag_named(beginning or before, known)
+        flag = flag_named(beginning or previous, flags)
         is_number = _NUMBERS.fullmatch(value) and flag and (not _is_free_text(flag) or flag.name == "layers")
         yield beginning + equals + re.sub(f"[{_DASHES}]", "-", value) if is_number else argument
 
 
-def _further(known: Mapping[str, Flag], before: str) -> re.Pattern[str]:
-    """What is between an argument and a further flag: `before`, a regular expression."""
-    names = "|".join(sorted(known, key=len, reverse=True))
-    return re.compile(rf"(?<=[^\s=-]){before}(?=--(?:no)?(?:{names})(?:=|$|--|\s))")
+def _next_flag_pattern(flags: Mapping[str, Flag], separator: str) -> re.Pattern[str]:
+    """Return a pattern for the separator between an argument and another flag in the same argument."""
+    names = "|".join(sorted(flags, key=len, reverse=True))
+    return re.compile(rf"(?<=[^\s=-]){separator}(?=--(?:no)?(?:{names})(?:=|$|--|\s))")
 
 
-def _divided(arguments: Sequence[str], known: Mapping[str, Flag]) -> Iterator[str]:
-    """Arguments that go on with a further flag, divided before it. One with a space is a text in
-    quotes, and stays.
+def _split_joined_flags(arguments: Sequence[str], flags: Mapping[str, Flag]) -> Iterator[str]:
+    """Yield the arguments, split before flags that lack a space in front.
+
+    An argument that contains a space is a quoted text and stays whole.
     """
-    further = _further(known, f"{_NO_BREAK}*")
+    next_flag = _next_flag_pattern(flags, f"{_NO_BREAK}*")
     for argument in arguments:
         is_text = " " in argument or not argument.startswith("-")
-        yield from [argument] if is_text else further.split(argument)
+        yield from [argument] if is_text else next_flag.split(argument)
 
 
-def _unquoted(arguments: Sequence[str], known: Mapping[str, Flag]) -> Iterator[str]:
-    """Yield the arguments, with a value in typographic quotes, which may span several, as one without quotes."""
+def _without_quotes(arguments: Sequence[str], flags: Mapping[str, Flag]) -> Iterator[str]:
+    """Yield the arguments without typographic quotes around values.
+
+    A quoted value may span several arguments; they become one.
+    """
     closing = _next_closing(arguments)
-    before = ""
-    position = 0
-    while position < len(arguments):
-        argument = arguments[position]
+    previous = ""
+    index = 0
+    while index < len(arguments):
+        argument = arguments[index]
         beginning, equals, value = argument.partition("=") if argument.startswith("-") else ("", "", argument)
-        end = closing[position]
+        end = closing[index]
         if value.startswith(tuple(_OPENING)) and end < len(arguments) and len(value) > 1:
-            flag = flag_named(beginning or before, known)
-            # One argument of free text may contain such quotes; a file, a number or a choice does not.
-            if end > position or not flag or not _is_free_text(flag):
-                inside = " ".join([value, *arguments[position + 1 : end + 1]])[1:-1]
-                position = end
-                argument = beginning + equals + inside
+            flag = flag_named(beginning or previous, flags)
+            # Free text in one argument may contain such quotes, but a path, number or choice may
+            # not.
+            if end > index or not flag or not _is_free_text(flag):
+                content = " ".join([value, *arguments[index + 1 : end + 1]])[1:-1]
+                index = end
+                argument = beginning + equals + content
         yield argument
-        before = argument
-        position += 1
+        previous = argument
+        index += 1
 
 
 def _next_closing(arguments: Sequence[str]) -> list[int]:
-    """Return for each position the first one from there on whose argument ends in a closing quote.
+    """Return, per argument, the index of the next one that ends in a closing quote.
 
-    len(arguments) if there is none. All positions in one pass, as a command line may have many words.
+    The index may be the argument's own, and it is len(arguments) if no such argument follows. A
+    single pass computes all of them, because a command line may have many words.
     """
-    positions = [0] * len(arguments)
+    indices = [0] * len(arguments)
     nearest = len(arguments)
-    for position in reversed(range(len(arguments))):
-        if arguments[position].endswith(tuple(_CLOSING)):
-            nearest = position
-        positions[position] = nearest
-    return positions
+    for index in reversed(range(len(arguments))):
+        if arguments[index].endswith(tuple(_CLOSING)):
+            nearest = index
+        indices[index] = nearest
+    return indices

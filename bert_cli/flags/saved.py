@@ -1,6 +1,4 @@
-"""flags.txt: the flags of a run, one --name=value a line, for --flagfile and for later runs of the
-same folder.
-"""
+"""flags.txt: a run's flags, one --name=value per line, for --flagfile and for later runs."""
 
 import os
 import re
@@ -13,29 +11,32 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.names import FLAGS
 from bert_cli.base.writing import atomic_write
-from bert_cli.flags.option import every_flag, values_of
-from bert_cli.flags.parser import parse, written
+from bert_cli.flags.option import every_flag, flag_values
+from bert_cli.flags.parser import format_flag_value, parse
 
-# A comment for --flagfile: the same data gives the same values, and other data may need others.
-_FOUND = "# found in the data: --"
+# A comment, so that --flagfile ignores it: other data may need other values.
+_GUESS = "# found in the data: --"
 
 
-def flags_to_save(settings: Any, found: dict[str, Any]) -> dict[str, str]:
-    """Flags that repeat a run from any working directory, as text; `found` has values that the run
-    found by itself.
+def flags_to_save(settings: Any, derived_values: dict[str, Any]) -> dict[str, str]:
+    """Return the flags that repeat a run from any working directory, as texts by name.
 
-    A value of None is left out, and so is the "" of a flag that has no default.
+    None is omitted, and so is "" if the flag has no default.
+
+    Args:
+        settings: the command's Settings.
+        derived_values: values that the run derived, by flag name. They replace those in `settings`.
     """
-    values = values_of(settings) | found
+    values = flag_values(settings) | derived_values
     saved = {}
     for flag in every_flag(type(settings)):
         value = values.get(flag.name)
         option = flag.option
         if value is None or value == flag.default == "" or option.ignored or option.passing or option.words:
             continue
-        if option.path and value not in option.usual:
+        if option.path and value not in option.suggestions:
             value = files.make_absolute(value)
-        saved[flag.name] = written(flag, value)
+        saved[flag.name] = format_flag_value(flag, value)
         refuse_if(
             re.search("[\ud800-\udfff]", saved[flag.name]),
             f"--{flag.name}={saved[flag.name]}: is no text in this locale; set LC_ALL=C.UTF-8, or rename it",
@@ -44,30 +45,32 @@ def flags_to_save(settings: Any, found: dict[str, Any]) -> dict[str, str]:
 
 
 def write_flags(path: str, flags: Mapping[str, str], guesses: Mapping[str, str] = MappingProxyType({})) -> None:
-    """Write what flags_to_save gives. guesses: values of flags that the run found in its data, as
-    text; they are comments in the file.
+    """Write flags.txt.
+
+    Args:
+        path: where to write it.
+        flags: result of `flags_to_save`.
+        guesses: values that the run guessed from its data, by flag name. They become comments.
     """
     with atomic_write(path) as file:
         file.writelines(f"--{name}={value}\n" for name, value in flags.items())
-        file.writelines(f"{_FOUND}{name}={value}\n" for name, value in guesses.items())
+        file.writelines(f"{_GUESS}{name}={value}\n" for name, value in guesses.items())
 
 
 def read_flags(path: str) -> dict[str, str]:
-    """The flags of a flags.txt, as text; an empty dict where there is none."""
+    """Return the flags in a flags.txt as texts; empty if the file is missing."""
     return _pairs([line.removeprefix("--") for line in _lines(path) if not line.startswith("#")])
 
 
 def first_difference(saved: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """The first flag, by name, of another value now, such as `--layers=-1, not -2`; "" where there is none."""
+    """Return the first flag that differs, such as `--layers=-1, not -2`, or "" if none does."""
     names = (name for name in sorted({*saved, *now}) if saved.get(name) != now.get(name))
     return next((f"--{name}={saved.get(name, '')}, not {now.get(name, '')}" for name in names), "")
 
 
 def read_guesses(path: str) -> dict[str, str]:
-    """The values of flags that the run of a flags.txt found in its data; an empty dict where there
-    is none.
-    """
-    return _pairs([line.removeprefix(_FOUND) for line in _lines(path) if line.startswith(_FOUND)])
+    """Return the values in a flags.txt that the run guessed from its data; empty without the file."""
+    return _pairs([line.removeprefix(_GUESS) for line in _lines(path) if line.startswith(_GUESS)])
 
 
 def _lines(path: str) -> list[str]:
@@ -80,19 +83,27 @@ def _pairs(lines: list[str]) -> dict[str, str]:
     return {name: value for name, _, value in (line.partition("=") for line in lines if line)}
 
 
-def remembered(settings_class: type, folder: str, given: Collection[str]) -> dict[str, Any]:
-    """Values of the remembered flags that the flags.txt of a folder has, but for those `given` now.
+def read_remembered(settings_class: type, folder: str, given_names: Collection[str]) -> dict[str, Any]:
+    """Return the remembered flag values in a directory's flags.txt.
 
-    InputError, naming the file, for a bad value.
+    Args:
+        settings_class: dataclass of the command's flag groups.
+        folder: a run's directory.
+        given_names: flags that are given now and therefore skipped.
+
+    Raises:
+        InputError: if a value is bad; the message names the file.
     """
     path = os.path.join(folder, FLAGS)
     saved = read_flags(path)
-    names = [flag.name for flag in every_flag(settings_class) if flag.option.remembered and flag.name not in given]
-    kept = [name for name in names if name in saved]
+    names = [
+        flag.name for flag in every_flag(settings_class) if flag.option.remembered and flag.name not in given_names
+    ]
+    read_names = [name for name in names if name in saved]
     try:
-        # Parsed like a command line: what an older version wrote, or a hand changed, gets the same
+        # Parse them like a command line, so that values by older versions or by hand get the same
         # checks.
-        values, _ = parse(settings_class, [f"--{name}={saved[name]}" for name in kept])
+        values, _ = parse(settings_class, [f"--{name}={saved[name]}" for name in read_names])
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    return {name: values[name] for name in kept}
+    return {name: values[name] for name in read_names}

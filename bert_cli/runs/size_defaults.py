@@ -5,7 +5,7 @@ model.
 from typing import Any, NamedTuple
 
 from bert_cli.base.log import LOG
-from bert_cli.flags.option import changed, values_of
+from bert_cli.flags.option import flag_values, replace_values
 from bert_cli.runs.output_dir.manifest import COMMAND, read_manifest
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.weights.training_folder import latest_checkpoint
@@ -37,7 +37,7 @@ def with_size_defaults(settings: TrainingSettings, width: int, command: str) -> 
     width: hidden_size of the model. Flags that are given stay. A run that output_dir holds keeps
     its own values, which another version may have chosen differently.
     """
-    values = values_of(settings)
+    values = flag_values(settings)
     missing = [name for name in Defaults._fields if name in values and values[name] is None]
     if not missing:
         return settings
@@ -49,4 +49,4 @@ def with_size_defaults(settings: TrainingSettings, width: int, command: str) -> 
         found = {name: before[name] for name in missing}
         source = f"as the run in {folder} began"
     LOG.info("%s: %s", ", ".join(f"--{name}={value:g}" for name, value in found.items()), source)
-    return changed(settings, found)
+    return replace_values(settings, found)

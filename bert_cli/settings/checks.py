@@ -8,7 +8,7 @@ from typing import Any
 from bert_cli.base import files
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.names import STANDARD
-from bert_cli.flags.option import lists_of, values_of
+from bert_cli.flags.option import flag_values, grid_values
 from bert_cli.settings.classification import ClassifySettings, Distillation
 from bert_cli.settings.controls import ADAM, Optimization, changed_flags
 from bert_cli.settings.data import TABLE_FORM, TEXT_COLUMNS
@@ -124,12 +124,12 @@ def check_controls(settings: TrainingSettings) -> None:
 
 def is_sweep(settings: TrainingSettings) -> bool:
     """Whether the settings of a command that trains ask for more than one run."""
-    return bool(lists_of(settings)) or settings.sweep.num_runs > 1 or settings.sweep.cross_validation > 0
+    return bool(grid_values(settings)) or settings.sweep.num_runs > 1 or settings.sweep.cross_validation > 0
 
 
 def check_sweep(settings: TrainingSettings, does_train: bool, does_eval: bool, does_predict: bool) -> None:
     """InputError where the flags of several runs do not go together, or with what is to be done."""
-    lists = lists_of(settings)
+    lists = grid_values(settings)
     folds = settings.sweep.cross_validation
     # What the message is about: of a grid the first list, else the flag that asks for several runs.
     flag = next(iter(lists), "cross_validation" if folds else "num_runs")
@@ -140,7 +140,7 @@ def check_sweep(settings: TrainingSettings, does_train: bool, does_eval: bool, d
         return
     both = "--cross_validation and --%s do not go together"
     refuse_if(folds == 1, "--cross_validation=1: two folds or more are needed")
-    refuse_if(values_of(settings).get("dev_split"), f"{both % 'dev_split'}: each fold is held out once")
+    refuse_if(flag_values(settings).get("dev_split"), f"{both % 'dev_split'}: each fold is held out once")
     refuse_if(settings.sweep.num_runs > 1, f"{both % 'num_runs'}; give one of them")
     refuse_if(
         does_predict,

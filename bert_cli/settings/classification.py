@@ -24,7 +24,7 @@ class Classification(FlagGroup, heading="Data"):
         "mnli, qnli, rte, wnli, ax, xnli or swag; not given for your own files",
         remembered=True,
         read=str.lower,
-        usual=TASK_NAMES,
+        suggestions=TASK_NAMES,
     )
     language: str = remembered("zh", "language of xnli, such as en or de", choices=LANGUAGES)
 
@@ -73,7 +73,7 @@ class CalibrationFlags(FlagGroup, heading="Mode"):
         "most wrong answers, such as 2% or 0.02, for --calibrate to choose which texts are left "
         "for people; the error among the others stays below it on fresh data, with 95 % confidence",
         read=read_error,
-        usual=("1%", "2%", "5%"),
+        suggestions=("1%", "2%", "5%"),
     )
 
     @property

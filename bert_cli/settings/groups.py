@@ -86,7 +86,7 @@ class Files(FlagGroup, heading="Files"):
         f"takes the files i, i + n, i + 2n, … from 0; {ALL} (the default) takes all files, or "
         "with TF_CONFIG this process's shard; finished files are not computed again",
         read=read_shard,
-        usual=(ALL,),
+        suggestions=(ALL,),
     )
 
 
@@ -97,22 +97,24 @@ class TextFiles(FlagGroup, heading="Data"):
         UTF_8,
         "encoding of the input text files, such as latin-1, cp1252 or utf-16",
         read=read_encoding,
-        usual=(UTF_8, "latin-1", "cp1252", "utf-16"),
+        suggestions=(UTF_8, "latin-1", "cp1252", "utf-16"),
     )
 
 
 class NewText(FlagGroup, heading="Mode"):
     """One text to answer with a trained model."""
 
-    text: str = passing("", "classify, tag or answer this text with a trained model and print the result", once=_ONCE)
+    text: str = passing(
+        "", "classify, tag or answer this text with a trained model and print the result", repeat_advice=_ONCE
+    )
     explain: str = passing(
         "",
         "classify this text and show the contribution of each word; without a value: the text of "
         "--text; colours on a terminal, else JSON",
-        alone=OF_TEXT,
-        once=_ONCE,
+        implicit_value=OF_TEXT,
+        repeat_advice=_ONCE,
     )
-    text_b: str = passing("", "second text of a pair, with --text as the first", once=_ONCE)
+    text_b: str = passing("", "second text of a pair, with --text as the first", repeat_advice=_ONCE)
 
 
 class Encoding(FlagGroup, heading="Data"):
@@ -148,7 +150,7 @@ class ModelFiles(FlagGroup, heading="Model"):
         "model to start from: a TF1 checkpoint (prefix, file or directory), a Hugging Face "
         "directory, or an output_dir; random: random weights; default: the built-in model",
         path=True,
-        usual=(RANDOM,),
+        suggestions=(RANDOM,),
     )
     vocab_file: str | None = option(
         None,

@@ -71,7 +71,7 @@ class Tagging(FlagGroup, heading="Data"):
         "form of the tags with a prefix: the tag of the first word of a PER, such as B-PER, B_PER or PER-B; "
         "auto: detected",
         read=read_tag_form,
-        usual=("auto", "B-PER", "B_PER", "PER-B", "PER_B"),
+        suggestions=("auto", "B-PER", "B_PER", "PER-B", "PER_B"),
     )
     test_tags: str = option(
         "auto",

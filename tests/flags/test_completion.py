@@ -26,7 +26,7 @@ class Data(FlagGroup, heading="Data"):
     model: str = option("", "a folder", path=True)
     target: str = option("", "a folder", file=True, flag="to")
     text: str = option("", "a text (or two)")
-    task: str = option("", "any name", usual=("cola", "sst-2"))
+    task: str = option("", "any name", suggestions=("cola", "sst-2"))
     overwrite_dir: bool = option(False, "write over a folder")
     gelu: str = option("auto", "form of gelu", choices=("auto", "erf", "tanh"))
     steps: int = option(10, "how many", lower=1)

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.__main__ import COMMANDS
-from bert_cli.flags.foreign import ADVICE, advised_flags, unknown
+from bert_cli.flags.foreign import ADVICE, advised_flags, unknown_flags_message
 from bert_cli.flags.option import every_flag
 from tests.docs_pages import settings_of
 
@@ -25,7 +25,7 @@ def test_a_command_is_told_of_flags_that_it_has(command):
     flags = FLAGS[command]
     for name in ADVICE:
         if name not in flags:
-            text = unknown([name], flags)
+            text = unknown_flags_message([name], flags)
             assert set(advised_flags(text)) - {name} <= set(flags), text
             assert "did you mean" not in text
 
@@ -64,14 +64,14 @@ def test_a_command_is_told_of_flags_that_it_has(command):
     ],
 )
 def test_the_text_about_one_flag(command, name, hint):
-    assert unknown([name], FLAGS[command]) == f"unknown flag --{name}{hint}"
+    assert unknown_flags_message([name], FLAGS[command]) == f"unknown flag --{name}{hint}"
 
 
 def test_all_unknown_flags_are_in_one_text():
-    assert unknown(["fp16", "xyzzy", "do_tran"], FLAGS["bert-tag"]) == (
+    assert unknown_flags_message(["fp16", "xyzzy", "do_tran"], FLAGS["bert-tag"]) == (
         "unknown flags --fp16 (the flag is --precision=float16), --xyzzy, --do_tran (did you mean --do_train?); "
         "--helpfull lists all flags"
     )
-    assert unknown(["seed", "lr"], FLAGS["bert-tag"], "") == (
+    assert unknown_flags_message(["seed", "lr"], FLAGS["bert-tag"], "") == (
         "unknown flags --seed (the flag is --random_seed), --lr (the flag is --learning_rate)"
     )

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from bert_cli import settings
-from bert_cli.flags.option import FlagGroup, build, deciding_values, every_flag, group, option, values_of
+from bert_cli.flags.option import FlagGroup, build, deciding_values, every_flag, flag_values, group, option
 from tests.docs_pages import COMMANDS, settings_of
 
 SETTINGS = [settings_of(command) for command in COMMANDS]
@@ -47,7 +47,7 @@ class Placed:
 
 def test_flags_of_a_command():
     flags = every_flag(Settings)
-    assert [(flag.name, flag.heading, flag.group, flag.field, flag.kind, flag.default) for flag in flags] == [
+    assert [(flag.name, flag.heading, flag.group, flag.field, flag.value_type, flag.default) for flag in flags] == [
         ("from", "From where", "source", "path", str, None),
         ("master", "From where", "source", "master", str, None),
         ("rate", "Rates", "rates", "rate", float, 0.25),
@@ -76,7 +76,7 @@ def test_build_and_values_of():
     settings = build(Settings, {"from": "a.txt", "fast": True})
     assert settings == Settings(Source("a.txt"), Rates(0.25, None, True))
     assert build(Settings, {}) == Settings()
-    assert values_of(settings) == {"from": "a.txt", "rate": 0.25, "steps": None, "fast": True}
+    assert flag_values(settings) == {"from": "a.txt", "rate": 0.25, "steps": None, "fast": True}
     assert deciding_values(settings) == {"rate": 0.25, "fast": True}
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import FlagGroup, group, option
-from bert_cli.flags.parser import parse, shown
+from bert_cli.flags.parser import format_value, parse
 from tests.flags.samples import Settings
 
 
@@ -21,8 +21,8 @@ class WordSettings:
 
 
 class Questions(FlagGroup, heading="Questions"):
-    text: str = option("", "a text", once="several texts are lines of a file")
-    explain: str = option("", "a text to explain", alone="all")
+    text: str = option("", "a text", repeat_advice="several texts are lines of a file")
+    explain: str = option("", "a text to explain", implicit_value="all")
     fast: bool = option(False, "hurry")
 
 
@@ -164,7 +164,7 @@ def test_a_flag_that_is_given_once():
 
 
 def test_shown():
-    assert [shown(value) for value in (True, False, 3, 0.5, 5e-05, "A b")] == [
+    assert [format_value(value) for value in (True, False, 3, 0.5, 5e-05, "A b")] == [
         "true", "false", "3", "0.5", "5e-05", "A b",
     ]  # fmt: skip
 

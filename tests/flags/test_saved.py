@@ -7,7 +7,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import FlagGroup, build, group, option
 from bert_cli.flags.parser import parse
-from bert_cli.flags.saved import first_difference, flags_to_save, read_flags, read_guesses, remembered, write_flags
+from bert_cli.flags.saved import first_difference, flags_to_save, read_flags, read_guesses, read_remembered, write_flags
 
 
 class Run(FlagGroup, heading="Run"):
@@ -79,7 +79,7 @@ def test_guesses_are_comments(tmp_path):
     assert read_flags(path) == {"length": "64"}
     assert read_guesses(path) == {"labels": "a,b=c"}
     assert parse(Settings, [f"--flagfile={path}"])[1] == {"length"}
-    assert remembered(Settings, str(tmp_path), frozenset()) == {"length": 64}
+    assert read_remembered(Settings, str(tmp_path), frozenset()) == {"length": 64}
     assert read_guesses(str(tmp_path / "none.txt")) == {}
 
 
@@ -87,15 +87,15 @@ def test_later_runs_remember(tmp_path):
     write_flags(
         str(tmp_path / "flags.txt"), {"length": "64", "labels": "a,b", "fast": "true", "rate": "1.0", "old": "1"}
     )
-    assert remembered(Settings, str(tmp_path), frozenset()) == {"length": 64, "labels": ("a", "b"), "fast": True}
-    assert remembered(Settings, str(tmp_path), {"length", "fast"}) == {"labels": ("a", "b")}
-    assert remembered(Settings, str(tmp_path / "none"), frozenset()) == {}
+    assert read_remembered(Settings, str(tmp_path), frozenset()) == {"length": 64, "labels": ("a", "b"), "fast": True}
+    assert read_remembered(Settings, str(tmp_path), {"length", "fast"}) == {"labels": ("a", "b")}
+    assert read_remembered(Settings, str(tmp_path / "none"), frozenset()) == {}
 
 
 def test_a_bad_value_names_the_file(tmp_path):
     write_flags(str(tmp_path / "flags.txt"), {"length": "long"})
     with pytest.raises(InputError, match=r"flags\.txt: --?length=long: a whole number is needed"):
-        remembered(Settings, str(tmp_path), frozenset())
+        read_remembered(Settings, str(tmp_path), frozenset())
 
 
 def test_a_file_without_line_ends(tmp_path):

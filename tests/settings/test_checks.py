@@ -4,7 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.flags.help import full_help_text
-from bert_cli.flags.option import build, changed, lists_of
+from bert_cli.flags.option import build, grid_values, replace_values
 from bert_cli.flags.parser import parse
 from bert_cli.runs.sweep.sweep import trials
 from bert_cli.settings.checks import check_filled_data, check_shards, check_sweep, is_sweep
@@ -23,10 +23,10 @@ def test_one_value_is_what_it_was(settings_class):
     settings = settings_of("--learning_rate=5e-5", "--train_batch_size=16", settings_class=settings_class)
     assert (settings.training.learning_rate, settings.training.train_batch_size) == (5e-5, 16)
     assert isinstance(settings.training.train_batch_size, int)
-    assert lists_of(settings) == {}
+    assert grid_values(settings) == {}
     assert not is_sweep(settings)
     assert is_sweep(settings_of("--num_runs=2", settings_class=settings_class))
-    assert lists_of(settings_of("--learning_rate=1e-4, 2e-4", settings_class=settings_class)) == {
+    assert grid_values(settings_of("--learning_rate=1e-4, 2e-4", settings_class=settings_class)) == {
         "learning_rate": (1e-4, 2e-4)
     }
 
@@ -65,7 +65,7 @@ def test_a_grid_has_a_folder_for_each_combination():
         "grid-train_batch_size-32-learning_rate-3e-05",
     ]
     assert cells[1].values == {"train_batch_size": 16, "learning_rate": 3e-05}
-    cell = changed(settings, cells[1].values)
+    cell = replace_values(settings, cells[1].values)
     kind, runs = trials(cell)
     assert kind == "runs"
     assert [(run.folder, run.values) for run in runs] == [

@@ -4,7 +4,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import every_flag
-from bert_cli.flags.parser import written
+from bert_cli.flags.parser import format_flag_value
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import HeldOut, read_held_out
 
@@ -23,7 +23,7 @@ from bert_cli.settings.data import HeldOut, read_held_out
 def test_held_out_rows_are_read_and_written(text, value):
     flag = next(flag for flag in every_flag(ClassifySettings) if flag.name == "dev_split")
     assert read_held_out(text) == value
-    assert read_held_out(written(flag, value)) == value
+    assert read_held_out(format_flag_value(flag, value)) == value
     assert bool(value) == (text not in ("0", "0.0"))
 
 

@@ -23,8 +23,8 @@ from bert_cli.examples.table_texts import read_table_texts
 from bert_cli.examples.text_lines import TextLine, read_text_lines
 from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.features.layer_choice import Layer
-from bert_cli.flags.option import values_of
-from bert_cli.flags.parser import shown
+from bert_cli.flags.option import flag_values
+from bert_cli.flags.parser import format_value
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.progress import Progress
 from bert_cli.outputs.vectors.files import check_format, partial_name
@@ -134,7 +134,7 @@ def resume_facts(settings: ExtractSettings, model: AnyModel, precision: str) -> 
         values |= {"header": settings.data.header, "sheet": settings.data.sheet}
     values["input_file"] = input_file if input_file == STANDARD else files.make_absolute(input_file)
     values |= model.fingerprint
-    return {name: shown(value) for name, value in values.items() if value is not None}
+    return {name: format_value(value) for name, value in values.items() if value is not None}
 
 
 def plan_shards(settings: ExtractSettings, model: AnyModel) -> ShardPlan:
@@ -143,10 +143,10 @@ def plan_shards(settings: ExtractSettings, model: AnyModel) -> ShardPlan:
     check_format(extraction.output_format)
     facts = resume_facts(settings, model, settings.devices.precision)
     del facts["input_file"]  # the files themselves are compared
-    facts |= {"output_format": extraction.output_format, "float16": shown(extraction.float16)}
+    facts |= {"output_format": extraction.output_format, "float16": format_value(extraction.float16)}
     names = [settings.files.output_file]
     flags = ("input_file", "output_file")
-    return ShardPlan(values_of(settings), flags, names, facts, model.required_checkpoint.file)
+    return ShardPlan(flag_values(settings), flags, names, facts, model.required_checkpoint.file)
 
 
 class Texts(NamedTuple):

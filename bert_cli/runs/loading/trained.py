@@ -11,7 +11,7 @@ from bert_cli.base.json_files import read_json
 from bert_cli.base.names import FLAGS
 from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.flags.option import build
-from bert_cli.flags.saved import read_flags, remembered
+from bert_cli.flags.saved import read_flags, read_remembered
 from bert_cli.model.config import ModuleConfig
 from bert_cli.model.networks import HEAD_TYPES_OF_CLASSES
 from bert_cli.problem_types.problem_type import ProblemType
@@ -45,7 +45,7 @@ def complete_values(
     complete(values)
     if not values["do_train"]:
         folder = trained_folder(values["init_checkpoint"], values["output_dir"])
-        values |= remembered(settings_class, folder, {*given, *own})
+        values |= read_remembered(settings_class, folder, {*given, *own})
     return values
 
 
@@ -59,7 +59,7 @@ def load_with_settings(
     positions for.
     """
     given = {name: value for name, value in given.items() if value is not None}
-    saved = remembered(settings_class, checkpoint.folder, given.keys()) if remembers else {}
+    saved = read_remembered(settings_class, checkpoint.folder, given.keys()) if remembers else {}
     values = saved | given
     settings = build(settings_class, values)
     model = load_model(settings.model, checkpoint, values.get("max_seq_length", 1), settings.hub)

@@ -8,7 +8,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import MANIFEST, RANDOM, STANDARD
 from bert_cli.base.remote import is_remote
-from bert_cli.flags.option import Flag, every_flag, values_of
+from bert_cli.flags.option import Flag, every_flag, flag_values
 from bert_cli.runs.output_dir.best_checkpoint import CHECKPOINT_FILE
 from bert_cli.runs.output_dir.owned_files import owned_names, present_names
 
@@ -44,7 +44,7 @@ def cleared_names(folder: str) -> list[str]:
 
 def _inputs(settings: Any) -> Iterator[tuple[Flag, str]]:
     """Yield the flags of inputs, each with a path that it names; patterns as the files that they match."""
-    values = values_of(settings)
+    values = flag_values(settings)
     for flag in every_flag(type(settings)):
         value = values.get(flag.name)
         if not (flag.is_file and isinstance(value, str)) or flag.name in _OUTPUTS or value in ("", RANDOM, STANDARD):

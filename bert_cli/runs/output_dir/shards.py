@@ -19,7 +19,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD, shard_name
 from bert_cli.base.writing import write_json
 from bert_cli.corpus.text import find_inputs
-from bert_cli.flags.parser import shown
+from bert_cli.flags.parser import format_value
 from bert_cli.flags.saved import first_difference
 from bert_cli.runtime.cluster import rank
 
@@ -79,7 +79,7 @@ class ShardPlan:
         self.listing = f"{names[0]}{LISTING}"
         self._outputs = [f"{glob.escape(name)}{_NUMBERS}" for name in names]
         self._inputs = [files.make_absolute(path) for path in inputs]
-        self._facts = {name: shown(value) for name, value in facts.items() if value is not None}
+        self._facts = {name: format_value(value) for name, value in facts.items() if value is not None}
         self._model = model
         self._check()
         LOG.info("this process handles %d of the %d files of --%s", len(self.own), count, source)

@@ -20,8 +20,8 @@ from bert_cli.base.errors import DivergedError
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import FOLDS, GRID, OUT_OF_FOLD, RUNS, SEVERAL, SUSPECTS
 from bert_cli.examples.splitting import assign_folds
-from bert_cli.flags.option import changed, lists_of, values_of
-from bert_cli.flags.saved import read_flags, remembered
+from bert_cli.flags.option import flag_values, grid_values, replace_values
+from bert_cli.flags.saved import read_flags, read_remembered
 from bert_cli.outputs import sweep as tables
 from bert_cli.runs.loading.checkpoints import choose_checkpoint
 from bert_cli.runs.output_dir import best_checkpoint, run_folder
@@ -38,7 +38,7 @@ class Folds:
 
     def __init__(self, task: Task[Any, Any], settings: TrainingSettings, count: int):
         """Reads and tokenizes the training data of a task."""
-        once = changed(settings, {"do_eval": False, "do_predict": False})
+        once = replace_values(settings, {"do_eval": False, "do_predict": False})
         reader = task.with_settings(once)
         model = reader.load(choose_checkpoint(once.model, once.hub, once.phases))
         with contextlib.ExitStack() as stack:
@@ -78,7 +78,7 @@ def trials(settings: Any) -> tuple[str, list[Trial]]:
     """What kind of runs the settings ask for, and each of them; the runs of a cell are for the cell
     to make.
     """
-    lists = lists_of(settings)
+    lists = grid_values(settings)
     count = settings.sweep.cross_validation
     if lists:
         cells = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
@@ -103,7 +103,7 @@ def run(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, A
     run_one: the driver's, for one run. Returns the report, which is also written to
     run_report.json.
     """
-    values = values_of(settings)
+    values = flag_values(settings)
     check_sweep(settings, values["do_train"], values["do_eval"], values.get("do_predict", False))
     folder = settings.phases.output_dir
     began = time.monotonic()
@@ -121,14 +121,14 @@ def _evaluate_best(task: Task, settings: TrainingSettings, run_one: RunOnce) -> 
     folder = settings.phases.output_dir
     # What the runs found in the data and left in flags.txt is taken over, as by any later run of
     # the folder.
-    kept = remembered(type(settings), model_folder(folder), ())
+    kept = read_remembered(type(settings), model_folder(folder), ())
     # The seed is not remembered by a single run, but here it is the difference between the runs.
     kept["random_seed"] = int(read_flags(os.path.join(model_folder(folder), names.FLAGS))["random_seed"])
-    once: dict[str, Any] = {name: lists[0] for name, lists in lists_of(settings).items()}
+    once: dict[str, Any] = {name: lists[0] for name, lists in grid_values(settings).items()}
     once |= {"do_train": False, "num_runs": 1, "eval_every": "", "early_stopping_patience": 0, "init_checkpoint": ""}
-    final = changed(settings, kept | once | {"overwrite_output_dir": False})
-    if "calibrate" in values_of(final):  # each run has done it for itself
-        final = changed(final, {"calibrate": False, "abstain_error": ""})
+    final = replace_values(settings, kept | once | {"overwrite_output_dir": False})
+    if "calibrate" in flag_values(final):  # each run has done it for itself
+        final = replace_values(final, {"calibrate": False, "abstain_error": ""})
     # The page compares all runs: it is made when their report is written.
     return run_one(task.with_settings(final), final, ends=False).report
 
@@ -140,7 +140,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
     kind, planned = trials(settings)
     folder, overwrite = settings.phases.output_dir, settings.phases.overwrite_output_dir
     if overwrite and is_interrupted_overwriting(folder):
-        settings = changed(settings, {"overwrite_output_dir": False})
+        settings = replace_values(settings, {"overwrite_output_dir": False})
         overwrite = False
         LOG.info("%s: resuming the runs that --overwrite_output_dir began; remove the folder to start over", folder)
     results = (_TABLES[kind], *_RESULTS[kind])
@@ -151,7 +151,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
     evaluations: list[Evaluation] = []  # of the folds; other runs' are not held, as their predictions may be large
     for number, trial in enumerate(planned, 1):
         LOG.log(RESULT, "***** %s: %d of %d *****", trial.folder, number, len(planned))
-        own = changed(settings, _changes(settings, folder, trial))
+        own = replace_values(settings, _changes(settings, folder, trial))
         result = _run_trial(task.with_settings(own), own, run_one, folds.subset(number) if folds else None)
         reports.append(result.report)
         evaluations += [result.evaluation] if folds and result.evaluation else []
@@ -228,7 +228,7 @@ def _many_models() -> Iterator[None]:
 
 def _changes(settings: Any, folder: str, trial: Trial) -> dict[str, Any]:
     """The values of flags in which the settings of one of the runs are others."""
-    values = values_of(settings)
+    values = flag_values(settings)
     own = trial.values | {"output_dir": os.path.join(folder, trial.folder)}
     own |= {"do_predict": False} if "do_predict" in values else {}
     if values.get("dev_split") and values["dev_split_seed"] is None:

@@ -17,7 +17,7 @@ from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.record_source import RecordSource
 from bert_cli.corpus.space_words import SpaceWordTokenizer
 from bert_cli.features.pretraining_batch import model_batch
-from bert_cli.flags.option import values_of
+from bert_cli.flags.option import flag_values
 from bert_cli.flags.saved import read_flags
 from bert_cli.metrics.pretraining import pretraining_metrics
 from bert_cli.model.config import BertConfig
@@ -130,7 +130,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
         train = data.splits["train"]
         deciding_values: dict[str, Any] = {"training_data": train.digest}
         if isinstance(train, PretrainingText):
-            values = values_of(settings)
+            values = flag_values(settings)
             deciding_values |= {name: values[name] for name in _OF_TEXT} | {"do_lower_case": do_lower_case}
             # Only if it is not the default, which runs of older versions did not list.
             if settings.masking.whole_words_from == SPACES:

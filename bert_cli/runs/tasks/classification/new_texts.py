@@ -17,7 +17,7 @@ from bert_cli.examples.table_files.formats import is_table
 from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.cuts import NOT_CUT, Cuts, warn_cuts
-from bert_cli.flags.option import changed
+from bert_cli.flags.option import replace_values
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
@@ -118,7 +118,7 @@ def _read_table(settings: ClassifySettings, model: AnyModel, data: Classificatio
         data: dataset with the labels.
         path: the table.
     """
-    table = changed(settings, {"do_predict": True, "predict_file": path})
+    table = replace_values(settings, {"do_predict": True, "predict_file": path})
     columns = trained_columns(model, settings.columns)
     reader = DataReader(table, data.labels or None, data.problem_type, trained_columns=columns)
     examples = [example for example in reader.read_all().splits["test"] if isinstance(example, ClassificationExample)]

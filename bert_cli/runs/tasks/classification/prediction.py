@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.flags.option import changed, values_of
+from bert_cli.flags.option import flag_values, replace_values
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.checks import PairCheck, check_unknown
@@ -50,7 +50,7 @@ def plan_shards(
         output_names: output paths without shards; each shard gets paths derived from them.
         deciding_flags: flags that change the predictions.
     """
-    values = values_of(settings)
+    values = flag_values(settings)
     facts = {name: values[name] for name in deciding_flags} | model.fingerprint
     facts |= {"problem_type": data.problem_type.name, "labels": ",".join(data.labels) or None}
     if data.decoder.labels.thresholds is not None:
@@ -80,7 +80,7 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
     check_pairs = PairCheck(model.config, model.config_name, settings.model.strict)
     session = None
     for shard in plan.each(shards_to_do):
-        shard_task = ClassificationTask(changed(settings, {"predict_file": shard.source}))
+        shard_task = ClassificationTask(replace_values(settings, {"predict_file": shard.source}))
         with contextlib.ExitStack() as stack:
             data = shard_task.read(model, stack)
         split = data.splits["test"]

@@ -7,7 +7,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.flags.option import values_of
+from bert_cli.flags.option import flag_values
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.loading.bundle import AnyModel
@@ -47,7 +47,7 @@ def load_teacher(
     check_command(checkpoint, task_type.command)
     # Take only this command's flags: the group's other flags would be refused.
     device_fields = {field.name for field in dataclasses.fields(settings.devices)}
-    devices = {name: value for name, value in values_of(settings).items() if name in device_fields}
+    devices = {name: value for name, value in flag_values(settings).items() if name in device_fields}
     teacher_settings, model = load_with_settings(checkpoint, ClassifySettings, devices)
     task = task_type(teacher_settings)
     teacher_type = problem_type_from_flags(teacher_settings) or model.problem_type or SINGLE_LABEL
