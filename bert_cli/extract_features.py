@@ -110,7 +110,7 @@ def run(settings: ExtractSettings) -> int:
     with_attention = shown or bool(attention.attentions)
     places = [layer.place for layer in layers]
     batch_size = settings.devices.batch_size
-    devices = settings.devices.alone() if planned else settings.devices
+    devices = settings.devices.without_workers() if planned else settings.devices
     choice = VectorChoice(extraction.pooling, places, max_seq_length, batch_size, with_attention)
     session = open_extractor(model, devices, choice, settings.model.strict)
     if shown:

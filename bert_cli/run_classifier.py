@@ -47,7 +47,7 @@ from bert_cli.runs.tasks.classification.prediction import predict_shards
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.checks import check_shards
 from bert_cli.settings.classification import ClassifySettings
-from bert_cli.settings.groups import OF_TEXT
+from bert_cli.settings.groups import EXPLAIN_TEXT
 
 _OWN_FILES = ("train_file", "dev_file", "test_file", "predict_file")
 
@@ -56,7 +56,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
     """The values of all flags, with what a training run left in flags.txt; InputError for what does
     not go together.
     """
-    if values["explain"] == OF_TEXT:
+    if values["explain"] == EXPLAIN_TEXT:
         refuse_if(not values["text"], "--explain: there is no text to explain; give it with --text")
         values |= {"explain": values["text"], "text": ""}
     is_for_text = interactive.check_interactive_flags(values, given, ("do_train", "do_eval", "do_predict"))

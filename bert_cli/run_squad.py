@@ -35,7 +35,7 @@ from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.output_dir.resuming import resume_advice
 from bert_cli.runs.tasks import squad_interactive
 from bert_cli.runs.tasks.squad import SquadTask, check_values, score_file, trained_model
-from bert_cli.settings.checks import complete
+from bert_cli.settings.checks import check_and_derive
 from bert_cli.settings.squad import SquadSettings
 
 _TASKS = ("do_train", "do_predict", "do_eval")  # may be given together
@@ -47,7 +47,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
     not go together.
     """
     _check_task(values)
-    complete(values)
+    check_and_derive(values)
     if not values["do_train"] and not values["score_only"]:
         start, out = values["init_checkpoint"], values["output_dir"]
         # Questions need no output_dir: a checkpoint alone is enough for them.

@@ -18,7 +18,7 @@ from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import ready_checkpoint
 from bert_cli.runs.loading.trained import check_command
 from bert_cli.runtime.forks import ForkedLock
-from bert_cli.settings.checks import complete
+from bert_cli.settings.checks import check_and_derive
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
@@ -101,7 +101,7 @@ class Trained:
         # Not among the phases, as no method takes it as an argument.
         values["do_train"] = True
         # In the order of the commands: their own checks see what complete has derived.
-        check(complete(values))
+        check(check_and_derive(values))
         folder = tempfile.mkdtemp(prefix="bert_cli-") if output_dir is None else path_text(output_dir, "output_dir")
         from bert_cli.runs import driver  # and the pages of reports, which a model that is loaded does without
 

@@ -36,7 +36,7 @@ class Option:
             manifest.
         remembered: whether a run without training uses the value in the training run's flags.txt.
         path: whether flags.txt stores the value as an absolute path.
-        passing: whether flags.txt omits the flag because it concerns a single run.
+        transient: whether flags.txt omits the flag because it concerns a single run.
         ignored: whether the flag has no effect and is only accepted for Google's commands.
         may_be_empty: whether an empty value is allowed; scripts pass one if they do not use the
             flag.
@@ -64,7 +64,7 @@ class Option:
     decides: bool = False
     remembered: bool = False
     path: bool = False
-    passing: bool = False
+    transient: bool = False
     ignored: bool = False
     may_be_empty: bool = False
     read: Callable[[str], Any] | None = None
@@ -86,9 +86,9 @@ def option(default: Any, help: str, **properties: Any) -> Any:
 
 
 # Shortcuts for the most common properties of Option.
-deciding = functools.partial(option, decides=True)
-remembered = functools.partial(option, remembered=True)
-passing = functools.partial(option, passing=True)
+deciding_option = functools.partial(option, decides=True)
+remembered_option = functools.partial(option, remembered=True)
+transient_option = functools.partial(option, transient=True)
 
 
 @typing.dataclass_transform(frozen_default=True)

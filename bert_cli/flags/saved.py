@@ -32,7 +32,7 @@ def flags_to_save(settings: Any, derived_values: dict[str, Any]) -> dict[str, st
     for flag in every_flag(type(settings)):
         value = values.get(flag.name)
         option = flag.option
-        if value is None or value == flag.default == "" or option.ignored or option.passing or option.words:
+        if value is None or value == flag.default == "" or option.ignored or option.transient or option.words:
             continue
         if option.path and value not in option.suggestions:
             value = files.make_absolute(value)

@@ -28,7 +28,7 @@ from bert_cli.runs.tasks.dataset import Dataset
 from bert_cli.runs.tasks.interface import Data, Model, RunResult, Task
 from bert_cli.runs.tasks.opening import load_task_model, open_predictor
 from bert_cli.runs.training import TrainedModel, TrainingPlan, open_and_train, plan_training
-from bert_cli.settings.checks import check_early_stopping, is_sweep
+from bert_cli.settings.checks import check_early_stopping, has_several_runs
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.training import TrainingSettings
 
@@ -42,7 +42,7 @@ def run(task: Task[Model, Any], settings: TrainingSettings, rerun: str | None = 
     """
     if settings.phases.do_train and settings.phases.overwrite_output_dir:
         check_inputs(settings)
-    if not is_sweep(settings):
+    if not has_several_runs(settings):
         return run_once(task, settings, rerun=rerun).report
     report = sweep.run(task, settings, functools.partial(run_once, rerun=rerun))
     finish(settings.phases.output_dir, settings.page)

@@ -1,3 +1,1 @@
-"""A flag is a field of a group: parser, help, flags.txt, manifest and remembered values come from
-it. No TensorFlow.
-"""
+"""Flags for all commands, declared as fields in groups; imports no TensorFlow."""

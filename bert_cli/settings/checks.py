@@ -1,6 +1,4 @@
-"""Which flags do not go together, for the commands and for the same runs from Python
-(api/loading.py).
-"""
+"""Checks of flags that cannot be combined, for commands and for runs started from Python."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -10,15 +8,20 @@ from bert_cli.base.errors import refuse_if
 from bert_cli.base.names import STANDARD
 from bert_cli.flags.option import flag_values, grid_values
 from bert_cli.settings.classification import ClassifySettings, Distillation
-from bert_cli.settings.controls import ADAM, Optimization, changed_flags
+from bert_cli.settings.controls import ADAM, Optimization, non_default_flags
 from bert_cli.settings.data import TABLE_FORM, TEXT_COLUMNS
 from bert_cli.settings.devices import check_engine
 from bert_cli.settings.training import EarlyStoppingFlags, TrainingSettings
 
 
-def complete(values: dict[str, Any]) -> dict[str, Any]:
-    """The values of all flags by name, with those that follow from others. InputError for what does
-    not go together.
+def check_and_derive(values: dict[str, Any]) -> dict[str, Any]:
+    """Check all flag values and add those that follow from others.
+
+    Args:
+        values: the value of every flag by name; also the result.
+
+    Raises:
+        InputError: if flags cannot be combined.
     """
     refuse_if(values["dry_run"] and not values["do_train"], "--dry_run needs --do_train")
     check_engine(values)
@@ -29,26 +32,26 @@ def complete(values: dict[str, Any]) -> dict[str, Any]:
     if "hub_module" in values:
         check_hub(values)
     if "freeze_encoder" in values:
-        # An encoder of a module that is not trained is a frozen one: one rule below, not two.
+        # An encoder from a module that is not trained counts as frozen, so that one rule covers
+        # both.
         values["freeze_encoder"] = values["freeze_encoder"] or not values.get("hub_trainable", True)
     return values
 
 
-def check_table_flags(given: frozenset[str], is_table: bool) -> None:
-    """Raise InputError for a given flag about tables if --input_file is not one by its suffix."""
+def check_table_flags(given_names: frozenset[str], is_table: bool) -> None:
+    """Raise InputError if a flag for tables is given but --input_file is not a table."""
     for name in (*TEXT_COLUMNS, *TABLE_FORM):
         refuse_if(
-            name in given and not is_table,
+            name in given_names and not is_table,
             f"--{name} is for a table as --input_file, such as texts.csv or texts.xlsx; leave it out",
         )
 
 
 def check_hub(values: dict[str, Any]) -> None:
-    """InputError where the flags of Hub do not go with the others."""
+    """Raise InputError if the tensorflow-hub flags conflict with other flags."""
     module = values["hub_module"]
     is_trained = values.get("hub_trainable", True)
-    # A run that does not train may name both: a model that was trained on a module, and this
-    # module.
+    # Without training, both may be given: a model that was trained on a module, and this module.
     refuse_if(
         module and values["init_checkpoint"] and values.get("do_train"),
         "--hub_module and --init_checkpoint: both name a model to start from; give one of them",
@@ -61,12 +64,12 @@ def _check_distillation(values: dict[str, Any]) -> None:
     temperature = values["distill_temperature"]
     defaults = Distillation()
     refuse_if(teacher and not values["do_train"], "--distill_from needs --do_train")
-    # Flags of a feature that is off are mistakes, not settings: the run would look distilled and be
-    # none.
+    # Refuse flags for a feature that is off, because the user would believe that the run is
+    # distilled.
     for name in ("unlabeled_file", "distill_temperature", "distill_share"):
         is_given = values[name] != getattr(defaults, name)
         refuse_if(is_given and not teacher, f"--{name} needs --distill_from")
-    # The bound of the option takes in 0, by which no logit can be divided.
+    # The option's bounds include 0, but logits cannot be divided by 0.
     refuse_if(not temperature > 0, f"--distill_temperature={temperature}: a number above 0 is needed")
 
 
@@ -83,18 +86,24 @@ def _check_calibration(values: dict[str, Any]) -> None:
 
 
 def check_early_stopping(early_stopping: EarlyStoppingFlags, does_train: bool, does_eval: bool) -> None:
-    """InputError where the flags do not go together, or with what the run does."""
-    every = early_stopping.eval_every
+    """Raise InputError if the flags for evaluation during training conflict.
+
+    Args:
+        early_stopping: the flags.
+        does_train: whether the run trains.
+        does_eval: whether the run evaluates.
+    """
+    eval_every = early_stopping.eval_every
     refuse_if(
-        early_stopping.early_stopping_patience and not every,
+        early_stopping.early_stopping_patience and not eval_every,
         "--early_stopping_patience counts evaluations during training; give --eval_every too",
     )
-    refuse_if(every and not does_train, "--eval_every needs --do_train")
-    refuse_if(every and not does_eval, "--eval_every needs --do_eval, which reads the held-out data")
+    refuse_if(eval_every and not does_train, "--eval_every needs --do_train")
+    refuse_if(eval_every and not does_eval, "--eval_every needs --do_eval, which reads the held-out data")
 
 
 def check_controls(settings: TrainingSettings) -> None:
-    """InputError where the flags of layers, of the loss or of the batch do not go together."""
+    """Raise InputError if the flags for layer rates, loss or batch conflict with each other."""
     rates = settings.rates
     loss = settings.loss
     batch_size = settings.training.train_batch_size
@@ -112,7 +121,7 @@ def check_controls(settings: TrainingSettings) -> None:
         rates.freeze_encoder and not rates.is_default,
         f"--freeze_encoder and --{flag} cannot be combined: the whole encoder is frozen",
     )
-    is_changed = "focal_gamma" in changed_flags(loss)
+    is_changed = "focal_gamma" in non_default_flags(loss)
     refuse_if(is_changed and loss.loss != "focal", "--focal_gamma needs --loss=focal")
     steps = settings.optimization.gradient_accumulation_steps
     refuse_if(
@@ -122,16 +131,23 @@ def check_controls(settings: TrainingSettings) -> None:
     )
 
 
-def is_sweep(settings: TrainingSettings) -> bool:
-    """Whether the settings of a command that trains ask for more than one run."""
+def has_several_runs(settings: TrainingSettings) -> bool:
+    """Return whether a training command's flags ask for several runs."""
     return bool(grid_values(settings)) or settings.sweep.num_runs > 1 or settings.sweep.cross_validation > 0
 
 
 def check_sweep(settings: TrainingSettings, does_train: bool, does_eval: bool, does_predict: bool) -> None:
-    """InputError where the flags of several runs do not go together, or with what is to be done."""
+    """Raise InputError if the flags for several runs conflict with each other or the phases.
+
+    Args:
+        settings: the command's Settings.
+        does_train: whether the command trains.
+        does_eval: whether it evaluates.
+        does_predict: whether it predicts.
+    """
     lists = grid_values(settings)
     folds = settings.sweep.cross_validation
-    # What the message is about: of a grid the first list, else the flag that asks for several runs.
+    # In messages, name the grid's first list; without a grid, the flag that asks for several runs.
     flag = next(iter(lists), "cross_validation" if folds else "num_runs")
     refuse_if(not does_train, f"--{flag}: training several times needs --do_train")
     refuse_if(settings.phases.dry_run, f"--dry_run looks at one run; leave --{flag} out, or give it one value")
@@ -154,7 +170,7 @@ def check_sweep(settings: TrainingSettings, does_train: bool, does_eval: bool, d
 
 
 def check_filled_data(settings: ClassifySettings) -> None:
-    """Raise InputError, naming the flag, if a file that the run reads is empty."""
+    """Raise InputError if a file that the run reads is empty; the message names the flag."""
     data, phases = settings.data, settings.phases
     does_predict = settings.inference.do_predict
     for flag, path, is_read in (
@@ -168,23 +184,29 @@ def check_filled_data(settings: ClassifySettings) -> None:
         refuse_if(is_empty, f"{path}: is empty; check --{flag}")
 
 
-def check_shards(values: Mapping[str, Any], given: Collection[str], flags: Mapping[str, str]) -> bool:
-    """Whether a flag names several input files. InputError for what does not go with that.
+def check_shards(values: Mapping[str, Any], given_names: Collection[str], output_flags: Mapping[str, str]) -> bool:
+    """Return whether a flag names several input files.
 
-    flags: those that may, each with the flag that says where the outputs are.
+    Args:
+        values: all flag values by name.
+        given_names: flags that were given, by name.
+        output_flags: by flag that may name several files, the flag for the outputs.
+
+    Raises:
+        InputError: if other flags conflict with several input files.
     """
-    source = next((name for name in flags if files.is_pattern(values[name])), None)
-    if source is None:
+    source_flag = next((name for name in output_flags if files.is_pattern(values[name])), None)
+    if source_flag is None:
         refuse_if(
-            "shard" in given,
-            f"--shard needs several files: give --{' or --'.join(flags)} a pattern in quotes, such as 'part-*.txt'",
+            "shard" in given_names,
+            f"--shard needs several files: give --{' or --'.join(output_flags)} a pattern in quotes, such as 'part-*.txt'",
         )
         return False
-    target = flags[source]
+    target_flag = output_flags[source_flag]
     refuse_if(
-        values[target] == STANDARD,
-        f"--{target}: give the name that the outputs begin with, as --{source} names several files",
+        values[target_flag] == STANDARD,
+        f"--{target_flag}: give the name that the outputs begin with, as --{source_flag} names several files",
     )
     for name in ("resume", "attentions"):
-        refuse_if(values.get(name), f"--{name} takes one file, but --{source} names several; leave it out")
+        refuse_if(values.get(name), f"--{name} takes one file, but --{source_flag} names several; leave it out")
     return True

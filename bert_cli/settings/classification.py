@@ -1,24 +1,40 @@
-"""The flags of bert-classify, for the command and for the same models from Python."""
+"""Flags of bert-classify, for the command and for its models in Python."""
 
 import dataclasses
 from typing import ClassVar
 
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.formats import parse_number
-from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
+from bert_cli.flags.option import FlagGroup, deciding_option, group, option, remembered_option
 from bert_cli.settings.data import Columns, DataFiles, DevSplit, Endings, LabelKind, MissingLabels, TextForm
 from bert_cli.settings.groups import Encoding, Files, Hub, Inference, ModelFiles, NewText, Phases, TextFiles
 from bert_cli.settings.training import FineTuning, Training, TrainingSettings
 
-# In any case of letters.
+# Compared in lower case.
 TASK_NAMES = ("cola", "sst-2", "mrpc", "sts-b", "qqp", "mnli", "qnli", "rte", "wnli", "ax", "xnli", "swag")
-LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")  # of xnli
+LANGUAGES = (
+    "ar",
+    "bg",
+    "de",
+    "el",
+    "en",
+    "es",
+    "fr",
+    "hi",
+    "ru",
+    "sw",
+    "th",
+    "tr",
+    "ur",
+    "vi",
+    "zh",
+)  # of XNLI
 
 
 class Classification(FlagGroup, heading="Data"):
-    """The task of bert-classify."""
+    """Task of bert-classify."""
 
-    task_name: str = deciding(
+    task_name: str = deciding_option(
         "",
         "task of GLUE, or another: cola (four columns, any labels), sst-2, mrpc, sts-b, qqp, "
         "mnli, qnli, rte, wnli, ax, xnli or swag; not given for your own files",
@@ -26,11 +42,11 @@ class Classification(FlagGroup, heading="Data"):
         read=str.lower,
         suggestions=TASK_NAMES,
     )
-    language: str = remembered("zh", "language of xnli, such as en or de", choices=LANGUAGES)
+    language: str = remembered_option("zh", "language of xnli, such as en or de", choices=LANGUAGES)
 
 
 class Distillation(FlagGroup, heading="Training"):
-    """Training a classifier on the probabilities of another one (Hinton et al., 2015)."""
+    """Flags for training a classifier on another one's probabilities (Hinton et al., 2015)."""
 
     distill_from: str = option(
         "", "distillation: directory of a trained classifier with the same labels, the teacher", path=True
@@ -40,27 +56,27 @@ class Distillation(FlagGroup, heading="Training"):
         "distillation: unlabelled texts for --distill_from, one per line or a table",
         path=True,
     )
-    distill_temperature: float = deciding(2.0, "distillation temperature of --distill_from", lower=0.0)
-    distill_share: float = deciding(
+    distill_temperature: float = deciding_option(2.0, "distillation temperature of --distill_from", lower=0.0)
+    distill_share: float = deciding_option(
         0.5, "weight of the distillation loss; the rest is the loss of the labels", lower=0.0, upper=1.0
     )
 
 
-def read_error(text: str) -> str:
-    """The value of --abstain_error: 2% or 0.02. InputError for one that is no share of the answers."""
+def read_abstain_error(text: str) -> str:
+    """Return the text of --abstain_error; raise InputError unless it is a share such as 2% or 0.02."""
     refuse_if(
-        not 0 < share_of(text) < 1, f"--abstain_error={text}: a share of wrong answers is needed, such as 2% or 0.02"
+        not 0 < parse_share(text) < 1, f"--abstain_error={text}: a share of wrong answers is needed, such as 2% or 0.02"
     )
     return text
 
 
-def share_of(text: str) -> float:
-    """0.02 of 2% or 0.02; NaN for what is no number."""
+def parse_share(text: str) -> float:
+    """Return 0.02 for 2% or 0.02; NaN if the text is not a number."""
     return parse_number(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
 
 
 class CalibrationFlags(FlagGroup, heading="Mode"):
-    """The calibration of a classifier's probabilities, and what is left for people."""
+    """Flags for calibrated probabilities, and for abstaining from uncertain answers."""
 
     calibrate: bool = option(
         False,
@@ -72,19 +88,19 @@ class CalibrationFlags(FlagGroup, heading="Mode"):
         "",
         "most wrong answers, such as 2% or 0.02, for --calibrate to choose which texts are left "
         "for people; the error among the others stays below it on fresh data, with 95 % confidence",
-        read=read_error,
+        read=read_abstain_error,
         suggestions=("1%", "2%", "5%"),
     )
 
     @property
-    def most_errors(self) -> float | None:
-        """--abstain_error as a number; None where it is not given."""
-        return share_of(self.abstain_error) if self.abstain_error else None
+    def max_error_rate(self) -> float | None:
+        """Return --abstain_error as a number, or None if it is not given."""
+        return parse_share(self.abstain_error) if self.abstain_error else None
 
 
 @dataclasses.dataclass(frozen=True)
 class ClassifySettings(TrainingSettings):
-    """The flags of bert-classify."""
+    """Flags of bert-classify."""
 
     essential: ClassVar[tuple[str, ...]] = (
         "task_name", "data_dir", "train_file", "dev_file", "predict_file", "max_seq_length", "text_column",
@@ -140,5 +156,5 @@ class ClassifySettings(TrainingSettings):
 
     @property
     def text_form(self) -> TextForm:
-        """The form of the files of examples."""
+        """Return the form that all files with examples have."""
         return TextForm(self.text_files.encoding, self.data.quoting, self.data.sheet)

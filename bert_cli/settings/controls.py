@@ -1,29 +1,27 @@
-"""Training hyperparameters that all commands that train share: frozen layers, optimizer, dropout,
-head input, loss.
-"""
+"""Training hyperparameters in all training commands: frozen layers, optimizer, dropout, head, loss."""
 
 import dataclasses
 from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import HEAD_INPUTS, POOLED, TextInput
-from bert_cli.flags.option import FlagGroup, deciding, option
+from bert_cli.flags.option import FlagGroup, deciding_option, option
 
 LOSSES = ("cross_entropy", "focal")
-ADAM = "adam"  # of --optimizer
-BALANCED, NO_WEIGHTS = "balanced", "none"  # of --class_weights
-NO_RECOMPUTATION, LAYERS = "none", "layers"  # of --recompute
+ADAM = "adam"  # value of --optimizer
+BALANCED, NO_WEIGHTS = "balanced", "none"  # values of --class_weights
+NO_RECOMPUTATION, LAYERS = "none", "layers"  # values of --recompute
 _MOST_DROPOUT = 0.99
 
 
 class LayerRates(FlagGroup, heading="Controls"):
-    """Which layers are trained, and how fast."""
+    """Flags that freeze layers or change their learning rates."""
 
-    freeze_encoder: bool = deciding(False, "train only the head; the encoder is frozen")
-    freeze_layers: int | None = deciding(
+    freeze_encoder: bool = deciding_option(False, "train only the head; the encoder is frozen")
+    freeze_layers: int | None = deciding_option(
         None, "freeze the embeddings and the lowest N layers; 0: only the embeddings", lower=0,
     )  # fmt: skip
-    layerwise_lr_decay: float = deciding(
+    layerwise_lr_decay: float = deciding_option(
         1.0,
         "layer-wise learning-rate decay d; of L layers, layer i from 0 has d^(L-i) times the "
         "learning rate, the embeddings d^(L+1), pooler and head 1",
@@ -33,28 +31,28 @@ class LayerRates(FlagGroup, heading="Controls"):
 
     @property
     def is_default(self) -> bool:
-        """Whether freeze_layers and layerwise_lr_decay treat all layers in the same way."""
+        """Return whether all layers have the same learning rate and no layers are frozen by number."""
         return self.freeze_layers is None and self.layerwise_lr_decay == 1.0
 
 
 class Optimization(FlagGroup, heading="Controls"):
-    """The optimizer, the schedule of its learning rate, and how a batch becomes an update."""
+    """Flags for the optimizer, the learning-rate schedule, and the steps from a batch to an update."""
 
-    optimizer: str = deciding(
+    optimizer: str = deciding_option(
         "adamw",
         "optimizer; adamw: Google's; adam: with bias correction and without weight decay, as in "
         "Keras; lamb: for large batches; nadam: Adam with Nesterov momentum",
         choices=("adamw", ADAM, "lamb", "nadam"),
     )
-    bias_correction: bool = deciding(False, "Adam's bias correction in adamw; Google's scripts have none")
-    weight_decay: float = deciding(
+    bias_correction: bool = deciding_option(False, "Adam's bias correction in adamw; Google's scripts have none")
+    weight_decay: float = deciding_option(
         0.01, "decoupled weight decay; biases and LayerNorm weights are not decayed", lower=0.0
     )
-    lr_schedule: str = deciding(
+    lr_schedule: str = deciding_option(
         "linear", "learning-rate schedule after the warm-up: linear (Google's) or cosine decay to 0, or constant",
         choices=("linear", "cosine", "constant"),
     )  # fmt: skip
-    gradient_accumulation_steps: int = deciding(
+    gradient_accumulation_steps: int = deciding_option(
         1, "micro-batches per update (gradient accumulation); --train_batch_size stays the batch of an update",
         lower=1,
     )  # fmt: skip
@@ -73,15 +71,15 @@ class Optimization(FlagGroup, heading="Controls"):
 
 
 class Dropout(FlagGroup, heading="Controls"):
-    """Dropout of the encoder."""
+    """Dropout rates in the encoder."""
 
-    hidden_dropout_prob: float | None = deciding(
+    hidden_dropout_prob: float | None = deciding_option(
         None,
         "dropout of the encoder's layers; default: from bert_config.json",
         lower=0.0,
         upper=_MOST_DROPOUT,
     )
-    attention_dropout_prob: float | None = deciding(
+    attention_dropout_prob: float | None = deciding_option(
         None,
         "dropout of the attention probabilities; default: from bert_config.json",
         lower=0.0,
@@ -90,27 +88,30 @@ class Dropout(FlagGroup, heading="Controls"):
 
 
 class Head(FlagGroup, heading="Controls"):
-    """Input and dropout of the classifier."""
+    """Input and dropout for the classifier."""
 
-    classifier_dropout: float = deciding(0.1, "dropout before the classifier", lower=0.0, upper=_MOST_DROPOUT)
-    head_input: str = deciding(
+    classifier_dropout: float = deciding_option(0.1, "dropout before the classifier", lower=0.0, upper=_MOST_DROPOUT)
+    head_input: str = deciding_option(
         POOLED.name,
-        f"input of the classifier; {'; '.join(f'{each.name}: {each.description}' for each in HEAD_INPUTS.values())}",
+        f"input of the classifier; {'; '.join(f'{row.name}: {row.description}' for row in HEAD_INPUTS.values())}",
         choices=tuple(HEAD_INPUTS),
         remembered=True,
     )
 
     @property
     def text_input(self) -> TextInput:
+        """Return the head input with this name."""
         return HEAD_INPUTS[self.head_input]
 
 
-def given_weights(text: str) -> dict[str, float]:
-    """The weights by label that --class_weights names. ValueError where it names none, or one
-    twice.
+def parse_class_weights(text: str) -> dict[str, float]:
+    """Return {label: weight} for a --class_weights such as 0=1,1=2.5.
+
+    Raises:
+        ValueError: if a label is missing or repeated, or a weight is not a finite number from 0 on.
     """
-    # From the right: a label may hold the sign itself.
-    pairs = [part.rpartition("=") for part in text.split(",")]
+    # Split at the last sign, because a label may contain one.
+    pairs = [item.rpartition("=") for item in text.split(",")]
     weights = {name.strip(): float(weight) for name, _, weight in pairs}
     if len(weights) < len(pairs) or "" in weights or not all(0 <= weight < float("inf") for weight in weights.values()):
         raise ValueError(text)
@@ -118,10 +119,10 @@ def given_weights(text: str) -> dict[str, float]:
 
 
 def check_class_weights(text: str) -> str:
-    """The value of --class_weights. InputError for one that has no meaning."""
+    """Return the text of --class_weights; raise InputError if it is invalid."""
     if text not in (BALANCED, NO_WEIGHTS):
         try:
-            given_weights(text)
+            parse_class_weights(text)
         except ValueError:
             raise InputError(
                 f"--class_weights={text}: {BALANCED}, or a number from 0 on for each label, such "
@@ -131,21 +132,21 @@ def check_class_weights(text: str) -> str:
 
 
 class Loss(FlagGroup, heading="Controls"):
-    """The loss, and the weights of its examples."""
+    """Flags for the loss and the weights of examples."""
 
-    loss: str = deciding(
+    loss: str = deciding_option(
         "cross_entropy",
         "loss function; focal: focal loss, examples that are predicted well count less",
         choices=LOSSES,
     )
-    focal_gamma: float = deciding(2.0, "focusing parameter γ of --loss=focal; 0: cross-entropy", lower=0.0)
-    label_smoothing: float = deciding(
+    focal_gamma: float = deciding_option(2.0, "focusing parameter γ of --loss=focal; 0: cross-entropy", lower=0.0)
+    label_smoothing: float = deciding_option(
         0.0,
         "label smoothing: fraction of the target spread evenly over all labels",
         lower=0.0,
         upper=0.99,
     )
-    class_weights: str = deciding(
+    class_weights: str = deciding_option(
         NO_WEIGHTS,
         "class weights of the loss; balanced: inversely proportional to the frequency of the "
         "label; or label=weight,… (1 for other labels)",
@@ -153,7 +154,7 @@ class Loss(FlagGroup, heading="Controls"):
     )
 
 
-def changed_flags(*groups: Any) -> list[str]:
-    """Names of the flags of these groups that have another value than their default."""
+def non_default_flags(*groups: Any) -> list[str]:
+    """Return the names of flags in these groups with a value other than their default."""
     fields = [(group, field) for group in groups for field in dataclasses.fields(group)]
     return [field.name for group, field in fields if getattr(group, field.name) != field.default]

@@ -1,4 +1,4 @@
-"""The flags of data files that bert-classify, bert-squad, bert-tag and bert-prepare share."""
+"""Flags for data files that bert-classify, bert-squad, bert-tag and bert-prepare share."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -8,11 +8,11 @@ from bert_cli.base.errors import refuse_if
 from bert_cli.base.formats import parse_number
 from bert_cli.base.names import read_name, split_names, write_name
 from bert_cli.base.recoding import UTF_8
-from bert_cli.flags.option import FlagGroup, option, passing, remembered
+from bert_cli.flags.option import FlagGroup, option, remembered_option, transient_option
 from bert_cli.problem_types.registry import PROBLEM_TYPES
-from bert_cli.settings.groups import file_names, names_of
+from bert_cli.settings.groups import file_list_reader, name_list_properties
 
-LITERAL, CSV_QUOTES = "none", "csv"  # of --quoting
+LITERAL, CSV_QUOTES = "none", "csv"  # values of --quoting
 QUOTING_HELP = (
     f"quotes in .tsv and .txt files; {LITERAL}: ordinary characters, as in Google's files; {CSV_QUOTES}: a cell in "
     "quotes may hold tabs, line ends and doubled quotes, as pandas writes it"
@@ -20,24 +20,24 @@ QUOTING_HELP = (
 
 
 class DataFiles(FlagGroup, heading="Data"):
-    """Files of examples: a directory with all of them, or each by its name."""
+    """Data files: a directory that contains all of them, or separate files."""
 
-    data_dir: str = remembered("", "directory with the data files", path=True)
+    data_dir: str = remembered_option("", "directory with the data files", path=True)
     train_file: str = option("", "training file", path=True)
-    dev_file: str | None = remembered(None, "dev file, instead of data_dir's", path=True)
-    test_file: str | None = remembered(None, "test file to predict, instead of data_dir's", path=True)
-    predict_file: str = option("", "file to predict", path=True, read=file_names("predict_file"))
-    header: str = remembered(
+    dev_file: str | None = remembered_option(None, "dev file, instead of data_dir's", path=True)
+    test_file: str | None = remembered_option(None, "test file to predict, instead of data_dir's", path=True)
+    predict_file: str = option("", "file to predict", path=True, read=file_list_reader("predict_file"))
+    header: str = remembered_option(
         "auto",
         "whether the first row of a file is a header; auto: Google's rule for a task, detected for your own file",
         choices=("auto", "yes", "no"),
     )
-    predict_header: str | None = passing(
+    predict_header: str | None = transient_option(
         None,
         "whether the first row of --predict_file is a header; default: --header of the same command, else detected",
         choices=("auto", "yes", "no"),
     )
-    quoting: str = remembered(
+    quoting: str = remembered_option(
         LITERAL,
         QUOTING_HELP,
         choices=(LITERAL, CSV_QUOTES),
@@ -48,7 +48,7 @@ class DataFiles(FlagGroup, heading="Data"):
 
 
 class TextForm(NamedTuple):
-    """The form of a table file: the values of --encoding, --quoting and --sheet."""
+    """Form of table files: the values of --encoding, --quoting and --sheet."""
 
     encoding: str = UTF_8
     quoting: str = LITERAL
@@ -58,25 +58,24 @@ class TextForm(NamedTuple):
 PLAIN = TextForm()
 
 
-# A column may have no name, which is "" in quotes on the command line.
+# A column's name may be empty, which is "" in quotes on the command line.
 _NAME: dict[str, Any] = {"read": read_name, "write": write_name, "csv_quotes": True}
 
 
 class Columns(FlagGroup, heading="Your own files"):
-    """The columns of the parts of an example: the name of a column in the header, or its number
-    from 0.
+    """Columns with texts, labels and ids, by name in the header or by number from 0.
 
-    None: the column is detected by its name, or without a header by its values.
+    A field with None is detected by its name, or by its values if there is no header.
     """
 
-    text_column: str | None = remembered(
+    text_column: str | None = remembered_option(
         None,
         "column of the text, by name or by number from 0; default: detected by its name (text, "
         "sentence, review, comment_text, …), or without a header by its values",
         **_NAME,
     )
-    text_b_column: str | None = remembered(None, "column of the second text of a pair", **_NAME)
-    label_column: str | None = remembered(
+    text_b_column: str | None = remembered_option(None, "column of the second text of a pair", **_NAME)
+    label_column: str | None = remembered_option(
         None,
         "column of the label; several columns of 0 and 1, separated by commas, are multi-label "
         "(a name with a comma in double quotes); "
@@ -84,75 +83,87 @@ class Columns(FlagGroup, heading="Your own files"):
         "its values",
         csv_quotes=True,
     )
-    id_column: str | None = remembered(
+    id_column: str | None = remembered_option(
         None, "column of the id, which is copied to the predictions; default: id, or none", **_NAME
     )
 
     @property
     def label_columns(self) -> tuple[str, ...]:
-        """The names or numbers in label_column; () if it is not given."""
+        """Return the names or numbers in label_column; () if it is not given."""
         return split_names(self.label_column) if self.label_column else ()
 
 
-# Of a table of texts that needs no labels.
+# Flags for a table of texts without labels.
 TEXT_COLUMNS = ("text_column", "text_b_column", "id_column")
 TABLE_FORM = ("header", "quoting", "sheet")
 
 
 @dataclasses.dataclass(frozen=True)
 class TrainedColumns:
-    """What a training run left of its columns, for the files of later runs.
+    """Columns that a training run used, and that later runs look for in their files.
 
-    flags: names of the flags that it was given and that the later run has from it. guessed: the
-    columns that it found by itself, by name or number; None where a flag named the column.
+    Attributes:
+        flags: names of column flags that the training run was given and the later run takes from
+            it.
+        guessed: columns that the training run detected, by name or number; None for given columns.
     """
 
     flags: frozenset[str] = frozenset()
     guessed: Columns = dataclasses.field(default_factory=Columns)
 
     def by_name(self, columns: Columns, names: Sequence[str] | None) -> Columns:
-        """`columns` with the guesses that a header has; None: there is no header."""
+        """Return `columns`, filled with the guessed columns that the file's header contains.
+
+        Args:
+            columns: the columns that this run was given.
+            names: column names in the header; None without a header.
+        """
         guessed = self.guessed
-        found: dict[str, str] = {}
-        # The two texts of a pair belong together.
+        used_guesses: dict[str, str] = {}
+        # A pair's two texts belong together, so use both guesses or neither.
         for fields in (("text_column", "text_b_column"), ("label_column",)):
-            wanted = {field: getattr(guessed, field) for field in fields if getattr(guessed, field) is not None}
-            are_free = all(getattr(columns, field) is None for field in wanted)
-            listed = guessed.label_columns if fields == ("label_column",) else wanted.values()
-            if are_free and all((names or ()).count(name) == 1 for name in listed):
-                found |= wanted
-        return dataclasses.replace(columns, **found)
+            field_guesses = {field: getattr(guessed, field) for field in fields if getattr(guessed, field) is not None}
+            are_free = all(getattr(columns, field) is None for field in field_guesses)
+            guessed_names = guessed.label_columns if fields == ("label_column",) else field_guesses.values()
+            if are_free and all((names or ()).count(name) == 1 for name in guessed_names):
+                used_guesses |= field_guesses
+        return dataclasses.replace(columns, **used_guesses)
 
     def number(self, field: str, width: int) -> int | None:
-        """The guess of a column by its number, in a table of `width` columns; None without one."""
+        """Return a guessed column's number, or None without one.
+
+        Args:
+            field: a field of Columns.
+            width: number of columns in the table; a larger guess does not count.
+        """
         number = getattr(self.guessed, field)
         return int(number) if number and number.isdecimal() and int(number) < width else None
 
 
 NOT_TRAINED = TrainedColumns()
-_LISTS = ("label_column",)  # a list of names, which is in quotes already
+_LISTS = ("label_column",)  # a list of names that are quoted already
 
 
-def written_columns(columns: Mapping[str, str]) -> dict[str, str]:
-    """Return the text of values of the flags of columns, as flags.txt has them."""
+def format_columns(columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the values of column flags as flags.txt stores them."""
     return {name: value if name in _LISTS else write_name(value) for name, value in columns.items()}
 
 
-def read_columns(written: Mapping[str, str]) -> Columns:
-    """Return the columns of texts that `written_columns` gave; other flags are left out."""
-    names = [field.name for field in dataclasses.fields(Columns) if field.name in written]
-    return Columns(**{name: written[name] if name in _LISTS else read_name(written[name]) for name in names})
+def read_columns(saved_flags: Mapping[str, str]) -> Columns:
+    """Return the columns in saved flags, which format_columns wrote; other flags are ignored."""
+    names = [field.name for field in dataclasses.fields(Columns) if field.name in saved_flags]
+    return Columns(**{name: saved_flags[name] if name in _LISTS else read_name(saved_flags[name]) for name in names})
 
 
 class Endings(FlagGroup, heading="Your own files"):
-    """The endings in multiple-choice files."""
+    """Columns with the choices in multiple-choice files."""
 
-    choice_columns: tuple[str, ...] | None = remembered(
+    choice_columns: tuple[str, ...] | None = remembered_option(
         None,
         "multiple choice: columns of the endings, two or more, separated by commas",
-        **names_of("choice_columns", 2),
+        **name_list_properties("choice_columns", 2),
     )
-    choice_labels: str = remembered(
+    choice_labels: str = remembered_option(
         "auto",
         "multiple choice: meaning of the label column; 0 or 1: index of the correct ending, "
         "counted from 0 or from 1; letter: A, B, …; name: the name of its column; auto: detected "
@@ -162,24 +173,24 @@ class Endings(FlagGroup, heading="Your own files"):
 
 
 class LabelKind(FlagGroup, heading="Your own files"):
-    """What the labels of a file are."""
+    """Problem type, and the labels' form in a cell."""
 
-    label_separator: str | None = remembered(
+    label_separator: str | None = remembered_option(
         None, "separator of several labels in one cell, such as ','; an empty cell has no label"
     )
-    problem_type: str | None = remembered(
+    problem_type: str | None = remembered_option(
         None,
         "problem type of the labels; "
-        + "; ".join(f"{each.name}: {each.summary}" for each in PROBLEM_TYPES.values())
+        + "; ".join(f"{label_type.name}: {label_type.summary}" for label_type in PROBLEM_TYPES.values())
         + "; default: detected in the data",
         choices=tuple(PROBLEM_TYPES),
     )
 
 
 class MissingLabels(FlagGroup, heading="Your own files"):
-    """Rows without a label."""
+    """Treatment of rows without a label."""
 
-    skip_unlabeled: bool = remembered(
+    skip_unlabeled: bool = remembered_option(
         False,
         "leave out rows without a label from training and dev data; a label is missing if its cell is empty, a sign "
         "such as - or ?, or nan, null, n/a or unlabeled; none, NA and -1 count only if nothing else in the column does",
@@ -188,10 +199,14 @@ class MissingLabels(FlagGroup, heading="Your own files"):
 
 @dataclasses.dataclass(frozen=True)
 class HeldOut:
-    """The training rows that are held out for evaluation: a fraction or a number, the first rows or
-    stratified by label.
+    """Training rows held out for evaluation: a share or a number, stratified or the first rows.
 
-    False where none are.
+    It is false if no rows are held out.
+
+    Attributes:
+        share: fraction of rows, 0 if `count` is used.
+        count: number of rows, 0 if `share` is used.
+        is_first: whether the first rows are held out; otherwise they are stratified by label.
     """
 
     share: float = 0.0
@@ -210,18 +225,24 @@ _MOST = 0.9
 _MOST_DIGITS = 12
 
 
-def read_held_out(text: str, flag: str = "dev_split", by_order: bool = True) -> HeldOut:
-    """The value of --dev_split, or of another flag. by_order: the first rows may be chosen.
-    InputError for another text.
+def read_held_out(text: str, flag: str = "dev_split", allows_first: bool = True) -> HeldOut:
+    """Return the value of --dev_split or a similar flag; raise InputError if the text is invalid.
+
+    Args:
+        text: a fraction such as 0.1, a count such as 200, or first:200.
+        flag: the flag's name, for messages.
+        allows_first: whether the first rows may be chosen.
     """
     number = text.removeprefix(_FIRST)
     is_first = number != text
-    # isdecimal alone would take digits of other scripts.
+    # isdecimal alone would accept digits of other scripts.
     is_count = number.isascii() and number.isdecimal() and len(number) < _MOST_DIGITS
-    if is_count and (int(number) or not is_first) and (by_order or not is_first):
+    if is_count and (int(number) or not is_first) and (allows_first or not is_first):
         return HeldOut(count=int(number), is_first=is_first)
     share = parse_number(number)
-    counts = f"a count of rows such as 200, or {_FIRST}200 is needed" if by_order else "or a count of rows is needed"
+    counts = (
+        f"a count of rows such as 200, or {_FIRST}200 is needed" if allows_first else "or a count of rows is needed"
+    )
     refuse_if(is_first or not 0 <= share <= _MOST, f"--{flag}={text}: a fraction up to {_MOST} such as 0.1, {counts}")
     return HeldOut(share)
 
@@ -229,11 +250,11 @@ def read_held_out(text: str, flag: str = "dev_split", by_order: bool = True) -> 
 class DevSplit(FlagGroup, heading="Your own files"):
     """Training rows that are held out for evaluation."""
 
-    dev_split: HeldOut = remembered(
+    dev_split: HeldOut = remembered_option(
         HeldOut(),
         "hold out training rows as dev data: a fraction such as 0.1 or a number such as 200, "
         f"stratified by label; {_FIRST}200: the first 200 rows",
         read=read_held_out,
         write=str,
     )
-    dev_split_seed: int | None = remembered(None, "seed of --dev_split; default: random_seed", lower=0)
+    dev_split_seed: int | None = remembered_option(None, "seed of --dev_split; default: random_seed", lower=0)

@@ -1,6 +1,4 @@
-"""The flags of what computes and where, and what the inference engines, which --engine and
---precision ask for, are for.
-"""
+"""Flags for devices, precision and inference engine, and checks of commands that allow no engine."""
 
 import dataclasses
 from typing import Any, Self
@@ -14,7 +12,7 @@ from bert_cli.runtime.gpus import has_gpu
 
 
 class Devices(FlagGroup, heading="Devices"):
-    """What computes, and in which precision."""
+    """Devices and precision for all computations."""
 
     batch_size: int = option(32, "batch size", lower=1)
     distribution_strategy: str = option(
@@ -42,7 +40,7 @@ class Devices(FlagGroup, heading="Devices"):
         "Python), else TensorFlow; " + "; ".join(engine.description for engine in ENGINES.values()),
         choices=(AUTO, TENSORFLOW, *ENGINES),
     )
-    # From here on the flags of Google's scripts, so that old command lines go on working.
+    # The following flags exist in Google's scripts; old command lines continue to work.
     use_tpu: bool = option(False, "run on a TPU (needs tensorflow-tpu 2.20)")
     tpu_name: str | None = option(None, "name or grpc:// address of the TPU", may_be_empty=True)
     tpu_zone: str | None = option(None, "zone of the TPU", may_be_empty=True)
@@ -54,14 +52,18 @@ class Devices(FlagGroup, heading="Devices"):
 
     @property
     def inference(self) -> Inference | None:
-        """See chosen_inference."""
+        """Return the result of `chosen_inference` for these flags."""
         return chosen_inference(self.engine, self.precision)
 
     def for_answers(self, is_bert: bool = True) -> Self:
-        """The same with the engine that answers new texts: by --engine=auto onnxruntime in float32.
+        """Return these flags with the engine that answers new texts.
 
-        It is TensorFlow where there is a GPU, where flags or TF_CONFIG ask for devices of
-        TensorFlow or for its precisions, and for a module of tensorflow-hub, which is not a BERT.
+        With --engine=auto it is onnxruntime in float32. TensorFlow is used if there is a GPU, if
+        flags or TF_CONFIG ask for its devices or precisions, and for a tensorflow-hub module, which
+        is not a BERT.
+
+        Args:
+            is_bert: whether the encoder is a BERT and not an unknown module.
         """
         asks_for_devices = (
             self.use_tpu or self.distribution_strategy != "auto" or is_multi_worker(self.distribution_strategy)
@@ -70,24 +72,24 @@ class Devices(FlagGroup, heading="Devices"):
             return self
         return dataclasses.replace(self, engine=ANSWERING, precision=FLOAT32)
 
-    def alone(self) -> Self:
-        """The same without the other processes that TF_CONFIG names: no shard needs them."""
+    def without_workers(self) -> Self:
+        """Return these flags without the other processes in TF_CONFIG, which shards do not need."""
         if not is_multi_worker(self.distribution_strategy):
             return self
         return dataclasses.replace(self, distribution_strategy="mirrored")
 
 
 def check_engine(values: dict[str, Any]) -> None:
-    """InputError where an inference engine does not go with the other flags."""
-    asked = chosen_inference(values["engine"], values["precision"]) if "precision" in values else None
-    if not asked:
+    """Raise InputError if an inference engine conflicts with other flags."""
+    inference = chosen_inference(values["engine"], values["precision"]) if "precision" in values else None
+    if not inference:
         return
-    flag = asked.flag
+    flag = inference.flag
     strategy = values["distribution_strategy"]
     refuse_if(
         values.get("do_train"), f"{flag} is for predictions: train without it, then predict with it in a second command"
     )
-    # An engine computes on its own; a strategy of TensorFlow would hold devices for nothing.
+    # TensorFlow's strategy would reserve devices that the engine does not use.
     refuse_if(
         strategy not in ("auto", "one_device") or values["use_tpu"] or is_multi_worker(strategy),
         f"{flag} computes on the CPU, alone: leave --distribution_strategy, --use_tpu and TF_CONFIG out",
@@ -95,13 +97,13 @@ def check_engine(values: dict[str, Any]) -> None:
 
 
 def refuse_int8(engine: str, precision: str) -> None:
-    """InputError for int8 where masked words are predicted."""
-    asked = chosen_inference(engine, precision)
-    if asked and asked.precision == INT8:
-        raise InputError(f"{asked.flag} is for predictions and features, not for masked words; leave it out")
+    """Raise InputError for int8, which cannot predict masked words."""
+    inference = chosen_inference(engine, precision)
+    if inference and inference.precision == INT8:
+        raise InputError(f"{inference.flag} is for predictions and features, not for masked words; leave it out")
 
 
 def refuse_inference(values: dict[str, Any]) -> None:
-    """InputError for an inference engine where a model is trained or evaluated on masked words."""
-    if asked := chosen_inference(values["engine"], values["precision"]):
-        raise InputError(f"{asked.flag} is for predictions and features, not for pre-training; leave it out")
+    """Raise InputError for an inference engine if masked words are trained or evaluated."""
+    if inference := chosen_inference(values["engine"], values["precision"]):
+        raise InputError(f"{inference.flag} is for predictions and features, not for pre-training; leave it out")

@@ -1,6 +1,4 @@
-"""The groups of flags that many commands share, each flag declared once: files, model, phases,
-evaluation and prediction.
-"""
+"""Flag groups that many commands share: files, model, phases, evaluation and prediction."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,44 +8,46 @@ from bert_cli.base.files import exists
 from bert_cli.base.formats import parse_number
 from bert_cli.base.names import RANDOM, join_names, split_names
 from bert_cli.base.recoding import UTF_8, read_encoding
-from bert_cli.flags.option import FlagGroup, deciding, option, passing, remembered
+from bert_cli.flags.option import FlagGroup, deciding_option, option, remembered_option, transient_option
 
-# Tokens that predictions compute at once: with fewer, matrix products are slower by a third
-# (measured), and this number takes little memory.
+# Predictions compute at least this many tokens together: fewer make matrix products slower by a
+# third (measured), and this number needs little memory.
 LEAST_TOKENS = 4096
 AT_LEAST = f"at least {LEAST_TOKENS:,} tokens are computed at once"
-ALL = "all"  # of --shard
+ALL = "all"  # value of --shard
 TRUNCATE, HEAD_TAIL, WINDOWS = "truncate", "head_tail", "windows"
 TUNED = "tuned"
-# Of --layers: its grammar for --help, and what commands read by themselves.
+# Grammar of --layers for --help, and default layers.
 LAYERS = "numbers from 0 or from -1 back, ranges with both ends such as -4:-1 or 1-3, 'embedding', 'all'"
 LAST_LAYER, LAST_LAYERS = "-1", "-1,-2,-3,-4"
-OF_TEXT = "--text"  # of --explain: it takes the text of --text
+EXPLAIN_TEXT = "--text"  # value of --explain for the text in --text
 _ONCE = "give it once; several texts are lines of --input_file"
 DECODINGS = ("argmax", "viterbi")
 
 
-def names_of(flag: str, least: int) -> dict[str, Any]:
-    """Return facts of an option that takes names with commas between, see `split_names`.
+def name_list_properties(flag: str, least: int) -> dict[str, Any]:
+    """Return Option properties for a comma-separated list of names, see `split_names`.
 
-    Its reader raises InputError unless there are `least` names or more, all different.
+    Args:
+        flag: the flag's name, for messages.
+        least: minimum number of names. They must all differ.
     """
 
     def read(text: str) -> tuple[str, ...]:
         names = split_names(text)
-        wanted = f"--{flag}={text}: two or more different names" if least > 1 else f"--{flag}={text}: different names"
+        expected = f"--{flag}={text}: two or more different names" if least > 1 else f"--{flag}={text}: different names"
         are_wrong = len(names) < least or "" in names or len(set(names)) < len(names)
-        refuse_if(are_wrong, f"{wanted} with commas between are needed")
+        refuse_if(are_wrong, f"{expected} with commas between are needed")
         return names
 
     return {"read": read, "write": join_names, "csv_quotes": True}
 
 
-def file_names(flag: str) -> Callable[[str], str]:
-    """Return the reader of a flag that takes names of files with commas between.
+def file_list_reader(flag: str) -> Callable[[str], str]:
+    """Return a function that reads a comma-separated list of files from a flag.
 
-    It leaves out empty names: a loop of the shell leaves a comma at the end. A file whose own name
-    ends in a comma stays.
+    It removes empty names, because shell loops leave a comma at the end. A file with a name that
+    ends in a comma is kept.
     """
 
     def read(text: str) -> str:
@@ -60,27 +60,27 @@ def file_names(flag: str) -> Callable[[str], str]:
 
 
 def check_share(flag: str, value: float) -> None:
-    """InputError unless 0 < value <= 1: the bounds of options take both ends in."""
+    """Raise InputError unless 0 < value <= 1; an option's bounds would include 0."""
     refuse_if(not 0 < value <= 1, f"--{flag}={value}: a number above 0 and up to 1 is needed")
 
 
 def read_shard(text: str) -> tuple[int, int] | None:
-    """(i, n) of i/n, None for ALL. InputError for another text."""
+    """Return (i, n) for the text i/n, or None for ALL; raise InputError for other texts."""
     if text == ALL:
         return None
     number, slash, count = text.partition("/")
-    # isdecimal, as int takes signs, blanks and underscores, too.
+    # Use isdecimal: int would also accept signs, spaces and underscores.
     if not (slash and number.isdecimal() and count.isdecimal() and int(number) < int(count)):
         raise InputError(f"--shard={text}: i/n is needed, with i from 0 to n - 1 such as 0/4, or {ALL}")
     return int(number), int(count)
 
 
 class Files(FlagGroup, heading="Files"):
-    """What a command reads and writes, and which of several input files a process takes."""
+    """Input and output files, and which input files this process handles."""
 
-    input_file: str = option("", "the file to read, - for standard input", read=file_names("input_file"))
-    output_file: str = passing("", "the file to write, - for standard output")
-    shard: tuple[int, int] | None = passing(
+    input_file: str = option("", "the file to read, - for standard input", read=file_list_reader("input_file"))
+    output_file: str = transient_option("", "the file to write, - for standard output")
+    shard: tuple[int, int] | None = transient_option(
         None,
         "shard of the input files for this process, as i/n; files are sorted by name, and i/n "
         f"takes the files i, i + n, i + 2n, … from 0; {ALL} (the default) takes all files, or "
@@ -91,7 +91,7 @@ class Files(FlagGroup, heading="Files"):
 
 
 class TextFiles(FlagGroup, heading="Data"):
-    """The form of the user's text files."""
+    """Form of the user's text files."""
 
     encoding: str = option(
         UTF_8,
@@ -102,37 +102,34 @@ class TextFiles(FlagGroup, heading="Data"):
 
 
 class NewText(FlagGroup, heading="Mode"):
-    """One text to answer with a trained model."""
+    """A single text to answer with a trained model."""
 
-    text: str = passing(
+    text: str = transient_option(
         "", "classify, tag or answer this text with a trained model and print the result", repeat_advice=_ONCE
     )
-    explain: str = passing(
+    explain: str = transient_option(
         "",
         "classify this text and show the contribution of each word; without a value: the text of "
         "--text; colours on a terminal, else JSON",
-        implicit_value=OF_TEXT,
+        implicit_value=EXPLAIN_TEXT,
         repeat_advice=_ONCE,
     )
-    text_b: str = passing("", "second text of a pair, with --text as the first", repeat_advice=_ONCE)
+    text_b: str = transient_option("", "second text of a pair, with --text as the first", repeat_advice=_ONCE)
 
 
 class Encoding(FlagGroup, heading="Data"):
-    """How examples become the input of a model: the order of the labels, and how long a sequence
-    is.
-    """
+    """Label order, and the sequence length that the model gets."""
 
     labels: tuple[str, ...] | None = option(
         None,
         "labels in the order of the output columns, such as 0,1,2; default: the labels of the training data",
-        # A name with a comma cannot be given as a flag; such labels come from the data and are
-        # found there again.
-        **names_of("labels", 1),
+        # Labels with a comma cannot be given as a flag, but they are detected again in the data.
+        **name_list_properties("labels", 1),
     )
-    max_seq_length: int = deciding(
+    max_seq_length: int = deciding_option(
         128, "maximum sequence length in tokens; longer texts are truncated", lower=1, remembered=True
     )
-    long_text: str = deciding(
+    long_text: str = deciding_option(
         TRUNCATE,
         "treatment of texts longer than max_seq_length; truncate: drop the end; head_tail: keep "
         "the first quarter and the last three quarters of max_seq_length (Sun et al., 2019); "
@@ -143,7 +140,7 @@ class Encoding(FlagGroup, heading="Data"):
 
 
 class ModelFiles(FlagGroup, heading="Model"):
-    """The model that a command starts from, and the files that belong to it."""
+    """Model that a command starts from, with its vocabulary and config."""
 
     init_checkpoint: str = option(
         "",
@@ -165,15 +162,15 @@ class ModelFiles(FlagGroup, heading="Model"):
         "lower-case the text and strip accents; false for a cased model; default: as in the "
         "training of the model, else true",
     )
-    strict: bool = passing(
+    strict: bool = transient_option(
         False,
         "make doubts about the model's files (casing, size of the vocabulary, many unknown words) "
         "errors instead of warnings",
     )
-    allow_unknown: bool = passing(
+    allow_unknown: bool = transient_option(
         False, "accept a file with more than half of its words unknown to the vocabulary; an error otherwise"
     )
-    gelu: str = remembered(
+    gelu: str = remembered_option(
         "auto",
         "form of GELU; auto: tanh with Google's config, erf with Hugging Face's",
         choices=("auto", "erf", "tanh"),
@@ -181,7 +178,7 @@ class ModelFiles(FlagGroup, heading="Model"):
 
 
 class Hub(FlagGroup, heading="Model"):
-    """An encoder for tensorflow-hub in place of --init_checkpoint."""
+    """A tensorflow-hub encoder instead of --init_checkpoint."""
 
     hub_module: str | None = option(
         None,
@@ -194,13 +191,13 @@ class Hub(FlagGroup, heading="Model"):
         "tensorflow-hub preprocessor for vocabulary and casing; default: the preprocessor that --hub_module names",
         path=True,
     )
-    hub_trainable: bool = deciding(True, "train the module too; false: train only the head")
+    hub_trainable: bool = deciding_option(True, "train the module too; false: train only the head")
 
 
 class Phases(FlagGroup, heading="Mode"):
-    """What a run does, and the directory that it writes to."""
+    """Phases that a run has, and its output directory."""
 
-    dry_run: bool = passing(
+    dry_run: bool = transient_option(
         False,
         "estimate time and memory of --do_train from a few steps, and write nothing; also reports "
         "statistics of the data: lengths, unknown words, duplicates, leaks, conflicting labels",
@@ -208,25 +205,25 @@ class Phases(FlagGroup, heading="Mode"):
     do_train: bool = option(False, "train on the training data")
     do_eval: bool = option(False, "evaluate on the dev data")
     output_dir: str = option("bert_output", "directory for checkpoints and results", path=True)
-    overwrite_output_dir: bool = passing(
+    overwrite_output_dir: bool = transient_option(
         False,
         "start over if output_dir holds another run; an interrupted run that began with this flag is resumed instead",
     )
 
 
 def read_threshold(text: str) -> str:
-    """The value of --threshold. InputError for one that is neither TUNED nor a probability."""
-    is_right = text == TUNED or 0 <= parse_number(text) <= 1
-    refuse_if(not is_right, f"--threshold={text}: a number from 0 to 1 is needed, or {TUNED}")
+    """Return the text of --threshold; raise InputError unless it is TUNED or a probability."""
+    is_valid = text == TUNED or 0 <= parse_number(text) <= 1
+    refuse_if(not is_valid, f"--threshold={text}: a number from 0 to 1 is needed, or {TUNED}")
     return text
 
 
 class Inference(FlagGroup, heading="Mode"):
-    """Evaluation and prediction, and the files that they write."""
+    """Flags for evaluation and prediction, and the files that they write."""
 
     do_predict: bool = option(False, "predict the test file")
     predict_batch_size: int = option(8, f"batch size of the prediction; {AT_LEAST}", lower=1)
-    threshold: str = remembered(
+    threshold: str = remembered_option(
         "0.5",
         "multi-label: predict a label if its probability is at least this; tuned: pick the "
         "threshold of each label by its F1 on the dev set, with --do_eval, which writes "
@@ -252,11 +249,12 @@ class Inference(FlagGroup, heading="Mode"):
 
     @property
     def is_default_threshold(self) -> bool:
+        """Return whether --threshold has its default value."""
         return self.threshold == Inference.threshold
 
 
 class Processes(FlagGroup, heading="Processes"):
-    """Processes of one command."""
+    """Number of processes in one command."""
 
     num_workers: int = option(0, "processes that share the work", lower=0)
 
@@ -265,10 +263,10 @@ _OF_ABSL = "accepted for scripts with flags of absl, without effect"
 
 
 class Log(FlagGroup, heading="Log"):
-    """The log, and the flags of absl's log, which Google's scripts have."""
+    """Flags for the log, and flags of absl's log that Google's scripts have."""
 
-    quiet: bool = passing(False, "log only warnings and results, without progress")
-    verbose: bool = passing(False, "also log five examples of each file, with ids, mask and segments")
+    quiet: bool = transient_option(False, "log only warnings and results, without progress")
+    verbose: bool = transient_option(False, "also log five examples of each file, with ids, mask and segments")
     verbosity: str = option("", _OF_ABSL, ignored=True, may_be_empty=True)
     v: str = option("", _OF_ABSL, ignored=True, may_be_empty=True)
     logtostderr: bool = option(False, _OF_ABSL, ignored=True)

@@ -1,4 +1,4 @@
-"""The flags of bert-prepare and bert-build-vocab."""
+"""Flags of bert-prepare and bert-build-vocab."""
 
 import dataclasses
 import functools
@@ -10,19 +10,22 @@ from bert_cli.settings.groups import Files, Log, Processes, TextFiles
 from bert_cli.settings.pretraining import CASING
 from bert_cli.settings.training import Seed
 
-WORDPIECE, WORDS = "wordpiece", "words"  # of --algorithm
-VOCAB_SIZE = 30522  # of a new vocabulary; with --extend there is no default
+WORDPIECE, WORDS = "wordpiece", "words"  # values of --algorithm
+VOCAB_SIZE = 30522  # for a new vocabulary; --extend has no default
 
 
-def _rows_of(flag: str, default: HeldOut) -> Any:
-    """The flag of bert-prepare for the rows of a file."""
-    kind, table = "a fraction such as 0.1 or a number such as 200, stratified by label", flag.replace("_split", ".tsv")
-    read = functools.partial(read_held_out, flag=flag, by_order=False)
-    return option(default, f"rows of {table}: {kind}", read=read, write=str)
+def _split_option(flag: str, default: HeldOut) -> Any:
+    """Return an option of bert-prepare for the number of rows in a split."""
+    amount, table = (
+        "a fraction such as 0.1 or a number such as 200, stratified by label",
+        flag.replace("_split", ".tsv"),
+    )
+    read = functools.partial(read_held_out, flag=flag, allows_first=False)
+    return option(default, f"rows of {table}: {amount}", read=read, write=str)
 
 
 class Paths(FlagGroup, heading="Input and output"):
-    """The arguments of bert-prepare without a flag."""
+    """Arguments of bert-prepare that are not flags."""
 
     paths: tuple[str, ...] = option(
         (), "the table to read (.tsv, .csv, .jsonl, .xlsx, …) and the directory to write to", words=True, file=True
@@ -30,17 +33,17 @@ class Paths(FlagGroup, heading="Input and output"):
 
 
 class RowSelection(FlagGroup, heading="Splits"):
-    """The rows that bert-prepare takes, and how they are split."""
+    """Rows that bert-prepare uses, and their splits."""
 
-    dev_split: HeldOut = _rows_of("dev_split", HeldOut(0.1))
-    test_split: HeldOut = _rows_of("test_split", HeldOut())
+    dev_split: HeldOut = _split_option("dev_split", HeldOut(0.1))
+    test_split: HeldOut = _split_option("test_split", HeldOut())
     max_rows: int | None = option(None, "maximum number of rows, stratified by label", lower=1)
     balance: bool = option(False, "balance the labels: keep as many rows of each label as the rarest label has")
 
 
 @dataclasses.dataclass(frozen=True)
 class PrepareSettings:
-    """The flags of bert-prepare."""
+    """Flags of bert-prepare."""
 
     paths: Paths = group(Paths)
     columns: Columns = group(Columns)
@@ -60,7 +63,7 @@ class PrepareSettings:
 
 
 class VocabularySize(FlagGroup, heading="Vocabulary"):
-    """Size and content of a new vocabulary."""
+    """Size and content for a new vocabulary."""
 
     algorithm: str = option(
         WORDPIECE,
@@ -94,7 +97,7 @@ class VocabularySize(FlagGroup, heading="Vocabulary"):
 
 @dataclasses.dataclass(frozen=True)
 class BuildVocabSettings:
-    """The flags of bert-build-vocab."""
+    """Flags of bert-build-vocab."""
 
     text_files: TextFiles = group(TextFiles)
     files: Files = group(

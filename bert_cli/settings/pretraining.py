@@ -1,4 +1,4 @@
-"""The flags of bert-create-pretraining-data and bert-pretrain."""
+"""Flags of bert-create-pretraining-data and bert-pretrain."""
 
 import dataclasses
 import shlex
@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.names import RANDOM
-from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
+from bert_cli.flags.option import FlagGroup, deciding_option, group, option, remembered_option
 from bert_cli.settings.controls import Head, Loss
 from bert_cli.settings.groups import (
     Encoding,
@@ -19,35 +19,35 @@ from bert_cli.settings.groups import (
     Phases,
     Processes,
     TextFiles,
-    file_names,
+    file_list_reader,
 )
 from bert_cli.settings.training import Seed, Sweep, Training, TrainingSettings
 
-PIECES, SPACES = "pieces", "spaces"  # of --whole_words_from
-CASING = "lower-case the text and strip accents; false for a cased model"  # of --do_lower_case
+PIECES, SPACES = "pieces", "spaces"  # values of --whole_words_from
+CASING = "lower-case the text and strip accents; false for a cased model"  # help of --do_lower_case
 
 
 class MaskedLM(FlagGroup, heading="Masked words"):
-    """The masked-LM objective."""
+    """Flags for masking words."""
 
-    max_predictions_per_seq: int = deciding(
+    max_predictions_per_seq: int = deciding_option(
         20, "maximum number of masked tokens in a sequence", lower=1, remembered=True
     )
-    masked_lm_prob: float = remembered(0.15, "fraction of the tokens that are masked")
-    do_whole_word_mask: bool = remembered(False, "whole-word masking: mask all pieces of a word or none")
-    whole_words_from: str = remembered(
+    masked_lm_prob: float = remembered_option(0.15, "fraction of the tokens that are masked")
+    do_whole_word_mask: bool = remembered_option(False, "whole-word masking: mask all pieces of a word or none")
+    whole_words_from: str = remembered_option(
         PIECES,
         f"words of --do_whole_word_mask; {PIECES}: word pieces with ## belong to the word before them, as in Google's "
         f"script; {SPACES}: also what spaces divide in the text, such as Chinese text that is cut into words",
         choices=(PIECES, SPACES),
     )
-    short_seq_prob: float = remembered(
+    short_seq_prob: float = remembered_option(
         0.1, "fraction of the documents that become shorter sequences", lower=0.0, upper=1.0
     )
 
 
 def check_whole_words(values: Mapping[str, Any]) -> None:
-    """Raise InputError for --whole_words_from if no whole words are masked."""
+    """Raise InputError for --whole_words_from if whole words are not masked."""
     refuse_if(
         values["whole_words_from"] == SPACES and not values["do_whole_word_mask"],
         f"--whole_words_from={SPACES} needs --do_whole_word_mask",
@@ -55,14 +55,14 @@ def check_whole_words(values: Mapping[str, Any]) -> None:
 
 
 class TextVocabulary(FlagGroup, heading="Files"):
-    """The vocabulary that text is tokenized with."""
+    """Vocabulary for tokenizing the text."""
 
     vocab_file: str = option("", "vocab.txt or tokenizer.json of the model")
     do_lower_case: bool | None = option(None, f"{CASING}; default: as tokenizer.json has it, else true")
 
 
 class Instances(FlagGroup, heading="Instances"):
-    """How many pre-training instances a text gives."""
+    """Number of pre-training instances that a text gives."""
 
     dupe_factor: int = option(10, "passes over the text, with new pairs and masks in each", lower=1)
     num_shards: int = option(
@@ -73,20 +73,20 @@ class Instances(FlagGroup, heading="Instances"):
     )
 
 
-def read_options(text: str) -> tuple[str, ...]:
-    """The words of --beam_options. InputError for an open quote, and for --runner."""
+def read_beam_options(text: str) -> tuple[str, ...]:
+    """Return the words in --beam_options; raise InputError for an open quote or for --runner."""
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:
         raise InputError(f"--beam_options={text}: {error}") from None
-    # Two runners in one command: Beam would take the last one silently.
+    # Beam would silently use the last of two runners.
     if any(word.partition("=")[0] == "--runner" for word in words):
         raise InputError("--beam_options: give the runner as --runner itself")
     return words
 
 
 class Beam(FlagGroup, heading="Apache Beam"):
-    """Work that Apache Beam spreads over machines."""
+    """Flags for Apache Beam, which distributes work over machines."""
 
     runner: str | None = option(
         None,
@@ -98,14 +98,14 @@ class Beam(FlagGroup, heading="Apache Beam"):
     beam_options: tuple[str, ...] = option(
         (),
         "options of Beam, in quotes, such as '--project=P --region=R --temp_location=gs://B/tmp'",
-        read=read_options,
+        read=read_beam_options,
         write=shlex.join,
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class CreateDataSettings:
-    """The flags of bert-create-pretraining-data."""
+    """Flags of bert-create-pretraining-data."""
 
     text_files: TextFiles = group(TextFiles)
     files: Files = group(
@@ -116,7 +116,7 @@ class CreateDataSettings:
             "output_file": {
                 "help": "TFRecord files to write, separated by commas; name@8 means "
                 "name-00000-of-00008 to name-00007-of-00008",
-                "read": file_names("output_file"),
+                "read": file_list_reader("output_file"),
             },
         },
         without=("shard",),
@@ -142,30 +142,35 @@ class CreateDataSettings:
 
 
 class Pretraining(FlagGroup, heading="Data"):
-    """The objective of pre-training, and what is held out."""
+    """Pre-training objective, and evaluation data."""
 
     eval_file: str | None = option(
         None,
         "input of --do_eval; default: held-out documents of the text, or --input_file",
-        read=file_names("eval_file"),
+        read=file_list_reader("eval_file"),
     )
-    eval_share: float = remembered(0.05, "fraction of the documents held out for evaluation", lower=0.0, upper=0.9)
-    no_nsp: bool = deciding(
+    eval_share: float = remembered_option(
+        0.05, "fraction of the documents held out for evaluation", lower=0.0, upper=0.9
+    )
+    no_nsp: bool = deciding_option(
         False, "train without next-sentence prediction; sequences made from text are then single texts", remembered=True
     )
 
 
 class Steps(FlagGroup, heading="Training"):
-    """How long a model is pre-trained."""
+    """Number of pre-training steps."""
 
     num_train_steps: int = option(100000, "training steps", lower=1)
-    num_warmup_steps: int = deciding(10000, "warm-up steps", lower=0)
+    num_warmup_steps: int = deciding_option(10000, "warm-up steps", lower=0)
     max_eval_steps: int = option(100, "maximum number of evaluation batches; 0: all, each sequence once", lower=0)
 
 
 @dataclasses.dataclass(frozen=True)
 class PretrainSettings(TrainingSettings):
-    """The flags of bert-pretrain. num_train_steps decides nothing: a run may be made longer."""
+    """Flags of bert-pretrain.
+
+    num_train_steps is not in the manifest, because a finished run may be extended.
+    """
 
     essential: ClassVar[tuple[str, ...]] = (
         "input_file", "eval_file", "no_nsp", "max_seq_length", "max_predictions_per_seq",
@@ -200,14 +205,14 @@ class PretrainSettings(TrainingSettings):
             "init_checkpoint": "checkpoint to start from: of TF1, of Hugging Face, or an "
             "output_dir; random: random weights"
         },
-        # The vocabulary is often one of the user's own words, of which a text may have few.
+        # Omit allow_unknown: many words in a text may be missing from a user's own vocabulary.
         without=("allow_unknown",),
         init_checkpoint=RANDOM,
     )
-    hub: Hub = group(Hub, only=())  # it starts from no module
-    head: Head = group(Head, only=())  # its heads have no dropout
+    hub: Hub = group(Hub, only=())  # a module cannot be pre-trained
+    head: Head = group(Head, only=())  # pre-training heads have no dropout
     phases: Phases = group(Phases, {"do_train": "train", "do_eval": "evaluate"}, output_dir="")
-    # It predicts nothing.
+    # There is no prediction phase.
     inference: Inference = group(
         Inference, {"eval_batch_size": "batch size of the evaluation"}, only=("eval_batch_size",)
     )

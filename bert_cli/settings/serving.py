@@ -1,4 +1,4 @@
-"""The flags of bert-serve."""
+"""Flags of bert-serve."""
 
 import dataclasses
 import re
@@ -10,21 +10,25 @@ from bert_cli.flags.paths import expand_home
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Log, Phases
 
-DEFAULT = "default"  # the name of the model of --output_dir
+DEFAULT = "default"  # name for the model in --output_dir
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def read_models(text: str) -> tuple[tuple[str, str], ...]:
-    """(name, path) of each line NAME=PATH. InputError for anything else, and a name given twice."""
+    """Return (name, path) pairs from lines such as NAME=PATH.
+
+    Raises:
+        InputError: if a line has another form or a name is repeated.
+    """
     models: dict[str, str] = {}
-    for part in text.split("\n"):
-        name, found, path = part.partition("=")
-        # A name is a part of addresses, such as /v1/models/NAME:predict.
-        if not (found and path and _NAME.fullmatch(name)):
-            raise InputError(f"--model={part}: NAME=DIRECTORY is needed; a name has letters, digits, '.', '_' and '-'")
+    for line in text.split("\n"):
+        name, sign, path = line.partition("=")
+        # A name is used in addresses such as /v1/models/NAME:predict.
+        if not (sign and path and _NAME.fullmatch(name)):
+            raise InputError(f"--model={line}: NAME=DIRECTORY is needed; a name has letters, digits, '.', '_' and '-'")
         if name in models:
-            raise InputError(f"--model={part}: the name {name} is given twice")
-        models[name] = expand_home(path, f"--model={part}")
+            raise InputError(f"--model={line}: the name {name} is given twice")
+        models[name] = expand_home(path, f"--model={line}")
     return tuple(models.items())
 
 
@@ -33,7 +37,7 @@ _ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+/?")
 
 
 def read_origins(text: str) -> tuple[str, ...]:
-    """Return the origins of a list with commas; raise InputError for a value that is not an origin."""
+    """Return the web origins in a comma-separated list; raise InputError if one is invalid."""
     origins = tuple(origin.strip().lower() for origin in text.split(",") if origin.strip())
     for origin in origins:
         if origin != "*" and not _ORIGIN.fullmatch(origin):
@@ -45,14 +49,14 @@ def read_origins(text: str) -> tuple[str, ...]:
 
 
 def read_root_path(text: str) -> str:
-    """Return a path without its last slash; raise InputError for another form."""
+    """Return a path without its last slash; raise InputError for other forms."""
     if text not in ("", "/") and not _ROOT_PATH.fullmatch(text):
         raise InputError(f"--root_path={text}: a path such as /bert is needed; it begins with a slash and has no host")
     return text.rstrip("/")
 
 
-class Served(FlagGroup, heading="Models"):
-    """The models that are served."""
+class ServedModels(FlagGroup, heading="Models"):
+    """Models to serve."""
 
     model: tuple[tuple[str, str], ...] = option(
         (),
@@ -68,7 +72,7 @@ class Served(FlagGroup, heading="Models"):
 
 
 class Server(FlagGroup, heading="Server"):
-    """Where the server listens, and who may ask."""
+    """The server's address, and access to it."""
 
     host: str = option("127.0.0.1", "address to listen on; 0.0.0.0: all addresses of the machine")
     port: int = option(8000, "port to listen on; 0: any free port, which the log names", lower=0, upper=65535)
@@ -92,7 +96,7 @@ class Server(FlagGroup, heading="Server"):
 
 
 class Limits(FlagGroup, heading="Limits"):
-    """What a request may cost."""
+    """Limits on requests."""
 
     max_body_bytes: int = option(4 << 20, "largest request body in bytes; a larger one is answered with 413", lower=1)
     max_texts: int = option(1000, "most texts in one request; more are answered with 413", lower=1)
@@ -105,7 +109,7 @@ class Limits(FlagGroup, heading="Limits"):
 
 @dataclasses.dataclass(frozen=True)
 class ServeSettings:
-    """The flags of bert-serve."""
+    """Flags of bert-serve."""
 
     essential: ClassVar[tuple[str, ...]] = (
         "output_dir", "model", "watch", "host", "port", "num_workers", "api_key_file", "root_path",
@@ -119,7 +123,7 @@ class ServeSettings:
         only=("output_dir",),
         output_dir="",
     )
-    served: Served = group(Served)
+    served: ServedModels = group(ServedModels)
     server: Server = group(Server)
     limits: Limits = group(Limits)
     devices: Devices = group(Devices, only=("precision", "engine"))

@@ -1,9 +1,9 @@
-"""The flags of bert-squad, for the command and for the same models from Python."""
+"""Flags of bert-squad, for the command and for its models in Python."""
 
 import dataclasses
 from typing import ClassVar
 
-from bert_cli.flags.option import FlagGroup, deciding, group, option
+from bert_cli.flags.option import FlagGroup, deciding_option, group, option
 from bert_cli.settings.controls import Head, Loss
 from bert_cli.settings.data import DataFiles
 from bert_cli.settings.groups import AT_LEAST, Encoding, Files, Hub, Inference, ModelFiles, Phases
@@ -13,22 +13,22 @@ MULTIPLE_ANSWERS = ("first", "all")
 
 
 class Squad(FlagGroup, heading="Data"):
-    """The data of bert-squad, and how a context is cut into windows."""
+    """Data of bert-squad, and the windows that contexts are cut into."""
 
-    version_2_with_negative: bool = deciding(False, "SQuAD 2.0: some questions have no answer", remembered=True)
+    version_2_with_negative: bool = deciding_option(False, "SQuAD 2.0: some questions have no answer", remembered=True)
     multiple_answers: str | None = option(
         None,
         "training answers with several spans: take the first, or train on all; default: an error",
         choices=MULTIPLE_ANSWERS,
     )
-    max_query_length: int = deciding(
+    max_query_length: int = deciding_option(
         64, "maximum question length in tokens; longer questions are truncated", remembered=True
     )
-    doc_stride: int = deciding(128, "stride of the windows in tokens, from start to start", remembered=True)
+    doc_stride: int = deciding_option(128, "stride of the windows in tokens, from start to start", remembered=True)
 
 
 class Questions(FlagGroup, heading="Single questions"):
-    """One question to answer with a trained model."""
+    """A single question to answer with a trained model."""
 
     question: str = option("", "question about --context or --context_file")
     context: str = option("", "context of --question")
@@ -36,7 +36,7 @@ class Questions(FlagGroup, heading="Single questions"):
 
 
 class Scoring(FlagGroup, heading="Scores of any predictions"):
-    """Scores of predictions that were made by any program."""
+    """Flags for scoring predictions by any program."""
 
     score_only: bool = option(False, "only score predictions_file against predict_file")
     predictions_file: str = option("", 'predictions to score: {"id": "answer"}')
@@ -47,7 +47,7 @@ class Scoring(FlagGroup, heading="Scores of any predictions"):
 
 
 class AnswerSearch(FlagGroup, heading="Answers"):
-    """How answers are found in the logits of windows."""
+    """Flags for finding answers in the logits of windows."""
 
     n_best_size: int = option(20, "number of start and end candidates in a window, and of answers in an n-best list")
     max_answer_length: int = option(30, "maximum answer length in tokens")
@@ -60,17 +60,19 @@ class AnswerSearch(FlagGroup, heading="Answers"):
 
 
 class SpanLoss(FlagGroup, heading="Training"):
-    """Differences between the loss of bert-squad and Google's."""
+    """Differences between our loss and the one in Google's script."""
 
-    steps_from_examples: bool = deciding(False, "count steps from questions, not windows, as Google's script does")
-    skip_padding: bool = deciding(
+    steps_from_examples: bool = deciding_option(
+        False, "count steps from questions, not windows, as Google's script does"
+    )
+    skip_padding: bool = deciding_option(
         False, "exclude padding from the loss, faster for short texts; Google's loss includes it"
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class SquadSettings(TrainingSettings):
-    """The flags of bert-squad."""
+    """Flags of bert-squad."""
 
     essential: ClassVar[tuple[str, ...]] = (
         "train_file", "predict_file", "version_2_with_negative", "max_seq_length", "doc_stride",
@@ -97,7 +99,7 @@ class SquadSettings(TrainingSettings):
     )
     model: ModelFiles = group(ModelFiles)
     hub: Hub = group(Hub)
-    head: Head = group(Head, only=())  # its head has no dropout
+    head: Head = group(Head, only=())  # the question-answering head has no dropout
     phases: Phases = group(
         Phases,
         {

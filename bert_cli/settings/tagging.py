@@ -1,11 +1,11 @@
-"""The flags of bert-tag, for the command and for the same models from Python."""
+"""Flags of bert-tag, for the command and for its models in Python."""
 
 import dataclasses
 import re
 from typing import ClassVar
 
 from bert_cli.base.errors import refuse_if
-from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
+from bert_cli.flags.option import FlagGroup, deciding_option, group, option, remembered_option
 from bert_cli.settings.controls import Head, Optimization
 from bert_cli.settings.data import Columns, DataFiles, MissingLabels, TextForm
 from bert_cli.settings.groups import (
@@ -25,9 +25,10 @@ from bert_cli.settings.groups import (
 from bert_cli.settings.training import FineTuning, Sweep, Training, TrainingSettings
 
 TAG_SCHEMES = ("BIO", "IOB1", "BIOES", "BMES", "BMEWO", "BILOU", "IO")
-# The tag of the first word of a person; the letter may be small, and the separator any sign or none.
+# Tag for a person's first word. The letter may be lowercase, and the separator may be any sign or
+# missing.
 TAG_FORM = re.compile(r"(?P<first>[Bb])(?P<after>[^\w\s]|_|)PER|PER(?P<before>[^\w\s]|_)(?P<last>[Bb])")
-# Formats of records with a list of spans; examples.annotations.span_lists has their keys.
+# Formats for records with a list of spans; examples.annotations.span_lists has their keys.
 SPAN_FORMATS = (
     DOCCANO, DOCCANO_LABELS, DOCCANO_RELATIONS, DOCCANO_ANNOTATIONS, PRODIGY, SPACY, SPACY_DOC,
 ) = (
@@ -37,36 +38,41 @@ SPAN_FORMATS = (
 
 
 def window_stride(doc_stride: int | None, max_seq_length: int) -> int:
-    """Pieces from one window to the next: --doc_stride, or half a window where it is not given."""
+    """Return the number of word pieces from one window's start to the next.
+
+    Args:
+        doc_stride: --doc_stride; None means half a window.
+        max_seq_length: window length in word pieces.
+    """
     return doc_stride or max(1, max_seq_length // 2)
 
 
 def read_tag_form(text: str) -> str:
-    """Return the value of --tag_form. Raise InputError for a text that is no form of a tag."""
+    """Return the text of --tag_form; raise InputError if it is not a form for tags."""
     needed = "the tag of the first word of a PER is needed, such as B-PER, B_PER or PER-B, or auto"
     refuse_if(text != "auto" and not TAG_FORM.fullmatch(text), f"--tag_form={text}: {needed}")
     return text
 
 
 class Tagging(FlagGroup, heading="Data"):
-    """The data of bert-tag, and how a sentence is cut into windows."""
+    """Data of bert-tag, and the windows that sentences are cut into."""
 
-    word_column: str | None = remembered(
+    word_column: str | None = remembered_option(
         None,
         "column of the words: its name in a header or in JSON, or its number from 0, -1 for the last; default: a usual "
         "name such as word or token, else the first column",
     )
-    tag_column: str | None = remembered(
+    tag_column: str | None = remembered_option(
         None,
         "column of the tags, as --word_column; default: a usual name such as tag or ner_tags, else the last column",
     )
-    tag_scheme: str = remembered(
+    tag_scheme: str = remembered_option(
         "auto", "tagging scheme of the entities; auto: detected", choices=("auto", *TAG_SCHEMES)
     )
-    outside_tag: str = remembered(
+    outside_tag: str = remembered_option(
         "auto", "tag of the words outside all entities; auto: O, or the tag of most words if no word has O"
     )
-    tag_form: str = remembered(
+    tag_form: str = remembered_option(
         "auto",
         "form of the tags with a prefix: the tag of the first word of a PER, such as B-PER, B_PER or PER-B; "
         "auto: detected",
@@ -78,24 +84,24 @@ class Tagging(FlagGroup, heading="Data"):
         "whether the test file has tags; auto: if it has more than one column, or annotations",
         choices=("auto", "yes", "no"),
     )
-    span_format: str = remembered(
+    span_format: str = remembered_option(
         "auto",
         "format of the predictions for JSON lines of texts without spans; auto: as of the "
         f"training file, else {PRODIGY}",
         choices=("auto", *SPAN_FORMATS),
     )
-    label_all_pieces: bool = deciding(
+    label_all_pieces: bool = deciding_option(
         False, "train on all word pieces of a word, not only the first; predictions use the first", remembered=True
     )
-    doc_stride: int | None = deciding(
+    doc_stride: int | None = deciding_option(
         None, "stride of the windows in word pieces; default: half of max_seq_length", lower=1, remembered=True
     )
 
 
 class TaggerModel(FlagGroup, heading="Model"):
-    """What the classifier of tokens reads."""
+    """Encoder layers that the token classifier reads."""
 
-    layers: str | None = deciding(
+    layers: str | None = deciding_option(
         None,
         f"encoder layers that the classifier reads, concatenated: {LAYERS}; default: "
         f"{LAST_LAYER}, the last one, and with --freeze_encoder {LAST_LAYERS}",
@@ -105,7 +111,7 @@ class TaggerModel(FlagGroup, heading="Model"):
 
 @dataclasses.dataclass(frozen=True)
 class TagSettings(TrainingSettings):
-    """The flags of bert-tag."""
+    """Flags of bert-tag."""
 
     essential: ClassVar[tuple[str, ...]] = (
         "data_dir", "train_file", "dev_file", "test_file", "tag_scheme", "max_seq_length", "init_checkpoint",
@@ -145,7 +151,7 @@ class TagSettings(TrainingSettings):
         after="label_all_pieces",
     )
     model: ModelFiles = group(ModelFiles)
-    hub: Hub = group(Hub, {"hub_trainable": {"decides": False}})  # it is a freeze_encoder here
+    hub: Hub = group(Hub, {"hub_trainable": {"decides": False}})  # --freeze_encoder decides instead
     tagger: TaggerModel = group(TaggerModel)
     phases: Phases = group(Phases, {"do_train": "train on the training file", "do_eval": "evaluate on the dev file"})
     inference: Inference = group(
@@ -176,8 +182,8 @@ class TagSettings(TrainingSettings):
         output_file="-",
     )
     training: Training = group(Training, {"train_batch_size": "training batch size in windows, over all devices"})
-    # Adam without it learns tags too slowly; Google's scripts have none.
     fine_tuning: FineTuning = group(FineTuning)
+    # Google's scripts do not use bias correction, but without it Adam learns tags too slowly.
     optimization: Optimization = group(Optimization, bias_correction=True)
     head: Head = group(Head, only=("classifier_dropout",))
     sweep: Sweep = group(
@@ -190,5 +196,5 @@ class TagSettings(TrainingSettings):
 
     @property
     def text_form(self) -> TextForm:
-        """The form of table files."""
+        """Return the form that table files have."""
         return TextForm(self.text_files.encoding, self.data.quoting, self.data.sheet)

@@ -1,6 +1,4 @@
-"""The flags of the commands that read texts and train nothing: bert-extract-features,
-bert-fill-mask and bert-tokenize.
-"""
+"""Flags of commands that read texts without training: extract features, fill masks, tokenize."""
 
 import dataclasses
 from typing import ClassVar
@@ -16,7 +14,7 @@ COMBINATIONS = ("none", "concat", "sum", "mean")
 
 
 class Extraction(FlagGroup, heading="Texts and vectors"):
-    """The vectors, and their file format."""
+    """Vectors to compute, and their file format."""
 
     output_format: str = option(
         "jsonl",
@@ -50,7 +48,7 @@ class Extraction(FlagGroup, heading="Texts and vectors"):
 
 
 class Attention(FlagGroup, heading="Attention"):
-    """Attention probabilities, to a file or on the terminal."""
+    """Output of attention probabilities, to a file or to the terminal."""
 
     attentions: str | None = option(
         None, ".npz file for the attention probabilities of all layers and heads, line by line", file=True
@@ -67,7 +65,7 @@ class Attention(FlagGroup, heading="Attention"):
 
 @dataclasses.dataclass(frozen=True)
 class ExtractSettings:
-    """The flags of bert-extract-features."""
+    """Flags of bert-extract-features."""
 
     essential: ClassVar[tuple[str, ...]] = (
         "input_file", "output_file", "shard", "output_format", "float16", "resume", "layers", "pooling",
@@ -108,12 +106,12 @@ class ExtractSettings:
 
     @property
     def text_form(self) -> TextForm:
-        """The form of the file of texts."""
+        """Return the input file's form."""
         return TextForm(self.text_files.encoding, self.data.quoting, self.data.sheet)
 
 
 class Candidates(FlagGroup, heading="Texts"):
-    """Texts with masked words, and the number of candidates for each mask."""
+    """Texts with masked words, and the number of candidates per mask."""
 
     texts: tuple[str, ...] = option((), "texts, or pairs separated by ' ||| ', each in quotes", words=True)
     top_k: int = option(5, "number of candidates for each [MASK]", lower=1)
@@ -121,7 +119,7 @@ class Candidates(FlagGroup, heading="Texts"):
 
 @dataclasses.dataclass(frozen=True)
 class FillMaskSettings:
-    """The flags of bert-fill-mask."""
+    """Flags of bert-fill-mask."""
 
     essential: ClassVar[tuple[str, ...]] = (
         "texts", "top_k", "input_file", "output_file", "init_checkpoint", "vocab_file", "bert_config_file",
@@ -155,15 +153,15 @@ class FillMaskSettings:
     log: Log = group(Log)
 
 
-class Shown(FlagGroup, heading="Output"):
-    """The output of tokens."""
+class TokenOutput(FlagGroup, heading="Output"):
+    """Output format for tokens."""
 
     format: str = option("table", "output format: a table, or JSON lines", choices=("table", "jsonl"))
 
 
 @dataclasses.dataclass(frozen=True)
 class TokenizeSettings:
-    """The flags of bert-tokenize."""
+    """Flags of bert-tokenize."""
 
     texts: Candidates = group(Candidates, only=("texts",))
     text_files: TextFiles = group(TextFiles)
@@ -178,5 +176,5 @@ class TokenizeSettings:
         },
         without=("bert_config_file", "gelu", "strict", "allow_unknown"),
     )
-    shown: Shown = group(Shown)
+    shown: TokenOutput = group(TokenOutput)
     log: Log = group(Log)

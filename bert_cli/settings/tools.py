@@ -1,10 +1,10 @@
-"""The flags of bert-convert, bert-export, bert-doctor and bert-report."""
+"""Flags of bert-convert, bert-export, bert-doctor and bert-report."""
 
 import dataclasses
 
 from bert_cli.base.head_types import HEAD_TYPES
-from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
-from bert_cli.settings.groups import Files, Log, ModelFiles, names_of
+from bert_cli.flags.option import FlagGroup, deciding_option, group, option, remembered_option
+from bert_cli.settings.groups import Files, Log, ModelFiles, name_list_properties
 from bert_cli.settings.training import Seed
 
 MODEL_FORMATS = ("tf1", "hf", "h5", "hub")
@@ -15,7 +15,7 @@ NEXT_TO_CHECKPOINT: dict[str, str | dict] = {
 
 
 class Conversion(FlagGroup, heading="Input and output"):
-    """The formats of the conversion."""
+    """Source and target for a conversion, and their formats."""
 
     source: str = option(
         "",
@@ -35,7 +35,7 @@ class Conversion(FlagGroup, heading="Input and output"):
 
 
 class Changes(FlagGroup, heading="Changes"):
-    """Changes of the model during the conversion."""
+    """Changes to the model during conversion."""
 
     head: str = option(
         "auto",
@@ -52,13 +52,13 @@ class Changes(FlagGroup, heading="Changes"):
 
     @property
     def dtype(self) -> str:
-        """The dtype of the stored weights."""
+        """Return the dtype for stored weights."""
         return "float16" if self.float16 else "bfloat16" if self.bfloat16 else "float32"
 
 
 @dataclasses.dataclass(frozen=True)
 class ConvertSettings:
-    """The flags of bert-convert; --init_checkpoint is --from here."""
+    """Flags of bert-convert, which calls --init_checkpoint --from."""
 
     paths: Conversion = group(Conversion)
     model: ModelFiles = group(ModelFiles, NEXT_TO_CHECKPOINT, without=("init_checkpoint", "allow_unknown"))
@@ -68,7 +68,7 @@ class ConvertSettings:
 
 
 class Export(FlagGroup, heading="Input and output"):
-    """The format and place of the export."""
+    """Format and directory for an export."""
 
     format: str = option(
         "saved_model",
@@ -91,24 +91,26 @@ class Export(FlagGroup, heading="Input and output"):
 
 
 class ExportData(FlagGroup, heading="Data"):
-    """The data of the exported model."""
+    """Data for an exported model."""
 
-    data_dir: str = remembered(
+    data_dir: str = remembered_option(
         "",
         "directory with the dev file on which --quantize compares accuracies; default: the training run's",
         path=True,
     )
     labels: tuple[str, ...] | None = option(
-        None, "names of the outputs, such as 0,1,2; default: labels.txt next to the checkpoint", **names_of("labels", 1)
+        None,
+        "names of the outputs, such as 0,1,2; default: labels.txt next to the checkpoint",
+        **name_list_properties("labels", 1),
     )
-    max_seq_length: int | None = deciding(
+    max_seq_length: int | None = deciding_option(
         None, "maximum sequence length in tokens; default: as in the training, or 128", lower=1, remembered=True
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class ExportSettings:
-    """The flags of bert-export."""
+    """Flags of bert-export."""
 
     export: Export = group(Export)
     model: ModelFiles = group(
@@ -126,22 +128,22 @@ class ExportSettings:
 
 
 class Runs(FlagGroup, heading="Runs"):
-    """The arguments of bert-report without a flag."""
+    """Arguments of bert-report that are not flags."""
 
     runs: tuple[str, ...] = option((), "directories of training runs (their --output_dir)", words=True, file=True)
 
 
-class Examined(FlagGroup, heading="Model"):
-    """The arguments of bert-doctor without a flag."""
+class DoctorModel(FlagGroup, heading="Model"):
+    """Arguments of bert-doctor that are not flags."""
 
     model: tuple[str, ...] = option((), "model or bert_config.json; default: the built-in model", words=True, file=True)
 
 
 @dataclasses.dataclass(frozen=True)
 class DoctorSettings:
-    """The flags of bert-doctor."""
+    """Flags of bert-doctor."""
 
-    model: Examined = group(Examined)
+    model: DoctorModel = group(DoctorModel)
     files: ModelFiles = group(
         ModelFiles,
         {
@@ -155,7 +157,7 @@ class DoctorSettings:
 
 @dataclasses.dataclass(frozen=True)
 class ReportSettings:
-    """The flags of bert-report."""
+    """Flags of bert-report."""
 
     runs: Runs = group(Runs)
     files: Files = group(

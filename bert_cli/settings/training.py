@@ -1,52 +1,49 @@
-"""The groups of flags of every command that trains: batches, learning rate, seed, checkpoints, and
-the report.
-"""
+"""Flag groups that every training command has: batch, learning rate, seed, checkpoints and report."""
 
 import dataclasses
 
 from bert_cli.base.errors import InputError
-from bert_cli.flags.option import FlagGroup, deciding, group, option, passing
+from bert_cli.flags.option import FlagGroup, deciding_option, group, option, transient_option
 from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Encoding, Hub, Inference, Log, ModelFiles, Phases
 
-EPOCH = "epoch"  # of --eval_every
-NEWEST = "newest"  # of --keep_moments
+EPOCH = "epoch"  # value of --eval_every
+NEWEST = "newest"  # value of --keep_moments
 _BY_SIZE = "by the size of the model (docs/training.md)"
 
 
 class Training(FlagGroup, heading="Training"):
-    """The batch and the learning rate."""
+    """Batch size and learning rate."""
 
-    # The batch of one update, whatever the number of devices and accumulation steps.
-    train_batch_size: int = deciding(32, "training batch size, over all devices", lower=1, grid=True)
-    # None until runs.size_defaults has chosen it; commands that do not fine-tune have a default of
-    # their own.
-    learning_rate: float | None = deciding(
+    # Examples per update, for any number of devices and accumulation steps.
+    train_batch_size: int = deciding_option(32, "training batch size, over all devices", lower=1, grid=True)
+    # None until runs.size_defaults chooses a value. Commands other than fine-tuning have a default.
+    learning_rate: float | None = deciding_option(
         None, f"peak learning rate; default: {_BY_SIZE}, 5e-5 for BERT-Base", lower=0.0, grid=True
     )
 
 
 class FineTuning(FlagGroup, heading="Training"):
-    """How long a model is fine-tuned."""
+    """Number of epochs, and warm-up."""
 
-    num_train_epochs: float | None = deciding(
+    num_train_epochs: float | None = deciding_option(
         None,
         f"training epochs, also fractions; default: {_BY_SIZE}, 3 for BERT-Base",
         lower=0.0,
         grid=True,
     )
-    warmup_proportion: float = deciding(0.1, "fraction of the steps used for warm-up", lower=0.0, upper=1.0)
+    warmup_proportion: float = deciding_option(0.1, "fraction of the steps used for warm-up", lower=0.0, upper=1.0)
 
 
 class Seed(FlagGroup, heading="Training"):
-    """The seed of a command; commands that do not train have it, too."""
+    """Seed for a command, also for commands that do not train."""
 
-    random_seed: int = deciding(12345, "seed of shuffling, dropout and new weights", lower=0)
+    random_seed: int = deciding_option(12345, "seed of shuffling, dropout and new weights", lower=0)
 
 
 class Saving(FlagGroup, heading="Training"):
-    """Checkpoints and the record of training."""
+    """Flags for checkpoints and the training history."""
 
     save_checkpoints_steps: int = option(1000, "steps between checkpoints", lower=1)
     keep_checkpoint_max: int = option(5, "number of checkpoints to keep; 0: all", lower=0)
@@ -66,28 +63,28 @@ class Saving(FlagGroup, heading="Training"):
 
 
 def read_eval_every(text: str) -> str:
-    """The value of --eval_every. InputError for one that is neither EPOCH nor a number of steps."""
-    # isdecimal alone would take digits of other scripts.
+    """Return the text of --eval_every; raise InputError unless it is EPOCH or a number of steps."""
+    # isdecimal alone would accept digits of other scripts.
     if text != EPOCH and not (text.isascii() and text.isdecimal() and int(text) > 0):
         raise InputError(f"--eval_every={text}: {EPOCH} is needed, or a number of steps, 1 or more")
     return text
 
 
 class EarlyStoppingFlags(FlagGroup, heading="Evaluation during training"):
-    """Evaluation during training, the best checkpoint, and early stopping."""
+    """Flags for evaluation during training, the best checkpoint and early stopping."""
 
-    eval_every: str = deciding(
+    eval_every: str = deciding_option(
         "",
         "evaluate during training: epoch, or a number of steps; the best checkpoint is kept in "
         "best/ of output_dir, and used for evaluation and prediction",
         read=read_eval_every,
     )
-    metric_for_best: str = deciding(
+    metric_for_best: str = deciding_option(
         "",
         "metric that selects the best checkpoint and the best run of a sweep, named as in "
         "eval_results.txt; default: the task's own metric",
     )
-    early_stopping_patience: int = deciding(
+    early_stopping_patience: int = deciding_option(
         0,
         "early stopping: stop after N evaluations without improvement; 0: train to the end",
         lower=0,
@@ -95,16 +92,16 @@ class EarlyStoppingFlags(FlagGroup, heading="Evaluation during training"):
 
 
 class Page(FlagGroup, heading="Report"):
-    """The page for people at the end of a run."""
+    """HTML report that a run writes at its end."""
 
-    report: bool = passing(
+    report: bool = transient_option(
         True,
         "write report.html, a page of curves, scores and mistakes; bert-report also makes it later",
     )
 
 
 class Sweep(FlagGroup, heading="Sweeps"):
-    """Several runs of one command: seeds, or folds of cross-validation."""
+    """Flags for several runs by one command: seeds, or folds of cross-validation."""
 
     num_runs: int = option(
         1,
@@ -121,8 +118,8 @@ class Sweep(FlagGroup, heading="Sweeps"):
     )
 
 
-class _OfEachCommand:
-    """The groups that every command that trains declares itself, at their place among its own."""
+class _CommandGroups:
+    """Groups that each training command declares itself, with its own defaults."""
 
     phases: Phases
     model: ModelFiles
@@ -133,9 +130,10 @@ class _OfEachCommand:
 
 
 @dataclasses.dataclass(frozen=True)
-class TrainingSettings(_OfEachCommand):
-    """Base class of the settings of every command that trains; these groups follow the command's
-    own (see every_flag).
+class TrainingSettings(_CommandGroups):
+    """Base class for the Settings of training commands.
+
+    Its groups follow the command's own groups in --help, see every_flag.
     """
 
     early_stopping: EarlyStoppingFlags = group(EarlyStoppingFlags)

@@ -3,13 +3,13 @@
 import dataclasses
 
 from bert_cli.flags.option import FlagGroup, group, option
-from bert_cli.settings.groups import names_of
+from bert_cli.settings.groups import name_list_properties
 
 
 class Data(FlagGroup, heading="Data"):
     input_file: str = option("", "the text to read")
     tpu_name: str | None = option(None, "name of the TPU", may_be_empty=True)
-    labels: tuple[str, ...] | None = option(None, "names of the columns", **names_of("labels", 2))
+    labels: tuple[str, ...] | None = option(None, "names of the columns", **name_list_properties("labels", 2))
 
 
 class Training(FlagGroup, heading="Training"):

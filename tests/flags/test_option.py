@@ -115,7 +115,7 @@ def test_a_flag_is_declared_once():
 def test_groups_hold_more_than_one_flag():
     """But for those whose flag goes with no other one: they are in commands that share nothing else of their topic."""
     assert {kind.__name__ for kind in groups() if len(dataclasses.fields(kind)) < 2} == {
-        "Examined",
+        "DoctorModel",
         "MissingLabels",
         "Page",
         "Paths",
@@ -123,7 +123,7 @@ def test_groups_hold_more_than_one_flag():
         "Runs",
         "Seed",
         "TextFiles",
-        "Shown",
+        "TokenOutput",
         "TaggerModel",
     }
 

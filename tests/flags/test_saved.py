@@ -21,7 +21,7 @@ class Run(FlagGroup, heading="Run"):
     rate: float = option(5e-5, "a rate")
     length: int = option(128, "in tokens", lower=1, remembered=True)
     fast: bool = option(False, "hurry", remembered=True)
-    overwrite: bool = option(False, "start anew", passing=True)
+    overwrite: bool = option(False, "start anew", transient=True)
     master: str | None = option(None, "without effect", ignored=True)
     texts: tuple[str, ...] = option((), "texts", words=True)
 

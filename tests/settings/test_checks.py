@@ -7,7 +7,7 @@ from bert_cli.flags.help import full_help_text
 from bert_cli.flags.option import build, grid_values, replace_values
 from bert_cli.flags.parser import parse
 from bert_cli.runs.sweep.sweep import trials
-from bert_cli.settings.checks import check_filled_data, check_shards, check_sweep, is_sweep
+from bert_cli.settings.checks import check_filled_data, check_shards, check_sweep, has_several_runs
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.squad import SquadSettings
@@ -24,8 +24,8 @@ def test_one_value_is_what_it_was(settings_class):
     assert (settings.training.learning_rate, settings.training.train_batch_size) == (5e-5, 16)
     assert isinstance(settings.training.train_batch_size, int)
     assert grid_values(settings) == {}
-    assert not is_sweep(settings)
-    assert is_sweep(settings_of("--num_runs=2", settings_class=settings_class))
+    assert not has_several_runs(settings)
+    assert has_several_runs(settings_of("--num_runs=2", settings_class=settings_class))
     assert grid_values(settings_of("--learning_rate=1e-4, 2e-4", settings_class=settings_class)) == {
         "learning_rate": (1e-4, 2e-4)
     }

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.settings.groups import file_names
+from bert_cli.settings.groups import file_list_reader
 
 
 @pytest.mark.parametrize(
@@ -18,17 +18,17 @@ from bert_cli.settings.groups import file_names
     ],
 )
 def test_empty_names_are_left_out(text, expected):
-    assert file_names("input_file")(text) == expected
+    assert file_list_reader("input_file")(text) == expected
 
 
 def test_a_file_whose_name_ends_in_a_comma_stays(tmp_path):
     path = tmp_path / "a,"
     path.write_text("x")
-    assert file_names("input_file")(str(path)) == str(path)
+    assert file_list_reader("input_file")(str(path)) == str(path)
 
 
 @pytest.mark.parametrize("text", [",", " ,,"])
 def test_commas_alone_name_no_file(text):
     with pytest.raises(InputError) as caught:
-        file_names("eval_file")(text)
+        file_list_reader("eval_file")(text)
     assert str(caught.value) == f"--eval_file={text}: names no file"

@@ -19,7 +19,7 @@ from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir.manifest import COMMAND, check_labels, read_manifest
-from bert_cli.settings.checks import complete
+from bert_cli.settings.checks import check_and_derive
 from bert_cli.settings.data import Columns, TrainedColumns, read_columns
 from bert_cli.weights.path import CheckpointPath
 
@@ -42,7 +42,7 @@ def complete_values(
     value is not taken either. InputError for what does not go together, and where there is no
     trained model.
     """
-    complete(values)
+    check_and_derive(values)
     if not values["do_train"]:
         folder = trained_folder(values["init_checkpoint"], values["output_dir"])
         values |= read_remembered(settings_class, folder, {*given, *own})

@@ -28,7 +28,7 @@ from bert_cli.runs.output_dir import best_checkpoint, run_folder
 from bert_cli.runs.output_dir.manifest import FILES, is_interrupted_overwriting, read_manifest
 from bert_cli.runs.tasks.dataset import DivisibleDataset
 from bert_cli.runs.tasks.interface import Evaluation, RunResult, Task
-from bert_cli.settings.checks import check_sweep, is_sweep
+from bert_cli.settings.checks import check_sweep, has_several_runs
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.weights.path import model_folder
 
@@ -203,7 +203,7 @@ def _run_trial(task: Task, settings: TrainingSettings, run_one: RunOnce, data: D
     Its report is {} where its training diverged: the others are none the worse for it, but folds.
     """
     try:
-        return RunResult(_all(task, settings, run_one)) if is_sweep(settings) else run_one(task, settings, data)
+        return RunResult(_all(task, settings, run_one)) if has_several_runs(settings) else run_one(task, settings, data)
     except DivergedError as error:
         if data is not None:
             raise

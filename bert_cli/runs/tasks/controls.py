@@ -21,8 +21,8 @@ from bert_cli.settings.controls import (
     Dropout,
     LayerRates,
     Loss,
-    changed_flags,
-    given_weights,
+    non_default_flags,
+    parse_class_weights,
 )
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.training.optimizers.hyperparameters import FROZEN_ENCODER, layer_factors, rate_factors
@@ -121,7 +121,7 @@ def class_weights(loss: Loss, problem_type: ProblemType, labels: Sequence[str], 
     classification, where each label is a question of its own, a pair of numbers for each: of the
     rows without and with it. InputError for what has no meaning.
     """
-    changed = ", ".join(f"--{flag}" for flag in changed_flags(loss))
+    changed = ", ".join(f"--{flag}" for flag in non_default_flags(loss))
     if problem_type.loss_refusal and changed:
         raise InputError(f"{changed}: {problem_type.loss_refusal}")
     if loss.class_weights == NO_WEIGHTS:
@@ -133,7 +133,7 @@ def class_weights(loss: Loss, problem_type: ProblemType, labels: Sequence[str], 
         used = (counts > 0).sum(axis=-1, keepdims=True)
         weights = counts.sum(axis=-1, keepdims=True) / (used * np.maximum(counts, 1.0))
     else:
-        given = given_weights(loss.class_weights)
+        given = parse_class_weights(loss.class_weights)
         if unknown := [name for name in given if name not in labels]:
             raise InputError(f"--class_weights: {unknown[0]} is not a label; the labels are {list_names(labels)}")
         weights = problem_type.label_weights(np.array([given.get(label, 1.0) for label in labels]))

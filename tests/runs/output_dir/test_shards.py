@@ -65,11 +65,11 @@ def test_processes_of_tf_config_share(folder, monkeypatch):
 
     called("chief", index=0)
     assert sources(plan(folder)) == ["part-0.txt", "part-2.txt"]
-    assert Devices().alone().distribution_strategy == "mirrored"
+    assert Devices().without_workers().distribution_strategy == "mirrored"
     called("worker", index=0)
     assert sources(plan(folder)) == ["part-1.txt"]
     assert len(sources(plan(folder, strategy="one_device"))) == 3
-    assert Devices(distribution_strategy="one_device").alone().distribution_strategy == "one_device"
+    assert Devices(distribution_strategy="one_device").without_workers().distribution_strategy == "one_device"
     called("evaluator", index=0)
     with pytest.raises(InputError, match=r"TF_CONFIG\.task: evaluator 0 does not train"):
         plan(folder)

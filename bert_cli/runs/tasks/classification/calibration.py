@@ -68,7 +68,7 @@ def fit_calibration(
         predictions: raw predictions for the same rows.
     """
     calibration = Calibration(problem_type.fit_temperatures(predictions["logits"], label_ids), len(label_ids))
-    max_error = flags.most_errors
+    max_error = flags.max_error_rate
     if max_error is None:
         return calibration
     calibrated_predictions = problem_type.calibrated(predictions, label_ids, calibration)

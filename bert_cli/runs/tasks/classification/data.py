@@ -31,7 +31,7 @@ from bert_cli.examples.user_tables import UserTable, make_examples, read_user_ta
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.settings.classification import ClassifySettings
-from bert_cli.settings.data import NOT_TRAINED, TrainedColumns, written_columns
+from bert_cli.settings.data import NOT_TRAINED, TrainedColumns, format_columns
 
 Examples = Sequence[ClassificationExample | ChoiceExample]
 
@@ -269,7 +269,7 @@ class DataReader:
         """Keep the training file's columns for flags.txt: columns that flags name, and guesses."""
         columns = file.column_flags()
         guessed = [name for name in columns if getattr(self.settings.columns, name) is None]
-        self.guesses = written_columns({name: columns.pop(name) for name in guessed})
+        self.guesses = format_columns({name: columns.pop(name) for name in guessed})
         self.resolved_flags = {**columns, "problem_type": problem_type.name}
         if file.columns.choices:
             self.resolved_flags["choice_columns"] = file.flag_names(file.columns.choices)

@@ -29,7 +29,7 @@ TABLE_FLAGS = (
 
 def without_other_processes(settings: ClassifySettings) -> ClassifySettings:
     """Return the settings for a shard, which one process predicts; see Devices.alone."""
-    return dataclasses.replace(settings, devices=settings.devices.alone())
+    return dataclasses.replace(settings, devices=settings.devices.without_workers())
 
 
 def plan_shards(
