@@ -30,7 +30,7 @@ from bert_cli.flags.command import Command
 from bert_cli.outputs.fill_mask import format_record
 from bert_cli.runs.loading.checkpoints import builtin_message, ready_checkpoint
 from bert_cli.runs.loading.loader import load_model
-from bert_cli.runs.tasks.interactive import chunks_of, write_answers
+from bert_cli.runs.tasks.interactive import iterate_chunks, write_records
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.devices import refuse_int8
 from bert_cli.settings.texts import FillMaskSettings
@@ -68,17 +68,19 @@ def run(settings: FillMaskSettings) -> list[dict]:
 
     # Here, as the engine and what reads checkpoints take a while, which a wrong text need not wait
     # for.
-    from bert_cli.runs.tasks.fill_mask import answers, masked_texts, open_masked_words
+    from bert_cli.runs.tasks.fill_mask import open_masked_words, predict_masks, tokenize_masked_texts
 
     session = open_masked_words(model, checkpoint, settings.devices, settings.model.strict)
-    texts = masked_texts(session, read_texts(words, input_file, settings.text_files.encoding), tokenizer, positions)
-    answer = functools.partial(answers, session, tokenizer, min(top_k, model.vocabulary.size))
+    texts = tokenize_masked_texts(
+        session, read_texts(words, input_file, settings.text_files.encoding), tokenizer, positions
+    )
+    answer = functools.partial(predict_masks, session, tokenizer, min(top_k, model.vocabulary.size))
     if words:
-        records = [record for chunk in chunks_of(texts) for record in answer(chunk)]
+        records = [record for chunk in iterate_chunks(texts) for record in answer(chunk)]
         for record in records:
             print_text("\n".join(format_record(record)))
         return records
-    write_answers(texts, output_file, answer)
+    write_records(texts, output_file, answer)
     return []
 
 

@@ -34,7 +34,7 @@ from bert_cli.flags.saved import read_remembered
 from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.output_dir.resuming import resume_advice
 from bert_cli.runs.tasks import squad_interactive
-from bert_cli.runs.tasks.squad import SquadTask, check_values, score_file, trained_model
+from bert_cli.runs.tasks.squad import SquadTask, check_values, find_trained_model, score_file
 from bert_cli.settings.checks import check_and_derive
 from bert_cli.settings.squad import SquadSettings
 
@@ -51,7 +51,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
     if not values["do_train"] and not values["score_only"]:
         start, out = values["init_checkpoint"], values["output_dir"]
         # Questions need no output_dir: a checkpoint alone is enough for them.
-        folder = trained_folder(start, out) if out else trained_model(start, out).folder
+        folder = trained_folder(start, out) if out else find_trained_model(start, out).folder
         values |= read_remembered(SquadSettings, folder, given)
     check_values(values)
     return values

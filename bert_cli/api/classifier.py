@@ -192,7 +192,7 @@ class Classifier(loading.Trained, loading.Cutting):
         if not names and problem_type.has_named_outputs:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
         data = task.make_empty_dataset(model, names, run_folders(checkpoint))
-        classifier = cls(opening.open_for_answers(task, model, data, settings), data)
+        classifier = cls(opening.open_for_new_texts(task, model, data, settings), data)
         classifier.takes_pairs = trained_texts(model, settings.task.task_name) != 1
         return classifier
 

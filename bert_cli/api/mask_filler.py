@@ -78,12 +78,16 @@ class MaskFiller:
         return self._records([f"{text}{PAIR_MARK}{text_b}"], 1)[0]["next_sentence_probability"]
 
     def _records(self, texts: Sequence[str], top_k: int) -> list[dict[str, Any]]:
-        from bert_cli.runs.tasks.fill_mask import answers, masked_texts
-        from bert_cli.runs.tasks.interactive import chunks_of
+        from bert_cli.runs.tasks.fill_mask import predict_masks, tokenize_masked_texts
+        from bert_cli.runs.tasks.interactive import iterate_chunks
 
         named = ((f"texts[{number}]", text) for number, text in enumerate(texts))
         tokenizer = self._model.tokenizer
         positions = self._model.config.max_position_embeddings
-        masked = masked_texts(self._session, named, tokenizer, positions)
+        masked = tokenize_masked_texts(self._session, named, tokenizer, positions)
         best = min(top_k, self._model.vocabulary.size)
-        return [record for chunk in chunks_of(masked) for record in answers(self._session, tokenizer, best, chunk)]
+        return [
+            record
+            for chunk in iterate_chunks(masked)
+            for record in predict_masks(self._session, tokenizer, best, chunk)
+        ]

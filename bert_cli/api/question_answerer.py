@@ -25,7 +25,7 @@ from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.squad import SquadTask, check_values
 from bert_cli.runs.tasks.squad_data import SquadDataset
-from bert_cli.runs.tasks.squad_interactive import answer, answer_record
+from bert_cli.runs.tasks.squad_interactive import answer_questions, answer_record
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -93,7 +93,7 @@ class QuestionAnswerer(loading.Trained, loading.Cutting):
         # Here no flags were checked together: saved ones and arguments may not fit each other.
         check_lengths(settings.encoding.max_seq_length, settings.task.doc_stride, settings.task.max_query_length)
         check_search(settings.answers)
-        session = opening.open_for_answers(task, model, SquadDataset(settings, model.tokenizer), settings)
+        session = opening.open_for_new_texts(task, model, SquadDataset(settings, model.tokenizer), settings)
         return cls(session, task, model.tokenizer)
 
     @named_arguments()
@@ -108,7 +108,7 @@ class QuestionAnswerer(loading.Trained, loading.Cutting):
         examples = [_example(number, pair) for number, pair in enumerate(pairs)]
         if not examples:
             return []
-        predictions, cuts = answer(self._session, self._task, examples, self._tokenizer)
+        predictions, cuts = answer_questions(self._session, self._task, examples, self._tokenizer)
         self.on_cut(cuts, self._task.settings.task.max_query_length)
         return [answer_record(example, found) for example, found in zip(examples, predictions, strict=True)]
 

@@ -22,7 +22,7 @@ from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.tagging import TaggingTask, tag_examples
-from bert_cli.runs.tasks.tagging_data import TaggingDataset, for_new_texts
+from bert_cli.runs.tasks.tagging_data import TaggingDataset, make_empty_dataset
 from bert_cli.settings.tagging import TagSettings, window_stride
 
 
@@ -105,8 +105,8 @@ class Tagger(loading.Trained):
         checkpoint = loading.find(path, TaggingTask.command)
         settings, model = load_with_settings(checkpoint, TagSettings, given)
         task = TaggingTask(settings)
-        data = for_new_texts(settings, model)
-        return cls(opening.open_for_answers(task, model, data, settings), data, settings)
+        data = make_empty_dataset(settings, model)
+        return cls(opening.open_for_new_texts(task, model, data, settings), data, settings)
 
     @named_arguments()
     def tag(self, texts: Iterable[str]) -> list[TaggedText]:

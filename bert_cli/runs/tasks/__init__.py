@@ -1,3 +1,1 @@
-"""What belongs to one task alone: its data, head, metrics and files; and the interface that the
-driver sees.
-"""
+"""The task of each command (its data, head, metrics and files), and the interface for the driver."""

@@ -1,6 +1,4 @@
-"""The groups of settings/controls.py in a run: what is refused, and what the model and its training
-are given.
-"""
+"""Checks for the flags in settings/controls.py, and their use for the model and its training."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -32,9 +30,15 @@ if TYPE_CHECKING:
 
 
 def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes_encoder: bool) -> None:
-    """InputError for controls that do not go together, or not with the model."""
+    """Raise InputError for controls that contradict each other or the model.
+
+    Args:
+        settings: the run's flags.
+        config: the model's config.
+        freezes_encoder: whether training leaves all encoder weights unchanged.
+    """
     rates = settings.rates
-    layers = config.num_hidden_layers
+    num_layers = config.num_hidden_layers
     check_controls(settings)
     if settings.optimization.auto_batch and is_multi_worker(settings.devices.distribution_strategy):
         raise InputError("--auto_batch works in one process only; give --gradient_accumulation_steps")
@@ -63,49 +67,59 @@ def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes
         raise InputError(
             "--hidden_dropout_prob and --attention_dropout_prob: an encoder that is not trained has no dropout"
         )
-    if rates.freeze_layers is not None and rates.freeze_layers > layers:
-        raise InputError(f"--freeze_layers={rates.freeze_layers}: the model has {layers} layers; give at most {layers}")
+    if rates.freeze_layers is not None and rates.freeze_layers > num_layers:
+        raise InputError(
+            f"--freeze_layers={rates.freeze_layers}: the model has {num_layers} layers; give at most {num_layers}"
+        )
 
 
 def update_rules(settings: TrainingSettings) -> dict[str, Any]:
-    """The fields of training.optimizers.hyperparameters.TrainingHyperparameters that say how a
-    batch becomes an update.
-    """
-    rules = settings.optimization
-    is_adam = rules.optimizer == ADAM
+    """Return the fields of TrainingHyperparameters that define how a batch becomes an update."""
+    flags = settings.optimization
+    is_adam = flags.optimizer == ADAM
     return {
-        "optimizer": rules.optimizer,
-        "bias_correction": is_adam or rules.bias_correction,
-        "weight_decay": 0.0 if is_adam else rules.weight_decay,
-        "lr_schedule": rules.lr_schedule,
-        "accumulation_steps": rules.gradient_accumulation_steps,
-        "auto_batch": rules.auto_batch,
+        "optimizer": flags.optimizer,
+        "bias_correction": is_adam or flags.bias_correction,
+        "weight_decay": 0.0 if is_adam else flags.weight_decay,
+        "lr_schedule": flags.lr_schedule,
+        "accumulation_steps": flags.gradient_accumulation_steps,
+        "auto_batch": flags.auto_batch,
     }
 
 
 def factors(
-    names: Iterable[str],
+    variable_names: Iterable[str],
     config: BertConfig | ModuleConfig,
     rates: LayerRates,
     freezes_encoder: bool,
 ) -> dict[str, float]:
-    """The factor of the learning rate of each variable; see training.optimizers.hyperparameters.rate_factors."""
+    """Return each variable's learning-rate factor, 0 if it is frozen.
+
+    Args:
+        variable_names: the model's variable names.
+        config: the model's config.
+        rates: flags with --layerwise_lr_decay and --freeze_layers.
+        freezes_encoder: whether all encoder factors are 0.
+    """
     if freezes_encoder:
-        return rate_factors(names, FROZEN_ENCODER)
-    by_layer = layer_factors(config.num_hidden_layers, rates.layerwise_lr_decay, rates.freeze_layers)
-    return rate_factors(names, by_layer)
+        return rate_factors(variable_names, FROZEN_ENCODER)
+    factors_by_layer = layer_factors(config.num_hidden_layers, rates.layerwise_lr_decay, rates.freeze_layers)
+    return rate_factors(variable_names, factors_by_layer)
 
 
-def training_rule(settings: TrainingSettings, weights: tuple | None) -> "TrainingRule":
-    """The loss, dropout and recomputation that the settings ask for. Imports TensorFlow. weights:
-    what class_weights says of the task.
+def training_rule(settings: TrainingSettings, class_weights: tuple | None) -> "TrainingRule":
+    """Return loss, dropout and recomputation for these settings; import TensorFlow.
+
+    Args:
+        settings: the run's flags.
+        class_weights: result of `class_weights`.
     """
     from bert_cli.heads.losses import LossRule
     from bert_cli.heads.model import TrainingRule
 
     loss, dropout = settings.loss, settings.dropout
     return TrainingRule(
-        LossRule(loss.label_smoothing, loss.focal_gamma if loss.loss == "focal" else None, weights),
+        LossRule(loss.label_smoothing, loss.focal_gamma if loss.loss == "focal" else None, class_weights),
         settings.head.classifier_dropout,
         dropout.hidden_dropout_prob,
         dropout.attention_dropout_prob,
@@ -113,31 +127,41 @@ def training_rule(settings: TrainingSettings, weights: tuple | None) -> "Trainin
     )
 
 
-def class_weights(loss: Loss, problem_type: ProblemType, labels: Sequence[str], label_ids: np.ndarray) -> tuple | None:
-    """The weight of each label in the loss, None for equal ones; the mean over all rows is 1.
+def class_weights(
+    loss_flags: Loss, problem_type: ProblemType, labels: Sequence[str], label_ids: np.ndarray
+) -> tuple | None:
+    """Return label weights for the loss, with a mean of 1 over all rows, or None for equal weights.
 
-    label_ids: of all rows, see ProblemType.label_array. For single-label classification a number
-    for each label: balanced is rows / (labels · rows with it), as in scikit-learn. For multi-label
-    classification, where each label is a question of its own, a pair of numbers for each: of the
-    rows without and with it. InputError for what has no meaning.
+    Single-label classification has a number per label. "balanced" is rows / (labels · rows with the
+    label), as in scikit-learn. In multi-label classification, each label is a separate question, so
+    it has a pair of numbers, for rows without and with the label.
+
+    Args:
+        loss_flags: flags with --class_weights.
+        problem_type: the labels' problem type.
+        labels: label names.
+        label_ids: labels of all training rows, see ProblemType.label_array.
+
+    Raises:
+        InputError: the flags have no meaning for these labels.
     """
-    changed = ", ".join(f"--{flag}" for flag in non_default_flags(loss))
-    if problem_type.loss_refusal and changed:
-        raise InputError(f"{changed}: {problem_type.loss_refusal}")
-    if loss.class_weights == NO_WEIGHTS:
+    changed_loss_flags = ", ".join(f"--{flag}" for flag in non_default_flags(loss_flags))
+    if problem_type.loss_refusal and changed_loss_flags:
+        raise InputError(f"{changed_loss_flags}: {problem_type.loss_refusal}")
+    if loss_flags.class_weights == NO_WEIGHTS:
         return None
     if problem_type.class_weights_refusal:
         raise InputError(f"--class_weights: {problem_type.class_weights_refusal}")
     counts = problem_type.label_counts(label_ids, len(labels))
-    if loss.class_weights == BALANCED:
-        used = (counts > 0).sum(axis=-1, keepdims=True)
-        weights = counts.sum(axis=-1, keepdims=True) / (used * np.maximum(counts, 1.0))
+    if loss_flags.class_weights == BALANCED:
+        num_used_labels = (counts > 0).sum(axis=-1, keepdims=True)
+        weights = counts.sum(axis=-1, keepdims=True) / (num_used_labels * np.maximum(counts, 1.0))
     else:
-        given = parse_class_weights(loss.class_weights)
-        if unknown := [name for name in given if name not in labels]:
+        given_by_label = parse_class_weights(loss_flags.class_weights)
+        if unknown := [name for name in given_by_label if name not in labels]:
             raise InputError(f"--class_weights: {unknown[0]} is not a label; the labels are {list_names(labels)}")
-        weights = problem_type.label_weights(np.array([given.get(label, 1.0) for label in labels]))
-    mean = (counts * weights).sum(axis=-1, keepdims=True) / counts.sum(axis=-1, keepdims=True)
-    if not mean.all():
+        weights = problem_type.label_weights(np.array([given_by_label.get(label, 1.0) for label in labels]))
+    mean_weight = (counts * weights).sum(axis=-1, keepdims=True) / counts.sum(axis=-1, keepdims=True)
+    if not mean_weight.all():
         raise InputError("--class_weights: leaves nothing to train on: all rows have a weight of 0")
-    return tuple((weights / mean).tolist())
+    return tuple((weights / mean_weight).tolist())

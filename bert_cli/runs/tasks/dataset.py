@@ -1,4 +1,4 @@
-"""What a run has read: the interface of a task's data, and what all data in memory have in common."""
+"""Interface of a task's dataset, and base classes for datasets in memory."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
@@ -11,14 +11,13 @@ from bert_cli.outputs.dry_run import SplitStatistics, data_digest
 
 
 class Dataset:
-    """What a run has read, with its features; frozen. Each task has one of its own; what a task has
-    no use for is empty.
+    """Data that a run has read, with its features; frozen.
 
-    metrics: names of what an evaluation gives, by which one run can be better than another, the
-    task's main one first. training_splits, evaluation_splits: names of the splits that a training and
-    an evaluation read, as far as they are there. prediction_files: names of what a prediction
-    writes into output_dir; evaluation_files: of what an evaluation writes in addition to
-    eval_results.txt. undefined_metrics: metrics that no predictions define on the evaluated data.
+    Each task has a subclass. A method that a task does not need returns an empty value.
+
+    Attributes:
+        training_splits: split names that training may use.
+        evaluation_splits: split names that an evaluation may use.
     """
 
     training_splits: ClassVar[tuple[str, ...]] = ("train",)
@@ -26,67 +25,74 @@ class Dataset:
 
     @property
     def evaluation_files(self) -> tuple[str, ...]:
+        """Return file names that an evaluation writes besides eval_results.txt."""
         return ()
 
     @property
     def prediction_files(self) -> tuple[str, ...]:
+        """Return file names that a prediction writes into output_dir."""
         return ()
 
     @property
     def metrics(self) -> tuple[str, ...]:
+        """Return metric names that can be used to rank evaluations, the main one first."""
         raise NotImplementedError
 
     @property
     def undefined_metrics(self) -> tuple[str, ...]:
+        """Return names of metrics that no predictions can define on the evaluated data."""
         return ()
 
     def training_features(self) -> Features:
-        """The rows that are trained on, where they are held in memory."""
+        """Return the training rows' features, for datasets in memory."""
         raise NotImplementedError
 
     def sequences(self) -> dict[str, RaggedFeatures]:
-        """The tokens of each split, as far as they are held in memory."""
+        """Return the tokens of each split in memory."""
         return {}
 
     def statistics(self) -> dict[str, SplitStatistics]:
-        """What --dry_run reports of each split, as far as it is held in memory."""
+        """Return statistics for --dry_run about each split in memory."""
         return {}
 
     def digest(self, names: Sequence[str]) -> str:
-        """A digest of the texts and labels of these splits; "" where none of them is held in
-        memory.
-        """
-        known = self.statistics()
-        return data_digest(known[name] for name in names if name in known)
+        """Return a digest of texts and labels in these splits, "" if they are not in memory."""
+        statistics = self.statistics()
+        return data_digest(statistics[name] for name in names if name in statistics)
 
     def example_lines(self, is_verbose: bool) -> Iterable[str]:
-        """The first example of the run for the log, as tokens and label.
+        """Return lines for the log about the first example, as tokens and label.
 
-        is_verbose: the first log.EXAMPLES examples of each split, with their ids.
+        Args:
+            is_verbose: whether to show log.EXAMPLES examples per split, with token ids.
         """
         return ()
 
     def facts(self) -> dict[str, Any]:
-        """What run_report.json says of the data."""
+        """Return entries about the data for run_report.json."""
         return {}
 
 
 class InMemorySplit:
-    """The rows of one split, with their features; frozen."""
+    """Rows of one split with their features; frozen."""
 
     features: Any
 
     def statistics(self) -> SplitStatistics:
-        """The rows for --dry_run."""
+        """Return statistics about the rows for --dry_run."""
         raise NotImplementedError
 
     def take(self, rows: np.ndarray) -> Self:
-        """The rows of these numbers, which rise: int64 [n]."""
+        """Return a split with only these rows; `rows` are ascending indices, int64 [n]."""
         raise NotImplementedError
 
 
 class InMemoryDataset(Dataset):
-    """A dataset in memory. splits: as far as they were asked for."""
+    """Dataset in memory.
+
+    Attributes:
+        splits: the splits that the run needs, by name.
+    """
 
     splits: Mapping[str, Any]
 
@@ -105,27 +111,35 @@ class InMemoryDataset(Dataset):
             yield from self.split_lines(split, count, is_verbose)
 
     def split_lines(self, split: Any, count: int, has_ids: bool) -> list[str]:
-        """The first `count` examples of a split as lines for the log; has_ids: with the ids."""
+        """Return lines for the log about the first `count` examples of `split`.
+
+        `has_ids` adds token ids.
+        """
         raise NotImplementedError
 
 
 class DivisibleDataset(InMemoryDataset):
-    """A dataset with --cross_validation."""
+    """Dataset that --cross_validation can divide into folds."""
 
     def strata(self) -> Sequence[str | float]:
-        """What the folds are to have in the same proportions, of each training row; see
-        examples.splitting.
-        """
+        """Return the stratum of each training row; all folds get equal shares of each stratum."""
         raise NotImplementedError
 
     def subset(self, held_out: np.ndarray) -> Self:
-        """The training rows but those held out, bool [n], as the training split, and those held out
-        as the dev split.
+        """Return a dataset for one fold: held-out training rows become the dev split.
+
+        Args:
+            held_out: bool [n], True for the rows to hold out.
         """
         raise NotImplementedError
 
     def divide(self, held_out: np.ndarray, unit: str) -> dict[str, Any]:
-        """The splits of `subset`; unit: what the log calls the rows."""
+        """Return the splits for `subset`, and log their sizes.
+
+        Args:
+            held_out: bool [n], True for the rows to hold out.
+            unit: plural noun for rows in the log, such as "sentences".
+        """
         train = self.splits["train"]
         splits = dict(self.splits)
         for name, is_in in (("train", ~held_out), ("dev", held_out)):
@@ -135,10 +149,11 @@ class DivisibleDataset(InMemoryDataset):
         return splits
 
     def write_folds(self, paths: tuple[str, str], folds: np.ndarray, details: Sequence[Any]) -> int:
-        """Write out_of_fold.tsv and suspects.tsv to these paths; returns how many lines the second
-        has.
+        """Write out_of_fold.tsv and suspects.tsv; return the number of suspected label errors.
 
-        folds: int64 [n], for each row the index of the model that it was held out from. details: of
-        the evaluation of each model.
+        Args:
+            paths: paths for the two files.
+            folds: index of the fold that held out each row, int64 [n].
+            details: Evaluation.details per fold.
         """
         raise NotImplementedError

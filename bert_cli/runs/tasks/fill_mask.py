@@ -1,4 +1,4 @@
-"""A pre-trained BERT that predicts masked words. Imports no TensorFlow."""
+"""Predictions of masked words by a pre-trained BERT; this module does not import TensorFlow."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -18,57 +18,88 @@ from bert_cli.weights.path import CheckpointPath
 
 
 def open_masked_words(
-    model: ModelBundle[BertConfig], checkpoint: CheckpointPath, devices: Devices, strict: bool = False
+    model: ModelBundle[BertConfig],
+    checkpoint: CheckpointPath,
+    devices: Devices,
+    strict: bool = False,
 ) -> MaskedWords:
-    """Return the pre-trained model on its devices, with its weights; strict: see checks.doubt.
+    """Return the pre-trained model on its devices, with its weights.
 
-    Devices.for_answers chooses the engine.
+    Args:
+        model: the model's files.
+        checkpoint: its weights.
+        devices: device flags; Devices.for_answers chooses the engine.
+        strict: whether a doubt about the model is an error, see checks.doubt.
     """
     devices = devices.for_answers()
-    kind: Callable[[BertConfig, Devices, int, PairCheck], MaskedWords] = InferenceMaskedWords
+    session_class: Callable[[BertConfig, Devices, int, PairCheck], MaskedWords] = InferenceMaskedWords
     if not devices.inference:
         setup_tensorflow()
         from bert_cli.runs.tasks.fill_mask_session import FillMaskSession
 
-        kind = FillMaskSession
-    session = kind(model.config, devices, model.vocabulary.size, PairCheck(model.config, model.config_name, strict))
+        session_class = FillMaskSession
+    session = session_class(
+        model.config,
+        devices,
+        model.vocabulary.size,
+        PairCheck(model.config, model.config_name, strict),
+    )
     session.load(checkpoint, trained_without=model.saved_flags.get("no_nsp") == "true")
     return session
 
 
-def masked_texts(
-    session: MaskedWords, texts: Iterable[tuple[str, str]], tokenizer: FullTokenizer, positions: int
+def tokenize_masked_texts(
+    session: MaskedWords,
+    texts: Iterable[tuple[str, str]],
+    tokenizer: FullTokenizer,
+    max_length: int,
 ) -> Iterator[tuple[str, MaskedText]]:
-    """(text, its tokens) of each (place for error messages, text), in order; `positions`: see the
-    model's config.
+    """Yield each text with its tokens.
 
-    InputError for a text that cannot be answered.
+    Args:
+        session: the opened model.
+        texts: pairs (place for error messages, text).
+        tokenizer: the model's tokenizer.
+        max_length: the model's maximal number of tokens.
+
+    Raises:
+        InputError: a text has nothing to predict, or is too long.
     """
     for place, text in texts:
-        masked = masked_text(text, tokenizer, positions, place)
+        masked = masked_text(text, tokenizer, max_length, place)
         if masked.is_pair:
             session.check_next_sentence(place)
         yield text, masked
 
 
-def answers(
-    session: MaskedWords, tokenizer: FullTokenizer, top_k: int, chunk: Sequence[tuple[str, MaskedText]]
+def predict_masks(
+    session: MaskedWords,
+    tokenizer: FullTokenizer,
+    top_k: int,
+    chunk: Sequence[tuple[str, MaskedText]],
 ) -> Iterator[dict]:
-    """One record for each of some masked_texts, in order, with `top_k` candidates for each mask."""
-    masked = [text for _, text in chunk]
+    """Yield one record per text, with `top_k` candidates per mask.
+
+    Args:
+        session: the opened model.
+        tokenizer: the model's tokenizer.
+        top_k: number of candidates.
+        chunk: texts with their tokens, see tokenize_masked_texts.
+    """
+    masked_texts = [text for _, text in chunk]
     sequences = RaggedFeatures(
-        np.concatenate([text.token_ids for text in masked]).astype(np.int32),
-        np.concatenate([text.segment_ids for text in masked]).astype(np.int8),
-        np.cumsum([0, *(len(text.token_ids) for text in masked)]),
+        np.concatenate([text.token_ids for text in masked_texts]).astype(np.int32),
+        np.concatenate([text.segment_ids for text in masked_texts]).astype(np.int8),
+        np.cumsum([0, *(len(text.token_ids) for text in masked_texts)]),
     )
-    # At least one column: a text may have no mask and still be a pair.
-    most = max(1, *(len(text.positions) for text in masked))
-    positions = np.array([text.positions + [0] * (most - len(text.positions)) for text in masked], np.int32)
+    # Keep at least one column: a pair of texts may have no mask.
+    max_masks = max(1, *(len(text.positions) for text in masked_texts))
+    positions = np.array([text.positions + [0] * (max_masks - len(text.positions)) for text in masked_texts], np.int32)
     if session.check_pairs:
         session.check_pairs(sequences)
     results = session.fill(sequences, positions, top_k)
-    for row, (text, found) in enumerate(chunk):
-        count = len(found.positions)
+    for row, (text, masked) in enumerate(chunk):
+        count = len(masked.positions)
         tokens = [tokenizer.convert_ids_to_tokens(ids) for ids in results["candidates"][row, :count].tolist()]
-        follows = float(results["follows"][row]) if found.is_pair else None
+        follows = float(results["follows"][row]) if masked.is_pair else None
         yield fill_mask_record(text, tokens, results["probabilities"][row, :count], follows)

@@ -1,4 +1,4 @@
-"""A pre-trained BERT that predicts masked words, by TensorFlow."""
+"""Session for predictions of masked words with TensorFlow."""
 
 import numpy as np
 import tensorflow as tf
@@ -19,10 +19,10 @@ from bert_cli.weights.path import CheckpointPath
 
 
 class FillMaskSession(MaskedWords, Session):
-    """A BertPretrainer with its strategy and precision."""
+    """A BertPretrainer with its distribution strategy and precision."""
 
     def __init__(self, config: BertConfig, devices: Devices, vocab_size: int, check_pairs: PairCheck):
-        """See MaskedWords."""
+        """Build the model without weights; see MaskedWords for the arguments."""
         positions = config.max_position_embeddings
         super().__init__(
             lambda precision: BertPretrainer(config, compute_dtype=precision),
@@ -42,7 +42,7 @@ class FillMaskSession(MaskedWords, Session):
     def _forward(self, batch: dict, top_k: int) -> dict[str, tf.Tensor]:
         outputs = self.model(batch, packed=self.packed)
         logits = outputs["masked_lm_logits"][..., : self._vocab_size]  # [B, P, V]
-        # On the device: of a vocabulary's probabilities only k leave it.
+        # Select on the device, so that only k probabilities per mask are copied from it.
         best, candidates = tf.math.top_k(tf.nn.softmax(logits), top_k)
         # Column 0 is "follows" in the original: label 1 is a random next sentence.
         follows = tf.nn.softmax(outputs["next_sentence_logits"])[:, 0]

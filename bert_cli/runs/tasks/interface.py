@@ -1,4 +1,4 @@
-"""The interface between the run driver and a task: plans, evaluations, and the methods of a task."""
+"""Interface between the run driver and a task: plans, evaluations and task methods."""
 
 import contextlib
 from collections.abc import Callable, Mapping
@@ -20,14 +20,19 @@ if TYPE_CHECKING:
 
 
 class Plan(NamedTuple):
-    """What a task says of its training, before TensorFlow is imported.
+    """A task's plan for training, made before TensorFlow is imported.
 
-    decided: what decides the result in addition to the flags that do (see flags.option), for the
-    manifest. found: values of flags that the run found by itself, for flags.txt. guesses: values of
-    flags that its data gave, and that a later run finds again in other data. labels: None for a
-    task without. examples: rows in one pass over the data, 0 where there are no passes.
-    class_weights: see controls. batch_size: of a training that has less than one batch, None for
-    --train_batch_size.
+    Attributes:
+        steps: number of updates.
+        warmup_steps: updates during which the learning rate rises.
+        deciding_values: values for the manifest that decide the result, besides deciding flags
+            (see flags.option).
+        resolved_flags: flag values for flags.txt that the run has determined from data and model.
+        labels: label names for labels.txt, None for a task without labels.
+        examples: rows per epoch, 0 if there are no epochs.
+        class_weights: weights in the loss, see controls.class_weights.
+        batch_size: batch size if there are fewer rows than --train_batch_size, None otherwise.
+        guesses: flag values guessed from the data; later runs guess again, from their own data.
     """
 
     steps: int
@@ -42,12 +47,16 @@ class Plan(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """results: for eval_results.txt. lines: further lines for the log. report: further entries of
-    run_report.json.
+    """Results of an evaluation.
 
-    examples(): what the report shows of single rows, computed only when it is wanted, in all
-    processes. details: what the task's prediction and cross-validation need of it, such as tuned
-    thresholds and predictions.
+    Attributes:
+        results: metrics for eval_results.txt.
+        lines: additional lines for the log.
+        report: additional entries for run_report.json.
+        examples: examples() returns rows for the report. It computes them on demand, and all
+            processes must call it.
+        details: values that the task's prediction and cross-validation use, such as tuned
+            thresholds and predictions.
     """
 
     results: dict[str, Any]
@@ -58,13 +67,14 @@ class Evaluation(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Whether a model has learned something, by its evaluation.
+    """Comparison with baselines, which shows whether the model learned anything.
 
-    baselines: by name, the metrics of simple predictors on the same rows, without `eval_`; the
-    constant one comes first; {} where the training rows are not known. is_varied: the labels of the
-    rows differ, so that a constant is no good answer. collapse: what all predictions have in
-    common, "" where they differ; advice: what to do against that, "" for what helps against any
-    poor training.
+    Attributes:
+        baselines: metrics of simple predictors on the same rows by name, without `eval_`. The
+            constant predictor comes first. {} if the training rows are unknown.
+        is_varied: whether labels differ, so that equal predictions for all rows are bad.
+        collapse: description of the prediction that all rows share, "" if predictions differ.
+        advice: advice against a collapse, "" for the general advice on poor training.
     """
 
     baselines: dict[str, dict[str, float]]
@@ -74,7 +84,7 @@ class Comparison(NamedTuple):
 
 
 class RunResult(NamedTuple):
-    """report: what run_report.json got. evaluation: None where nothing was evaluated."""
+    """Result of a run: entries for run_report.json, and the evaluation, if there was one."""
 
     report: dict[str, Any]
     evaluation: Evaluation | None = None
@@ -85,10 +95,11 @@ Data = TypeVar("Data", bound=Dataset)
 
 
 class Task(Generic[Model, Data]):
-    """What belongs to one command alone: methods from values to values, which keep nothing between
-    calls.
+    """A command's data, head, metrics and files, as methods that keep no state between calls.
 
-    command: its name, for the manifest.
+    Attributes:
+        command: the command's name, for the manifest.
+        settings: the run's flags.
     """
 
     command: str
@@ -98,79 +109,106 @@ class Task(Generic[Model, Data]):
         self.settings = settings
 
     def with_settings(self, settings: Any) -> Self:
-        """A task of the same kind, with other settings, on the same data where that is in memory
-        and no file.
-        """
+        """Return the same task with other settings; it keeps data that is in memory."""
         return type(self)(settings)
 
     @property
     def freezes_encoder(self) -> bool:
-        """Whether nothing of the encoder is trained."""
+        """Return whether training leaves all encoder weights unchanged."""
         return self.settings.rates.freeze_encoder or not self.settings.hub.hub_trainable
 
     def load(self, checkpoint: CheckpointPath | None) -> Model:
-        """The model's files, read and checked against each other; no weights."""
+        """Read the model's files without weights, and check that they belong together."""
         settings = self.settings
         return cast(Model, load_model(settings.model, checkpoint, settings.encoding.max_seq_length, settings.hub))
 
     def read(self, model: Model, stack: contextlib.ExitStack) -> Data:
-        """Read what the phases need. All that can be wrong with flags and data is said here. stack:
-        closes what stays open.
+        """Read the splits that the phases need, and report all errors in flags and data.
+
+        Args:
+            model: the model's files.
+            stack: closes files that the dataset keeps open.
         """
         raise NotImplementedError
 
     def plan(self, model: Model, data: Data) -> Plan:
-        """What is to be trained."""
+        """Return the plan for training."""
         raise NotImplementedError
 
-    def fine_tuning_plan(self, rows: int, examples: int, **values: Any) -> Plan:
-        """The plan of --num_train_epochs over `rows` rows; examples: see Plan, as the other values."""
+    def fine_tuning_plan(self, num_rows: int, num_examples: int, **values: Any) -> Plan:
+        """Return the plan for --num_train_epochs.
+
+        Args:
+            num_rows: rows per epoch, from which the number of steps is computed.
+            num_examples: Plan.examples.
+            **values: other attributes of the plan, see Plan.
+        """
         training, fine_tuning = self.settings.training, self.settings.fine_tuning
         assert fine_tuning.num_train_epochs is not None, "with_size_defaults has set it"
-        asked = training.train_batch_size
-        steps, batch_size = steps_and_batch(rows, asked, fine_tuning.num_train_epochs)
-        values["batch_size"] = None if batch_size == asked else batch_size
+        train_batch_size = training.train_batch_size
+        steps, batch_size = steps_and_batch(num_rows, train_batch_size, fine_tuning.num_train_epochs)
+        values["batch_size"] = None if batch_size == train_batch_size else batch_size
         warmup_steps = int(steps * fine_tuning.warmup_proportion)
-        return Plan(steps, warmup_steps, examples=examples, **values)
+        return Plan(steps, warmup_steps, examples=num_examples, **values)
 
     def make_model(self, model: Model, data: Data, options: "NetworkOptions") -> "TaskModel":
-        """The encoder with the task's head, a keras.Model; its file in heads/ has the loss."""
-        raise NotImplementedError
+        """Return the encoder with the task's head, a keras.Model; heads/ defines its loss.
 
-    def inference_head(self, model: Model, data: Data, flag: str) -> InferenceHead:
-        """The same head for inference engines; InputError, naming the flag that asks for one, where
-        there is none.
+        Args:
+            model: the model's config.
+            data: dataset with the labels.
+            options: keyword arguments that all networks share.
         """
         raise NotImplementedError
 
-    def training_input(self, data: Data, folder: str | None, resumes: bool, writes: bool) -> "RowInput | StreamInput":
-        """What is trained on. Imports TensorFlow.
+    def inference_head(self, model: Model, data: Data, flag: str) -> InferenceHead:
+        """Return the head for inference engines.
 
-        folder: of the run, where files may be kept; None for a dry run. resumes: the run goes on
-        from a checkpoint. writes: whether this process writes files.
+        Args:
+            model: the model's config.
+            data: dataset with the labels.
+            flag: the flag that asks for an engine, for error messages.
+
+        Raises:
+            InputError: engines cannot compute this head.
+        """
+        raise NotImplementedError
+
+    def training_input(self, data: Data, folder: str | None, resumes: bool, is_chief: bool) -> "RowInput | StreamInput":
+        """Return the source of training batches; import TensorFlow.
+
+        Args:
+            data: dataset with the training rows.
+            folder: output_dir, which may store files; None for a dry run.
+            resumes: whether the run continues from a checkpoint.
+            is_chief: whether this process writes files.
         """
         from bert_cli.runs.engine.training_inputs import RowInput
 
         return RowInput(data.training_features(), self.settings.inference.eval_batch_size)
 
     def evaluate(self, predictor: Predictor, data: Data) -> Evaluation:
-        """The task's metrics on the dev data."""
+        """Evaluate the model on the dev data."""
         raise NotImplementedError
 
     def compare(self, data: Data, evaluation: Evaluation) -> Comparison | None:
-        """The evaluation compared with simple baselines; None for a task without this check."""
+        """Compare an evaluation with baselines; return None for a task without this check."""
         return None
 
     def learning_advice(self, data: Data) -> str:
-        """Return what to do about labels that cannot be learned, "" for usual ones."""
+        """Return advice about training labels that are hard to learn, "" for usual labels."""
         return ""
 
     def guess_loss(self, data: Data) -> float | None:
-        """The training loss of a model that guesses, None where it is not known."""
+        """Return the training loss of a model that guesses, None if it is unknown."""
         return None
 
     def predict(self, predictor: Predictor, data: Data, evaluation: Evaluation | None) -> dict[str, Any]:
-        """Write the files of the predictions; returns further entries of the report. evaluation: of
-        the same run, if any.
+        """Write files with predictions; return additional entries for run_report.json.
+
+        Args:
+            predictor: the opened model.
+            data: dataset with the test rows.
+            evaluation: evaluation in the same run, or None.
         """
         return {}

@@ -1,4 +1,4 @@
-"""A task's model: found and opened, put on its devices, its weights loaded."""
+"""Functions that open a task's model: read its files, put it on devices, and load its weights."""
 
 import dataclasses
 from typing import TYPE_CHECKING, Any
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def load_task_model(task: Task[Model, Any], settings: TrainingSettings) -> Model:
-    """The task's model of the checkpoint that the flags name, its weights not yet read.
+    """Return the model from the checkpoint that the flags name, without reading its weights.
 
-    InputError where the model is only used, and another command trained it.
+    Raise InputError if the run does not train, and another command trained the model.
     """
     checkpoint = choose_checkpoint(settings.model, settings.hub, settings.phases)
-    # Training may start from a model of any command; its encoder is taken.
+    # Training may start from any command's model, because it uses only the encoder.
     if checkpoint and not settings.phases.do_train:
         check_command(checkpoint, task.command)
     return task.load(checkpoint)
@@ -37,11 +37,17 @@ def open_session(
     class_weights: tuple | None = None,
     batch_size: int | None = None,
 ) -> "Session":
-    """The task's model on its devices, its weights random or, with a checkpoint, still to be
-    loaded. Imports TensorFlow.
+    """Return the task's model on its devices; import TensorFlow.
 
-    class_weights: of the loss, see controls.class_weights. batch_size: of the training; None where
-    nothing is trained.
+    Its weights are random. If the model has a checkpoint, the caller must load the weights.
+
+    Args:
+        task: builds the network.
+        model: config, vocabulary and checkpoint.
+        data: dataset with the labels.
+        settings: the run's flags.
+        class_weights: weights in the loss, see controls.class_weights.
+        batch_size: training batch size, None without training.
     """
     setup_tensorflow()
     from bert_cli.heads.model import NetworkOptions
@@ -60,18 +66,19 @@ def open_session(
 
 
 def _pair_check(model: Model, data: Data, settings: TrainingSettings) -> PairCheck | None:
-    # Data in memory was checked when it was read; new texts are checked when they are computed.
+    # Data in memory is checked when it is read, new texts when they are predicted.
     if data.sequences():
         return None
     return PairCheck(model.config, model.config_name, settings.model.strict)
 
 
 def open_predictor(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
-    """As open_session where nothing is trained, for any --engine; inference engines need no
-    TensorFlow.
+    """Return the task's model for predictions with any --engine, without its weights.
+
+    Inference engines do not import TensorFlow. See open_session for the arguments.
     """
     if inference := settings.devices.inference:
-        # Here, as what reads checkpoints takes a while, and others need it later.
+        # Import late: this imports readers of checkpoints, which TensorFlow needs only later.
         from bert_cli.runs.engine.inference_session import InferenceSession
 
         head = task.inference_head(model, data, inference.flag)
@@ -80,15 +87,19 @@ def open_predictor(task: Task[Model, Data], model: Model, data: Data, settings: 
     return open_session(task, model, data, settings)
 
 
-def open_for_answers(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
-    """As open_trained, for new texts: by the engine of Devices.for_answers."""
+def open_for_new_texts(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
+    """Return the trained model for new texts, with the engine of Devices.for_answers.
+
+    See open_session for the arguments.
+    """
     devices = settings.devices.for_answers(isinstance(model.config, BertConfig))
     return open_trained(task, model, data, dataclasses.replace(settings, devices=devices))
 
 
 def open_trained(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
-    """The task's model on its devices, with the weights of the checkpoint that was opened as
-    `model`.
+    """Return the task's model for predictions, with the weights of the checkpoint in `model`.
+
+    See open_session for the arguments.
     """
     session = open_predictor(task, model, data, settings)
     session.load_trained(model.required_checkpoint)

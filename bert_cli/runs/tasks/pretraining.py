@@ -1,6 +1,4 @@
-"""What is of bert-pretrain alone: text or TFRecords, the two heads, accuracies of masked words and
-next sentences.
-"""
+"""The task of bert-pretrain: text or TFRecord files, masked words and next sentences."""
 
 import contextlib
 import functools
@@ -28,7 +26,7 @@ from bert_cli.runs.loading.checks import PairCheck, doubt_unknown
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.preparation.corpus import CACHE_SIZE, LOGGED
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
-from bert_cli.runs.tasks.pretraining_data import Data, PretrainingDataset, PretrainingText, find_files
+from bert_cli.runs.tasks.pretraining_data import PretrainingDataset, PretrainingSource, PretrainingText, find_files
 from bert_cli.settings.pretraining import SPACES, PretrainSettings
 from bert_cli.weights.path import CheckpointPath, model_folder
 
@@ -37,20 +35,21 @@ if TYPE_CHECKING:
     from bert_cli.runs.engine.session import Session
     from bert_cli.runs.engine.training_inputs import StreamInput
 
-# What decides the result only where training is on text.
-_OF_TEXT = ("masked_lm_prob", "do_whole_word_mask", "short_seq_prob", "eval_share")
+# Flags that change the result only if the training data is text.
+_TEXT_FLAGS = ("masked_lm_prob", "do_whole_word_mask", "short_seq_prob", "eval_share")
 
 
 class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
-    """bert-pretrain; see interface.Task."""
+    """Task of bert-pretrain; see interface.Task for its methods."""
 
     command = "bert-pretrain"
     settings: PretrainSettings
 
     @functools.cached_property
     def _inputs(self) -> dict[str, tuple[list[str], bool]]:
-        """By flag the paths of its files, and whether these are TFRecords; looked for once, as a
-        pipe can be read once.
+        """Return each flag's paths, and whether these are TFRecord files.
+
+        The result is cached, because a pipe can be read only once.
         """
         patterns = {"input_file": self.settings.files.input_file, "eval_file": self.settings.task.eval_file}
         return {flag: find_files(pattern, flag) for flag, pattern in patterns.items() if pattern}
@@ -68,21 +67,23 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
         settings = self.settings
         task = self.settings.task
         phases = self.settings.phases
-        splits: dict[str, Data] = {}
+        splits: dict[str, PretrainingSource] = {}
         if phases.do_train:
-            share = 0.0 if task.eval_file else task.eval_share
-            splits["train"] = splits["held_out"] = self._open_data("input_file", model, share)
+            eval_share = 0.0 if task.eval_file else task.eval_share
+            splits["train"] = splits["held_out"] = self._open_data("input_file", model, eval_share)
             stack.enter_context(splits["train"])
         if phases.do_eval and (task.eval_file or "train" not in splits):
-            # The text that the model was trained on gives its held-out documents, any other one all
-            # of its documents.
-            trained_on = read_flags(os.path.join(model_folder(phases.output_dir), FLAGS))
-            same = trained_on.get("input_file") == absolute_patterns(settings.files.input_file)
-            share = task.eval_share if same and "eval_file" not in trained_on and not task.eval_file else 0.0
+            # Evaluate on held-out documents of the training text, but on all documents of another text.
+            training_flags = read_flags(os.path.join(model_folder(phases.output_dir), FLAGS))
+            is_same_text = training_flags.get("input_file") == absolute_patterns(settings.files.input_file)
+            eval_share = (
+                task.eval_share if is_same_text and "eval_file" not in training_flags and not task.eval_file else 0.0
+            )
             flag = "eval_file" if task.eval_file else "input_file"
-            splits["held_out"] = self._open_data(flag, model, share)
+            splits["held_out"] = self._open_data(flag, model, eval_share)
             stack.enter_context(splits["held_out"])
-        for data, split in {data: split for split, data in reversed(splits.items())}.items():  # each text once
+        # Check each text once: both splits may share one.
+        for data, split in {data: split for split, data in reversed(splits.items())}.items():
             if isinstance(data, PretrainingText) and model.optional_vocabulary:
                 counts = (data.num_unknown, data.num_tokens)
                 strict = settings.model.strict
@@ -92,10 +93,13 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
             check_pairs.report(any(data.has_pairs for data in splits.values()))
         return PretrainingDataset(splits, model.optional_vocabulary, not task.no_nsp)
 
-    def _open_data(self, flag: str, model: ModelBundle[BertConfig], share: float) -> Data:
+    def _open_data(self, flag: str, model: ModelBundle[BertConfig], eval_share: float) -> PretrainingSource:
         """Open the data of --input_file or --eval_file.
 
-        share: of the documents of a text, held out for evaluation.
+        Args:
+            flag: input_file or eval_file.
+            model: config and tokenizer.
+            eval_share: share of documents held out for evaluation, if the data is text.
         """
         (paths, are_records), settings = self._inputs[flag], self.settings
         length = settings.encoding.max_seq_length
@@ -105,17 +109,26 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
             source = RecordSource(paths, length, masking.max_predictions_per_seq, model.config.vocab_size, seed)
             for path in paths[:LOGGED]:
                 LOG.info("  %s", path)
-            empty = sum(map(files.is_empty, paths))
-            ending = f", {empty} of them empty" if empty else ""
+            num_empty = sum(map(files.is_empty, paths))
+            ending = f", {num_empty} of them empty" if num_empty else ""
             LOG.info("%d instances in %d files%s", len(source), len(paths), ending)
             return source
         sampling = Sampling.of(model.tokenizer.ids, length, masking)
-        pairs = not settings.task.no_nsp
+        has_pairs = not settings.task.no_nsp
         encoding = settings.text_files.encoding
         tokenizer = model.tokenizer
         if masking.whole_words_from == SPACES:
             tokenizer = SpaceWordTokenizer(tokenizer, CACHE_SIZE)
-        return PretrainingText(paths, tokenizer, sampling, share, pairs=pairs, seed=seed, encoding=encoding, flag=flag)
+        return PretrainingText(
+            paths,
+            tokenizer,
+            sampling,
+            eval_share,
+            has_pairs=has_pairs,
+            seed=seed,
+            encoding=encoding,
+            flag=flag,
+        )
 
     def plan(self, model: ModelBundle[BertConfig], data: PretrainingDataset) -> Plan:
         settings = self.settings
@@ -131,8 +144,8 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
         deciding_values: dict[str, Any] = {"training_data": train.digest}
         if isinstance(train, PretrainingText):
             values = flag_values(settings)
-            deciding_values |= {name: values[name] for name in _OF_TEXT} | {"do_lower_case": do_lower_case}
-            # Only if it is not the default, which runs of older versions did not list.
+            deciding_values |= {name: values[name] for name in _TEXT_FLAGS} | {"do_lower_case": do_lower_case}
+            # Omit the default, because manifests of older versions do not list this flag.
             if settings.masking.whole_words_from == SPACES:
                 deciding_values["whole_words_from"] = SPACES
         paths = {"input_file": settings.files.input_file, "eval_file": settings.task.eval_file}
@@ -161,36 +174,38 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
         return StreamInput(lambda position: train.stream(batch_size, position))
 
     def evaluate(self, predictor: Predictor, data: PretrainingDataset) -> Evaluation:
-        """Accuracies and losses of masked words and next sentences."""
-        session = cast("Session", predictor)  # refuse_inference leaves no other one
+        """Evaluate losses and accuracies of masked words and next sentences."""
+        session = cast("Session", predictor)  # refuse_inference allows no engine
         batch_size = self.settings.inference.eval_batch_size
-        most_steps = self.settings.steps.max_eval_steps
-        count, is_cut, chunks = data.splits["held_out"].evaluation(most_steps * batch_size or None)
+        max_steps = self.settings.steps.max_eval_steps
+        num_sequences, is_cut, chunks = data.splits["held_out"].evaluation(max_steps * batch_size or None)
         if is_cut and not session.is_quiet:
-            LOG.info("evaluating the first %d sequences (--max_eval_steps=%d; 0 for all)", count, most_steps)
-        first: dict[str, np.ndarray] = {}
+            LOG.info("evaluating the first %d sequences (--max_eval_steps=%d; 0 for all)", num_sequences, max_steps)
+        first_rows: dict[str, np.ndarray] = {}
 
-        def watched() -> Iterator[dict[str, np.ndarray]]:
+        def keep_first_rows() -> Iterator[dict[str, np.ndarray]]:
             for chunk in chunks:
-                first.update({name: values[:SEQUENCES] for name, values in chunk.items()} if not first else {})
+                first_rows.update(
+                    {name: values[:SEQUENCES] for name, values in chunk.items()} if not first_rows else {}
+                )
                 yield chunk
 
-        sums = session.infer_chunks(watched(), count, batch_size, "evaluating")
+        sums = session.infer_chunks(keep_first_rows(), num_sequences, batch_size, "evaluating")
         rate = sums.pop("examples_per_second")
         metrics = pretraining_metrics(sums, batch_size, data.has_next_sentences)
 
         def examples() -> EvalExamples:
             assert data.vocabulary is not None, "it is asked for only where there is one"
-            batch = model_batch(first, trim=session.packed)
+            batch = model_batch(first_rows, trim=session.packed)
             logits = session.model(batch, packed=session.packed)["masked_lm_logits"]  # float32 [n, P, V]
-            return masked_word_examples(batch, logits.numpy(), data.vocabulary.tokens, count)
+            return masked_word_examples(batch, logits.numpy(), data.vocabulary.tokens, num_sequences)
 
-        shown = examples if data.vocabulary and session.packed else None  # a TPU computes nothing op by op
-        return Evaluation(metrics, [], {"eval_examples_per_second": rate}, shown)
+        examples_function = examples if data.vocabulary and session.packed else None  # a TPU computes nothing op by op
+        return Evaluation(metrics, [], {"eval_examples_per_second": rate}, examples_function)
 
 
 def absolute_patterns(patterns: str | None) -> str | None:
-    """Return patterns with commas between, each valid from any working directory; None for none."""
+    """Return comma-separated patterns as absolute paths; None if there are no patterns."""
     if not patterns:
         return None
     names = patterns.split(",")

@@ -1,6 +1,4 @@
-"""What bert-pretrain reads: TFRecord files, or plain text that is tokenized first. Both give the
-same kind of arrays.
-"""
+"""Dataset of bert-pretrain: TFRecord files, or plain text, which is tokenized first."""
 
 import contextlib
 import dataclasses
@@ -25,22 +23,28 @@ from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary
 
 Position = tuple[int, int]
-_SAMPLED = 500  # instances that show whether a text is odd: a tenth of a second of work
+_NUM_SAMPLED = 500  # instances to check for odd text, in 0.1 seconds
 
 
 def find_files(patterns: str, flag: str) -> tuple[list[str], bool]:
     """Return the paths of --input_file or --eval_file, and whether they are TFRecord files.
 
-    Empty files are of either format: bert-create-pretraining-data and Google's script write empty
-    TFRecord files if there are fewer instances than files. Raises InputError for a mixture of
-    formats, and if all files are empty.
+    Empty files fit both formats: bert-create-pretraining-data and Google's script write empty
+    TFRecord files if there are fewer instances than files.
+
+    Args:
+        patterns: paths and patterns, separated by commas.
+        flag: flag that names the files, for messages.
+
+    Raises:
+        InputError: formats are mixed, or all files are empty.
     """
     paths = find_inputs(patterns, flag)
     filled = [path for path in paths if not files.is_empty(path)]
     if not filled:
-        others = f" (and {len(paths) - 1} more)" if len(paths) > 1 else ""
-        raise InputError(f"{paths[0]}: is empty{others}; check --{flag}")
-    # A look at the beginning of a pipe would lose it.
+        more_files = f" (and {len(paths) - 1} more)" if len(paths) > 1 else ""
+        raise InputError(f"{paths[0]}: is empty{more_files}; check --{flag}")
+    # Do not look into pipes: the bytes would be lost for the reader.
     are_records = [not files.is_stream(path) and is_record_file(path) for path in filled]
     if any(are_records) and not all(are_records):
         text, records = filled[are_records.index(False)], filled[are_records.index(True)]
@@ -49,62 +53,61 @@ def find_files(patterns: str, flag: str) -> tuple[list[str], bool]:
 
 
 class PretrainingText(contextlib.AbstractContextManager):
-    """Instances drawn from plain text, to train on and, from other documents, to evaluate on; a
-    context.
-    """
+    """Context with instances from plain text: some documents for training, others for evaluation."""
 
     def __init__(
         self,
         paths: list[str],
         tokenizer: FullTokenizer,
         sampling: Sampling,
-        share: float,
-        pairs: bool,
+        eval_share: float,
+        has_pairs: bool,
         seed: int,
         encoding: str,
         flag: str,
     ):
-        """Read the text.
+        """Tokenize the text into temporary files.
 
         Args:
             paths: text files.
-            tokenizer: tokenizer of the model.
-            sampling: how instances are drawn.
-            share: of the documents, held out for evaluation; with 0 all are for both.
-            pairs: True for pairs of texts, False for single texts.
-            seed: of the draws.
-            encoding: of the files.
-            flag: that names the files, for messages.
+            tokenizer: the model's tokenizer.
+            sampling: settings that define how instances are drawn.
+            eval_share: share of documents held out for evaluation; with 0, both use all documents.
+            has_pairs: True for pairs of texts, False for single texts.
+            seed: seed for all random draws.
+            encoding: the files' text encoding.
+            flag: flag that names the files, for messages.
         """
-        with contextlib.ExitStack() as opened:
-            folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="bert_cli-"))
-            reading = Reading(tokenizer, files_end_documents=True)
-            with Workers(choose_num_workers(paths), reading) as workers:
+        with contextlib.ExitStack() as stack:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="bert_cli-"))
+            reader_settings = Reading(tokenizer, files_end_documents=True)
+            with Workers(choose_num_workers(paths), reader_settings) as workers:
                 size = read_corpus(paths, workers, folder, encoding, flag)
             self.digest = corpus_digest(size)
-            corpus = opened.enter_context(Corpus(size))
-            self._stack = opened.pop_all()  # all is well: __exit__ closes what is open
-        numbers, held_out = split_documents(size.num_documents, share, seed)
+            corpus = stack.enter_context(Corpus(size))
+            # Nothing failed, so keep the files open until __exit__.
+            self._stack = stack.pop_all()
+        training_documents, held_out_documents = split_documents(size.num_documents, eval_share, seed)
         self.num_tokens, self.num_unknown = size.num_tokens, size.num_unknown
-        self.has_pairs = pairs
-        self._log(size, len(held_out), share)
-        self._training = CorpusSource(size, corpus, numbers, sampling, pairs, seed)
-        used = held_out if len(held_out) else numbers
-        self._evaluation = CorpusSource(size, corpus, used, sampling, pairs, seed)
-        counts = size.counts | count_rows(self._training.sample(_SAMPLED), sampling.masking)
-        place = "" if flag == "input_file" else f"--{flag}: "
-        for line in text_warnings(counts | shares(counts), pairs):
-            LOG.warning("%swarning: %s", place, line)
+        self.has_pairs = has_pairs
+        self._log(size, len(held_out_documents), eval_share)
+        self._training = CorpusSource(size, corpus, training_documents, sampling, has_pairs, seed)
+        evaluation_documents = held_out_documents if len(held_out_documents) else training_documents
+        self._evaluation = CorpusSource(size, corpus, evaluation_documents, sampling, has_pairs, seed)
+        counts = size.counts | count_rows(self._training.sample(_NUM_SAMPLED), sampling.masking)
+        flag_prefix = "" if flag == "input_file" else f"--{flag}: "
+        for line in text_warnings(counts | shares(counts), has_pairs):
+            LOG.warning("%swarning: %s", flag_prefix, line)
 
     @staticmethod
-    def _log(size: CorpusSize, held_out: int, share: float) -> None:
+    def _log(size: CorpusSize, num_held_out: int, eval_share: float) -> None:
         LOG.info(
             "%d documents, %d sentences, %d tokens, %.2f%% of them [UNK]",
             size.num_documents, size.num_sentences, size.num_tokens, 100 * size.num_unknown / size.num_tokens,
         )  # fmt: skip
-        if held_out:
-            LOG.info("%d of the documents are held out for evaluation; --eval_share=0 trains on all", held_out)
-        elif share:
+        if num_held_out:
+            LOG.info("%d of the documents are held out for evaluation; --eval_share=0 trains on all", num_held_out)
+        elif eval_share:
             LOG.warning(
                 "warning: the text is one document, so none can be held out: an evaluation would "
                 "be on what was trained on; put blank lines between documents, or give --eval_file"
@@ -114,15 +117,23 @@ class PretrainingText(contextlib.AbstractContextManager):
         self._stack.close()
 
     def stream(self, batch_size: int, position: Position | None) -> Iterator[tuple[dict, Position]]:
-        """Batches without end; a position is a shard and the instances taken of it."""
+        """Yield batches without end, each with the position after it.
+
+        Args:
+            batch_size: instances per batch.
+            position: pair (shard, instances used from it) to continue from, None for the start.
+        """
         for rows, following in self._training.stream(batch_size, position or (0, 0)):
             yield self._training.format.features(rows), following
 
-    def evaluation(self, most: int | None) -> tuple[int, bool, Iterator[dict]]:
-        """As RecordSource.evaluation: one pass over the documents."""
-        rows = self._evaluation.one_pass(None if most is None else most + 1)
-        is_cut = most is not None and len(rows) > most
-        rows = rows[:most]
+    def evaluation(self, max_instances: int | None) -> tuple[int, bool, Iterator[dict]]:
+        """Return the number of instances, whether there are more, and the instances in chunks.
+
+        There are at most `max_instances` instances from one pass over the documents, None for all.
+        """
+        rows = self._evaluation.one_pass(None if max_instances is None else max_instances + 1)
+        is_cut = max_instances is not None and len(rows) > max_instances
+        rows = rows[:max_instances]
         chunks = (
             self._evaluation.format.features(rows[start : start + EVALUATED])
             for start in range(0, len(rows), EVALUATED)
@@ -130,18 +141,22 @@ class PretrainingText(contextlib.AbstractContextManager):
         return len(rows), is_cut, chunks
 
 
-Data = RecordSource | PretrainingText
+PretrainingSource = RecordSource | PretrainingText
 
 
 @dataclasses.dataclass(frozen=True)
 class PretrainingDataset(Dataset):
-    """`splits`: "train" and "held_out", as far as they are needed; text and records are streamed,
-    so nothing is in memory.
+    """Streams of instances; nothing is held in memory.
+
+    Attributes:
+        splits: "train" and "held_out", if the run needs them.
+        vocabulary: the model's vocabulary, None if TFRecord files make it unnecessary.
+        has_next_sentences: whether the model predicts next sentences.
     """
 
     evaluation_splits = ("held_out",)
 
-    splits: dict[str, Data]
+    splits: dict[str, PretrainingSource]
     vocabulary: Vocabulary | None
     has_next_sentences: bool
 

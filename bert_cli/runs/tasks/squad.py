@@ -1,4 +1,4 @@
-"""What is of bert-squad alone: its windows, its head, its answers and scores."""
+"""The task of bert-squad: its windows, head, answers and scores."""
 
 import contextlib
 import functools
@@ -36,7 +36,7 @@ from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import trained_checkpoint
 from bert_cli.runs.output_dir import lock, run_folder
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
-from bert_cli.runs.tasks.squad_data import ANSWER_FILES, OF_FILE, Split, SquadDataset, kept_answers
+from bert_cli.runs.tasks.squad_data import ANSWER_FILES, PREDICT_FILE_KEY, Split, SquadDataset, backup_answer_names
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
@@ -47,13 +47,26 @@ if TYPE_CHECKING:
 
 
 def check_values(values: dict[str, Any]) -> None:
-    """InputError where the values of bert-squad's flags, by name, do not make windows or answers."""
+    """Raise InputError if flag values leave no windows or no answers.
+
+    Args:
+        values: values of bert-squad's flags by name.
+    """
     check_lengths(values["max_seq_length"], values["doc_stride"], values["max_query_length"])
     check_search(build(SquadSettings, values).answers)
 
 
-def trained_model(init_checkpoint: str | None, output_dir: str | None, strict: bool = False) -> CheckpointPath:
-    """The trained model of a run that does not train. InputError where neither flag names one."""
+def find_trained_model(init_checkpoint: str | None, output_dir: str | None, strict: bool = False) -> CheckpointPath:
+    """Return the trained model for a run without training.
+
+    Args:
+        init_checkpoint: value of --init_checkpoint, or None.
+        output_dir: value of --output_dir, or None.
+        strict: value of --strict.
+
+    Raises:
+        InputError: no flag names a model.
+    """
     if output_dir:
         return trained_checkpoint(init_checkpoint, output_dir, strict)
     if not init_checkpoint:
@@ -62,7 +75,7 @@ def trained_model(init_checkpoint: str | None, output_dir: str | None, strict: b
 
 
 def score_file(settings: SquadSettings) -> dict:
-    """Score predictions_file, print the scores as JSON, and write them into an output_dir."""
+    """Score --predictions_file, print the scores as JSON, and write them if --output_dir is given."""
     scoring, task = settings.scoring, settings.task
     folder = settings.phases.output_dir
     for flag, path in (
@@ -74,7 +87,7 @@ def score_file(settings: SquadSettings) -> dict:
             files.check_not_empty(path, flag)
     if folder:
         files.check_can_write(folder, "output_dir")
-        seen = lock.check_free(folder, "one_device")
+        seen_owner = lock.check_free(folder, "one_device")
     odds = read_null_odds(scoring.null_odds_file) if scoring.null_odds_file else None
     gold, answers = read_gold_answers(settings.data.predict_file), read_predictions(scoring.predictions_file)
     scores = score(task.version_2_with_negative, gold, answers, odds)
@@ -82,13 +95,13 @@ def score_file(settings: SquadSettings) -> dict:
         LOG.warning("warning: %d of %d questions have no prediction", scores["missing"], scores["total"])
     print_text(json.dumps(scores, indent=2))
     if folder:
-        with lock.held(folder, "one_device", "bert-squad", seen):
+        with lock.held(folder, "one_device", "bert-squad", seen_owner):
             write_eval_results(os.path.join(folder, EVAL_RESULTS), scores)
     return scores
 
 
 class SquadTask(Task[AnyModel, SquadDataset]):
-    """bert-squad; see interface.Task."""
+    """Task of bert-squad; see interface.Task for its methods."""
 
     command = "bert-squad"
 
@@ -108,7 +121,7 @@ class SquadTask(Task[AnyModel, SquadDataset]):
             files.check_not_empty(path, "predict_file")
             if phases.do_eval:
                 examples, gold = read_scored_examples(path)
-                # Report data that cannot be scored before the work.
+                # Report data that cannot be scored before training.
                 score(task.version_2_with_negative, gold, {}, None)
             else:
                 examples = read_examples(path)
@@ -116,7 +129,7 @@ class SquadTask(Task[AnyModel, SquadDataset]):
         return SquadDataset(settings, model.tokenizer, splits, gold)
 
     def _split(self, name: str, examples: list[SquadExample], tokenizer: FullTokenizer) -> Split:
-        """Return the examples with their windows, and log what was cut off."""
+        """Return the examples with their windows, and log how much was cut off."""
         features = self.windows(examples, tokenizer, is_training=name == "train")
         LOG.info("%s: %s in %d windows", name, describe_examples(examples), len(features))
         if cut := describe_cuts(features.cuts, self.settings.task.max_query_length, "questions"):
@@ -126,7 +139,13 @@ class SquadTask(Task[AnyModel, SquadDataset]):
     def windows(
         self, examples: Sequence[SquadExample], tokenizer: FullTokenizer, is_training: bool = False
     ) -> SquadFeatures:
-        """The windows of the contexts of some examples."""
+        """Return windows over the contexts, with the questions.
+
+        Args:
+            examples: questions with contexts.
+            tokenizer: the model's tokenizer.
+            is_training: whether to add the answers' positions.
+        """
         task, length = self.settings.task, self.settings.encoding.max_seq_length
         return squad_features(examples, tokenizer, length, task.doc_stride, task.max_query_length, is_training)
 
@@ -134,7 +153,7 @@ class SquadTask(Task[AnyModel, SquadDataset]):
         split = data.splits["train"]
         windows = split.features
         do_lower_case = model.tokenizer.do_lower_case
-        by_questions = self.settings.squad_training.steps_from_examples and len(windows)
+        counts_questions = self.settings.squad_training.steps_from_examples and len(windows)
         sequences = windows.sequences
         arrays = (sequences.token_ids, sequences.offsets, windows.start_positions, windows.end_positions)
         deciding_values = {
@@ -143,9 +162,12 @@ class SquadTask(Task[AnyModel, SquadDataset]):
             "train_windows": len(windows),
             "train_examples": windows.num_examples,
         }
-        rows = len(split.examples) if by_questions else len(windows)
+        rows = len(split.examples) if counts_questions else len(windows)
         return self.fine_tuning_plan(
-            rows, len(windows), deciding_values=deciding_values, resolved_flags={"do_lower_case": do_lower_case}
+            rows,
+            len(windows),
+            deciding_values=deciding_values,
+            resolved_flags={"do_lower_case": do_lower_case},
         )
 
     def make_model(self, model: AnyModel, data: SquadDataset, options: "NetworkOptions") -> "TaskModel":
@@ -159,66 +181,92 @@ class SquadTask(Task[AnyModel, SquadDataset]):
             raise InputError(f"--keep_padding: {flag} computes no padding; leave one of them out")
         spec = HeadSpec(SPANS, 2)
         return InferenceHead(
-            spec, lambda logits, _: {"start": logits[..., 0], "end": logits[..., 1]}, "fine-tuned to answer questions"
+            spec,
+            lambda logits, _: {"start": logits[..., 0], "end": logits[..., 1]},
+            "fine-tuned to answer questions",
         )
 
-    def answers(
+    def answer(
         self, predictor: Predictor, split: Split, tokenizer: FullTokenizer, title: str | None
     ) -> tuple[list[Prediction], float]:
-        """The answers to all questions of a split, and how many windows there were each second.
-        title: of the progress, None for none.
+        """Return the answers to a split's questions, and the number of windows per second.
+
+        Args:
+            predictor: the opened model.
+            split: questions with windows.
+            tokenizer: the model's tokenizer.
+            title: title for the progress, None to show no progress.
         """
         decoder = Decoder(split.features, self.settings.answers, self.settings.task.version_2_with_negative)
-        rate = fill(predictor, decoder, split.features, self.settings.inference.predict_batch_size, title)
+        rate = feed_decoder(predictor, decoder, split.features, self.settings.inference.predict_batch_size, title)
         return decoder.finish(split.examples, tokenizer), rate
 
     def _predictions(self, predictor: Predictor, data: SquadDataset) -> tuple[list[Prediction], float]:
-        return self.answers(predictor, data.splits["predict"], data.tokenizer, "predicting")
+        return self.answer(predictor, data.splits["predict"], data.tokenizer, "predicting")
 
     def evaluate(self, predictor: Predictor, data: SquadDataset) -> Evaluation:
-        """Exact match and F1; details: what `answers` returns, which `predict` writes as it is."""
-        predictions, rate = answered = self._predictions(predictor, data)
+        """Evaluate exact match and F1; the evaluation's `details` are the result of `answer`."""
+        predictions, rate = predictions_and_rate = self._predictions(predictor, data)
         version_2 = self.settings.task.version_2_with_negative
         texts = {prediction.qas_id: prediction.text for prediction in predictions}
-        odds = {each.qas_id: each.null_odds for each in predictions if each.null_odds is not None}
+        odds = {
+            prediction.qas_id: prediction.null_odds for prediction in predictions if prediction.null_odds is not None
+        }
         scores = score(version_2, data.gold, texts, odds if version_2 else None)
         report = {"predict_windows_per_second": rate}
         examples = functools.partial(squad_examples, data.splits["predict"].examples, predictions, data.gold)
-        return Evaluation(scores, [], report, examples, answered)
+        return Evaluation(scores, [], report, examples, predictions_and_rate)
 
     def predict(self, predictor: Predictor, data: SquadDataset, evaluation: Evaluation | None) -> dict[str, Any]:
-        """Write the files of the answers, and log for which questions nothing could be an answer."""
+        """Write the answer files, and warn about questions without a possible answer.
+
+        See Task.predict.
+        """
         predictions, rate = evaluation.details if evaluation else self._predictions(predictor, data)
         if predictor.is_chief:
             self._write(predictions)
-        return {"predict_windows_per_second": rate, OF_FILE: os.path.basename(self.settings.data.predict_file or "")}
+        return {
+            "predict_windows_per_second": rate,
+            PREDICT_FILE_KEY: os.path.basename(self.settings.data.predict_file or ""),
+        }
 
     def _write(self, predictions: list[Prediction]) -> None:
+        """Write the answer files; rename those that answer another --predict_file."""
         folder = self.settings.phases.output_dir
-        for name, kept in kept_answers(folder, self.settings.data.predict_file).items():
-            move_file(os.path.join(folder, name), os.path.join(folder, kept))
-            LOG.info("%s: has the answers to another file, and is kept as %s", os.path.join(folder, name), kept)
+        for name, backup_name in backup_answer_names(folder, self.settings.data.predict_file).items():
+            move_file(os.path.join(folder, name), os.path.join(folder, backup_name))
+            LOG.info("%s: has the answers to another file, and is kept as %s", os.path.join(folder, name), backup_name)
         answers, nbest, null_odds = (os.path.join(folder, name) for name in ANSWER_FILES)
         write_predictions(answers, predictions)
         write_nbest_predictions(nbest, predictions)
         if self.settings.task.version_2_with_negative:
             write_null_odds(null_odds, predictions)
         else:
-            files.remove(null_odds)  # odds of an earlier run would not belong to these predictions
-        lost = [prediction.qas_id for prediction in predictions if not prediction.found]
-        if lost:
-            LOG.warning("warning: nothing could be an answer to %d question(s): %s", len(lost), ", ".join(lost[:5]))
+            # Null odds from an earlier run would not belong to these predictions.
+            files.remove(null_odds)
+        unanswered = [prediction.qas_id for prediction in predictions if not prediction.found]
+        if unanswered:
+            LOG.warning(
+                "warning: nothing could be an answer to %d question(s): %s",
+                len(unanswered),
+                ", ".join(unanswered[:5]),
+            )
         LOG.info("wrote %s and %s: %d predictions", answers, nbest, len(predictions))
 
 
-def fill(
-    session: Predictor, decoder: Decoder, windows: SquadFeatures, batch_size: int, title: str | None = None
+def feed_decoder(
+    predictor: Predictor, decoder: Decoder, windows: SquadFeatures, batch_size: int, title: str | None = None
 ) -> float:
-    """Give the logits of all windows to their decoder; returns the number of windows per second.
+    """Give the logits of all windows to a decoder; return the number of windows per second.
 
-    title: of the progress, None for none.
+    Args:
+        predictor: the opened model.
+        decoder: collects the logits.
+        windows: windows to predict.
+        batch_size: full windows per batch.
+        title: title for the progress, None to show no progress.
     """
     began = time.monotonic()
-    for rows, logits in session.over(windows, batch_size, title, unit="windows"):
+    for rows, logits in predictor.over(windows, batch_size, title, unit="windows"):
         decoder.add(rows, logits["start"], logits["end"])
     return round(len(windows) / max(time.monotonic() - began, 1e-9), 2)

@@ -1,4 +1,4 @@
-"""What bert-squad has read: questions with their windows; and the files of its answers."""
+"""Dataset of bert-squad: questions with their windows, and the names for answer files."""
 
 import dataclasses
 import os
@@ -15,26 +15,31 @@ from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
 ANSWER_FILES = (ANSWERS, NBEST_ANSWERS, NULL_ODDS)
-OF_FILE = "predict_file"  # the key of run_report.json that names the file of these questions
-_SHOWN = 20  # questions in the log with --verbose_logging
+PREDICT_FILE_KEY = "predict_file"  # key in run_report.json for the file with the questions
+_NUM_SHOWN = 20  # questions in the log with --verbose_logging
 
 
-def kept_answers(folder: str, predict_file: str | None) -> dict[str, str]:
-    """New names of the answers to another predict_file in a folder, which would be overwritten.
+def backup_answer_names(folder: str, predict_file: str | None) -> dict[str, str]:
+    """Return new names for answer files that this run would overwrite, by their present name.
 
-    dev.predictions.json for predictions.json, if that answers the questions of dev.json.
+    Only answers to another --predict_file are renamed: predictions.json becomes
+    dev.predictions.json if it answers dev.json.
+
+    Args:
+        folder: output_dir.
+        predict_file: value of --predict_file, or None.
     """
-    before = (read_report(folder) or {}).get(OF_FILE)
-    if not predict_file or not isinstance(before, str) or before in ("", os.path.basename(predict_file)):
+    earlier_file = (read_report(folder) or {}).get(PREDICT_FILE_KEY)
+    if not predict_file or not isinstance(earlier_file, str) or earlier_file in ("", os.path.basename(predict_file)):
         return {}
-    stem = os.path.splitext(os.path.basename(before))[0]
+    stem = os.path.splitext(os.path.basename(earlier_file))[0]
     present = [name for name in ANSWER_FILES if files.exists(os.path.join(folder, name))]
     return {name: f"{stem}.{name}" for name in present}
 
 
 @dataclasses.dataclass(frozen=True)
 class Split(InMemorySplit):
-    """The questions of one file, and their windows."""
+    """Questions from one file, and their windows."""
 
     examples: list[SquadExample]
     features: SquadFeatures
@@ -47,7 +52,14 @@ class Split(InMemorySplit):
 
 @dataclasses.dataclass(frozen=True)
 class SquadDataset(InMemoryDataset):
-    """`splits` to train on ("train") or to answer ("predict"), and `gold` answers of the second."""
+    """Questions of a run.
+
+    Attributes:
+        settings: the run's flags.
+        tokenizer: the model's tokenizer.
+        splits: "train" and "predict", if the run needs them.
+        gold: correct answers for "predict", {} if they are unknown.
+    """
 
     evaluation_splits = ("predict",)
 
@@ -58,7 +70,9 @@ class SquadDataset(InMemoryDataset):
 
     @property
     def prediction_files(self) -> tuple[str, ...]:
-        return *ANSWER_FILES, *kept_answers(self.settings.phases.output_dir, self.settings.data.predict_file).values()
+        return *ANSWER_FILES, *backup_answer_names(
+            self.settings.phases.output_dir, self.settings.data.predict_file
+        ).values()
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -68,5 +82,5 @@ class SquadDataset(InMemoryDataset):
         return super().example_lines(is_verbose or self.settings.answers.verbose_logging)
 
     def split_lines(self, split: Split, count: int, has_ids: bool) -> list[str]:
-        count = _SHOWN if self.settings.answers.verbose_logging else count
+        count = _NUM_SHOWN if self.settings.answers.verbose_logging else count
         return format_features(split.features, split.examples, self.tokenizer, count, has_ids)

@@ -1,6 +1,4 @@
-"""What is of bert-tag alone: its files of words and tags, its head, its scores, its files; and
-plain text to be tagged.
-"""
+"""The task of bert-tag: its files of words and tags, head and scores, and tags for plain text."""
 
 import contextlib
 import itertools
@@ -41,7 +39,14 @@ from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, interactive, opening
 from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Task
-from bert_cli.runs.tasks.tagging_data import Split, TaggingDataset, find_layers, for_new_texts, read_data, windows_of
+from bert_cli.runs.tasks.tagging_data import (
+    Split,
+    TaggingDataset,
+    choose_layers,
+    make_empty_dataset,
+    make_windows,
+    read_data,
+)
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.weights.path import CheckpointPath
@@ -51,13 +56,13 @@ if TYPE_CHECKING:
 
 
 class TaggingTask(Task[AnyModel, TaggingDataset]):
-    """bert-tag; see interface.Task."""
+    """Task of bert-tag; see interface.Task for its methods."""
 
     command = "bert-tag"
     settings: TagSettings
 
     def __init__(self, settings: TagSettings, tables: Mapping[str, TaggingFile] = MappingProxyType({})):
-        """tables: see tagging_data.read_data."""
+        """Use these settings, and `tables` instead of files, see tagging_data.read_data."""
         super().__init__(settings)
         self._tables = tables
 
@@ -66,7 +71,8 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
 
     def load(self, checkpoint: CheckpointPath | None) -> AnyModel:
         model = super().load(checkpoint)
-        find_layers(self.settings, model)  # a wrong --layers is reported before the data is read
+        # Report a wrong --layers before reading the data.
+        choose_layers(self.settings, model)
         return model
 
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> TaggingDataset:
@@ -76,7 +82,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
         features = data.splits["train"].features
         do_lower_case = model.tokenizer.do_lower_case
         sequences = features.sequences
-        labelled = features.label_ids[features.label_ids != NOTHING]
+        label_ids = features.label_ids[features.label_ids != NOTHING]
         deciding_values = {
             "task_name": "tagging",
             "layers": data.layers,
@@ -93,7 +99,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
         }
         resolved_flags = {"do_lower_case": do_lower_case, **notation, "layers": ",".join(map(str, data.layers))}
         resolved_flags |= {"span_format": data.span_format} if data.span_format else {}
-        weights = controls.class_weights(self.settings.loss, SINGLE_LABEL, data.labels, labelled)
+        weights = controls.class_weights(self.settings.loss, SINGLE_LABEL, data.labels, label_ids)
         values = {
             "deciding_values": deciding_values,
             "resolved_flags": resolved_flags,
@@ -110,24 +116,26 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
     def inference_head(self, model: AnyModel, data: TaggingDataset, flag: str) -> InferenceHead:
         spec = HeadSpec(TAGGER, len(data.labels), layers=data.layers)
         return InferenceHead(
-            spec, lambda logits, _: {"log_probabilities": log_softmax(logits)}, "a model that bert-tag trained"
+            spec,
+            lambda logits, _: {"log_probabilities": log_softmax(logits)},
+            "a model that bert-tag trained",
         )
 
-    def _tag(
+    def _predict_tags(
         self, predictor: Predictor, data: TaggingDataset, split: Split, batch_size: int, title: str
     ) -> tuple[list[TagPrediction], float]:
-        """The predictions for a split, and how many sentences there were each second."""
+        """Return the predictions for a split, and the number of sentences per second."""
         began = time.monotonic()
-        windows = log_probabilities(predictor, split.features, batch_size, title)
+        windows = predict_windows(predictor, split.features, batch_size, title)
         predictions = predict_tags(split.features, windows, data.labels, self.settings.inference.decoding)
         return predictions, round(len(predictions) / (time.monotonic() - began), 2)
 
     def evaluate(self, predictor: Predictor, data: TaggingDataset) -> Evaluation:
-        """Precision, recall and F1 of entities, as conlleval has them; details: the predictions."""
+        """Evaluate entities like conlleval; the evaluation's `details` are the predictions."""
         split = data.splits["dev"]
         batch_size = self.settings.inference.eval_batch_size
-        predictions, rate = self._tag(predictor, data, split, batch_size, "evaluating")
-        results, lines = _scores(split, predictions)
+        predictions, rate = self._predict_tags(predictor, data, split, batch_size, "evaluating")
+        results, lines = _score(split, predictions)
         report = {"eval_examples_per_second": rate, "decoding": self.settings.inference.decoding}
 
         def examples() -> EvalExamples:
@@ -137,57 +145,78 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
         return Evaluation(results, lines, report, examples, predictions)
 
     def compare(self, data: TaggingDataset, evaluation: Evaluation) -> Comparison:
-        """There are no baselines; a model that finds no entity at all has learned nothing."""
-        actual = data.splits["dev"].file.tags
-        is_varied = any(tag != OUTSIDE for tags in actual for tag in tags)
-        found = any(tag != OUTSIDE for prediction in evaluation.details for tag in prediction.tags)
-        return Comparison({}, is_varied, "" if found or not is_varied else f"every word gets the tag {OUTSIDE}", "")
+        """Compare without baselines: a model that predicts no entity has learned nothing."""
+        gold_tags = data.splits["dev"].file.tags
+        is_varied = any(tag != OUTSIDE for tags in gold_tags for tag in tags)
+        finds_entity = any(tag != OUTSIDE for prediction in evaluation.details for tag in prediction.tags)
+        return Comparison(
+            {}, is_varied, "" if finds_entity or not is_varied else f"every word gets the tag {OUTSIDE}", ""
+        )
 
     def predict(self, predictor: Predictor, data: TaggingDataset, evaluation: Evaluation | None) -> dict[str, Any]:
-        """Write the predictions in the format of the test file, and score them where it has tags."""
+        """Write predictions in the test file's format, and score them if it has tags.
+
+        See Task.predict.
+        """
         split = data.splits["test"]
         batch_size = self.settings.inference.predict_batch_size
-        predictions, rate = self._tag(predictor, data, split, batch_size, "predicting")
+        predictions, rate = self._predict_tags(predictor, data, split, batch_size, "predicting")
         report = {"predict_examples_per_second": rate, "decoding": self.settings.inference.decoding}
         if split.has_tags:
-            report["test"], lines = _scores(split, predictions)
+            report["test"], lines = _score(split, predictions)
             for line in ("***** Test results *****", *lines):
                 LOG.log(RESULT, line)
         if predictor.is_chief:
-            path = _write(self.settings.phases.output_dir, split.file, predictions, data.notation)
+            path = _write_predictions(self.settings.phases.output_dir, split.file, predictions, data.notation)
             LOG.info("wrote %s: %d sentences", path, len(predictions))
         return report
 
 
-def log_probabilities(
-    session: Predictor, features: TaggingFeatures, batch_size: int, title: str | None
+def predict_windows(
+    predictor: Predictor, features: TaggingFeatures, batch_size: int, title: str | None
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """(number of the window, float32 [S, L]) of every window; rows after its tokens mean nothing."""
-    # Blank texts alone have no window, and there is no batch without rows.
-    for rows, found in session.over(features, batch_size, title) if len(features) else ():
-        yield from zip(rows.tolist(), found["log_probabilities"], strict=True)
+    """Yield each window's index and log-probabilities, float32 [S, L].
+
+    Rows after the window's tokens are undefined.
+
+    Args:
+        predictor: the opened model.
+        features: windows to predict.
+        batch_size: full windows per batch.
+        title: title for the progress, None to show no progress.
+    """
+    # If all texts are blank, there are no windows, and a batch must not be empty.
+    for rows, predictions in predictor.over(features, batch_size, title) if len(features) else ():
+        yield from zip(rows.tolist(), predictions["log_probabilities"], strict=True)
 
 
 def tag_examples(
-    session: Predictor,
+    predictor: Predictor,
     data: TaggingDataset,
     settings: TagSettings,
     examples: Sequence[TaggingExample],
     title: str | None = None,
     check: Callable[[RaggedFeatures], None] = lambda sequences: None,
 ) -> list[TagPrediction]:
-    """The tags of new sentences. title: of the progress; check: sees what was made of them before
-    it is computed.
+    """Return the predicted tags of new sentences.
+
+    Args:
+        predictor: the opened model.
+        data: dataset with labels and tokenizer.
+        settings: the run's flags.
+        examples: sentences.
+        title: title for the progress, None to show no progress.
+        check: function to call with the token sequences before the prediction.
     """
     inference = settings.inference
-    features = windows_of(examples, data.labels, data.tokenizer, settings)
+    features = make_windows(examples, data.labels, data.tokenizer, settings)
     check(features.sequences)
-    windows = log_probabilities(session, features, inference.predict_batch_size, title)
+    windows = predict_windows(predictor, features, inference.predict_batch_size, title)
     return predict_tags(features, windows, data.labels, inference.decoding)
 
 
-def _write(folder: str, file: TaggingFile, predictions: list[TagPrediction], notation: TagNotation) -> str:
-    """Write the predictions for a file in its format; returns the path."""
+def _write_predictions(folder: str, file: TaggingFile, predictions: list[TagPrediction], notation: TagNotation) -> str:
+    """Write predictions in the format of their input file; return the path."""
     if file.has_spans:
         return write_annotations(folder, file, predictions)
     columns = (TEST_PREDICTIONS, write_columns)
@@ -198,17 +227,15 @@ def _write(folder: str, file: TaggingFile, predictions: list[TagPrediction], not
     return path
 
 
-def _scores(split: Split, predictions: list[TagPrediction]) -> tuple[dict, list[str]]:
-    """The entries of eval_results.txt, and the table for the log; texts that are not annotated have
-    no scores.
-    """
-    tagged = zip(split.file.examples, predictions, strict=True)
-    scores = score_tags(split.file.tags, [found.tags for example, found in tagged if example.tags is not None])
+def _score(split: Split, predictions: list[TagPrediction]) -> tuple[dict, list[str]]:
+    """Return entries for eval_results.txt, and a table for the log; skip texts without tags."""
+    pairs = zip(split.file.examples, predictions, strict=True)
+    scores = score_tags(split.file.tags, [prediction.tags for example, prediction in pairs if example.tags is not None])
     return eval_results(scores), [f"  {line}" for line in format_scores(scores)]
 
 
 def tag_text(settings: TagSettings) -> dict:
-    """Tag --text, or the texts of --input_file, with a trained model; return the facts of a report."""
+    """Tag --text or the texts of --input_file with a trained model; return the facts for a report."""
     source = settings.files.input_file
     target = settings.files.output_file
     text = settings.new.text
@@ -218,32 +245,32 @@ def tag_text(settings: TagSettings) -> dict:
     )
     task = TaggingTask(settings)
     model = opening.load_task_model(task, settings)
-    data = for_new_texts(settings, model)
+    data = make_empty_dataset(settings, model)
     if text and not make_text_example(text).words:
         raise InputError("--text: holds no words")
-    session = opening.open_for_answers(task, model, data, settings)
+    predictor = opening.open_for_new_texts(task, model, data, settings)
 
-    check = interactive.unknown_check(source, model.vocabulary, settings.model)
+    check = interactive.make_unknown_check(source, model.vocabulary, settings.model)
 
-    def tagged(texts: list[str]) -> Iterator[tuple[TaggingExample, TagPrediction]]:
+    def tag(texts: list[str]) -> Iterator[tuple[TaggingExample, TagPrediction]]:
         examples = [make_text_example(line) for line in texts]
-        yield from zip(examples, tag_examples(session, data, settings, examples, check=check), strict=True)
+        yield from zip(examples, tag_examples(predictor, data, settings, examples, check=check), strict=True)
 
     if table:
 
         def answer(lines: list[TextLine]) -> Iterator[dict[str, Any]]:
-            for line, sentence in zip(lines, tagged([line.text_a for line in lines]), strict=True):
+            for line, sentence in zip(lines, tag([line.text_a for line in lines]), strict=True):
                 identifier = {} if line.identifier is None else {"id": line.identifier}
                 yield identifier | example_entities(*sentence)
 
-        interactive.answer_items(iter(table), target, answer)
+        interactive.predict_items(iter(table), target, answer)
     elif source:
         encoding = settings.text_files.encoding
-        interactive.answer_lines(
-            source, target, lambda texts: itertools.starmap(example_entities, tagged(texts)), encoding
+        interactive.predict_lines(
+            source, target, lambda texts: itertools.starmap(example_entities, tag(texts)), encoding
         )
-    elif session.is_chief:
-        example, prediction = next(tagged([text]))
+    elif predictor.is_chief:
+        example, prediction = next(tag([text]))
         tags = data.notation.encode(prediction.tags)
         lines = [f"{word}\t{tag}" for word, tag in zip(example.words, tags, strict=True)]
         print_text("\n".join([*lines, json.dumps(example_entities(example, prediction), ensure_ascii=False)]))

@@ -1,6 +1,4 @@
-"""What bert-tag reads: which files, their sentences with tags in BIO, labels, windows, and the
-layers it was asked for.
-"""
+"""Dataset of bert-tag: sentences with tags in BIO, labels, windows, and the encoder's layers."""
 
 import collections
 import dataclasses
@@ -37,7 +35,7 @@ from bert_cli.weights.path import CheckpointPath
 
 @dataclasses.dataclass(frozen=True)
 class Split(InMemorySplit):
-    """One file of the data, its tags (if it has any) in BIO, and its windows."""
+    """Sentences from one file, their tags in BIO if the file has tags, and their windows."""
 
     file: TaggingFile
     has_tags: bool
@@ -56,14 +54,14 @@ class Split(InMemorySplit):
 
 @dataclasses.dataclass(frozen=True)
 class TaggingDataset(DivisibleDataset):
-    """The files of a run with their labels.
+    """The splits of a run with their labels.
 
     Attributes:
-        labels: labels in BIO, in the order of output_weights.
+        labels: labels in BIO, in output order.
         notation: how the files write tags.
-        layers: layers of the encoder that the classifier reads.
+        layers: encoder layers that the classifier reads.
         tokenizer: the model's tokenizer.
-        splits: train, dev and test, as far as the run needs them.
+        splits: train, dev and test, if the run needs them.
     """
 
     labels: tuple[str, ...]
@@ -87,7 +85,7 @@ class TaggingDataset(DivisibleDataset):
 
     @property
     def span_format(self) -> str | None:
-        """Of the training file, where it is JSON lines with spans."""
+        """Return the training file's format if it has spans in JSON lines, None otherwise."""
         name = self.splits["train"].file.format
         return name if name in SPAN_FORMATS else None
 
@@ -95,7 +93,7 @@ class TaggingDataset(DivisibleDataset):
         return {"labels": list(self.labels), **self.notation.facts}
 
     def strata(self) -> list[str]:
-        """The types of entities in each training sentence."""
+        """Return the entity types in each training sentence, as one string."""
         tags_of = self.splits["train"].file.tags
         return [",".join(sorted({entity.type for entity in find_entities(tags)})) for tags in tags_of]
 
@@ -104,15 +102,16 @@ class TaggingDataset(DivisibleDataset):
 
     def write_folds(self, paths: tuple[str, str], folds: np.ndarray, details: Sequence[Any]) -> int:
         file = self.splits["train"].file
-        found = [iter(predictions) for predictions in details]
-        predictions = [next(found[fold]) for fold in folds.tolist()]
+        prediction_iterators = [iter(predictions) for predictions in details]
+        predictions = [next(prediction_iterators[fold]) for fold in folds.tolist()]
         write_tagging_folds(paths[0], file, folds, predictions, self.notation)
         return write_suspects_of_words(paths[1], file, predictions, self.labels, self.notation)
 
 
-def trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
-    """The labels of a trained model. InputError where its labels.txt is missing or has others than
-    BIO.
+def read_trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
+    """Return a trained model's labels.
+
+    Raise InputError if labels.txt is missing, or has labels that are not BIO.
     """
     path = os.path.join(checkpoint.folder, LABELS)
     labels = read_labels(checkpoint)
@@ -135,25 +134,28 @@ def trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
 def read_data(
     settings: TagSettings, model: AnyModel, tables: Mapping[str, TaggingFile] = MappingProxyType({})
 ) -> TaggingDataset:
-    """Read the files that the settings ask for; a trained checkpoint gives the labels.
+    """Read the splits that the phases need; without training, take labels from the model.
 
-    tables: sentences in memory, by the names of the splits that they are instead of files.
+    Args:
+        settings: the run's flags.
+        model: the model's files.
+        tables: sentences in memory by split, to use instead of files.
     """
     task = settings.task
     phases = settings.phases
     folder = settings.data.data_dir
-    wanted = (
+    split_flags = (
         ("train", phases.do_train, settings.data.train_file),
         ("dev", phases.do_eval, settings.data.dev_file),
         ("test", settings.inference.do_predict, settings.data.test_file),
     )
     paths = {
-        split: tables[split].path if split in tables else find_file(given, folder, split)
-        for split, needed, given in wanted
-        if needed
+        split: tables[split].path if split in tables else find_file(path_flag, folder, split)
+        for split, is_needed, path_flag in split_flags
+        if is_needed
     }
     flags = notation_flags(task)
-    labels = () if phases.do_train else trained_labels(model.required_checkpoint)
+    labels = () if phases.do_train else read_trained_labels(model.required_checkpoint)
     splits = {}
     notation: TagNotation | None
     span_format = PRODIGY if task.span_format == "auto" else task.span_format
@@ -179,38 +181,53 @@ def read_data(
             warn_of_few_rows(path, len(set(types)), len(types), "entities")
         check_split_labels(file, labels, split)
         all_pieces = task.label_all_pieces and split == "train"
-        features = windows_of(file.examples, labels, model.tokenizer, settings, all_pieces)
-        for line in describe(split, file, features, has_tags):
+        features = make_windows(file.examples, labels, model.tokenizer, settings, all_pieces)
+        for line in describe_split(split, file, features, has_tags):
             LOG.info(line)
         splits[split] = Split(file, has_tags, features)
-    of_files = TagNotation.of_flags(flags)
-    LOG.info("labels: %s (tags of the files: %s)", ", ".join(labels), of_files)
-    return TaggingDataset(labels, of_files, find_layers(settings, model), model.tokenizer, splits)
+    file_notation = TagNotation.of_flags(flags)
+    LOG.info("labels: %s (tags of the files: %s)", ", ".join(labels), file_notation)
+    return TaggingDataset(labels, file_notation, choose_layers(settings, model), model.tokenizer, splits)
 
 
-def windows_of(
+def make_windows(
     examples: Sequence[TaggingExample],
     labels: Sequence[str],
     tokenizer: FullTokenizer,
     settings: TagSettings,
     all_pieces: bool = False,
 ) -> TaggingFeatures:
-    """The windows of sentences, as long and as far apart as the settings say; all_pieces: see
-    tagging_features.
+    """Return windows over sentences, with the length and stride in the settings.
+
+    Args:
+        examples: sentences.
+        labels: labels in BIO.
+        tokenizer: the model's tokenizer.
+        settings: the run's flags.
+        all_pieces: whether all word pieces have labels, see tagging_features.
     """
     length = settings.encoding.max_seq_length
     stride = window_stride(settings.task.doc_stride, length)
     return tagging_features(examples, labels, tokenizer, length, stride, all_pieces)
 
 
-def describe(split: str, file: TaggingFile, features: TaggingFeatures, has_tags: bool) -> list[str]:
-    """Lines for the log: how much there is, and what is special about it."""
+def describe_split(split: str, file: TaggingFile, features: TaggingFeatures, has_tags: bool) -> list[str]:
+    """Return lines for the log with a split's sizes, and with sentences that were cut.
+
+    Args:
+        split: the split's name.
+        file: its sentences.
+        features: windows over them.
+        has_tags: whether to count entities.
+    """
     words = int(features.num_words.sum())
     text = f"{split}: {len(file.examples)} sentences, {words} words"
     if has_tags:
-        kinds = collections.Counter(entity.type for tags in file.tags for entity in find_entities(tags))
-        counts = ", ".join(f"{kind or 'without type'} {count}" for kind, count in sorted(kinds.items()))
-        text += f", {kinds.total()} entities" + (f" ({counts})" if counts else "")
+        entity_counts = collections.Counter(entity.type for tags in file.tags for entity in find_entities(tags))
+        counts = ", ".join(
+            f"{entity_type or 'without type'} {count}" for entity_type, count in sorted(entity_counts.items())
+        )
+        text += f", {entity_counts.total()} entities" + (f" ({counts})" if counts else "")
     lines = [text]
     if features.num_split:
         cut = f"{features.num_split} of {len(file.examples)} sentences were too long and were cut"
@@ -220,26 +237,28 @@ def describe(split: str, file: TaggingFile, features: TaggingFeatures, has_tags:
     return lines
 
 
-def for_new_texts(settings: TagSettings, model: AnyModel) -> TaggingDataset:
-    """A dataset without sentences, of a trained model, for texts that come later."""
-    layers = find_layers(settings, model)
+def make_empty_dataset(settings: TagSettings, model: AnyModel) -> TaggingDataset:
+    """Return a dataset without sentences for a trained model, for new texts."""
+    layers = choose_layers(settings, model)
     notation = TagNotation.of_flags(notation_flags(settings.task))
-    return TaggingDataset(trained_labels(model.required_checkpoint), notation, layers, model.tokenizer, {})
+    return TaggingDataset(read_trained_labels(model.required_checkpoint), notation, layers, model.tokenizer, {})
 
 
-def find_layers(settings: TagSettings, model: AnyModel) -> tuple[int | str, ...]:
-    """The layers that the classifier reads: those given, else the last, or the last four under a
-    frozen encoder.
+def choose_layers(settings: TagSettings, model: AnyModel) -> tuple[int | str, ...]:
+    """Return the encoder layers that the classifier reads.
 
-    InputError for one that the model does not have, or that is named twice.
+    Without --layers, this is the last layer, or the last four if the encoder is frozen. Raise
+    InputError for a layer that the model does not have, or that --layers names twice.
     """
-    given, count = settings.tagger.layers, model.config.num_hidden_layers
-    if given is None:
-        return tuple(range(-1, -1 - min(4, count), -1)) if settings.rates.freeze_encoder else (-1,)
-    layers = parse_layers(given, count)
+    layers_flag, num_layers = settings.tagger.layers, model.config.num_hidden_layers
+    if layers_flag is None:
+        return tuple(range(-1, -1 - min(4, num_layers), -1)) if settings.rates.freeze_encoder else (-1,)
+    layers = parse_layers(layers_flag, num_layers)
     if len({layer.place for layer in layers}) < len(layers):
-        raise InputError(f"--layers={given}: a layer is named twice (-1 is {count - 1})")
-    found = tuple(layer.asked for layer in layers)
-    if EMBEDDING in found and isinstance(model.config, ModuleConfig):
-        raise InputError(f"--layers={given}: a module for tensorflow-hub gives no {EMBEDDING}; name its layers alone")
-    return found
+        raise InputError(f"--layers={layers_flag}: a layer is named twice (-1 is {num_layers - 1})")
+    chosen_layers = tuple(layer.asked for layer in layers)
+    if EMBEDDING in chosen_layers and isinstance(model.config, ModuleConfig):
+        raise InputError(
+            f"--layers={layers_flag}: a module for tensorflow-hub gives no {EMBEDDING}; name its layers alone"
+        )
+    return chosen_layers

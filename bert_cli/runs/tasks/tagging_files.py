@@ -1,4 +1,4 @@
-"""The files of bert-tag: which file is which split, in which format, and whether it has tags."""
+"""Reader of bert-tag's files: it finds each split's file, its format, and whether it has tags."""
 
 import dataclasses
 import os
@@ -19,23 +19,29 @@ from bert_cli.examples.token_files.notation import NotationFlags, TagNotation
 from bert_cli.examples.token_files.reading import has_tags, holds_tokens, read_token_file
 from bert_cli.settings.tagging import TagSettings
 
-_ENDINGS = (".txt", ".jsonl")
-# Taken if a directory has no file with a usual name.
-_OTHER_ENDINGS = (".json", ".csv", ".tsv", ".conll", ".conllu", ".parquet", ".xlsx")
+_USUAL_SUFFIXES = (".txt", ".jsonl")
+# Suffixes that are used if the directory has no file with a usual suffix.
+_OTHER_SUFFIXES = (".json", ".csv", ".tsv", ".conll", ".conllu", ".parquet", ".xlsx")
 
 
-def find_file(given: str | None, data_dir: str, split: str) -> str:
-    """Return the file of --<split>_file, else the file of `data_dir` with the split's name.
+def find_file(path_flag: str | None, data_dir: str, split: str) -> str:
+    """Return the path of a split's file: the flag's value, or a file in `data_dir`.
 
-    Raise InputError unless there is exactly one.
+    Args:
+        path_flag: value of --train_file, --dev_file or --test_file, or None.
+        data_dir: directory to search for a file with the split's name.
+        split: train, dev or test.
+
+    Raises:
+        InputError: there is no such file, or there are several.
     """
-    if given:
-        if not (files.is_directory(given) and brat.documents(given)):
-            files.check_readable(given, f"{split}_file")
-        return given
-    paths = [os.path.join(data_dir, split + ending) for ending in _ENDINGS]
-    others = [os.path.join(data_dir, split + ending) for ending in _OTHER_ENDINGS]
-    existing = [path for path in paths if files.exists(path)] or [path for path in others if files.exists(path)]
+    if path_flag:
+        if not (files.is_directory(path_flag) and brat.documents(path_flag)):
+            files.check_readable(path_flag, f"{split}_file")
+        return path_flag
+    paths = [os.path.join(data_dir, split + suffix) for suffix in _USUAL_SUFFIXES]
+    other_paths = [os.path.join(data_dir, split + suffix) for suffix in _OTHER_SUFFIXES]
+    existing = [path for path in paths if files.exists(path)] or [path for path in other_paths if files.exists(path)]
     if not existing:
         raise InputError(f"{paths[0]}: no such file, nor {split}.jsonl; check --data_dir, or give --{split}_file")
     if len(existing) > 1:
@@ -46,7 +52,13 @@ def find_file(given: str | None, data_dir: str, split: str) -> str:
 
 
 def token_flags(settings: TagSettings, split: str, labels: Sequence[str]) -> TokenFlags:
-    """Return how to read the file of a split. labels: labels of the model, () if there are none."""
+    """Return the settings to read a split's file of words and tags.
+
+    Args:
+        settings: the run's flags.
+        split: train, dev or test.
+        labels: the model's labels, () before training.
+    """
     return TokenFlags(
         word_column=settings.task.word_column,
         tag_column=settings.task.tag_column,
@@ -69,49 +81,58 @@ def read_split(
     span_format: str,
     labels: Sequence[str] = (),
 ) -> tuple[TaggingFile, TagNotation | None, bool]:
-    """Return a file with its tags in BIO, their notation, and whether it has any.
+    """Return a file with tags in BIO, their notation in the file, and whether there are tags.
 
-    The notation is None for spans, and for a file without tags.
+    Spans, and files without tags, have no notation (None).
 
     Args:
         split: train, dev or test.
-        path: the file.
-        settings: the flags of the run.
-        notation: the notation of tags, as far as it is known.
-        span_format: format of the predictions for texts without spans.
-        labels: labels of the model, () if there are none.
+        path: path to read.
+        settings: the run's flags.
+        notation: notation from flags and earlier files; its unknown fields have the value None.
+        span_format: format to use for predictions if the file's texts have no spans.
+        labels: the model's labels, () before training.
     """
     flags = token_flags(settings, split, labels)
-    wanted = settings.task.test_tags if split == "test" else "yes"
+    test_tags = settings.task.test_tags if split == "test" else "yes"
     file = None
     if files.is_directory(path) or not holds_tokens(path, flags):
-        file = read_annotations(path, flags.encoding, wanted != "no", span_format)
+        file = read_annotations(path, flags.encoding, test_tags != "no", span_format)
     if file:
         annotated = tuple(example for example in file.examples if example.tags is not None)
-        if wanted == "yes" and not annotated:
+        if test_tags == "yes" and not annotated:
             problem = f"no text of it is annotated{why_unannotated(file)}"
             raise InputError(f"{path}: {problem}; annotate some, or check --{split}_file")
-        left = len(file.examples) - len(annotated)
-        if left and split != "test":
-            LOG.info("%s: %d of %d texts are not annotated, and are left out", split, left, len(file.examples))
+        num_unannotated = len(file.examples) - len(annotated)
+        if num_unannotated and split != "test":
+            LOG.info(
+                "%s: %d of %d texts are not annotated, and are left out", split, num_unannotated, len(file.examples)
+            )
             file = dataclasses.replace(file, examples=annotated)
         return file, None, bool(annotated)
-    if wanted == "no" or (wanted == "auto" and not has_tags(path, flags)):
+    if test_tags == "no" or (test_tags == "auto" and not has_tags(path, flags)):
         return read_token_file(path, flags._replace(with_tags=False)), None, False
     return *with_bio_tags(read_token_file(path, flags), notation, flags.types), True
 
 
 def check_split_labels(file: TaggingFile, labels: tuple[str, ...], split: str) -> None:
-    """InputError for a tag that is not among the labels of the model, and for a model with a type
-    that the format of the predictions cannot hold.
+    """Raise InputError if a file does not fit the model's labels.
+
+    It must not have other tags. If it has brat's format, its predictions cannot have types without
+    a name or with white space.
+
+    Args:
+        file: the split's sentences.
+        labels: the model's labels.
+        split: train, dev or test.
     """
     try:
         check_labels(file, labels)
     except InputError as error:
         hint = "; --test_tags=no for a file without tags" if split == "test" else ""
         raise InputError(f"{error}{hint}") from None
-    wrong = sorted(name for name in find_entity_types(labels) if not name or re.search(r"\s", name))
-    if split == "test" and file.format == BRAT and wrong:
+    invalid_types = sorted(name for name in find_entity_types(labels) if not name or re.search(r"\s", name))
+    if split == "test" and file.format == BRAT and invalid_types:
         raise InputError(
-            f"{file.path}: brat has no type with white space or without a name, the model has {list_names(wrong)}"
+            f"{file.path}: brat has no type with white space or without a name, the model has {list_names(invalid_types)}"
         )

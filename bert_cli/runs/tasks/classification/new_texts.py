@@ -32,7 +32,7 @@ from bert_cli.runs.tasks.classification.explanation import (
     text_record,
     tokenize_for_explanation,
 )
-from bert_cli.runs.tasks.classification.prediction import TABLE_FLAGS, TEXT_FLAGS, plan_shards, without_other_processes
+from bert_cli.runs.tasks.classification.prediction import TABLE_FLAGS, TEXT_FLAGS, plan_shards, without_workers
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.classification import ClassifySettings
@@ -68,7 +68,7 @@ def classify_texts(settings: ClassifySettings) -> dict:
         return data.facts()
     # Encode the first texts for their errors, before TensorFlow takes seconds to import.
     _features(lines[: interactive.CHUNK], data)
-    predictor = opening.open_for_answers(task, model, data, without_other_processes(settings) if plan else settings)
+    predictor = opening.open_for_new_texts(task, model, data, without_workers(settings) if plan else settings)
     classifier = _TextClassifier(settings, model, data, predictor, num_texts)
     if plan:
         for shard in plan.each(shards_to_do):
@@ -80,7 +80,7 @@ def classify_texts(settings: ClassifySettings) -> dict:
     elif settings.new.explain:
         classifier.explain(lines[0])
     elif predictor.is_chief:
-        # Do not check typed texts for unknown words, see interactive.unknown_check.
+        # Do not check typed texts for unknown words, see interactive.make_unknown_check.
         chunk_cuts: list[Cuts] = []
         record = next(classifier.classify(lines, lambda _, features: chunk_cuts.append(features.cuts)))
         classifier.warn_cuts(chunk_cuts[0], "--text")
@@ -202,14 +202,14 @@ class _TextClassifier:
         def answer(chunk: Sequence[str]) -> Iterator[dict[str, Any]]:
             return self.classify([split_line(line) for line in chunk], check)
 
-        interactive.answer_lines(source, target, answer, encoding, may_be_empty)
+        interactive.predict_lines(source, target, answer, encoding, may_be_empty)
         self.warn_cuts(sum(chunk_cuts, NOT_CUT), input_name(source))
 
     def classify_table(self, lines: Sequence[TextLine], source: str, target: str) -> None:
         """Write predictions for table rows, `lines`, to `target`; warnings name the file `source`."""
         chunk_cuts: list[Cuts] = []
         check = self._check(source, chunk_cuts)
-        interactive.answer_items(iter(lines), target, lambda chunk: self.classify(chunk, check))
+        interactive.predict_items(iter(lines), target, lambda chunk: self.classify(chunk, check))
         self.warn_cuts(sum(chunk_cuts, NOT_CUT), source)
 
     def warn_cuts(self, cuts: Cuts, place: str) -> None:
@@ -222,7 +222,7 @@ class _TextClassifier:
         It warns once about unknown words, and once about a pair if the model was trained on single
         texts, or the other way round.
         """
-        check_unknown = interactive.unknown_check(source, self.model.vocabulary, self.settings.model)
+        check_unknown = interactive.make_unknown_check(source, self.model.vocabulary, self.settings.model)
         numbers = itertools.count(1)
         is_reported = self.num_texts is None
 

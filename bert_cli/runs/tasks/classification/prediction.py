@@ -27,8 +27,8 @@ TABLE_FLAGS = (
 )  # fmt: skip
 
 
-def without_other_processes(settings: ClassifySettings) -> ClassifySettings:
-    """Return the settings for a shard, which one process predicts; see Devices.alone."""
+def without_workers(settings: ClassifySettings) -> ClassifySettings:
+    """Return the settings for a shard, which one process predicts; see Devices.without_workers."""
     return dataclasses.replace(settings, devices=settings.devices.without_workers())
 
 
@@ -87,7 +87,7 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
         check_unknown("test", split.features.sequences, model.vocabulary, settings.model)
         check_pairs(split.features.sequences)
         # The session needs a dataset, so open it after reading the first shard.
-        session = session or opening.open_trained(shard_task, model, data, without_other_processes(settings))
+        session = session or opening.open_trained(shard_task, model, data, without_workers(settings))
         predictions = data.decoder.infer(session, split.features, settings.inference.predict_batch_size, "predicting")
         data.write_predictions(shard.targets, split, predictions, data.decoder)
     return {"shards": len(shards_to_do)}
