@@ -18,7 +18,6 @@ LIMITS_TABLE = """
 room                                  where   if what of_the says  use return of_which none headless no_sentence vague
 bert_cli                                  3  0.2 13.7   21.6  6.6  0.7      4        3  0.2      3.2        34.9  78.1
 bert_cli/api                           10.2    0  6.1   35.3  3.8  0.1    1.9      3.3  4.2      4.8        40.8  68.5
-bert_cli/base                           7.8    3 14.5   33.5  3.5  0.4      4      2.9  3.2       11        35.5  32.1
 bert_cli/bert_cli                         3    0    1   61.3  0.3    0      0      0.4  0.2        1           5    12
 bert_cli/builtin                          3    0    1   63.5  0.3    0      0      0.4  0.2        1         100    12
 bert_cli/examples/annotations             3  0.3  5.1   49.9  1.7    0      4      2.4  3.1        3        10.7  32.6

@@ -1,3 +1,4 @@
-"""What all rooms may use: errors, files, lines, JSON, names, marks and the columns of batches. No
-TensorFlow.
+"""Modules that every room may use: errors, files, lines, JSON, names, head types and batch columns.
+
+Nothing here imports TensorFlow before a remote file is used.
 """

@@ -1,21 +1,25 @@
-"""Numbers and checksums of Google's binary formats: protobuf, LevelDB, TFRecord and TF1 checkpoints."""
+"""Varints and checksums in Google's binary formats: protobuf, LevelDB, TFRecord, TF1 checkpoints."""
 
 import struct
 
 import google_crc32c
 
-LONGEST_VARINT = 10  # bytes, of a number of 64 bits
+LONGEST_VARINT = 10  # bytes used by 64 bits
 _MASK_DELTA = 0xA282EAD8
 
 
 def read_varint(data: bytes, position: int, problem: str = "the message ends inside a number") -> tuple[int, int]:
-    """Return the number at a position, and where it ends.
+    """Return the varint at a position, and the position after it.
 
-    Each byte holds seven bits, the lowest first, and has a high bit unless it is the last. Raise
-    ValueError with the text `problem` if the number does not end.
+    Each byte holds seven bits, lowest first. All bytes but the last have their high bit set.
+
+    Args:
+        data: a message's bytes.
+        position: index of the varint's first byte.
+        problem: text for the ValueError that is raised if the varint does not end.
     """
     value = 0
-    # Never more bytes than a number has: a damaged file may claim one without end.
+    # Stop after 10 bytes: a damaged file may hold a varint that never ends.
     for index, byte in enumerate(data[position : position + LONGEST_VARINT]):
         value |= (byte & 0x7F) << (7 * index)
         if byte < 0x80:
@@ -24,11 +28,11 @@ def read_varint(data: bytes, position: int, problem: str = "the message ends ins
 
 
 def mask(checksum: int) -> bytes:
-    """Return the 4 bytes with which a file stores a CRC-32C."""
+    """Return a CRC-32C checksum as the 4 bytes that are stored in a file."""
     rotated = (checksum >> 15) | (checksum << 17)
     return struct.pack("<I", (rotated + _MASK_DELTA) & 0xFFFFFFFF)
 
 
 def masked_crc32c(data: bytes) -> bytes:
-    """Return the 4 bytes with which a file stores the checksum of `data`."""
+    """Return the checksum of `data` as the 4 bytes that are stored in a file."""
     return mask(google_crc32c.value(data))

@@ -1,5 +1,6 @@
-"""The exceptions that a command turns into a single line, with exit code 1, or 75 where the same
-command may do again.
+"""Exceptions that a command prints as one line, and their exit codes.
+
+The exit code is 1, or 75 if the same command may succeed later.
 """
 
 import errno
@@ -12,53 +13,52 @@ from bert_cli.base.formats import byte_size
 
 
 class InputError(Exception):
-    """A mistake in what the user gave: a flag, a file, a row.
+    """A mistake in a flag, a file or a row that the user gave.
 
-    The message is one line that says what was wrong, where (file:line or flag) and what to do.
-    Commands print it after `error:` and exit with 1; nothing else in the package catches it.
+    The message is one line: what is wrong, where (file:line or flag), and what to do. Commands
+    print it after `error:` and exit with 1. Nothing else in the package catches it.
     """
 
 
 class InputTypeError(InputError, TypeError):
-    """An InputError about a value of the wrong type in a call from Python."""
+    """An InputError for a value of the wrong type in a call from Python."""
 
 
 def refuse_if(is_wrong: object, message: str) -> None:
-    """Raise InputError with this message if something is wrong."""
+    """Raise InputError with this message if `is_wrong` is true."""
     if is_wrong:
         raise InputError(message)
 
 
 class DivergedError(InputError):
-    """Training came to a loss or a gradient that is no number; of several runs the others go on."""
+    """Training reached a loss or gradient that is not finite; other runs of a sweep continue."""
 
 
 class TemporaryError(Exception):
-    """What has gone is not in what the user gave, but in another process or machine: the same
-    command may do next time.
+    """A failure in another process or machine, so the same command may succeed next time.
 
-    Commands print the message as for an InputError and exit with 75, which sysexits.h calls a
-    temporary failure.
+    Commands print the message as for an InputError and exit with 75, which is the code for
+    temporary failures in sysexits.h.
     """
 
 
 class BusyError(InputError, TemporaryError):
-    """An output_dir in which another run is at work: the same command may do after that run.
+    """Another run is using the output_dir, so the same command may succeed after that run.
 
-    An InputError for programs that catch these; a command exits with 75.
+    It is an InputError for programs that catch these. A command exits with 75.
     """
 
 
-# What TensorFlow puts around a message: where in its graph, and which operation, an error was
-# raised.
-_GRAPH_PLACES = re.compile(r"\{\{(?:function_)?node [^}]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?")
+# TensorFlow adds the graph node and the operation to its messages.
+_GRAPH_NODES = re.compile(r"\{\{(?:function_)?node [^}]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?")
 
 
 def first_line(error: BaseException) -> str:
-    """What an exception says, short enough for one line of ours; its type's name where it says
-    nothing.
+    """Return the first line of an exception's message, at most 160 characters.
+
+    An exception without a message gives its type's name.
     """
-    lines = _GRAPH_PLACES.sub("", str(error)).strip().splitlines()
+    lines = _GRAPH_NODES.sub("", str(error)).strip().splitlines()
     return lines[0][:160] if lines else type(error).__name__
 
 
@@ -69,27 +69,27 @@ def explain_write_error(error: Exception, folder: str, size: int | None = None, 
     """Return why a file could not be written, on a full disk with the bytes needed and free.
 
     Args:
-        error: of the system or of TensorFlow.
-        folder: directory of the file, which may be missing.
-        size: bytes of the file; None if nothing is known about them.
+        error: exception from the system or from TensorFlow.
+        folder: the file's directory, which may be missing.
+        size: the file's size in bytes, None if unknown.
         is_all: False if the size counts only the bytes that were written before the disk was full.
     """
-    number = error.errno if isinstance(error, OSError) else None
+    error_number = error.errno if isinstance(error, OSError) else None
     reason = (error.strerror if isinstance(error, OSError) else None) or first_line(error)
-    is_full = number in DISK_FULL or os.strerror(errno.ENOSPC).lower() in reason.lower()
+    is_full = error_number in DISK_FULL or os.strerror(errno.ENOSPC).lower() in reason.lower()
     if not is_full:
         return reason
-    # A directory that is still to be made has no free space; the one above it has.
+    # A directory that does not exist yet has no free space to report; its parent has.
     while not os.path.isdir(folder):
         folder = os.path.dirname(os.path.abspath(folder))
     amount = functools.partial(byte_size, MB=2, GB=2)
     free = shutil.disk_usage(folder).free
-    names = os.statvfs(folder)
+    inodes = os.statvfs(folder)
     # A file system without a limit, such as btrfs, reports 0 of 0.
-    has_names = names.f_favail > 0 or names.f_files == 0
+    has_inodes = inodes.f_favail > 0 or inodes.f_files == 0
     needed = f"{'' if is_all else 'more than '}{amount(size)} are needed" if size is not None else ""
-    if number == errno.EDQUOT:
+    if error_number == errno.EDQUOT:
         return f"{os.strerror(errno.EDQUOT)}: {needed}" if needed else os.strerror(errno.EDQUOT)
-    if not has_names:
+    if not has_inodes:
         return f"{os.strerror(errno.ENOSPC)}: {folder} takes no more files (df -i shows how many it has)"
     return f"{os.strerror(errno.ENOSPC)}: {f'{needed}, ' if needed else ''}{amount(free)} are free in {folder}"

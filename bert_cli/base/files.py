@@ -1,8 +1,7 @@
-"""Finding, reading and removing files, local or remote (`gs://…` and the like go through
-tf.io.gfile).
+"""Finding, reading and removing local and remote files.
 
-Nothing here imports TensorFlow unless a remote path is used, so that a missing file is reported at
-once. What goes wrong with a remote path is an InputError.
+TensorFlow, which opens paths such as `gs://…`, is imported only if a remote path is used: a missing
+file is reported immediately. Errors with remote paths are InputErrors.
 """
 
 import atexit
@@ -21,31 +20,31 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.names import STANDARD
 from bert_cli.base.remote import gfile, is_remote, open_remote, report_errors
 
-_Found = TypeVar("_Found")
-# The first line of a pointer, and the length of the longest one in bytes (git-lfs' spec.md).
-_POINTER_START, _POINTER_BYTES = b"version https://git-lfs.github.com/spec/", 1024
+_Result = TypeVar("_Result")
+# First line and longest size of a Git LFS pointer, from git-lfs' spec.md.
+_POINTER_START, _MAX_POINTER_BYTES = b"version https://git-lfs.github.com/spec/", 1024
 
 
-def _reporting(function: Callable[[str], _Found]) -> Callable[[str], _Found]:
-    """The same function of a path, in which what goes wrong with a remote path is an InputError."""
+def _report_remote_errors(function: Callable[[str], _Result]) -> Callable[[str], _Result]:
+    """Wrap a function that takes a path: errors with a remote path become InputErrors."""
 
     @functools.wraps(function)
-    def reporting(path: str) -> _Found:
+    def wrapper(path: str) -> _Result:
         with report_errors(path):
             return function(path)
 
-    return reporting
+    return wrapper
 
 
-@_reporting
+@_report_remote_errors
 def exists(path: str) -> bool:
-    """Return whether there is a file or directory; PermissionError if that cannot be known."""
+    """Return whether a file or directory exists; raise PermissionError if that cannot be known."""
     return gfile(path).exists(path) if is_remote(path) else _status(path) is not None
 
 
-@_reporting
+@_report_remote_errors
 def is_directory(path: str) -> bool:
-    """Return whether a path is a directory; PermissionError if that cannot be known."""
+    """Return whether a path is a directory; raise PermissionError if that cannot be known."""
     if is_remote(path):
         return gfile(path).isdir(path)
     status = _status(path)
@@ -53,10 +52,10 @@ def is_directory(path: str) -> bool:
 
 
 def _status(path: str) -> os.stat_result | None:
-    """Return the status of a local file; None if there is none.
+    """Return a local file's status, or None if it does not exist.
 
-    Raises PermissionError, about the directory that cannot be searched, where os.path.exists would
-    say that the file is missing.
+    Raise PermissionError about a directory that cannot be searched; os.path.exists
+    would return False.
     """
     try:
         return os.stat(path)
@@ -69,47 +68,47 @@ def _status(path: str) -> os.stat_result | None:
         return None
 
 
-@_reporting
+@_report_remote_errors
 def list_directory(path: str) -> list[str]:
-    """Return the names in a directory, sorted; an empty list if there is no such directory."""
+    """Return the sorted names in a directory, or an empty list if it does not exist."""
     if not is_directory(path):
         return []
     names = gfile(path).listdir(path) if is_remote(path) else os.listdir(path)
     return sorted(name.rstrip("/") for name in names)
 
 
-@_reporting
+@_report_remote_errors
 def match(pattern: str) -> list[str]:
-    """Return the paths that a glob pattern matches, sorted; the name of a file matches itself.
+    """Return the sorted paths that match a glob pattern; a file's name matches itself.
 
-    Raises PermissionError if the pattern leads into a directory that cannot be read, which `glob`
-    skips.
+    Raise PermissionError if the pattern needs an unreadable directory, which `glob` would skip.
     """
     if is_remote(pattern):
         return sorted(gfile(pattern).glob(pattern))
-    above, name = os.path.split(pattern)
+    parent, name = os.path.split(pattern)
     while name:
         needed = os.R_OK | os.X_OK if glob.has_magic(name) else os.X_OK
-        for folder in glob.glob(above) if above else ["."]:
+        for folder in glob.glob(parent) if parent else ["."]:
             if os.path.isdir(folder) and not os.access(folder, needed):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), folder)
-        above, name = os.path.split(above)
+        parent, name = os.path.split(parent)
     return sorted(glob.glob(pattern))
 
 
 def is_pattern(path: str) -> bool:
-    """Return whether a flag names several files: by a glob pattern, or by names with commas between."""
+    """Return whether a flag names several files, with a glob pattern or a comma-separated list."""
     return any(sign in path for sign in "*?[,") and not exists(path)
 
 
-@_reporting
+@_report_remote_errors
 def mtime_ns(path: str) -> int:
-    """When a file that is there was last changed, in ns."""
+    """Return when an existing file was last changed, in nanoseconds."""
     return gfile(path).stat(path).mtime_nsec if is_remote(path) else os.stat(path).st_mtime_ns
 
 
-@_reporting
+@_report_remote_errors
 def make_directory(path: str) -> None:
+    """Make a local or remote directory and its missing parents."""
     if is_remote(path):
         gfile(path).makedirs(path)
         return
@@ -122,13 +121,11 @@ def make_directory(path: str) -> None:
 
 
 def check_can_write(folder: str, flag: str) -> None:
-    """Raise InputError, naming `flag`, unless files can be made in `folder`, which may be missing.
-    Changes nothing.
-    """
+    """Raise InputError, naming `flag`, unless files can be created in `folder` (may be missing)."""
     if is_remote(folder):
         return
     path = os.path.abspath(folder)
-    # The nearest folder that is there decides; lexists, as a link to nowhere is there, too.
+    # Check the nearest existing parent; lexists also finds a broken link, which is in the way.
     while not os.path.lexists(path):
         path = os.path.dirname(path)
     refuse_if(not os.path.isdir(path), f"{path}: is a file, a folder is needed; check --{flag}")
@@ -138,13 +135,16 @@ def check_can_write(folder: str, flag: str) -> None:
     )
 
 
-def check_output_files(paths: Sequence[str | None], read: Sequence[str | None]) -> None:
-    """InputError unless files can be made under `paths`, and none of them is one of the files that
-    are `read`.
+def check_output_files(paths: Sequence[str | None], input_paths: Sequence[str | None]) -> None:
+    """Raise InputError unless files can be created at `paths` without overwriting an input.
 
-    None, "" and "-" name no file. A link, also a hard one, is the file that it leads to.
+    None, "" and "-" are no files. A symbolic or hard link counts as its target.
+
+    Args:
+        paths: output files.
+        input_paths: input files.
     """
-    inputs = [path for path in read if path and path != STANDARD]
+    inputs = [path for path in input_paths if path and path != STANDARD]
     advice = "check --output_file"
     for path in (path for path in paths if path and path != STANDARD):
         folder = os.path.dirname(path) or "."
@@ -157,30 +157,30 @@ def check_output_files(paths: Sequence[str | None], read: Sequence[str | None]) 
                 os.path.exists(path) and is_device,
                 f"{path}: is a device, a file is needed; {advice}",
             )
-        is_read = any(_is_same_file(path, each) for each in inputs)
-        refuse_if(is_read, f"{path}: would be written over, but it is read; {advice}")
+        is_input = any(_is_same_file(path, input_path) for input_path in inputs)
+        refuse_if(is_input, f"{path}: would be written over, but it is read; {advice}")
         check_can_write(folder, "output_file")
 
 
-def _is_same_file(path: str, other: str) -> bool:
-    if not (is_remote(path) or is_remote(other)) and os.path.exists(path) and os.path.exists(other):
-        return os.path.samefile(path, other)
-    return resolve(path) == resolve(other)
+def _is_same_file(path: str, other_path: str) -> bool:
+    if not (is_remote(path) or is_remote(other_path)) and os.path.exists(path) and os.path.exists(other_path):
+        return os.path.samefile(path, other_path)
+    return resolve(path) == resolve(other_path)
 
 
 def resolve(path: str) -> str:
-    """The file that a local path leads to; a remote one as it is."""
+    """Return a local path without links; return a remote path unchanged."""
     return path if is_remote(path) else os.path.realpath(path)
 
 
 def make_absolute(path: str) -> str:
-    """A path that holds from any working directory; a remote one as it is."""
+    """Return a local path as an absolute path; return a remote path unchanged."""
     return path if is_remote(path) else os.path.abspath(path)
 
 
-@_reporting
+@_report_remote_errors
 def remove(path: str) -> None:
-    """Remove one file; no complaint where it is already gone."""
+    """Remove one file, if it exists."""
     if is_remote(path):
         if exists(path):
             gfile(path).remove(path)
@@ -214,13 +214,13 @@ def is_empty(path: str) -> bool:
 
 
 def check_not_empty(path: str, flag: str) -> None:
-    """Raise InputError, naming `flag`, unless `path` is a file that can be opened and has a byte."""
+    """Raise InputError, naming `flag`, unless `path` is a readable file with at least one byte."""
     check_readable(path, flag)
     refuse_if(is_empty(path), f"{path}: is empty; check --{flag}")
 
 
 def _refuse_pointer(path: str, start: bytes) -> None:
-    """Raise InputError if a file begins as a pointer of Git LFS does."""
+    """Raise InputError if a file starts like a Git LFS pointer."""
     refuse_if(
         start.startswith(_POINTER_START),
         f"{path}: is a pointer of Git LFS, not the file itself; run `git lfs install` and `git lfs pull` in its folder",
@@ -228,16 +228,16 @@ def _refuse_pointer(path: str, start: bytes) -> None:
 
 
 def check_no_pointer(path: str) -> None:
-    """Raise InputError if a file is a pointer of Git LFS, as a clone without git-lfs has it."""
-    if 0 < file_size(path) <= _POINTER_BYTES and not is_directory(path):
+    """Raise InputError if a file is a Git LFS pointer, from a clone that was made without git-lfs."""
+    if 0 < file_size(path) <= _MAX_POINTER_BYTES and not is_directory(path):
         read_bytes(path)
 
 
-@_reporting
+@_report_remote_errors
 def read_bytes(path: str) -> bytes:
-    """Return the content of a file. Raises InputError if it cannot be read, or is a pointer of Git LFS."""
+    """Return a file's content; raise InputError for an unreadable file or a Git LFS pointer."""
     content = _read_bytes(path)
-    _refuse_pointer(path, content[:_POINTER_BYTES])
+    _refuse_pointer(path, content[:_MAX_POINTER_BYTES])
     return content
 
 
@@ -256,23 +256,20 @@ def _read_bytes(path: str) -> bytes:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-@_reporting
+@_report_remote_errors
 def file_size(path: str) -> int:
-    """Bytes of a file; 0 where there is none."""
+    """Return a file's size in bytes, 0 if it does not exist."""
     if is_remote(path):
         return gfile(path).stat(path).length if exists(path) else 0
     return os.path.getsize(path) if os.path.exists(path) else 0
 
 
 def open_binary(path: str) -> io.BufferedReader:
-    """Open a file for reading bytes piece by piece; a context.
-
-    Raises OSError, as open does, and InputError for a pointer of Git LFS.
-    """
+    """Open a file for reading bytes; raise OSError, or InputError for a Git LFS pointer."""
     if is_remote(path):
         return open_remote(path)
     file = open(path, "rb")  # noqa: SIM115 (the caller closes it)
-    # A pipe would wait for its first byte.
+    # Peek only into seekable files: a pipe would wait for its first byte.
     if file.seekable() and file.peek(1)[: len(_POINTER_START)] == _POINTER_START:
         file.close()
         _refuse_pointer(path, _POINTER_START)
@@ -280,21 +277,22 @@ def open_binary(path: str) -> io.BufferedReader:
 
 
 def make_process_folder() -> str:
-    """A new local folder, which is gone with the process."""
+    """Make a local temporary directory that is removed when the process ends."""
     folder = tempfile.mkdtemp(prefix="bert_cli-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
-@_reporting
+@_report_remote_errors
 def make_local(path: str) -> str:
-    """Return a local file with the content of `path`, for libraries that read no others.
+    """Return a local file with the content of `path`, for libraries that cannot read remote files.
 
-    The copy of a remote file is removed with the process. Raises InputError for a pointer of Git LFS.
+    A remote file is copied, and the copy is removed when the process ends. Raise InputError for a
+    Git LFS pointer.
     """
     check_no_pointer(path)
     if not is_remote(path):
         return path
-    copy = os.path.join(make_process_folder(), os.path.basename(path))
-    gfile(path).copy(path, copy)
-    return copy
+    local_path = os.path.join(make_process_folder(), os.path.basename(path))
+    gfile(path).copy(path, local_path)
+    return local_path

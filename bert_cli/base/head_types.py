@@ -1,5 +1,6 @@
-"""The vocabulary of heads and of models: what a checkpoint can have on top of its encoder. Imports
-no TensorFlow.
+"""Heads that a checkpoint can have besides its encoder: names, variables and parameter counts.
+
+This module imports no TensorFlow.
 """
 
 import dataclasses
@@ -10,8 +11,8 @@ MASKED_LM = "masked_lm"
 NEXT_SENTENCE = "next_sentence"
 CLASSIFIER = "classifier"
 SPANS = "spans"
-REPLACED_TOKENS = "replaced_tokens"  # of ELECTRA's discriminator
-# What the checkpoint names of the variables of each head begin with.
+REPLACED_TOKENS = "replaced_tokens"  # ELECTRA's discriminator
+# Prefix of each head's variable names in a checkpoint.
 HEADS = {
     MASKED_LM: "cls/predictions/",
     NEXT_SENTENCE: "cls/seq_relationship/",
@@ -21,18 +22,23 @@ HEADS = {
 }
 POOLER = "bert/pooler/"
 ENCODER, PRETRAINING, TAGGER = "encoder", "pretraining", "tagger"
-# A classifier with one output, for each ending of a context; its problem type has the same name.
+# A classifier with one output per choice. Its problem type has the same name.
 CHOICE = "multiple_choice"
-EMBEDDING = "embedding"  # among the numbers of layers, what the lowest layer reads
+EMBEDDING = "embedding"  # the lowest layer's input, in a list of layer numbers
 
 
 @dataclasses.dataclass(frozen=True)
 class TextInput:
-    """What a classifier of texts reads of the encoder: an entry of HEAD_INPUTS.
+    """The encoder output that a text classifier reads: an entry of HEAD_INPUTS.
 
-    heads.classification.TEXT_ROWS and onnx.bert.Bert.text_row compute it, by its name. description:
-    for --help. reads_tokens: it needs the last layer's output of every token; else the last layer
-    computes [CLS] alone.
+    heads.classification.TEXT_ROWS and onnx.bert.Bert.text_row look it up by name and compute it.
+
+    Attributes:
+        name: the value of --head_input.
+        description: text for --help.
+        reads_pooler: whether the pooler is needed.
+        reads_tokens: whether the last layer must compute all tokens. If not, it computes [CLS]
+            alone.
     """
 
     name: str
@@ -44,26 +50,32 @@ class TextInput:
 POOLED = TextInput("pooled", "the pooler's output, Google's", reads_pooler=True)
 FIRST = TextInput("cls", "the last layer's [CLS]")
 MEAN = TextInput("mean", "the mean over the last layer's tokens", reads_tokens=True)
-HEAD_INPUTS = {each.name: each for each in (POOLED, FIRST, MEAN)}
+HEAD_INPUTS = {text_input.name: text_input for text_input in (POOLED, FIRST, MEAN)}
 
 
 def state_index(layer: int | str, layer_count: int) -> int:
-    """The place of a layer's output among the states of an encoder: 0 for EMBEDDING, n for the n-th
-    of its layers.
+    """Return the index of a layer's output among an encoder's states.
 
-    Numbers of layers count as in the original: 0 is the first, -1 the last.
+    Args:
+        layer: a layer number as in Google's code, 0 for the first layer and -1 for the last, or
+            EMBEDDING, which has index 0.
+        layer_count: the encoder's layers.
     """
     return 0 if layer == EMBEDDING else int(layer) % layer_count + 1
 
 
 @dataclasses.dataclass(frozen=True)
 class HeadSpec:
-    """A head and what it reads, from which its Keras and its ONNX network are built.
+    """A head and its inputs: enough to build its Keras and ONNX networks.
 
-    kind: CLASSIFIER, TAGGER, SPANS, or ENCODER for none. count: of its outputs. text_input: of a
-    classifier of texts; layers: of a head of tokens, which reads their outputs concatenated: see
-    state_place. activation: of a classifier of texts: softmax, sigmoid or identity. temperatures: what
-    exported models divide its logits by: () for nothing, one number, or one for each output.
+    Attributes:
+        head_type: CLASSIFIER, TAGGER, SPANS, or ENCODER for no head.
+        num_outputs: size of the logits' last dimension.
+        text_input: encoder output that a text classifier reads.
+        layers: layers that a token head reads and concatenates, see `state_index`.
+        activation: a text classifier's softmax, sigmoid or identity.
+        temperatures: numbers that exported models divide a text classifier's logits by: none, one
+            for all outputs, or one per output.
     """
 
     head_type: str
@@ -83,11 +95,11 @@ class HeadSpec:
 
     @property
     def scope(self) -> str:
-        """What the names of its variables begin with."""
+        """Return the prefix for the head's variable names."""
         return HEADS[SPANS] if self.head_type == SPANS else ""
 
     def shapes(self, hidden_size: int) -> dict[str, tuple[int, ...]]:
-        """Shapes of its variables, by their names in a checkpoint."""
+        """Return variable shapes by checkpoint name."""
         width = hidden_size * (1 if self.is_text_classifier else len(self.layers))
         return {
             f"{self.scope}output_weights": (self.num_outputs, width),
@@ -97,10 +109,12 @@ class HeadSpec:
 
 @dataclasses.dataclass(frozen=True)
 class HeadType:
-    """A head type: the `heads` that belong to it, and the class of transformers that loads just
-    that, by what its name has after the network's.
+    """Heads that one Hugging Face class loads together.
 
-    needs_pooler: False where that class has none; its weights would be unexpected.
+    Attributes:
+        heads: head names.
+        architecture: end of the class name, after the network's, such as "ForMaskedLM".
+        needs_pooler: False if the class has no pooler and would report its weights as unexpected.
     """
 
     heads: tuple[str, ...]
@@ -122,13 +136,14 @@ HEAD_TYPES = {
 
 
 def head_of(name: str) -> str | None:
-    """The head that a variable belongs to, None for one of the encoder or of something else."""
-    return next((head for head, beginning in HEADS.items() if name.startswith(beginning)), None)
+    """Return the head that a variable belongs to, or None for any other variable."""
+    return next((head for head, prefix in HEADS.items() if name.startswith(prefix)), None)
 
 
 def pretraining_shapes(hidden_size: int, embedding_width: int, vocab_size: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of the variables of the masked-LM and next-sentence heads, by their names in a
-    checkpoint.
+    """Return the shapes of masked-LM and next-sentence variables by checkpoint name.
+
+    The dimensions are `hidden_size`, `embedding_width` and `vocab_size` as in the encoder's config.
     """
     transform = f"{HEADS[MASKED_LM]}transform"
     return {
@@ -142,26 +157,31 @@ def pretraining_shapes(hidden_size: int, embedding_width: int, vocab_size: int) 
     }
 
 
-# What the names of the parts begin with; what has none of these beginnings is of a head.
-_PARTS = {"embeddings": "bert/embeddings", "layers": "bert/encoder/", "pooler": POOLER, "module": "hub/"}
-_OF_HEADS = "heads"
+# Name prefixes of the encoder's components. All other variables belong to heads.
+_COMPONENTS = {"embeddings": "bert/embeddings", "layers": "bert/encoder/", "pooler": POOLER, "module": "hub/"}
+_HEADS_KEY = "heads"
 
 
 def count_parameters(shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
-    """{"total": …, and of the parts that are there: embeddings, layers, pooler, heads; module, of
-    tensorflow-hub}.
+    """Return the parameter count in total and per component.
 
-    shapes: of all weights of a model, by their names in Google's checkpoints. A head that reads the
-    word embeddings once more, such as the masked-LM head, counts only its own weights.
+    The keys are total, embeddings, layers, pooler and heads, and module for a tensorflow-hub
+    module. A component without weights has no key. A head that shares the word embeddings, such as
+    the masked-LM head, counts only its own weights.
+
+    Args:
+        shapes: weight shapes by name in Google's checkpoints.
     """
-    counts = dict.fromkeys((*_PARTS, _OF_HEADS), 0)
+    counts = dict.fromkeys((*_COMPONENTS, _HEADS_KEY), 0)
     for name, shape in shapes.items():
-        part = next((part for part, beginning in _PARTS.items() if name.startswith(beginning)), _OF_HEADS)
-        counts[part] += math.prod(shape)
-    return {"total": sum(counts.values())} | {part: count for part, count in counts.items() if count}
+        component = next(
+            (component for component, prefix in _COMPONENTS.items() if name.startswith(prefix)), _HEADS_KEY
+        )
+        counts[component] += math.prod(shape)
+    return {"total": sum(counts.values())} | {component: count for component, count in counts.items() if count}
 
 
 def parameters_line(counts: Mapping[str, int]) -> str:
-    """`5,917,442 parameters: embeddings 2,692,096, layers 3,159,040, pooler 65,792, heads 514`."""
-    parts = ", ".join(f"{part} {count:,}" for part, count in counts.items() if part != "total")
-    return f"{counts['total']:,} parameters: {parts}"
+    """Return such as `5,917,442 parameters: embeddings 2,692,096, layers 3,159,040, heads 66,306`."""
+    components = ", ".join(f"{component} {count:,}" for component, count in counts.items() if component != "total")
+    return f"{counts['total']:,} parameters: {components}"

@@ -1,6 +1,4 @@
-"""JSON from files and lines that somebody else wrote. Other text, and JSON of another type, is an
-InputError.
-"""
+"""JSON from third-party files; anything unexpected in it is an InputError."""
 
 import json
 import re
@@ -9,8 +7,9 @@ from typing import Any
 from bert_cli.base.errors import InputError, first_line, refuse_if
 from bert_cli.base.lines import decode, read_text
 
-_CORRECT = "correct the file"  # a file that people write by hand, so the column of a mistake helps
-_KINDS = {
+# For files that people write by hand, the message also has the mistake's column.
+_CORRECT = "correct the file"
+_TYPE_NAMES = {
     dict: "an object",
     list: "an array",
     str: "a string",
@@ -21,11 +20,16 @@ _KINDS = {
 
 
 def parse_json(text: str | bytes, path: str, line: int = 1, advice: str = _CORRECT) -> Any:
-    """The value of a JSON text that begins on the given line of a file.
+    """Return the value of a JSON text, or raise InputError with the line that has the mistake.
 
-    Raises InputError, which ends in `advice` if there is any, with the line of a mistake; also for
-    nesting that is too deep for Python's stack and for a number of more digits than int() takes
-    (4,300), which are no mistakes in JSON.
+    Two kinds of valid JSON also raise InputError: nesting too deep for Python's stack, and numbers
+    with more digits than int() accepts (4,300).
+
+    Args:
+        text: JSON; bytes must be UTF-8.
+        path: file name for messages.
+        line: line number at which the text begins.
+        advice: end of the error message, "" for none.
     """
     ending = f"; {advice}" if advice else ""
     text = decode(text, path, line) if isinstance(text, bytes) else text
@@ -41,22 +45,23 @@ def parse_json(text: str | bytes, path: str, line: int = 1, advice: str = _CORRE
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
-    """A value that came as JSON as JSON again, which UTF-8 can hold: half of a surrogate pair is
-    escaped.
-    """
+    """Return a value as JSON that UTF-8 can hold: lone surrogates are escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):x}", text)
 
 
 def read_json(path: str, advice: str = _CORRECT) -> Any:
-    """The value of a UTF-8 file of JSON; InputError as in `read_text` and `parse_json`."""
+    """Return the value in a JSON file; raise InputError as `read_text` and `parse_json` do."""
     return parse_json(read_text(path), path, advice=advice)
 
 
 def read_json_object(path: str, advice: str = "", needed: str = "") -> dict:
-    """The JSON object that a file holds; InputError for anything else, which ends in `advice`.
+    """Return the JSON object in a file, or raise InputError.
 
-    needed: the message where the file is JSON, but no object.
+    Args:
+        path: the file.
+        advice: end of every error message.
+        needed: used instead of `advice` if the file holds JSON but no object.
     """
     values = read_json(path, advice)
     if not isinstance(values, dict):
@@ -66,24 +71,35 @@ def read_json_object(path: str, advice: str = "", needed: str = "") -> dict:
 
 
 def json_type(value: object) -> str:
-    """What a value of JSON is, for messages: `an object`, `null`, …"""
-    return _KINDS.get(type(value), "null")
+    """Return a value's JSON type for messages, such as `an object` or `null`."""
+    return _TYPE_NAMES.get(type(value), "null")
 
 
-def expect(value: object, kind: type, place: str, advice: str) -> Any:
-    """The value, if it is of that type (dict, list, str, bool or int); InputError at `place`
-    otherwise.
+def expect(value: object, expected_type: type, place: str, advice: str) -> Any:
+    """Return the value if it has the expected type, else raise InputError.
+
+    Args:
+        value: any JSON value.
+        expected_type: dict, list, str, bool or int.
+        place: start of the message, such as a file with its line or key.
+        advice: what to do, which ends the message.
     """
-    if type(value) is not kind:  # isinstance would take true for a whole number
-        wanted = "a whole number" if kind is int else _KINDS[kind]
-        raise InputError(f"{place}: is {json_type(value)}, {wanted} is needed; {advice}")
+    if type(value) is not expected_type:  # isinstance would accept true as a whole number
+        needed = "a whole number" if expected_type is int else _TYPE_NAMES[expected_type]
+        raise InputError(f"{place}: is {json_type(value)}, {needed} is needed; {advice}")
     return value
 
 
-def expect_member(value: object, key: str, kind: type, place: str, advice: str) -> Any:
-    """`value[key]`, if `value` is an object and has a value of that type there; InputError at
-    `place` otherwise.
+def expect_member(value: object, key: str, expected_type: type, place: str, advice: str) -> Any:
+    """Return `value[key]` if `value` is an object with such a member, else raise InputError.
+
+    Args:
+        value: any JSON value.
+        key: the member's name.
+        expected_type: see `expect`.
+        place: where `value` is, see `expect`.
+        advice: see `expect`.
     """
     members = expect(value, dict, place, advice)
     refuse_if(key not in members, f'{place}: has no "{key}"; {advice}')
-    return expect(members[key], kind, f"{place}.{key}", advice)
+    return expect(members[key], expected_type, f"{place}.{key}", advice)

@@ -1,6 +1,6 @@
-"""Bytes into text: the only place that decodes the lines of a file or of a stream.
+"""Bytes into text: no other module decodes lines from files or streams.
 
-All text is UTF-8; texts that users give in other encodings are recoded before, see `recoding.as_utf8`.
+All text is UTF-8. User text in other encodings is recoded before, see `recoding.as_utf8`.
 """
 
 import contextlib
@@ -16,8 +16,8 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.base.recoding import CARRIAGE_RETURNS, UTF_16_MARKS, as_utf8, has_only_carriage_returns, with_line_feeds
 
-LONGEST_LINE = 10_000_000  # bytes; a longer line is no text that people or programs wrote as lines
-TEXT = "text"  # of `decode`
+LONGEST_LINE = 10_000_000  # bytes; longer lines are not text that people or programs wrote as lines
+TEXT = "text"  # a value of `noun`, see `decode`
 _MARK = "\ufeff"  # a byte-order mark, decoded
 _GZIP_MARK = b"\x1f\x8b"
 _CONTROLS = re.compile("[\x80-\x84\x86-\x9f]")  # C1 without U+0085, which is a line end in old texts
@@ -25,20 +25,23 @@ _ONLY_IN_CP1252 = re.compile(rb"[\x80-\x9f]")  # printable there, controls in la
 
 
 def input_name(path: str) -> str:
-    """What messages call the place that lines come from."""
+    """Return an input's name for messages: its path, or "standard input"."""
     return "standard input" if path == STANDARD else path
 
 
-def decode(data: bytes, name: str, first_line: int = 1, what: str = "file") -> str:
-    """Strict UTF-8, nothing dropped; `first_line` is the number of the first line of `data` in the
-    file `name`.
+def decode(data: bytes, name: str, first_line: int = 1, noun: str = "file") -> str:
+    """Return strict UTF-8 as text, or raise InputError with the line of the first wrong byte.
 
-    what: "text" is a file that --encoding is about. Raises InputError with the number of the line
-    of the first byte that is not UTF-8. A "file" or "text" that begins with a mark of UTF-16 or
-    gzip gets an error that says so.
+    A byte-order mark of UTF-16 or a gzip header gets its own message.
+
+    Args:
+        data: the bytes.
+        name: file name for messages.
+        first_line: line number at which `data` begins.
+        noun: noun for the file in messages. TEXT is a file that --encoding applies to.
     """
-    if first_line == 1 and what in ("file", TEXT) and data.startswith(UTF_16_MARKS):
-        advice = "; give --encoding=utf-16, or" if what == TEXT else ", UTF-8 is needed;"
+    if first_line == 1 and noun in ("file", TEXT) and data.startswith(UTF_16_MARKS):
+        advice = "; give --encoding=utf-16, or" if noun == TEXT else ", UTF-8 is needed;"
         raise InputError(f"{name}:1: is UTF-16{advice} save it as UTF-8")
     if first_line == 1 and data.startswith(_GZIP_MARK):
         raise InputError(f"{name}: is packed with gzip, which is not read here; unpack it")
@@ -47,25 +50,26 @@ def decode(data: bytes, name: str, first_line: int = 1, what: str = "file") -> s
     except UnicodeDecodeError as error:
         line = first_line + data.count(b"\n", 0, error.start)
         encoding = "cp1252" if _ONLY_IN_CP1252.search(data) else "latin-1"
-        flag = f"give its encoding, as in --encoding={encoding}, or " if what == TEXT else ""
-        saved = "file" if what == TEXT else what
+        flag = f"give its encoding, as in --encoding={encoding}, or " if noun == TEXT else ""
+        saved = "file" if noun == TEXT else noun
         raise InputError(
             f"{name}:{line}: is not UTF-8 (byte 0x{data[error.start]:02x}); {flag}save the {saved} as UTF-8"
         ) from None
 
 
 def line_too_long(name: str, number: int) -> InputError:
-    """What to raise for a line above LONGEST_LINE."""
+    """Return the error for a line longer than LONGEST_LINE."""
     return InputError(f"{name}:{number}: is a line of more than 10 MB; does each line of this text have a line end?")
 
 
 def bounded_lines(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """The lines of a file, with their ends, as they come. InputError for one above LONGEST_LINE, of
-    which no more is read.
+    """Yield a file's lines with their ends, as they come.
+
+    Raise InputError for a line longer than LONGEST_LINE, without reading all of it.
     """
     if isinstance(lines, io.BufferedIOBase):
         file = lines
-        # A file of one endless line would else be read into memory before its length is known.
+        # Limit each read: a file that is one endless line would fill the memory.
         lines = iter(lambda: file.readline(LONGEST_LINE + 2), b"")
     for number, line in enumerate(lines, start=1):
         if len(line) > LONGEST_LINE + 1:
@@ -74,82 +78,88 @@ def bounded_lines(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
 
 
 def split_lines(text: str, name: str) -> list[str]:
-    """The lines of a text without their ends, `\\n`; an end after the last line is followed by "".
-    InputError as above.
+    """Return a text's lines without `\\n`; a line end after the last line is followed by "".
+
+    Raise InputError for a line longer than LONGEST_LINE.
     """
     lines = text.split("\n")
     if len(text) > LONGEST_LINE:
-        # A short text cannot hold a long line: most files skip the walk over their lines.
+        # A short text cannot hold a long line, so most files skip this loop.
         for number, line in enumerate(lines, start=1):
             if len(line) > LONGEST_LINE:
                 raise line_too_long(name, number)
     return lines
 
 
-def decode_lines(lines: Iterable[bytes], name: str, first_line: int = 1, what: str = TEXT) -> Iterator[str]:
-    """Each line, with its end, as it comes; a byte-order mark before line 1 is dropped. what: see
-    `decode`.
+def decode_lines(lines: Iterable[bytes], name: str, first_line: int = 1, noun: str = TEXT) -> Iterator[str]:
+    """Yield each line as text, with its end, as it comes, without a byte-order mark before line 1.
 
-    InputError as in `decode` and, where `lines` is a file from its line 1 on, in `bounded_lines`.
+    Raise InputError as `decode` does. If `first_line` is 1, also raise it as `bounded_lines` does.
+
+    Args:
+        lines: lines as bytes, or an open file.
+        name: see `decode`.
+        first_line: line number at which `lines` begins.
+        noun: see `decode`.
     """
     lines = bounded_lines(lines, name) if first_line == 1 else lines
     for number, line in enumerate(lines, start=first_line):
-        text = decode(line, name, number, what)
+        text = decode(line, name, number, noun)
         yield text.removeprefix(_MARK) if number == 1 else text
 
 
 def refuse_nul(lines: Iterable[str], name: str) -> Iterator[str]:
-    """The lines, from the first one of a file on, as they come. InputError for one with a NUL
-    character.
-    """
+    """Yield the lines from a file's first line on; raise InputError for a NUL character."""
     for number, line in enumerate(lines, start=1):
         if "\0" in line:
-            raise _nul(name, number, TEXT)
+            raise _nul_error(name, number, TEXT)
         yield line
 
 
-def _nul(name: str, number: int, what: str) -> InputError:
-    advice = "give --encoding=utf-16-le" if what == TEXT else "save the file as UTF-8"
+def _nul_error(name: str, number: int, noun: str) -> InputError:
+    advice = "give --encoding=utf-16-le" if noun == TEXT else "save the file as UTF-8"
     return InputError(f"{name}:{number}: holds a NUL character; remove it, or {advice} if it is UTF-16")
 
 
 def read_text(path: str, encoding: str | None = None) -> str:
-    """The whole file as text, a byte-order mark dropped, newlines left as they are.
+    """Return a file's content as text, without a byte-order mark, with line ends unchanged.
 
-    encoding: of a text, see `as_utf8`; None: the file is UTF-8, and no flag is about it.
+    Raise InputError with the line number if a byte is not UTF-8, or is NUL, which is a sign of
+    UTF-16.
 
-    Raises InputError with the line number of the first byte that is not UTF-8, or that is NUL (a
-    sign of UTF-16).
+    Args:
+        path: the file.
+        encoding: value of --encoding, see `as_utf8`. None if the file is UTF-8 and no flag applies.
     """
     data = read_bytes(path)
-    what = TEXT if encoding else "file"
+    noun = TEXT if encoding else "file"
     if encoding:
         data = as_utf8(io.BytesIO(data), encoding, path).read()
-    if what == TEXT and has_only_carriage_returns(data):
+    if noun == TEXT and has_only_carriage_returns(data):
         LOG.info(CARRIAGE_RETURNS, path)
         data = data.replace(b"\r", b"\n")
-    text = decode(data, path, what=what)
+    text = decode(data, path, noun=noun)
     if "\0" in text:
-        raise _nul(path, text.count("\n", 0, text.index("\0")) + 1, what)
-    if what == TEXT and not text.isascii() and (control := _CONTROLS.search(text)):
+        raise _nul_error(path, text.count("\n", 0, text.index("\0")) + 1, noun)
+    if noun == TEXT and not text.isascii() and (control := _CONTROLS.search(text)):
         _warn_of_control(path, text.count("\n", 0, control.start()) + 1, control[0])
     return text.removeprefix(_MARK)
 
 
 @contextlib.contextmanager
 def open_lines(path: str, encoding: str | None = None, logs: bool = True) -> Iterator[Iterator[str]]:
-    """Open a file, or standard input for "-", as its lines, which are read as they come.
+    """Open a file, or standard input for "-", as an iterator over its lines as they come.
 
     Lines that all end in carriage returns are lines too, see `with_line_feeds`. Raise InputError
-    for bytes that are not of this encoding.
+    for bytes that the encoding does not allow.
 
     Args:
         path: the file.
-        encoding: of a text, see `read_text`.
-        logs: whether to log what is unusual; False if the file is read again.
+        encoding: see `read_text`.
+        logs: whether to log unusual content; False if the file is read again.
     """
     name = input_name(path)
-    what = TEXT if encoding else "file"
+    noun = TEXT if encoding else "file"
     with contextlib.ExitStack() as stack:
         if path == STANDARD:
             file: BinaryIO = sys.stdin.buffer
@@ -157,14 +167,19 @@ def open_lines(path: str, encoding: str | None = None, logs: bool = True) -> Ite
         else:
             file = stack.enter_context(open_binary(path))
             recoded = with_line_feeds(as_utf8(file, encoding, name) if encoding else file, name, logs)
-        lines = decode_lines(recoded, name, what=what)
-        yield warn_of_controls(lines, name) if logs and what == TEXT else lines
+        lines = decode_lines(recoded, name, noun=noun)
+        yield warn_of_controls(lines, name) if logs and noun == TEXT else lines
 
 
 def warn_of_controls(lines: Iterable[str], name: str, first_line: int = 1) -> Iterator[str]:
-    """Yield the lines of a text, and log the first one with a C1 control character.
+    """Yield a text's lines, and log the first one with a C1 control character.
 
-    Text in cp1252 that is read as latin-1 holds such characters for quotes and dashes.
+    Text in cp1252 that is read as latin-1 has such characters instead of quotes and dashes.
+
+    Args:
+        lines: the text.
+        name: file name for the log.
+        first_line: line number at which `lines` begins.
     """
     lines = iter(lines)
     for number, line in enumerate(lines, start=first_line):
@@ -172,7 +187,7 @@ def warn_of_controls(lines: Iterable[str], name: str, first_line: int = 1) -> It
         if not line.isascii() and (control := _CONTROLS.search(line)):
             _warn_of_control(name, number, control[0])
             break
-    # One warning per file is enough, and the other lines need no look.
+    # One warning per file is enough, so the other lines are not searched.
     yield from lines
 
 

@@ -1,6 +1,4 @@
-"""The log of the package, and levels of its lines besides the levels of `logging`: --quiet leaves
-warnings and results.
-"""
+"""The package's log, with levels for --quiet, which keeps warnings and results, and --verbose."""
 
 import contextlib
 import functools
@@ -10,20 +8,20 @@ from collections.abc import Iterator
 
 LOG = logging.getLogger("bert_cli")
 RESULT = 25  # between logging.INFO and logging.WARNING: metrics, which --quiet keeps
-EXAMPLES = 5  # examples of each split that --verbose logs
+EXAMPLES = 5  # examples per split that --verbose logs
 
 
 @functools.cache
 def warn_once(text: str) -> None:
-    """Log a warning, once in a process whatever finds it several times."""
+    """Log a warning once per process."""
     LOG.warning("%s", text)
 
 
 class LogStream:
-    """What sys.stderr was at the start, without its errors, so that no log line ends the work.
+    """The stream that was sys.stderr at the start, with errors ignored so that logging never fails.
 
-    A terminal may be closed, a pipe may have no reader, a disk may be full. A program may have set
-    sys.stderr to None, or to an object that only has `write`.
+    A terminal may be closed, a pipe may have no reader, and a disk may be full. A program may have
+    set sys.stderr to None, or to an object that only has `write`.
     """
 
     def __init__(self) -> None:
@@ -31,17 +29,17 @@ class LogStream:
 
     @property
     def encoding(self) -> str:
-        """The encoding of the stream; UTF-8 if it has none."""
+        """Return the stream's encoding; use UTF-8 if the stream does not have one."""
         return getattr(self._stream, "encoding", None) or "utf-8"
 
     def write(self, text: str) -> int:
-        """Write a text, or drop it; return the number of characters that are written."""
+        """Write a text, or drop it; return the number of characters written."""
         try:
             try:
                 self._stream.write(text)
             except UnicodeEncodeError:
                 self._stream.write(text.encode("ascii", "backslashreplace").decode("ascii"))
-        except Exception:  # any, as the object may be of another program
+        except Exception:  # another program's object may raise anything
             return 0
         return len(text)
 
@@ -67,18 +65,18 @@ class LogStream:
 
 
 class StderrHandler(logging.Handler):
-    """Handler of log lines for standard error, which pass above a progress bar."""
+    """Handler that writes log lines to standard error, above a progress bar."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the line of a record."""
+        """Write a record's line."""
         LogStream().print(self.format(record))
 
 
 @contextlib.contextmanager
 def show_log() -> Iterator[None]:
-    """Within it the log goes to standard error, also in a program that has not set up `logging`.
+    """Show the log on standard error within a block, if the program has not configured `logging`.
 
-    A program that has handlers or a level of its own keeps them.
+    A program with handlers or a level for this logger keeps them.
     """
     if LOG.level != logging.NOTSET or LOG.hasHandlers():
         yield

@@ -1,4 +1,4 @@
-"""Text files of any encoding and line end as bytes in UTF-8."""
+"""Text files in any encoding and with any line end, recoded as UTF-8."""
 
 import codecs
 import io
@@ -10,16 +10,16 @@ from bert_cli.base.log import LOG
 UTF_8 = "utf-8"
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 CARRIAGE_RETURNS = "%s: its lines end in carriage returns (CR); they are read as lines"
-# Byte-order marks of the encodings that need one, by the encoding's name in `codecs`.
+# Byte-order marks for encodings that require one, by name in `codecs`.
 _MARKS = {"utf-16": UTF_16_MARKS, "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)}
 _LONGEST_MARK = 4  # bytes
-_PIECE = 1 << 16  # bytes that are recoded at a time
+_PIECE = 1 << 16  # bytes to recode at a time
 
 
 def read_encoding(text: str) -> str:
-    """Return the value of --encoding; raise InputError for a name that is no encoding of text in Python."""
+    """Return the value of --encoding; raise InputError if Python has no such text encoding."""
     try:
-        # An encoder of bytes, such as base64, fails with a text.
+        # Codecs for bytes, such as base64, fail with a text.
         "".encode(text)
         codecs.getincrementaldecoder(text)
     except (LookupError, ValueError):
@@ -30,14 +30,14 @@ def read_encoding(text: str) -> str:
 
 
 def as_utf8(file: BinaryIO, encoding: str, name: str) -> BinaryIO:
-    """Return the bytes of a text file as UTF-8, read piece by piece: the file itself if it is UTF-8.
+    """Return a text file's bytes as UTF-8, recoded piece by piece; a UTF-8 file is returned itself.
 
-    Reading raises InputError, with the line, for bytes that are not of this encoding.
+    Reading raises InputError, with the line, for bytes that the encoding does not allow.
 
     Args:
-        file: the bytes of the file.
+        file: the file's bytes.
         encoding: the file's encoding.
-        name: the file's name, for messages.
+        name: file name for messages.
     """
     if codecs.lookup(encoding).name == UTF_8:
         return file
@@ -45,7 +45,7 @@ def as_utf8(file: BinaryIO, encoding: str, name: str) -> BinaryIO:
 
 
 class _Recoded(io.RawIOBase):
-    """The text of a file as UTF-8."""
+    """Raw stream that decodes a file and returns UTF-8."""
 
     def __init__(self, file: BinaryIO, encoding: str, name: str):
         self._file = file
@@ -63,28 +63,28 @@ class _Recoded(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         is_over = False
         while not self._pending and not is_over:
-            # One read of what is there: at a terminal, each line is answered when it is typed.
+            # Read only the available bytes: at a terminal, each line is answered when it is typed.
             data = self._file.read1(_PIECE) if isinstance(self._file, io.BufferedReader) else self._file.read(_PIECE)
             is_over = not data
-            self._pending = self._decoded(data).encode(UTF_8)
+            self._pending = self._decode(data).encode(UTF_8)
         count = min(len(buffer), len(self._pending))
         buffer[:count] = self._pending[:count]
         self._pending = self._pending[count:]
         return count
 
-    def _decoded(self, data: bytes) -> str:
-        """Return the text of a piece, or raise InputError with the line of the first wrong byte."""
+    def _decode(self, data: bytes) -> str:
+        """Return the piece as text, or raise InputError with the line number if a byte is wrong."""
         self._first_bytes += data[: _LONGEST_MARK - len(self._first_bytes)]
         try:
             text = self._decoder.decode(data, final=not data)
         except UnicodeError as error:
-            line, problem = self._line, ""  # before Python 3.13, some codecs do not give the position
+            line, problem = self._line, ""  # some codecs give no position before Python 3.13
             if not self._first_bytes.startswith(self._marks):
-                # Not the codec's words, which depend on the version of Python.
+                # Do not show the codec's message: it depends on the Python version.
                 line, problem = 1, " (no byte-order mark at the beginning)"
             elif isinstance(error, UnicodeDecodeError):
-                sound = error.object[: error.start].decode(self._encoding, "ignore")
-                line += sound.count("\n")
+                valid = error.object[: error.start].decode(self._encoding, "ignore")
+                line += valid.count("\n")
                 byte = error.object[error.start : error.start + 1].hex()  # "" if the data end too early
                 problem = f" (byte 0x{byte})" if byte else ""
             raise InputError(
@@ -96,18 +96,18 @@ class _Recoded(io.RawIOBase):
 
 
 def with_line_feeds(file: BinaryIO, name: str, logs: bool = True) -> BinaryIO:
-    """Return the file, with line feeds for its carriage returns if all its lines end in these.
+    """Return the file with carriage returns replaced by line feeds, if all its lines end in them.
 
-    Excel's "CSV (Macintosh)" and other programs of that age write such files.
+    Excel's "CSV (Macintosh)" and other programs from that time write such files.
 
     Args:
-        file: the bytes of a text in UTF-8, at its beginning.
-        name: the file's name, for the log.
-        logs: whether to log it.
+        file: UTF-8 bytes, from the file's start.
+        name: file name for the log.
+        logs: whether to log the replacement.
     """
     if not isinstance(file, io.BufferedReader) or not has_only_carriage_returns(file.peek()):
         return file
-    # A long first line: a cell of a line with line feeds may hold carriage returns.
+    # Look further if the first line is long: carriage returns may be inside a cell.
     file = io.BufferedReader(file, _PIECE)
     if not has_only_carriage_returns(file.peek()):
         return file
@@ -117,12 +117,12 @@ def with_line_feeds(file: BinaryIO, name: str, logs: bool = True) -> BinaryIO:
 
 
 def has_only_carriage_returns(head: bytes) -> bool:
-    """Return whether the lines at the beginning of a file end in carriage returns alone."""
+    """Return whether a file's first lines end in carriage returns alone."""
     return b"\r" in head.rstrip(b"\r\n") and b"\n" not in head
 
 
 class _LineFeeds(io.RawIOBase):
-    """The bytes of a file with a line feed for each carriage return."""
+    """Raw stream that replaces each carriage return with a line feed."""
 
     def __init__(self, file: BinaryIO):
         self._file = file

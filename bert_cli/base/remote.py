@@ -1,6 +1,4 @@
-"""Remote files, such as `gs://bucket/file`, through tf.io.gfile; what goes wrong with one is an
-InputError.
-"""
+"""Remote files such as `gs://bucket/file`, through tf.io.gfile; all errors are InputErrors."""
 
 import contextlib
 import functools
@@ -17,28 +15,26 @@ _WEB = ("http://", "https://", "ftp://")
 _HUB = "https://huggingface.co/"
 _MODULES = "https://tfhub.dev/"
 _ARCHIVE = re.compile(r".*?\.(zip|tar\.gz|tgz)(?=/)")
-_BLOCK = 1 << 18  # bytes that are read at once
+_BLOCK = 1 << 18  # bytes per read
 
 
 def is_remote(path: str) -> bool:
-    """True for a path that only tf.io.gfile can open, such as `gs://bucket/file`."""
+    """Return whether only tf.io.gfile can open a path, such as `gs://bucket/file`."""
     return "://" in path
 
 
 def refuse_web_address(path: str) -> None:
-    """InputError for an address such as https://…, with the two commands that bring the file to
-    this machine.
-    """
+    """Raise InputError for a web address, with the commands that download the file."""
     if path.startswith(_WEB):
-        raise InputError(f"{path}: is a web address, and nothing is downloaded by itself; {_download(path)}")
+        raise InputError(f"{path}: is a web address, and nothing is downloaded by itself; {_download_advice(path)}")
 
 
-def _download(url: str) -> str:
-    # A file of a folder, as a command looks for it in --data_dir.
+def _download_advice(url: str) -> str:
+    # Reduce a file in an archive, as a command looks for it in --data_dir, to the archive.
     archive = _ARCHIVE.match(url)
     url = archive[0] if archive else url
     name = url.rstrip("/").rpartition("/")[2].partition("?")[0]
-    # A page of the hub is a folder of files, which git fetches.
+    # A page of the Hugging Face hub is a repository, which git downloads.
     if url.startswith(_HUB) and "/resolve/" not in url:
         return f"download it with `git lfs install` and `git clone {url}`, and give the folder {name}"
     if url.startswith(_MODULES):
@@ -47,15 +43,16 @@ def _download(url: str) -> str:
             "`mkdir module && tar -xzf module.tar.gz -C module`, and give --hub_module=module"
         )
     unpack = {".zip": "unzip", ".gz": "tar -xzf", ".tgz": "tar -xzf"}.get(os.path.splitext(name)[1])
-    second = f" and `{unpack} {name}`, and give the unpacked folder" if unpack else f", and give {name}"
-    return f"download it with `curl -L -O {url}`{second}"
+    unpack_advice = f" and `{unpack} {name}`, and give the unpacked folder" if unpack else f", and give {name}"
+    return f"download it with `curl -L -O {url}`{unpack_advice}"
 
 
 def gfile(path: str) -> Any:
-    """TensorFlow's module for remote files, which is imported by the first call. InputError where
-    it has none like `path`.
+    """Return TensorFlow's module for remote files; raise InputError if it cannot open the path.
+
+    The first call imports TensorFlow.
     """
-    refuse_web_address(path)  # before the import, so that it is answered at once
+    refuse_web_address(path)  # before the slow import, so that the error is immediate
     import tensorflow as tf  # heavy; only remote paths need it
 
     _check_scheme(path.partition("://")[0])
@@ -64,37 +61,44 @@ def gfile(path: str) -> Any:
 
 @functools.cache
 def _check_scheme(scheme: str) -> None:
-    """InputError unless TensorFlow has this kind of file system, if need be from tensorflow-io.
+    """Raise InputError unless TensorFlow or tensorflow-io supports a file system.
 
-    Without, it takes each folder for one that is not there.
+    Without this check, using the file system would report that every directory in it is missing.
     """
     import tensorflow as tf
 
-    # What TensorFlow has by itself, such as gs://.
+    # TensorFlow itself supports some, such as gs://.
     if scheme in tf.io.gfile.get_registered_schemes():
         return
     version = None
     with contextlib.suppress(ImportError, NotImplementedError), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a release for another TensorFlow says which symbols it lacks
-        import tensorflow_io  # brings s3, hdfs and others, and needs no call
+        warnings.simplefilter("ignore")  # a release for another TensorFlow warns of missing symbols
+        import tensorflow_io  # importing it registers s3, hdfs and others
 
         version = tensorflow_io.__version__
     if scheme in tf.io.gfile.get_registered_schemes():
         return
-    known = ", ".join(f"{name}://" for name in sorted(tf.io.gfile.get_registered_schemes()) if name not in ("", "file"))
+    schemes = ", ".join(
+        f"{name}://" for name in sorted(tf.io.gfile.get_registered_schemes()) if name not in ("", "file")
+    )
     if version:
         advice = f"tensorflow-io {version} brings none that works with it; install the release that was built for it"
     else:
         advice = "`pip install tensorflow-io` brings more, where there is a release for this TensorFlow"
     raise InputError(
-        f"{scheme}://: TensorFlow {tf.__version__} has no such file system here ({known} are "
+        f"{scheme}://: TensorFlow {tf.__version__} has no such file system here ({schemes} are "
         f"there); {advice}, or mount it"
     )
 
 
 @contextlib.contextmanager
-def report_errors(path: str, what: str = "reached") -> Iterator[None]:
-    """Within it, what goes wrong with a remote path is an InputError; `what` it cannot be."""
+def report_errors(path: str, action: str = "reached") -> Iterator[None]:
+    """Raise InputError `cannot be …` for errors with a remote path within a block.
+
+    Args:
+        path: local or remote file; nothing changes for a local one.
+        action: past participle for the message, such as "read" or "written".
+    """
     if not is_remote(path):
         yield
         return
@@ -103,13 +107,13 @@ def report_errors(path: str, what: str = "reached") -> Iterator[None]:
     try:
         yield
     except tf.errors.OpError as error:
-        raise InputError(f"{path}: cannot be {what}: {first_line(error)}") from None
+        raise InputError(f"{path}: cannot be {action}: {first_line(error)}") from None
 
 
 class _File(io.RawIOBase):
-    """A file of tf.io.gfile with the interface of Python's files, to be read in blocks and lines."""
+    """File of tf.io.gfile with Python's interface for reading blocks and lines."""
 
-    _file: Any = None  # until it is opened, which may fail
+    _file: Any = None  # None until the file is opened, which may fail
 
     def __init__(self, path: str):
         super().__init__()
@@ -143,5 +147,5 @@ class _File(io.RawIOBase):
 
 
 def open_remote(path: str) -> io.BufferedReader:
-    """The file, opened for reading bytes piece by piece; a context."""
+    """Open a remote file as a context for reading bytes piece by piece, using a buffer."""
     return io.BufferedReader(_File(path), _BLOCK)

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, local or remote."""
+"""Atomic writing of local and remote files: a file appears complete or not at all."""
 
 import codecs
 import contextlib
@@ -17,18 +17,17 @@ from bert_cli.base.files import exists, file_size, make_directory
 from bert_cli.base.names import UNFINISHED
 from bert_cli.base.remote import gfile, is_remote, report_errors
 
-# Where a file appears whole when it is closed, and to rename it is to copy it.
+# Object stores: a file appears complete when it is closed, and renaming it copies it.
 _OBJECT_STORES = ("gs://", "s3://", "az://")
-# What tempfile makes of the prefix that all our writers give it: a process that was killed leaves
-# such names.
+# Temporary names made by tempfile, which remain if a process is killed.
 LEFTOVER = re.compile(re.escape(UNFINISHED) + "[a-z0-9_]{8}")
 
 
-ESCAPE = "bert_cli.escape"  # of `codecs`: what to do with characters that an encoding lacks
+ESCAPE = "bert_cli.escape"  # codecs error handler for characters that an encoding lacks
 
 
 def _escape(error: UnicodeError) -> tuple[str, int]:
-    """Return the characters as \\uXXXX, which in JSON is the same text."""
+    """Return the characters as \\uXXXX, which is the same text in JSON."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()
@@ -40,22 +39,21 @@ codecs.register_error(ESCAPE, _escape)
 
 @contextlib.contextmanager
 def atomic_write(path: str, mode: str = "w") -> Iterator[IO]:
-    """Open a file that appears under `path`, whole, when the block ends; after an exception nothing
-    is changed.
+    """Open a file that appears at `path` when the block ends; after an exception nothing changes.
 
-    Text is UTF-8 with `\\n` line ends; half of a surrogate pair, which JSON can bring, is escaped.
-    What goes to a remote directory is held in memory until then. Raises InputError if the file
-    cannot be written, for want of permission or space.
+    Text is UTF-8 with `\\n` line ends. Lone surrogates, which JSON can contain, are escaped. A
+    remote file's content is held in memory until the block ends. Raise InputError if the file
+    cannot be written because of missing permission or space.
     """
-    text = "b" not in mode
+    is_text = "b" not in mode
     if is_remote(path):
-        held = io.StringIO() if text else io.BytesIO()
-        yield held
-        content = held.getvalue()
-        with _appearing(path) as temporary, gfile(path).GFile(temporary, "wb") as file:
+        buffer = io.StringIO() if is_text else io.BytesIO()
+        yield buffer
+        content = buffer.getvalue()
+        with _rename_when_complete(path) as temporary, gfile(path).GFile(temporary, "wb") as file:
             file.write(content.encode("utf-8", ESCAPE) if isinstance(content, str) else content)
         return
-    encoding, newline, errors = ("utf-8", "\n", ESCAPE) if text else (None, None, None)
+    encoding, newline, errors = ("utf-8", "\n", ESCAPE) if is_text else (None, None, None)
     with (
         atomic_paths([path]) as temporaries,
         open(temporaries[0], mode, encoding=encoding, newline=newline, errors=errors) as file,
@@ -64,8 +62,8 @@ def atomic_write(path: str, mode: str = "w") -> Iterator[IO]:
 
 
 @contextlib.contextmanager
-def _appearing(path: str) -> Iterator[str]:
-    """The name of a remote file to write, which takes its own name, `path`, when the block ends."""
+def _rename_when_complete(path: str) -> Iterator[str]:
+    """Yield the name to write a remote file under; it is renamed to `path` when the block ends."""
     with report_errors(path, "written"):
         if path.startswith(_OBJECT_STORES):
             yield path
@@ -79,10 +77,10 @@ def _appearing(path: str) -> Iterator[str]:
 
 
 def follow_umask(path: str) -> None:
-    """Give a local file the mode of a new file, 0644 for the usual umask.
+    """Give a local file a new file's mode, which is 0644 for the usual umask.
 
-    Files that appear through a temporary file are for their owner alone (0600), so another user,
-    such as a container's, could not read them.
+    Temporary files have mode 0600, which would keep other users, such as a container's, from
+    reading the renamed file.
     """
     # The only way to read the umask is to set it.
     umask = os.umask(0)
@@ -94,12 +92,13 @@ def follow_umask(path: str) -> None:
 def atomic_paths(paths: Sequence[str], extra_folder: str | None = None) -> Iterator[list[str]]:
     """Yield the names of empty local files, which appear together as `paths` when the block ends.
 
-    For files that belong together, and for other processes that write them. After an exception none
-    appears. Raises InputError if a file cannot be written, for want of permission or space.
+    Use it for files that belong together, and for files that another process writes. After an
+    exception none appears. Raise InputError if a file cannot be written because of missing
+    permission or space.
 
     Args:
         paths: local or remote files.
-        extra_folder: a directory with other files that the block writes, which need space, too.
+        extra_folder: directory with other files that the block writes and that also need space.
     """
     temporaries: list[str] = []
     try:
@@ -110,19 +109,19 @@ def atomic_paths(paths: Sequence[str], extra_folder: str | None = None) -> Itera
             temporaries.append(temporary)
         yield list(temporaries)
         for temporary in temporaries:
-            # On the disk before its name is: after a power cut the new name would otherwise refer
-            # to an empty file.
+            # Flush the content before the rename: after a power cut the new name would otherwise
+            # refer to an empty file.
             with open(temporary, "rb") as file:
                 os.fsync(file.fileno())
             follow_umask(temporary)
-        # All are whole before the first takes its name: files that belong together appear together.
+        # Rename only after all files are complete: files that belong together appear together.
         for path, temporary in zip(paths, temporaries, strict=True):
             if is_remote(path):
-                with _appearing(path) as hidden:
+                with _rename_when_complete(path) as hidden:
                     gfile(path).copy(temporary, hidden, overwrite=True)
             else:
                 os.replace(temporary, path)
-    except BrokenPipeError:  # nobody reads the log any more; this is not about files
+    except BrokenPipeError:  # the log's reader is gone, which is no problem with files
         raise
     except OSError as error:
         written = (
@@ -137,13 +136,13 @@ def atomic_paths(paths: Sequence[str], extra_folder: str | None = None) -> Itera
 
 
 def _size_of(folder: str) -> int:
-    """Return the bytes of all files in a local directory."""
+    """Return the total size in bytes of all files in a local directory."""
     return sum(file_size(os.path.join(place, name)) for place, _, names in os.walk(folder) for name in names)
 
 
 def make_names_durable(folder: str) -> None:
-    """Let the names of the files in a local directory, as they are now, survive a power cut."""
-    # Network file systems and Windows do not offer it.
+    """Flush a local directory's file names to disk, so that they survive a power cut."""
+    # Network file systems and Windows do not support it.
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -153,22 +152,21 @@ def make_names_durable(folder: str) -> None:
 
 
 def link_file(staged: str, target: str) -> None:
-    """Give a file of a local staging folder a second name, atomically; a copy where there are no
-    hard links.
+    """Give a file in a local staging directory a second name, atomically.
+
+    The file is copied if hard links are not possible.
     """
     if not is_remote(target):
-        linked = f"{staged}.linked"
+        link = f"{staged}.linked"
         with contextlib.suppress(OSError):
-            os.link(staged, linked)
-            os.replace(linked, target)
+            os.link(staged, link)
+            os.replace(link, target)
             return
     copy_file(staged, target)
 
 
 def move_file(source: str, target: str) -> None:
-    """Give a whole file, local or remote, another name on the same file system; an existing file is
-    replaced.
-    """
+    """Rename a complete file within its file system, local or remote, replacing an existing file."""
     if is_remote(target):
         with report_errors(target, "written"):
             gfile(target).rename(source, target, overwrite=True)
@@ -189,13 +187,13 @@ def copy_file(source: str, target: str) -> None:
         with open(source, "rb") as reader, atomic_write(target, "wb") as writer:
             shutil.copyfileobj(reader, writer)
         return
-    there = target if is_remote(target) else source
-    with report_errors(there, "copied"), atomic_paths([target]) as temporaries:
-        gfile(there).copy(source, temporaries[0], overwrite=True)
+    remote_path = target if is_remote(target) else source
+    with report_errors(remote_path, "copied"), atomic_paths([target]) as temporaries:
+        gfile(remote_path).copy(source, temporaries[0], overwrite=True)
 
 
 def write_json(path: str, values: dict) -> None:
-    """Write a JSON object for people to read, atomically."""
+    """Write a JSON object atomically, indented for people."""
     with atomic_write(path) as file:
         file.write(json.dumps(values, indent=2, ensure_ascii=False) + "\n")
 
@@ -208,11 +206,14 @@ def write_lines(path: str, lines: Sequence[str]) -> None:
 
 @contextlib.contextmanager
 def staging_folder(folder: str, may_be_remote: bool = False) -> Iterator[str]:
-    """A hidden directory on the disk of `folder`, which may be missing; it is gone when the block
-    ends.
+    """Yield a hidden directory on the disk of `folder`, and remove it when the block ends.
 
-    For a remote folder it is a local one unless it `may_be_remote`, for processes of several
-    machines that write into it. InputError where it cannot be made.
+    Raise InputError if it cannot be created.
+
+    Args:
+        folder: local or remote directory, which may be missing.
+        may_be_remote: whether to make it remote if `folder` is, for processes on several machines.
+            If not, it is local.
     """
     if is_remote(folder) and may_be_remote:
         hidden = f"{folder.rstrip('/')}/{UNFINISHED}{secrets.token_hex(4)}"
@@ -224,7 +225,7 @@ def staging_folder(folder: str, may_be_remote: bool = False) -> Iterator[str]:
             with report_errors(hidden, "removed"):
                 gfile(hidden).rmtree(hidden)
         return
-    # On the same disk, so that a written file gets its name by renaming.
+    # Stay on the same disk: a complete file gets its name by renaming.
     parent = None if is_remote(folder) else os.path.abspath(folder)
     while parent and not os.path.isdir(parent):
         parent = os.path.dirname(parent)
@@ -243,16 +244,15 @@ def staging_folder(folder: str, may_be_remote: bool = False) -> Iterator[str]:
 
 
 def publish_file(staged: str, target: str) -> None:
-    """Give a file of a staging folder its own name, whole; the target's directory is made where it
-    is missing.
-    """
+    """Rename a complete file from a staging directory to `target`; make its directory if needed."""
     make_directory(os.path.dirname(target))
     if is_remote(target):
         copy_file(staged, target)
         return
     try:
         with open(staged, "rb") as file:
-            os.fsync(file.fileno())  # before the name: after a power cut a whole name must not have half a content
+            # before the rename: after a power cut the name must not have half the content
+            os.fsync(file.fileno())
         os.replace(staged, target)
     except OSError as error:
         reason = explain_write_error(error, os.path.dirname(target) or ".")
@@ -260,8 +260,14 @@ def publish_file(staged: str, target: str) -> None:
 
 
 def publish_folder(staged: str, folder: str, last: str) -> None:
-    """Put the directory `staged` in the place of `folder`: a local one in one step; of a remote one
-    the file `last` last.
+    """Replace `folder` with the directory `staged`.
+
+    A local directory is replaced in one step. A remote one is copied file by file.
+
+    Args:
+        staged: local directory.
+        folder: local or remote directory, which may exist.
+        last: file name that is copied last to a remote directory.
     """
     if is_remote(folder):
         if exists(folder):
@@ -271,8 +277,8 @@ def publish_folder(staged: str, folder: str, last: str) -> None:
         for path in sorted(paths, key=lambda path: os.path.basename(path) == last):
             publish_file(path, f"{folder.rstrip('/')}/{os.path.relpath(path, staged)}")
         return
-    # A directory cannot be renamed over one that has files, so the old one steps aside, and comes
-    # back after an error.
+    # A directory cannot replace one that has files by renaming: move the old one away first, and
+    # restore it after an error.
     replaced = f"{staged}-replaced"
     if os.path.isdir(folder):
         os.rename(folder, replaced)

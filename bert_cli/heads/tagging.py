@@ -24,7 +24,7 @@ class BertTagger(TaskModel):
         config: config of the encoder.
         label_count: L.
         layers: the classifier reads the outputs of these layers side by side, see
-            base.head_types.state_place. W is len(layers)·H.
+            base.head_types.state_index. W is len(layers)·H.
         options: see NetworkOptions.
     """
 

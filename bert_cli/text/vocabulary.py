@@ -99,7 +99,7 @@ def read_tokens(path: str) -> list[str]:
     if path.endswith(".json"):
         raise InputError(f"{path}: is a tokenizer.json, a vocab.txt is needed; bert-convert writes one for a model")
     # Only \n ends a line: U+2028, U+0085 and a lone CR are ordinary characters of a token.
-    lines = split_lines(decode(read_bytes(path), path, what="vocabulary"), path)
+    lines = split_lines(decode(read_bytes(path), path, noun="vocabulary"), path)
     tokens = [line.strip() for line in (lines if lines[-1] else lines[:-1])]
     if not tokens:
         raise InputError(f"{path}: is empty; give a BERT vocabulary, one token a line")

@@ -47,7 +47,7 @@ def test_decode_drops_nothing():
     ],
 )
 def test_whole_texts_and_single_lines_are_refused_with_one_message(data, what, message):
-    for read in (lambda: decode(data, "f", what=what), lambda: list(decode_lines(io.BytesIO(data), "f", what=what))):
+    for read in (lambda: decode(data, "f", noun=what), lambda: list(decode_lines(io.BytesIO(data), "f", noun=what))):
         with pytest.raises(InputError) as caught:
             read()
         assert str(caught.value) == message
@@ -233,7 +233,7 @@ def test_other_carriage_returns_stay(tmp_path, content):
 )  # fmt: skip
 def test_the_encoding_that_is_proposed_has_all_bytes_as_letters(line, encoding):
     with pytest.raises(InputError, match=f"give its encoding, as in --encoding={encoding}, or save"):
-        decode(line, "f", what=lines.TEXT)
+        decode(line, "f", noun=lines.TEXT)
 
 
 def test_control_characters_of_the_wrong_encoding_are_a_warning(tmp_path, caplog):

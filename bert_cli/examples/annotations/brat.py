@@ -49,7 +49,7 @@ def read_document(path: str, encoding: str) -> str:
     """All characters of a file, as brat counts them: with carriage returns, NUL and byte-order
     mark.
     """
-    return decode(as_utf8(io.BytesIO(files.read_bytes(path)), encoding, path).read(), path, what=TEXT)
+    return decode(as_utf8(io.BytesIO(files.read_bytes(path)), encoding, path).read(), path, noun=TEXT)
 
 
 def annotated_document(document: str, number: int, text: str, encoding: str) -> AnnotatedText:

@@ -210,7 +210,7 @@ class ModelBundle(ModelPaths, Generic[Config]):
 
     @property
     def layers(self) -> tuple[int | str, ...]:
-        """The layers that a tagger reads; see state_place."""
+        """The layers that a tagger reads; see state_index."""
         saved = self.saved_flags.get("layers", LAST_LAYER)
         return tuple(layer.asked for layer in parse_layers(saved, self.config.num_hidden_layers))
 
