@@ -19,7 +19,7 @@ from bert_cli.features.packing import check_max_seq_length
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runtime.forks import refuse_lost_tensorflow
 from bert_cli.settings.groups import ModelFiles
-from bert_cli.text.tokenizer_files import settings_of
+from bert_cli.text.tokenizer_files import read_settings
 from bert_cli.text.vocabulary import CLS, LOOKED_UP, SEP, Vocabulary
 from bert_cli.tf_internals.keras_layers import mark_built
 
@@ -55,7 +55,7 @@ class Preprocessor(keras.layers.Layer):
         self.vocabulary = list(vocabulary)
         self.do_lower_case = do_lower_case
         self.max_seq_length = max_seq_length
-        self._settings = settings_of(tokenizer or {}, "tokenizer")
+        self._settings = read_settings(tokenizer or {}, "tokenizer")
         known = {token: number for number, token in enumerate(self.vocabulary)}
         missing = [token for token in LOOKED_UP if token not in known]
         if missing:

@@ -1,1 +1,4 @@
-"""Text into pieces and back. No TensorFlow."""
+"""Tokenization: text into word pieces and back.
+
+Nothing here imports TensorFlow.
+"""

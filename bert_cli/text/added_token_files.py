@@ -1,4 +1,4 @@
-"""Added tokens from all files that may list them, and their place in the vocabulary."""
+"""Added tokens from all tokenizer files that may list them, and their ids in the vocabulary."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ _EXTRA = ("additional_special_tokens", "extra_special_tokens")
 
 
 class TokenizerPaths(NamedTuple):
-    """The tokenizer files of a directory; None for one that is not there."""
+    """Tokenizer files in a directory; None for a missing file."""
 
     tokenizer: str | None = None
     config: str | None = None
@@ -26,19 +26,26 @@ class TokenizerPaths(NamedTuple):
 def read_added_tokens(
     config: dict[str, Any], paths: TokenizerPaths, stored: TokenizerJson | None, tokens: list[str]
 ) -> list[AddedToken]:
-    """Return the added tokens of all files; InputError where two files give one another id."""
+    """Return the added tokens from all files; raise InputError if two files disagree about an id.
+
+    Args:
+        config: contents of tokenizer_config.json.
+        paths: the tokenizer files.
+        stored: contents of tokenizer.json, None if there is no such file.
+        tokens: vocabulary, used to look up special tokens without an id.
+    """
     sources = [
         read_added_tokens_decoder(config, paths.config),
-        _of_added_tokens(config, paths),
+        _read_added_tokens_json(config, paths),
         ((stored.path, token) for token in stored.added_tokens) if stored else iter(()),
     ]
     by_content: dict[str, tuple[str, AddedToken]] = {}
     for source in sources:
         for path, token in source:
-            before = by_content.setdefault(token.content, (path, token))
+            previous = by_content.setdefault(token.content, (path, token))
             refuse_if(
-                before[1].id != token.id,
-                f"{path}: {token.content} has the id {token.id}, but {before[1].id} in {before[0]}; {_ADVICE}",
+                previous[1].id != token.id,
+                f"{path}: {token.content} has the id {token.id}, but {previous[1].id} in {previous[0]}; {_ADVICE}",
             )
     unlisted = [extra for extra in _extra_tokens(config, paths) if extra[1] not in by_content]
     ids = {token: index for index, token in enumerate(tokens)} if unlisted else {}
@@ -52,7 +59,7 @@ def read_added_tokens(
 
 
 def read_added_tokens_decoder(config: dict[str, Any], path: str | None) -> Iterator[tuple[str, AddedToken]]:
-    """Yield (path, token) of the added_tokens_decoder of a tokenizer_config.json."""
+    """Yield (path, token) for each token in the added_tokens_decoder of a tokenizer_config.json."""
     values = expect(config.get(ADDED_TOKENS) or {}, dict, f"{path}: {ADDED_TOKENS}", _ADVICE)
     for index, token in values.items():
         place = f"{path}: {ADDED_TOKENS}[{index!r}]"
@@ -60,7 +67,7 @@ def read_added_tokens_decoder(config: dict[str, Any], path: str | None) -> Itera
         yield str(path), read_added_token(token, int(index), place)
 
 
-def _of_added_tokens(config: dict[str, Any], paths: TokenizerPaths) -> Iterator[tuple[str, AddedToken]]:
+def _read_added_tokens_json(config: dict[str, Any], paths: TokenizerPaths) -> Iterator[tuple[str, AddedToken]]:
     path = paths.added_tokens
     if not path:
         return
@@ -71,7 +78,7 @@ def _of_added_tokens(config: dict[str, Any], paths: TokenizerPaths) -> Iterator[
 
 
 def _extra_tokens(config: dict[str, Any], paths: TokenizerPaths) -> Iterator[tuple[str, str]]:
-    """Yield (file, token) of the special tokens beyond BERT's five."""
+    """Yield (path, token) for the special tokens besides BERT's five."""
     special: dict[str, Any] = {}
     if paths.special_tokens:
         special = read_json_object(paths.special_tokens, "fetch the file again")
@@ -83,13 +90,21 @@ def _extra_tokens(config: dict[str, Any], paths: TokenizerPaths) -> Iterator[tup
                 yield str(path), expect(content, str, f"{path}: {key}", _ADVICE)
 
 
-def with_added_tokens(tokens: list[str], added: list[AddedToken], vocab_file: str) -> list[str]:
-    """Return the tokens with the added ones; InputError if an id is taken, or leaves a gap."""
-    if not added:
+def with_added_tokens(tokens: list[str], added_tokens: list[AddedToken], vocab_file: str) -> list[str]:
+    """Return the tokens and the added ones, each at its id.
+
+    Raise InputError if an id is taken or leaves a gap.
+
+    Args:
+        tokens: vocabulary ordered by id.
+        added_tokens: tokens to add; some may be in the vocabulary already.
+        vocab_file: file name for messages.
+    """
+    if not added_tokens:
         return tokens
     tokens = list(tokens)
     ids = {token: index for index, token in enumerate(tokens)}
-    for token in added:
+    for token in added_tokens:
         if token.content in ids:
             refuse_if(
                 ids[token.content] != token.id,
@@ -105,7 +120,7 @@ def with_added_tokens(tokens: list[str], added: list[AddedToken], vocab_file: st
                 f"{vocab_file}: ends with the id {len(tokens) - 1}, but the added token {token.content} has the id "
                 f"{token.id}: the ids between have no token; add lines such as [unused1] for them"
             )
-        # A blank line has no token; white space around a token is no part of a line.
+        # A blank line is no token. White space around a token is not part of a vocabulary line.
         refuse_if(
             tokens[token.id] not in ("", token.content.strip()),
             f"{vocab_file}: has {tokens[token.id]} for the id {token.id}, but it is the added token {token.content}; "

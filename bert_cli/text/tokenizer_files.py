@@ -1,4 +1,4 @@
-"""The one reader of tokenizer files: a directory -> vocabulary, casing and settings."""
+"""Reader of tokenizer files: a directory gives vocabulary, casing and settings."""
 
 import dataclasses
 import os
@@ -30,28 +30,28 @@ from bert_cli.text.tokenizer_settings import (
 )
 from bert_cli.text.vocabulary import PAD, Vocabulary, check_special_tokens, read_tokens, vocabulary_of
 
-JSON_ENDING = ".json"  # of a --vocab_file that is a tokenizer.json
+JSON_ENDING = ".json"  # suffix of a --vocab_file that is a tokenizer.json
 _ADVICE = "correct the file"
 _NETWORKS = (
     "Bert", "DistilBert", "Electra", "MobileBert", "SqueezeBert", "ConvBert", "LayoutLM", "Lxmert", "RetriBert",
     "DPRContextEncoder", "DPRQuestionEncoder", "DPRReader",
 )  # fmt: skip
-# Their tokenizers are BERT's under another name. The generic classes follow tokenizer.json alone.
+# The tokenizers of these networks are BERT's. The generic classes use tokenizer.json alone.
 _BERT_CLASSES = {f"{network}Tokenizer" for network in _NETWORKS} | {"BertTokenizerLegacy"}
 _GENERIC_CLASSES = {"PreTrainedTokenizer", "TokenizersBackend"}
-# Keys whose other values ask for a tokenizer that is not BERT's.
+# Keys with the values that BERT's tokenizer allows.
 _USUAL = {"do_basic_tokenize": (True,), "word_tokenizer_type": ("basic",), "subword_tokenizer_type": ("wordpiece",)}
 
 
 @dataclasses.dataclass(frozen=True)
 class StoredTokenizer:
-    """Contents of the tokenizer files of a model.
+    """Contents of a model's tokenizer files.
 
     Attributes:
-        vocabulary: the tokens, added ones included; None without a vocabulary file.
-        casing: (file, do_lower_case); None if no file has it.
+        vocabulary: tokens with the added ones; None without a vocabulary file.
+        casing: (file, do_lower_case), None if no file sets it.
         settings: the other settings.
-        conflicts: messages about files that contradict each other, by the setting.
+        conflicts: messages about files that contradict each other, by setting.
     """
 
     vocabulary: Vocabulary | None
@@ -66,31 +66,31 @@ def is_tokenizer_json(path: str) -> bool:
 
 
 def find_tokenizer_files(vocab_file: str) -> TokenizerPaths:
-    """Return the tokenizer files in the directory of a vocabulary file."""
+    """Return the tokenizer files next to a vocabulary file."""
     paths = (os.path.join(os.path.dirname(vocab_file), name) for name in TOKENIZER_FILES)
     return TokenizerPaths(*(path if files.exists(path) else None for path in paths))
 
 
 def read_casing(path: str | None) -> tuple[str, bool] | None:
-    """Return (file, do_lower_case) of a tokenizer_config.json; None if it does not have it."""
+    """Return (file, do_lower_case) from a tokenizer_config.json, or None if it is not set there."""
     values = read_json_object(path, "give --do_lower_case") if path else {}
-    lower = _flag(values, LOWER_CASE, path)
+    lower = _read_flag(values, LOWER_CASE, path)
     return None if lower is None or path is None else (path, lower)
 
 
 def read_tokenizer(vocab_file: str, paths: TokenizerPaths) -> StoredTokenizer:
-    """Read vocabulary, casing and settings.
+    """Return vocabulary, casing and settings.
 
-    tokenizer_config.json comes before tokenizer.json, as in transformers' classes for BERT; for its
-    generic classes it is the other way round.
+    tokenizer_config.json takes precedence over tokenizer.json, as in transformers' classes for
+    BERT. For the generic classes it is the other way round.
 
     Args:
-        vocab_file: a vocab.txt, or a tokenizer.json.
+        vocab_file: a vocab.txt or a tokenizer.json.
         paths: the files next to it.
 
     Raises:
-        InputError: a file is damaged, the files contradict each other about an id, or they
-            describe a tokenizer that is not BERT's.
+        InputError: a file is damaged, files contradict each other about an id, or they describe a
+            tokenizer that is not BERT's.
     """
     config = read_json_object(paths.config, "fetch the file again") if paths.config else {}
     is_generic = _check_class(config, paths)
@@ -103,53 +103,56 @@ def read_tokenizer(vocab_file: str, paths: TokenizerPaths) -> StoredTokenizer:
         tokens = _tokens_by_id(stored.model_ids)
     else:
         tokens = read_tokens(vocab_file)
-        if stored and (different := _different_id(stored, tokens, vocab_file)):
-            conflicts["vocab"] = different
+        if stored and (conflict := _find_id_conflict(stored, tokens, vocab_file)):
+            conflicts["vocab"] = conflict
     choices = _Choices(config, paths.config, stored, is_generic)
     casing = choices.choose(LOWER_CASE, "lowercase", stored.lowercase if stored else None)
     accents = choices.choose(STRIP_ACCENTS, STRIP_ACCENTS, stored.strip_accents if stored else None)
     chinese = choices.choose(CHINESE, "handle_chinese_chars", stored.tokenize_chinese_chars if stored else None)
     added = sorted(read_added_tokens(config, paths, stored, tokens), key=lambda token: token.id)
-    outside = set(_outside(config, paths.config))
+    outside_wordpiece = set(_read_outside_wordpiece(config, paths.config))
     if added:
-        in_model = set(stored.model_ids if stored else tokens)
-        outside |= {token.id for token in added if token.content not in in_model}
+        model_tokens = set(stored.model_ids if stored else tokens)
+        outside_wordpiece |= {token.id for token in added if token.content not in model_tokens}
     vocabulary = vocabulary_of(with_added_tokens(tokens, added, vocab_file), vocab_file)
     check_special_tokens(vocabulary)
     settings = TokenizerSettings(
         strip_accents=accents[1] if accents else None,
         tokenize_chinese_chars=chinese is None or chinese[1],
-        never_split=_words(config, paths.config),
-        max_word_characters=stored.max_word_characters if stored else _longest_word(config, paths.config),
+        never_split=_read_never_split(config, paths.config),
+        max_word_characters=stored.max_word_characters if stored else _read_longest_word(config, paths.config),
         added_tokens=tuple(added),
-        outside_wordpiece=tuple(sorted(outside)),
+        outside_wordpiece=tuple(sorted(outside_wordpiece)),
     )
     return StoredTokenizer(vocabulary, casing, settings, conflicts | choices.conflicts)
 
 
-def settings_of(values: Mapping[str, Any], place: str) -> TokenizerSettings:
-    """Return settings from TokenizerSettings.values; InputError at `place` for other types."""
+def read_settings(values: Mapping[str, Any], place: str) -> TokenizerSettings:
+    """Return settings from the values that TokenizerSettings.values returns.
+
+    Raise InputError at `place` for values of a wrong type.
+    """
     config = dict(values)
-    chinese = _flag(config, CHINESE, place)
+    chinese = _read_flag(config, CHINESE, place)
     return TokenizerSettings(
-        strip_accents=_flag(config, STRIP_ACCENTS, place),
+        strip_accents=_read_flag(config, STRIP_ACCENTS, place),
         tokenize_chinese_chars=chinese is not False,
-        never_split=_words(config, place),
-        max_word_characters=_longest_word(config, place),
+        never_split=_read_never_split(config, place),
+        max_word_characters=_read_longest_word(config, place),
         added_tokens=tuple(token for _, token in read_added_tokens_decoder(config, place)),
-        outside_wordpiece=_outside(config, place),
+        outside_wordpiece=_read_outside_wordpiece(config, place),
     )
 
 
 def _check_class(config: dict[str, Any], paths: TokenizerPaths) -> bool:
-    """Return whether the class is generic; InputError for a class or a key that is not BERT's."""
+    """Return whether the tokenizer class is generic; raise InputError if it is not BERT's."""
     path, name = paths.config, config.get("tokenizer_class")
     if name is None and paths.model_config:
         path, name = paths.model_config, read_json_object(paths.model_config).get("tokenizer_class")
     cannot = "only the WordPiece tokenizer of BERT can be computed here"
-    plain = str(name).removesuffix("Fast")
-    is_known = name is None or plain in _BERT_CLASSES or plain in _GENERIC_CLASSES
-    refuse_if(not is_known, f"{path}: tokenizer_class is {name}; {cannot}")
+    class_name = str(name).removesuffix("Fast")
+    is_supported = name is None or class_name in _BERT_CLASSES or class_name in _GENERIC_CLASSES
+    refuse_if(not is_supported, f"{path}: tokenizer_class is {name}; {cannot}")
     for key, usual in _USUAL.items():
         value = config.get(key)
         refuse_if(value is not None and value not in usual, f"{paths.config}: {key} is {value}; {cannot}")
@@ -157,13 +160,13 @@ def _check_class(config: dict[str, Any], paths: TokenizerPaths) -> bool:
         value = config.get(role)
         value = value.get("content") if isinstance(value, dict) else value
         # [PAD] is never looked up.
-        is_other = value is not None and value != token and token != PAD
-        refuse_if(is_other, f"{paths.config}: {role} is {value}, {token} is needed; {cannot}")
-    return name is not None and plain in _GENERIC_CLASSES
+        is_different = value is not None and value != token and token != PAD
+        refuse_if(is_different, f"{paths.config}: {role} is {value}, {token} is needed; {cannot}")
+    return name is not None and class_name in _GENERIC_CLASSES
 
 
 class _Choices:
-    """Values that tokenizer_config.json and the normalizer of tokenizer.json may both have."""
+    """Choices between tokenizer_config.json and the normalizer in tokenizer.json."""
 
     def __init__(self, config: dict[str, Any], path: str | None, stored: TokenizerJson | None, is_generic: bool):
         self._config = config
@@ -172,22 +175,22 @@ class _Choices:
         self._is_generic = is_generic
         self.conflicts: dict[str, str] = {}
 
-    def choose(self, key: str, name: str, of_normalizer: bool | None) -> tuple[str, bool] | None:
+    def choose(self, key: str, name: str, normalizer_value: bool | None) -> tuple[str, bool] | None:
         """Return (file, value), or None if neither file has it; note a conflict.
 
         Args:
-            key: the key of tokenizer_config.json.
-            name: the key of the normalizer.
-            of_normalizer: its value there.
+            key: key in tokenizer_config.json.
+            name: key in the normalizer.
+            normalizer_value: value in the normalizer.
         """
-        of_config = _flag(self._config, key, self._path)
-        stored = None if self._stored is None or of_normalizer is None else (self._stored.path, of_normalizer)
-        configured = None if self._path is None or of_config is None else (self._path, of_config)
+        config_value = _read_flag(self._config, key, self._path)
+        stored = None if self._stored is None or normalizer_value is None else (self._stored.path, normalizer_value)
+        configured = None if self._path is None or config_value is None else (self._path, config_value)
         if not (stored and configured):
             return stored or configured
         chosen = stored if self._is_generic else configured
-        if of_config != of_normalizer:
-            values = [str(value).lower() for value in (of_config, of_normalizer)]
+        if config_value != normalizer_value:
+            values = [str(value).lower() for value in (config_value, normalizer_value)]
             ending = " (--do_lower_case decides)" if key == LOWER_CASE else ""
             self.conflicts[key] = (
                 f"{self._path}: {key} is {values[0]}, but in {stored[0]} {name} is {values[1]}; "
@@ -196,38 +199,38 @@ class _Choices:
         return chosen
 
 
-def _flag(values: dict[str, Any], key: str, path: str | None) -> bool | None:
+def _read_flag(values: dict[str, Any], key: str, path: str | None) -> bool | None:
     value = values.get(key)
     if value is not None and not isinstance(value, bool):
         raise InputError(f"{path}: {key}: is {json_type(value)}, true or false is needed; {_ADVICE}")
     return value
 
 
-def _longest_word(config: dict[str, Any], path: str | None) -> int:
+def _read_longest_word(config: dict[str, Any], path: str | None) -> int:
     return expect(config.get(MAX_WORD, LONGEST_WORD), int, f"{path}: {MAX_WORD}", _ADVICE)
 
 
-def _words(config: dict[str, Any], path: str | None) -> tuple[str, ...]:
+def _read_never_split(config: dict[str, Any], path: str | None) -> tuple[str, ...]:
     words = expect(config.get(NEVER_SPLIT) or [], list, f"{path}: {NEVER_SPLIT}", _ADVICE)
     return tuple(expect(word, str, f"{path}: {NEVER_SPLIT}[{number}]", _ADVICE) for number, word in enumerate(words))
 
 
-def _outside(config: dict[str, Any], path: str | None) -> tuple[int, ...]:
+def _read_outside_wordpiece(config: dict[str, Any], path: str | None) -> tuple[int, ...]:
     ids = expect(config.get(OUTSIDE_WORDPIECE, []), list, f"{path}: {OUTSIDE_WORDPIECE}", _ADVICE)
     return tuple(expect(index, int, f"{path}: {OUTSIDE_WORDPIECE}", _ADVICE) for index in ids)
 
 
 def _tokens_by_id(ids: dict[str, int]) -> list[str]:
-    """Return the tokens in the order of their ids; "" for an id without one."""
+    """Return the tokens ordered by id, "" for an unused id."""
     tokens = [""] * (max(ids.values(), default=-1) + 1)
     for token, index in ids.items():
-        # As a line of a vocab.txt would be read: no word has white space around it.
+        # Strip white space, as when reading a vocab.txt: no word has white space around it.
         tokens[index] = token.strip()
     return tokens
 
 
-def _different_id(stored: TokenizerJson, tokens: list[str], vocab_file: str) -> str:
-    """Return a message about the first token with two ids, "" for none."""
+def _find_id_conflict(stored: TokenizerJson, tokens: list[str], vocab_file: str) -> str:
+    """Return a message about the first token with two ids, or ""."""
     ids = {token: index for index, token in enumerate(tokens)}
     for token, index in stored.model_ids.items():
         if token == token.strip() != "" and ids.get(token) != index:

@@ -1,4 +1,4 @@
-"""Contents of the tokenizer files of a Hugging Face directory, in the words of `tokenizers`."""
+"""Contents of the tokenizer files in a Hugging Face directory, as `tokenizers` writes them."""
 
 from bert_cli.text.tokenizer_settings import (
     CHINESE,
@@ -15,7 +15,7 @@ from bert_cli.text.vocabulary import CLS, SEP, UNK, Vocabulary
 
 
 def special_tokens_map(vocabulary: Vocabulary) -> dict[str, str]:
-    """Return the contents of special_tokens_map.json."""
+    """Return the contents of special_tokens_map.json: tokens by role."""
     return {role: token for role, token in ROLES.items() if token in vocabulary.ids}
 
 
@@ -30,10 +30,10 @@ def tokenizer_config(
 
     Args:
         do_lower_case: whether text is lower-cased.
-        max_length: number of positions of the model.
-        vocabulary: the vocabulary, added tokens included.
+        max_length: the model's number of positions.
+        vocabulary: vocabulary with added tokens.
         class_prefix: see model.networks.
-        settings: the other settings of the tokenizer.
+        settings: the tokenizer's other settings.
     """
     values = {
         LOWER_CASE: do_lower_case,
@@ -42,19 +42,25 @@ def tokenizer_config(
         CHINESE: True,
         "tokenizer_class": f"{class_prefix}Tokenizer",
     } | special_tokens_map(vocabulary)
-    # Added tokens and the longest word are in tokenizer.json.
+    # Added tokens and the word length limit are in tokenizer.json.
     return values | {
         key: value for key, value in settings.values().items() if key in (STRIP_ACCENTS, CHINESE, NEVER_SPLIT)
     }
 
 
 def run_tokenizer_config(do_lower_case: bool, settings: TokenizerSettings) -> dict:
-    """Return the contents of a tokenizer_config.json that no tokenizer.json comes with."""
+    """Return the contents of a tokenizer_config.json that has no tokenizer.json next to it."""
     return {LOWER_CASE: do_lower_case} | settings.values()
 
 
 def tokenizer_json(vocabulary: Vocabulary, do_lower_case: bool, settings: TokenizerSettings = GOOGLE) -> dict:
-    """Return the contents of tokenizer.json."""
+    """Return the contents of tokenizer.json.
+
+    Args:
+        vocabulary: vocabulary with added tokens.
+        do_lower_case: whether text is lower-cased.
+        settings: the tokenizer's other settings.
+    """
     ids = vocabulary.ids
     tokens = {ids[token]: special_token(token, ids[token]) for token in ROLES.values() if token in ids}
     tokens |= {token.id: token for token in settings.added_tokens}
@@ -73,7 +79,7 @@ def tokenizer_json(vocabulary: Vocabulary, do_lower_case: bool, settings: Tokeni
             "type": "BertNormalizer",
             "clean_text": True,
             "handle_chinese_chars": settings.tokenize_chinese_chars,
-            "strip_accents": settings.strip_accents,  # None: as lowercase says
+            "strip_accents": settings.strip_accents,  # None: same as lowercase
             "lowercase": do_lower_case,
         },
         "pre_tokenizer": {"type": "BertPreTokenizer"},

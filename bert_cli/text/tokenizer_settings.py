@@ -1,4 +1,4 @@
-"""Settings of a WordPiece tokenizer beyond its vocabulary and casing."""
+"""Settings of a WordPiece tokenizer besides its vocabulary and casing."""
 
 import dataclasses
 import hashlib
@@ -8,12 +8,12 @@ from typing import Any
 from bert_cli.base.messages import list_names
 from bert_cli.text.vocabulary import CLS, MASK, PAD, SEP, SPECIAL, UNK
 
-LONGEST_WORD = 200  # characters; a longer word is [UNK]. The default of `tokenizers` is 100.
+LONGEST_WORD = 200  # characters; a longer word is [UNK]. The default in `tokenizers` is 100.
 
-# The special tokens by their keys in tokenizer files.
+# Special tokens by their keys in tokenizer files.
 ROLES = {"unk_token": UNK, "sep_token": SEP, "pad_token": PAD, "cls_token": CLS, "mask_token": MASK}
 
-# Keys of tokenizer_config.json. transformers does not know the last two, and passes over them.
+# Keys of tokenizer_config.json. transformers ignores the last two.
 LOWER_CASE = "do_lower_case"
 STRIP_ACCENTS = "strip_accents"
 CHINESE = "tokenize_chinese_chars"
@@ -28,13 +28,13 @@ class AddedToken:
     """A token that is searched for in the text before the text is split into words.
 
     Attributes:
-        content: the text of the token.
-        id: its id.
-        lstrip: whether the token takes the white space before it. White space is dropped anyway, so
-            this changes no id; it is kept for other programs, like `rstrip` and `special`.
-        rstrip: whether it takes the white space after it.
-        single_word: whether a letter or digit next to it prevents a match.
-        normalized: whether it is searched for in the lower-cased text.
+        content: the token's text.
+        id: the token's id.
+        lstrip: whether the token includes the white space before it. White space is dropped anyway,
+            so this changes no id. Like `rstrip` and `special`, it is kept for other programs.
+        rstrip: whether the token includes the white space after it.
+        single_word: whether an adjacent letter or digit prevents a match.
+        normalized: whether it is searched for in the normalized (lower-cased) text.
         special: whether it is a control token such as [SEP].
     """
 
@@ -54,17 +54,17 @@ class AddedToken:
 
 @dataclasses.dataclass(frozen=True)
 class TokenizerSettings:
-    """All that decides the word pieces of a text, besides the vocabulary and the casing.
+    """Settings that determine the word pieces of a text, besides vocabulary and casing.
 
     The defaults are Google's rules.
 
     Attributes:
-        strip_accents: whether accents are removed; None: if text is lower-cased.
+        strip_accents: whether to remove accents; None: if text is lower-cased.
         tokenize_chinese_chars: whether each ideograph is a word.
-        never_split: words between white space that are taken as they are.
+        never_split: words, separated by white space in the text, that stay unchanged.
         max_word_characters: a longer word is [UNK].
-        added_tokens: tokens that are searched for in the text, in the order of their ids.
-        outside_wordpiece: ids of added tokens that are no pieces of other words.
+        added_tokens: tokens that are searched for in the text, in the order of ids.
+        outside_wordpiece: ids of added tokens that cannot be pieces of other words.
     """
 
     strip_accents: bool | None = None
@@ -75,11 +75,11 @@ class TokenizerSettings:
     outside_wordpiece: tuple[int, ...] = ()
 
     def removes_accents(self, do_lower_case: bool) -> bool:
-        """Return whether accents are removed, for a casing."""
+        """Return whether accents are removed if `do_lower_case` is used."""
         return do_lower_case if self.strip_accents is None else self.strip_accents
 
     def values(self) -> dict[str, Any]:
-        """Return the settings that differ from Google's as values of tokenizer_config.json."""
+        """Return the settings that differ from Google's, with the keys of tokenizer_config.json."""
         values: dict[str, Any] = {}
         if self.strip_accents is not None:
             values[STRIP_ACCENTS] = self.strip_accents
@@ -98,7 +98,7 @@ class TokenizerSettings:
         return values
 
     def facts(self) -> dict[str, Any]:
-        """Return `values` for run.json, with a digest of the added tokens."""
+        """Return `values` for run.json, with a digest instead of the added tokens."""
         values = self.values()
         tokens = {key: values.pop(key) for key in (ADDED_TOKENS, OUTSIDE_WORDPIECE) if key in values}
         if tokens:
@@ -108,9 +108,9 @@ class TokenizerSettings:
 
     @property
     def has_google_rules(self) -> bool:
-        """True for Google's rules, also as a Hugging Face directory has them.
+        """Return whether these are Google's rules, even if added tokens list the special tokens.
 
-        Such a directory lists the special tokens, which Google's scripts do not search for.
+        A Hugging Face directory lists them; Google's scripts do not search for them.
         """
         listed_tokens = [
             special_token(token.content, token.id) for token in self.added_tokens if token.content in SPECIAL
@@ -118,7 +118,7 @@ class TokenizerSettings:
         return self == TokenizerSettings(added_tokens=tuple(listed_tokens))
 
     def describe(self, do_lower_case: bool) -> list[str]:
-        """Return what is unusual in the settings, for the log."""
+        """Return unusual settings for the log."""
         unusual = []
         if self.removes_accents(do_lower_case) != do_lower_case:
             unusual.append(f"{STRIP_ACCENTS} {str(self.strip_accents).lower()}")
@@ -136,5 +136,5 @@ GOOGLE = TokenizerSettings()
 
 
 def special_token(content: str, index: int) -> AddedToken:
-    """Return a special token with the flags that Hugging Face's tokenizer of BERT gives it."""
+    """Return a special token with the flags that Hugging Face's BERT tokenizer uses."""
     return AddedToken(content, index, normalized=False, special=True)

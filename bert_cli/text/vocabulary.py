@@ -1,6 +1,4 @@
-"""Vocabulary files: one token a line, the line number (from 0) is the token's id. The special
-tokens are named here.
-"""
+"""Vocabulary files, with one token per line; a token's id is its line number, from 0."""
 
 import dataclasses
 
@@ -14,14 +12,14 @@ CLS = "[CLS]"
 SEP = "[SEP]"
 MASK = "[MASK]"
 
-# The original pads with 0 wherever [PAD] is in the file, so [PAD] is never looked up and may even
-# be missing.
+# Google's code pads with 0, whichever token has this id, so [PAD] is never looked up
+# and may be missing.
 PAD_ID = 0
 LOOKED_UP = (UNK, CLS, SEP, MASK)
-SPECIAL = (PAD, *LOOKED_UP)  # in the order of a new vocabulary
+SPECIAL = (PAD, *LOOKED_UP)  # in the order used in a new vocabulary
 
-# Share of entries, see looks_cased. Google's cased vocabularies have 29 % and 16 %, the uncased and
-# the Chinese one below 0.01 % (`<S>` and `<T>`).
+# Share of entries, see `looks_cased`. It is 29 % and 16 % in Google's cased vocabularies. In the
+# uncased and the Chinese ones it is below 0.01 % (`<S>` and `<T>`).
 CASED_SHARE = 0.01
 
 
@@ -29,10 +27,12 @@ CASED_SHARE = 0.01
 class Vocabulary:
     """A vocabulary file that was read and checked.
 
-    Attributes: ids: token -> id. A token on several lines has the id of the last of them. tokens:
-      id -> token, for every line of the file; earlier lines of a repeated token keep its text.
-      size: number of lines, which is the highest id + 1 and what `vocab_size` of the model must not
-      be below. path: where it was read, for messages.
+    Attributes:
+        ids: id by token. A repeated token has the id of its last line.
+        tokens: token by id, for every line. Earlier lines of a repeated token keep its text.
+        size: number of lines, which is the highest id + 1. The model's `vocab_size`
+            must not be below it.
+        path: file name for messages.
     """
 
     ids: dict[str, int]
@@ -42,14 +42,13 @@ class Vocabulary:
 
 
 def read_vocabulary(path: str) -> Vocabulary:
-    """Read a vocabulary, numbered as the original does it, and check that it has every token that
-    is looked up by name.
+    """Return a vocabulary with ids as in Google's code, and check its special tokens.
 
-    Of repeated lines the last one counts and ids go on counting lines.
+    Ids count all lines; a repeated token has the id of its last line.
 
     Raises:
-      InputError: the file cannot be read, is not UTF-8, is empty, or lacks [UNK], [CLS], [SEP] or
-        [MASK].
+        InputError: the file cannot be read, is not UTF-8, is empty, or lacks [UNK],
+            [CLS], [SEP] or [MASK].
     """
     vocabulary = vocabulary_of(read_tokens(path), path)
     check_special_tokens(vocabulary)
@@ -71,17 +70,17 @@ def check_special_tokens(vocabulary: Vocabulary) -> None:
 
 
 def vocabulary_of(tokens: list[str], path: str) -> Vocabulary:
-    """The vocabulary of these tokens, unchecked. path: for messages."""
+    """Return the vocabulary of these tokens without a check; `path` is for messages."""
     return Vocabulary(
         ids={token: index for index, token in enumerate(tokens)}, tokens=tokens, size=len(tokens), path=path
     )
 
 
 def without_blank_end(vocabulary: Vocabulary, size: int) -> Vocabulary:
-    """Return the vocabulary without the blank lines at its end that make it larger than `size`.
+    """Return the vocabulary without final blank lines that make it larger than `size`.
 
-    Google's scripts run with such a file: no text leads to a blank line. Blank lines that the model
-    has rows for stay.
+    Google's scripts accept such a file, since no text leads to a blank line. Blank lines that have
+    rows in the model stay.
     """
     tokens = list(vocabulary.tokens)
     while len(tokens) > size and not tokens[-1]:
@@ -90,11 +89,10 @@ def without_blank_end(vocabulary: Vocabulary, size: int) -> Vocabulary:
 
 
 def read_tokens(path: str) -> list[str]:
-    """The lines of a vocabulary file, stripped of Unicode white space; all blank lines are the
-    token "".
+    """Return a vocabulary file's lines, stripped of Unicode white space.
 
-    A byte-order mark stays part of the first token. InputError for a file that cannot be read, is
-    not UTF-8, or is empty.
+    Blank lines are the token "". A byte-order mark stays part of the first token. Raise InputError
+    if the file cannot be read, is not UTF-8, or is empty.
     """
     if path.endswith(".json"):
         raise InputError(f"{path}: is a tokenizer.json, a vocab.txt is needed; bert-convert writes one for a model")
@@ -107,13 +105,12 @@ def read_tokens(path: str) -> list[str]:
 
 
 def looks_cased(vocabulary: Vocabulary) -> bool:
-    """True where at least 1 % of the entries (CASED_SHARE) could never come out of lower-cased
-    text.
+    """Return whether at least 1 % of the entries (CASED_SHARE) cannot result from lower-cased text.
 
-    Such an entry holds an upper-case letter. Entries in square brackets do not count: [CLS] is in
-    every vocabulary.
+    These entries contain an upper-case letter. Entries in square brackets do not count: every
+    vocabulary has [CLS].
     """
-    cased = sum(
+    num_cased = sum(
         token != token.lower() and not (token.startswith("[") and token.endswith("]")) for token in vocabulary.ids
     )
-    return cased >= CASED_SHARE * len(vocabulary.ids)
+    return num_cased >= CASED_SHARE * len(vocabulary.ids)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.text.tokenizer_files import settings_of
+from bert_cli.text.tokenizer_files import read_settings
 from bert_cli.text.tokenizer_settings import GOOGLE, AddedToken, TokenizerSettings, special_token
 
 USER = AddedToken("<user>", 7)
@@ -24,7 +24,7 @@ USER = AddedToken("<user>", 7)
 )
 def test_values_are_what_differs_from_google(settings, keys):
     assert set(settings.values()) == keys
-    assert settings_of(settings.values(), "tokenizer") == settings
+    assert read_settings(settings.values(), "tokenizer") == settings
 
 
 @pytest.mark.parametrize(
