@@ -1,7 +1,8 @@
-"""Substitute that a script of the package's own folder imports in place of the package.
+"""Substitute for the package, imported when a script in the package's directory is run directly.
 
-`python bert_cli/run_classifier.py` puts that folder first on sys.path. Our keras/ and onnx/ would
-then hide the libraries of these names, and `import bert_cli` would find no package.
+`python bert_cli/run_classifier.py` puts this directory first on sys.path. bert_cli's
+keras/ and onnx/ would then hide the libraries with these names, and `import bert_cli`
+would not find the package.
 """
 
 import importlib
@@ -12,17 +13,17 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def _import_package() -> None:
-    """Replace this module by the package, and take the package's folder off sys.path."""
+    """Replace this module by the package, and remove the package's directory from sys.path."""
     parent = os.path.dirname(_PACKAGE)
     is_listed = parent in sys.path
     sys.path[:] = [parent, *(path for path in sys.path if os.path.realpath(path) != os.path.realpath(_PACKAGE))]
     del sys.modules[__name__]
     importlib.import_module(__name__)
     if is_listed:
-        # At its end of the list again: nothing else there may hide other packages.
+        # Keep only the original entry: at the front, `parent` could hide other packages.
         sys.path.remove(parent)
 
 
-# Not when a program imports all modules of the package, this one among them.
+# Skip this if a program imports all modules in the package, including this one.
 if __name__ == os.path.basename(_PACKAGE):
     _import_package()

@@ -1,3 +1,1 @@
-"""The built-in models: one that is pre-trained, and vocabulary and config of a smaller one that
-starts from random weights.
-"""
+"""Built-in models: a pre-trained one, and a smaller config and vocabulary for random weights."""

@@ -1,4 +1,4 @@
-"""Layers of Keras 3: the encoder, and the preprocessor of its texts."""
+"""Keras 3 layers: the encoder and the preprocessor for its texts."""
 
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 

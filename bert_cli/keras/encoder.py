@@ -1,4 +1,4 @@
-"""The BERT encoder as a layer of Keras 3."""
+"""The BERT encoder as a Keras 3 layer."""
 
 import dataclasses
 import os
@@ -26,38 +26,44 @@ from bert_cli.weights.checkpoint import NO_BERT, load_weights, open_checkpoint
 
 @keras.saving.register_keras_serializable(package="bert_cli")
 class Encoder(keras.layers.Layer):
-    """A BERT: a dict of int [B, S] in, a dict of float32 out, both as the modules of tensorflow-hub
-    have them.
+    """BERT encoder with the inputs and outputs of tensorflow-hub modules.
 
-    In: `input_word_ids`, `input_mask` (1 real, 0 padding) and `input_type_ids` (0 or 1 for the
-    first or second text). Out: `sequence_output` [B, S, H], `pooled_output` [B, H], and
-    `encoder_outputs`, a list with one [B, S, H] of each layer. S may be free. In training there is
-    the dropout of the config. Products are computed in the layer's compute dtype.
+    Inputs are a dict of int [B, S]: `input_word_ids`, `input_mask` (1 for a token, 0 for padding)
+    and `input_type_ids` (0 for the first text, 1 for the second). Outputs are a dict of float32:
+    `sequence_output` [B, S, H], `pooled_output` [B, H], and `encoder_outputs`, a list with one [B,
+    S, H] per layer. S may be unknown. Training uses the config's dropout. Matrix products use the
+    layer's compute dtype.
     """
 
     def __init__(self, config: BertConfig | Mapping[str, Any], **options: Any):
-        """A new encoder of random weights. config: a BertConfig, or its fields by name. options: of
-        a keras Layer.
+        """Make an encoder with random weights.
+
+        Args:
+            config: a BertConfig, or a dict with its fields.
+            **options: arguments for keras.layers.Layer.
         """
         super().__init__(**options)
         self.config = config if isinstance(config, BertConfig) else BertConfig(**config)
-        # Parts of it are no operators of XLA, and on a CPU it is faster without.
+        # XLA cannot compile some operations, and on a CPU it is faster without.
         self.supports_jit = False
         self.bert = BertEncoder(self.config, self.compute_dtype)
         mark_built(self)
-        # The layers inside were made after it was said of this one.
+        # The inner layers do not exist yet when Keras sets `trainable` on this layer.
         self.bert.trainable = self.trainable
 
     @classmethod
     @named_arguments(init_checkpoint="path")
     def load(cls, path: str | os.PathLike | None = None, trainable: bool = True, **options: Any) -> "Encoder":
-        """Load a checkpoint of any format, with its config next to it; by default the pre-trained
-        model in the box.
+        """Load a checkpoint in any format, with the config next to it.
 
-        path: a TF1 checkpoint, an output_dir, a Hugging Face folder, a .weights.h5 file or a module
-        for tensorflow-hub. trainable: False leaves nothing of it to train. options: of a keras
-        Layer, such as name or dtype. Raises InputError where something is missing, damaged, or does
-        not fit together.
+        Args:
+            path: a TF1 checkpoint, an output_dir, a Hugging Face directory, a .weights.h5 file or a
+                tensorflow-hub module; None for the built-in pre-trained model.
+            trainable: whether training changes its weights.
+            **options: arguments for keras.layers.Layer, such as name or dtype.
+
+        Raises:
+            InputError: something is missing, damaged or does not fit together.
         """
         model = load_model(ModelFiles(), loading.find(path), None, needs_bert=True, needs_vocab=False)
         deferred = DeferredInitialization()
@@ -65,21 +71,19 @@ class Encoder(keras.layers.Layer):
             layer = cls(model.config, trainable=trainable, **options)
         variables = named_weights(layer.bert)
         report = load_weights(variables, open_checkpoint(model.required_checkpoint))
-        report.check_whole(NO_BERT, POOLER)  # which classes of Hugging Face for tokens and answers lack
+        report.check_whole(NO_BERT, POOLER)  # some Hugging Face classes have no pooler
         deferred.initialize_except(variables[name] for name in report.loaded)
         return layer
 
     def call(self, inputs: Mapping[str, Any], training: bool | None = None) -> dict[str, Any]:
-        """See the class."""
+        """Return the outputs for `inputs`, see the class."""
         refuse_lost_tensorflow()
         self._check(inputs)
         outputs = self.bert({name: tf.cast(inputs[name], tf.int32) for name in INPUTS}, training=bool(training))
         return {name: outputs[name] for name in ("sequence_output", "pooled_output", "encoder_outputs")}
 
     def compute_output_spec(self, inputs: Mapping[str, Any], training: bool | None = None) -> dict[str, Any]:
-        """What `call` returns, of keras.KerasTensor: a functional model is made without tracing the
-        encoder.
-        """
+        """Return the outputs of `call` as KerasTensors, so that functional models need no tracing."""
         self._check(inputs)
         hidden = self.config.hidden_size
         states = [
@@ -93,10 +97,12 @@ class Encoder(keras.layers.Layer):
         if not is_dict or any(len(inputs[name].shape) != 2 for name in INPUTS):
             raise InputError(f"inputs of an Encoder: a dict of {', '.join(INPUTS)} is needed, int [B, S] each")
         length = inputs[INPUTS[0]].shape[1]
-        most = self.config.max_position_embeddings
-        if length is not None and length > most:
-            raise InputError(f"inputs of an Encoder: {length} tokens a row, and the model has {most} positions")
+        max_positions = self.config.max_position_embeddings
+        if length is not None and length > max_positions:
+            raise InputError(
+                f"inputs of an Encoder: {length} tokens a row, and the model has {max_positions} positions"
+            )
 
     def get_config(self) -> dict[str, Any]:
-        """All that `from_config` needs to make an encoder of this shape."""
+        """Return the arguments that `from_config` needs to make an encoder with this config."""
         return super().get_config() | {"config": dataclasses.asdict(self.config)}

@@ -1,4 +1,4 @@
-"""Texts to the inputs of an encoder, as a layer of Keras 3."""
+"""A Keras 3 layer that turns texts into encoder inputs."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -26,11 +26,11 @@ from bert_cli.tf_internals.keras_layers import mark_built
 
 @keras.saving.register_keras_serializable(package="bert_cli")
 class Preprocessor(keras.layers.Layer):
-    """Texts, string [B], to the dict of int32 [B, max_seq_length] that an Encoder and the modules
-    of tensorflow-hub take.
+    """Tokenizer layer: string [B] to a dict of int32 [B, max_seq_length].
 
-    A list of two such tensors is pairs of texts. The token ids are equal to the commands'; longer
-    texts are cut, of a pair the longer text first. The vocabulary is part of the layer's config.
+    The dict is the input of an Encoder or a tensorflow-hub module. A list of two string tensors is
+    a batch of text pairs. The token ids equal the commands' ids. Texts that are too long are
+    cut, the longer text of a pair first. The layer's config includes the vocabulary.
     """
 
     def __init__(
@@ -44,11 +44,11 @@ class Preprocessor(keras.layers.Layer):
         """Make the layer.
 
         Args:
-            vocabulary: the token of each id.
-            do_lower_case: whether text is lower-cased.
-            max_seq_length: tokens of a row, with [CLS] and [SEP].
-            tokenizer: other settings, by their names in tokenizer_config.json.
-            options: of a Layer.
+            vocabulary: tokens ordered by id.
+            do_lower_case: whether to lower-case text.
+            max_seq_length: tokens per row, including [CLS] and [SEP].
+            tokenizer: other settings, with the keys of tokenizer_config.json.
+            **options: arguments for keras.layers.Layer.
         """
         super().__init__(**options)
         check_max_seq_length(max_seq_length, pairs=False)
@@ -56,14 +56,14 @@ class Preprocessor(keras.layers.Layer):
         self.do_lower_case = do_lower_case
         self.max_seq_length = max_seq_length
         self._settings = read_settings(tokenizer or {}, "tokenizer")
-        known = {token: number for number, token in enumerate(self.vocabulary)}
-        missing = [token for token in LOOKED_UP if token not in known]
+        ids = {token: number for number, token in enumerate(self.vocabulary)}
+        missing = [token for token in LOOKED_UP if token not in ids]
         if missing:
             raise InputError(f"vocabulary: has no {', '.join(missing)}; a vocabulary of a BERT is needed")
         self.supports_jit = False
-        self._cls_id, self._sep_id = known[CLS], known[SEP]
-        named = Vocabulary(known, self.vocabulary, len(known), "vocabulary")
-        self._tokenizer = GraphTokenizer(named, do_lower_case, settings=self._settings)
+        self._cls_id, self._sep_id = ids[CLS], ids[SEP]
+        checked_vocabulary = Vocabulary(ids, self.vocabulary, len(ids), "vocabulary")
+        self._tokenizer = GraphTokenizer(checked_vocabulary, do_lower_case, settings=self._settings)
         mark_built(self)
 
     @classmethod
@@ -75,27 +75,34 @@ class Preprocessor(keras.layers.Layer):
         do_lower_case: bool | None = None,
         **options: Any,
     ) -> "Preprocessor":
-        """The vocabulary and casing of a model, as Encoder.load finds it. do_lower_case: by default
-        as its files say.
+        """Return a layer with a model's vocabulary and casing.
+
+        Args:
+            path: see `Encoder.load`.
+            max_seq_length: tokens per row, including [CLS] and [SEP].
+            do_lower_case: whether to lower-case text; None uses the setting in the model's files.
+            **options: arguments for keras.layers.Layer.
         """
         flags = ModelFiles(do_lower_case=do_lower_case)
         model = load_model(flags, loading.find(path), None, needs_bert=True)
-        most = model.config.max_position_embeddings
-        if max_seq_length > most:
-            raise InputError(f"max_seq_length={max_seq_length}: the model has {most} positions; give at most {most}")
+        max_positions = model.config.max_position_embeddings
+        if max_seq_length > max_positions:
+            raise InputError(
+                f"max_seq_length={max_seq_length}: the model has {max_positions} positions; give at most {max_positions}"
+            )
         settings = model.tokenizer_settings.values()
         return cls(model.vocabulary.tokens, model.do_lower_case, max_seq_length, settings or None, **options)
 
     def __call__(self, inputs: Any, *arguments: Any, **options: Any) -> Any:
-        """Call the layer on a tensor, an array or a list of texts; on two in a list for pairs."""
+        """Call the layer with a tensor, array or list of texts, or with a list of two for pairs."""
         refuse_lost_tensorflow()
-        # A layer of Keras takes tensors alone.
-        return super().__call__(_tensors(inputs), *arguments, **options)
+        # Keras layers accept only tensors.
+        return super().__call__(_to_tensors(inputs), *arguments, **options)
 
     def call(self, inputs: Any) -> dict[str, tf.Tensor]:
-        """See the class."""
+        """Return the encoder inputs for `inputs`, see the class."""
         texts = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
-        ids = [self._tokenizer.pieces(tf.reshape(each, [-1])).merge_dims(-2, -1) for each in texts]
+        ids = [self._tokenizer.pieces(tf.reshape(batch, [-1])).merge_dims(-2, -1) for batch in texts]
         packed = pack(ids[0], ids[1] if len(ids) > 1 else None, self.max_seq_length, self._cls_id, self._sep_id)
         padding = [[0, 0], [0, self.max_seq_length - tf.shape(packed[INPUTS[0]])[1]]]
         return {
@@ -104,27 +111,27 @@ class Preprocessor(keras.layers.Layer):
         }
 
     def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
-        """What `call` returns, of keras.KerasTensor."""
+        """Return the outputs of `call` as KerasTensors."""
         first = inputs[0] if isinstance(inputs, list | tuple) else inputs
         return {name: keras.KerasTensor((first.shape[0], self.max_seq_length), dtype="int32") for name in INPUTS}
 
     def get_config(self) -> dict[str, Any]:
-        """All that `from_config` needs, the vocabulary among it."""
-        own = {name: getattr(self, name) for name in ("do_lower_case", "max_seq_length")}
+        """Return the arguments that `from_config` needs, including the vocabulary."""
+        arguments = {name: getattr(self, name) for name in ("do_lower_case", "max_seq_length")}
         settings = self._settings.values()
-        own |= {"tokenizer": settings} if settings else {}
-        return super().get_config() | own | {"vocabulary": list(self.vocabulary)}
+        arguments |= {"tokenizer": settings} if settings else {}
+        return super().get_config() | arguments | {"vocabulary": list(self.vocabulary)}
 
 
-def _tensors(texts: Any) -> Any:
-    """Return texts as one string tensor, or pairs of texts as a list of two."""
+def _to_tensors(texts: Any) -> Any:
+    """Return texts as a string tensor, or pairs as a list of two string tensors."""
     if _is_tensor(texts):
-        return _strings("texts", texts)
+        return _to_string_tensor("texts", texts)
     items = list_items("texts", texts)
     is_text = [isinstance(item, str | bytes) for item in items]
     if len(items) == 2 and not any(is_text):
-        return [_strings(f"texts[{number}]", item) for number, item in enumerate(items)]
-    return _strings("texts", items)
+        return [_to_string_tensor(f"texts[{number}]", item) for number, item in enumerate(items)]
+    return _to_string_tensor("texts", items)
 
 
 def _is_tensor(texts: Any) -> bool:
@@ -132,8 +139,8 @@ def _is_tensor(texts: Any) -> bool:
     return is_array or tf.is_tensor(texts) or isinstance(texts, keras.KerasTensor | str | bytes)
 
 
-def _strings(name: str, texts: Any) -> Any:
-    """Return a string tensor; raise InputTypeError for texts that are not one column."""
+def _to_string_tensor(name: str, texts: Any) -> Any:
+    """Return a string tensor, or raise InputTypeError if the texts are not one column."""
     if not _is_tensor(texts):
         texts = list_items(name, texts)
         for number, text in enumerate(texts):
@@ -141,7 +148,7 @@ def _strings(name: str, texts: Any) -> Any:
                 problem = f"{name}[{number}]: a text is needed, found {text!r:.80}"
                 raise InputTypeError(f"{problem}; pairs are two lists: [texts, others]")
     if not isinstance(texts, keras.KerasTensor):
-        # TensorFlow does not take NumPy's texts of a fixed width.
+        # TensorFlow does not accept NumPy's fixed-width strings.
         texts = texts.astype(object) if isinstance(texts, np.ndarray) else texts
         texts = tf.convert_to_tensor(texts, tf.string)
     if any(size not in (1, None) for size in tuple(texts.shape)[1:]):
