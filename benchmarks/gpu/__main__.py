@@ -6,7 +6,8 @@
 
 Writes OUTPUT/check_gpu.json and OUTPUT/check_gpu.md, two tables for docs/performance-processors.md. A check that fails
 is a row with its reason, and the exit code is 1. Other programs that are not installed are listed as such. --device=cpu
-runs the same on small sizes, without a GPU. Without --model the benchmarks start from random weights of the size of MiniLM (6 layers of width 384).
+runs the same on small sizes, without a GPU. Without --model the benchmarks start from random weights of the size of
+MiniLM (6 layers of width 384).
 """
 
 import argparse
