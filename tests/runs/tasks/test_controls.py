@@ -1,4 +1,4 @@
-"""What the controls refuse, what they make of labels and layers, and runs with many of them at once that are stopped."""
+"""Checks of the training controls, class weights, frozen layers, and resumed runs with many controls."""
 
 import dataclasses
 import json
@@ -33,14 +33,14 @@ from tests.configs import small_config
 from tests.train_rows import train_rows
 
 CONFIG = small_config(num_hidden_layers=2)
-SMALL = dataclasses.replace(CONFIG, num_hidden_layers=1)  # of what is trained here: a layer costs a second of tracing
-MODULE = ModuleConfig("a module", 30, 8, 2, 8)
+ONE_LAYER_CONFIG = dataclasses.replace(CONFIG, num_hidden_layers=1)  # each layer costs a second of tracing
+MODULE_CONFIG = ModuleConfig("a module", 30, 8, 2, 8)
 SAVING = types.SimpleNamespace(save_checkpoints_steps=3, keep_checkpoint_max=5, keep_moments="all", log_steps=100)
-STEPS, SAVED = 7, 3
+STEPS, SAVED_STEP = 7, 3
 
 
 @pytest.mark.parametrize(
-    ("flags", "parts"),
+    ("flags", "phrases"),
     [
         ({"freeze_encoder": True, "freeze_layers": 1}, ("--freeze_encoder", "--freeze_layers")),
         ({"freeze_encoder": True, "layerwise_lr_decay": 0.9}, ("--freeze_encoder", "--layerwise_lr_decay")),
@@ -54,16 +54,16 @@ STEPS, SAVED = 7, 3
         ({"hub_trainable": False, "recompute": "layers"}, ("--recompute=layers", "not trained")),
     ],
 )
-def test_what_does_not_go_together(flags, parts):
+def test_conflicting_flags_are_refused(flags, phrases):
     settings = build(ClassifySettings, flags)
     freezes = settings.rates.freeze_encoder or not settings.hub.hub_trainable
     with pytest.raises(InputError) as caught:
         controls.check(settings, CONFIG, freezes)
-    for part in parts:
-        assert part in str(caught.value)
+    for phrase in phrases:
+        assert phrase in str(caught.value)
 
 
-def test_auto_batch_is_for_one_process(monkeypatch):
+def test_auto_batch_refuses_several_processes(monkeypatch):
     cluster = {"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 1}}
     monkeypatch.setenv("TF_CONFIG", json.dumps(cluster))
     with pytest.raises(InputError, match="--auto_batch works in one process"):
@@ -74,49 +74,49 @@ def test_auto_batch_is_for_one_process(monkeypatch):
     "flags",
     [{"freeze_layers": 1}, {"layerwise_lr_decay": 0.9}, {"attention_dropout_prob": 0.0}, {"recompute": "layers"}],
 )
-def test_a_module_has_no_layers_that_are_known(flags):
+def test_a_module_refuses_controls_of_layers(flags):
     with pytest.raises(InputError, match=next(iter(flags))):
-        controls.check(build(ClassifySettings, flags), MODULE, False)
-    controls.check(build(ClassifySettings, {"freeze_encoder": True}), MODULE, True)
+        controls.check(build(ClassifySettings, flags), MODULE_CONFIG, False)
+    controls.check(build(ClassifySettings, {"freeze_encoder": True}), MODULE_CONFIG, True)
 
 
-def test_what_is_right_passes():
+def test_compatible_flags_pass():
     flags = {"freeze_layers": 2, "layerwise_lr_decay": 0.5, "gradient_accumulation_steps": 4, "loss": "focal"}
     controls.check(build(ClassifySettings, flags | {"focal_gamma": 1.0, "train_batch_size": 4}), CONFIG, False)
 
 
-ROWS = np.array([0, 0, 0, 1, 1, 0, 0, 0], np.int32)  # six of a, two of b, none of c
-MANY = np.array([[1, 0], [1, 0], [1, 1], [0, 0]], np.float32)
+LABEL_IDS = np.array([0, 0, 0, 1, 1, 0, 0, 0], np.int32)  # label a six times, b twice, c never
+MULTI_LABEL_IDS = np.array([[1, 0], [1, 0], [1, 1], [0, 0]], np.float32)
 
 
-def weights(text: str, kind: str = "single_label", labels=("a", "b", "c"), rows=ROWS):
-    return controls.class_weights(Loss(class_weights=text), PROBLEM_TYPES[kind], labels, rows)
+def class_weights(text: str, problem_type: str = "single_label", labels=("a", "b", "c"), label_ids=LABEL_IDS):
+    return controls.class_weights(Loss(class_weights=text), PROBLEM_TYPES[problem_type], labels, label_ids)
 
 
-def test_balanced_weights_are_those_of_scikit_learn():
-    """rows / (labels · rows of the label): 8 / (2 · 6) and 8 / (2 · 2)."""
-    found = weights("balanced")
-    assert found[:2] == (pytest.approx(2 / 3), pytest.approx(2.0))
-    assert np.mean(np.array(found)[ROWS]) == pytest.approx(1.0)
-    assert weights("none") is None
+def test_balanced_weights_equal_scikit_learn():
+    """rows / (labels · rows with the label): 8 / (2 · 6) and 8 / (2 · 2)."""
+    label_weights = class_weights("balanced")
+    assert label_weights[:2] == (pytest.approx(2 / 3), pytest.approx(2.0))
+    assert np.mean(np.array(label_weights)[LABEL_IDS]) == pytest.approx(1.0)
+    assert class_weights("none") is None
 
 
-def test_given_weights_keep_their_ratio_and_have_the_mean_1():
-    found = weights("b=3,c=0.5")
-    np.testing.assert_allclose(found, np.array([1, 3, 0.5]) / (12 / 8))
-    assert np.mean(np.array(found)[ROWS]) == pytest.approx(1.0)
+def test_user_weights_keep_their_ratio_and_have_mean_1():
+    label_weights = class_weights("b=3,c=0.5")
+    np.testing.assert_allclose(label_weights, np.array([1, 3, 0.5]) / (12 / 8))
+    assert np.mean(np.array(label_weights)[LABEL_IDS]) == pytest.approx(1.0)
 
 
-def test_labels_that_do_not_exclude_each_other_have_a_pair_each():
-    """Three of four rows have the first label, one the second."""
-    found = np.array(weights("balanced", "multi_label", ("x", "y"), MANY))
-    np.testing.assert_allclose(found, [[4 / (2 * 1), 4 / (2 * 3)], [4 / (2 * 3), 4 / (2 * 1)]])
-    found = np.array(weights("y=5", "multi_label", ("x", "y"), MANY))
-    np.testing.assert_allclose(found, [[1, 1], [1 / 2, 5 / 2]])
+def test_multi_label_weights_are_a_pair_per_label():
+    """The first label is on three of four rows, the second label on one row."""
+    label_weights = np.array(class_weights("balanced", "multi_label", ("x", "y"), MULTI_LABEL_IDS))
+    np.testing.assert_allclose(label_weights, [[4 / (2 * 1), 4 / (2 * 3)], [4 / (2 * 3), 4 / (2 * 1)]])
+    label_weights = np.array(class_weights("y=5", "multi_label", ("x", "y"), MULTI_LABEL_IDS))
+    np.testing.assert_allclose(label_weights, [[1, 1], [1 / 2, 5 / 2]])
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "parts"),
+    ("text", "problem_type", "phrases"),
     [
         ("d=2", "single_label", ("d is not a label", "a, b, c")),
         ("a=0,b=0", "single_label", ("nothing to train on",)),
@@ -124,61 +124,68 @@ def test_labels_that_do_not_exclude_each_other_have_a_pair_each():
         ("balanced", "multiple_choice", ("--class_weights", "endings")),
     ],
 )
-def test_weights_without_a_meaning(text, kind, parts):
+def test_meaningless_weights_are_refused(text, problem_type, phrases):
     with pytest.raises(InputError) as caught:
-        weights(text, kind)
-    for part in parts:
-        assert part in str(caught.value)
+        class_weights(text, problem_type)
+    for phrase in phrases:
+        assert phrase in str(caught.value)
 
 
 @pytest.mark.parametrize("loss", [Loss(loss="focal"), Loss(label_smoothing=0.1)])
-def test_a_number_has_no_labels(loss):
+def test_regression_refuses_label_losses(loss):
     with pytest.raises(InputError, match="a number is predicted"):
-        controls.class_weights(loss, PROBLEM_TYPES["regression"], (), ROWS.astype(np.float32))
+        controls.class_weights(loss, PROBLEM_TYPES["regression"], (), LABEL_IDS.astype(np.float32))
 
 
 @pytest.mark.parametrize("text", ["a", "a=x", "a=1,a=2", "=1", "a=-1", "a=inf", "a=nan", "a=1,", "Balanced"])
-def test_a_text_that_names_no_weights(text):
+def test_invalid_class_weights_are_refused(text):
     with pytest.raises(InputError, match="--class_weights="):
         check_class_weights(text)
 
 
 @pytest.mark.parametrize("text", ["none", "balanced", "a=1", "B-PER=0.5,a=b=2"])
-def test_a_text_that_does(text):
+def test_valid_class_weights_pass(text):
     assert check_class_weights(text) == text
 
 
-BASE = {"train_batch_size": 4, "learning_rate": 0.01, "precision": "float32", "distribution_strategy": "one_device"}
+BASE_FLAGS = {
+    "train_batch_size": 4,
+    "learning_rate": 0.01,
+    "precision": "float32",
+    "distribution_strategy": "one_device",
+}
 
 
-def train(flags: dict, features, folder, state: str | None = None) -> dict:
-    """Train as the driver does, the weights and moments of the last checkpoint."""
-    settings = build(ClassifySettings, BASE | flags)
+def train_model(flags: dict, features, folder, state: str | None = None) -> dict:
+    """Train like the driver; return weights and moments from the last checkpoint."""
+    settings = build(ClassifySettings, BASE_FLAGS | flags)
     folder.mkdir(exist_ok=True)
     freezes = settings.rates.freeze_encoder
-    controls.check(settings, SMALL, freezes)
-    weights = controls.class_weights(settings.loss, PROBLEM_TYPES["single_label"], ("a", "b", "c"), features.label_ids)
-    parts = settings.optimization.gradient_accumulation_steps
-    rule = controls.training_rule(settings, weights)
+    controls.check(settings, ONE_LAYER_CONFIG, freezes)
+    class_weights = controls.class_weights(
+        settings.loss, PROBLEM_TYPES["single_label"], ("a", "b", "c"), features.label_ids
+    )
+    num_micro_batches = settings.optimization.gradient_accumulation_steps
+    rule = controls.training_rule(settings, class_weights)
     session = Session(
-        lambda dtype: BertClassifier(SMALL, 3, compute_dtype=dtype, seed=1, rule=rule),
+        lambda dtype: BertClassifier(ONE_LAYER_CONFIG, 3, compute_dtype=dtype, seed=1, rule=rule),
         settings.devices,
         8,
         settings.training.train_batch_size,
-        parts,
+        num_micro_batches,
     )
-    factors = controls.factors(session.variables, SMALL, settings.rates, freezes)
+    factors = controls.factors(session.variables, ONE_LAYER_CONFIG, settings.rates, freezes)
     updates = TrainingHyperparameters(STEPS, 2, 0.01, 4, random_seed=5, **controls.update_rules(settings))
     train_rows(session, features, updates, SAVING, str(folder), state, factors)
-    return tensors_of(folder, STEPS)
+    return read_tensors(folder, STEPS)
 
 
-def tensors_of(folder, step: int) -> dict:
+def read_tensors(folder, step: int) -> dict:
     reader = Tf1Reader(str(folder / f"model.ckpt-{step}"))
     return {name: reader.read(name) for name in reader.shapes}
 
 
-TOGETHER = {
+FLAG_SETS = {
     "nadam": {
         "optimizer": "nadam", "weight_decay": 0.1, "lr_schedule": "constant", "layerwise_lr_decay": 0.5,
         "hidden_dropout_prob": 0.3, "classifier_dropout": 0.4, "gradient_accumulation_steps": 4, "loss": "focal",
@@ -192,33 +199,35 @@ TOGETHER = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", TOGETHER)
-def test_a_killed_run_goes_on_bit_for_bit(name, features, tmp_path):
-    """What is left of a run that is killed after step 5 is the checkpoint of step 3, with its moments."""
-    wanted = train(TOGETHER[name], features, tmp_path / "whole")
-    found = train(TOGETHER[name], features, tmp_path / "part", str(tmp_path / "whole" / f"model.ckpt-{SAVED}"))
-    assert found.keys() == wanted.keys()
-    for key, value in wanted.items():
-        assert found[key].tobytes() == value.tobytes(), key
+@pytest.mark.parametrize("name", FLAG_SETS)
+def test_a_killed_run_resumes_bit_for_bit(name, features, tmp_path):
+    """A run that is killed after step 5 leaves the checkpoint at step 3, with its moments."""
+    expected = train_model(FLAG_SETS[name], features, tmp_path / "whole")
+    resumed = train_model(
+        FLAG_SETS[name], features, tmp_path / "part", str(tmp_path / "whole" / f"model.ckpt-{SAVED_STEP}")
+    )
+    assert resumed.keys() == expected.keys()
+    for key, value in expected.items():
+        assert resumed[key].tobytes() == value.tobytes(), key
 
 
 def test_a_frozen_encoder_is_computed_once(features, tmp_path, monkeypatch):
-    """The weights are those of a run that computes it in each step; what is trained is the head alone."""
+    """The weights equal a run that computes the encoder in every step, and only the head changes."""
     flags = {"freeze_encoder": True, "gradient_accumulation_steps": 2, "class_weights": "a=2"}
-    found = train(flags, features, tmp_path / "once")
+    trained = train_model(flags, features, tmp_path / "once")
     monkeypatch.setattr(BertClassifier, "state_columns", ())
-    wanted = train(flags, features, tmp_path / "each")
-    assert found.keys() == wanted.keys()
-    for name, value in wanted.items():
-        np.testing.assert_allclose(found[name], value, rtol=1e-4, atol=1e-6, err_msg=name)
-    start = {name: value.numpy() for name, value in make_model(SMALL)[1].items()}
-    moved = {name for name, value in start.items() if not np.array_equal(value, found[name])}
-    assert moved == {"output_weights", "output_bias"}
+    expected = train_model(flags, features, tmp_path / "each")
+    assert trained.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_allclose(trained[name], value, rtol=1e-4, atol=1e-6, err_msg=name)
+    start = {name: value.numpy() for name, value in make_model(ONE_LAYER_CONFIG)[1].items()}
+    changed = {name for name, value in start.items() if not np.array_equal(value, trained[name])}
+    assert changed == {"output_weights", "output_bias"}
 
 
 def test_frozen_layers_stay_bit_for_bit_and_have_no_moments(features, tmp_path):
-    start = {name: value.numpy() for name, value in make_model(SMALL)[1].items()}
-    tensors = train({"freeze_layers": 1}, features, tmp_path / "run")
+    start = {name: value.numpy() for name, value in make_model(ONE_LAYER_CONFIG)[1].items()}
+    tensors = train_model({"freeze_layers": 1}, features, tmp_path / "run")
     frozen = ("bert/embeddings/", "bert/encoder/layer_0/")
     for name, value in start.items():
         is_frozen = name.startswith(frozen)
@@ -234,14 +243,14 @@ def make_model(config: BertConfig = CONFIG, rule: TrainingRule = PLAIN_TRAINING)
 
 
 @pytest.mark.slow
-def test_nothing_is_computed_behind_what_is_frozen():
-    """Products in the graph of a step: a dense layer has one forwards and two backwards."""
+def test_no_gradient_is_computed_below_the_lowest_trained_layer():
+    """Count matrix products in a step's graph: a dense layer has one forward and two backward."""
 
-    def products(frozen: int | None) -> int:
+    def count_products(num_frozen: int | None) -> int:
         strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
         with strategy.scope():
             model, variables = make_model()
-            rates = build(ClassifySettings, {} if frozen is None else {"freeze_layers": frozen}).rates
+            rates = build(ClassifySettings, {} if num_frozen is None else {"freeze_layers": num_frozen}).rates
             factors = controls.factors(variables, CONFIG, rates, False)
             optimizer = AdamWeightDecay(variables, TrainingHyperparameters(10, 0, 0.1, 1, 0), factors)
 
@@ -252,48 +261,52 @@ def test_nothing_is_computed_behind_what_is_frozen():
         specs = tensor_specs(model.columns)
         step = make_train_step(strategy, loss_fn, optimizer, 1, None, specs)
         rows = {name: tf.ones([size or 4 for size in spec.shape], spec.dtype) for name, spec in specs.items()}
-        # The graph that runs: in the one that is traced, layers are calls of a function.
+        # Use the optimized graph: in the traced graph, layers are function calls.
         context.context().enable_graph_collection()
         step(rows)
         graphs = context.context().export_run_metadata().function_graphs
         context.context().disable_graph_collection()
         return max(sum("MatMul" in node.op for node in graph.post_optimization_graph.node) for graph in graphs)
 
-    everything, first, all_layers = (products(frozen) for frozen in (None, 1, 2))
-    # Of a layer: six dense ones and two products of attention, two backwards for each; of the lowest trained one fewer.
-    assert everything - first >= 16
-    assert first - all_layers >= 14
-    # Two layers, attention over the shorter sequences in the first one, the types' embeddings, pooler and head.
+    all_trained, first_frozen, all_frozen = (count_products(num_frozen) for num_frozen in (None, 1, 2))
+    # A layer has six dense products and two attention products, each with two backward products. The
+    # lowest trained layer has fewer.
+    assert all_trained - first_frozen >= 16
+    assert first_frozen - all_frozen >= 14
+    # Two layers with 8 products, attention over the shorter sequences in the first layer, segment
+    # embeddings, and pooler and head.
     forwards = 2 * 8 + 2 + 1 + 2
-    assert all_layers == forwards + 3  # of the head two backwards, of the pooler its kernel's
+    assert all_frozen == forwards + 3  # two backward products in the head, one for the pooler's kernel
 
 
 @pytest.mark.slow
-def test_a_batch_in_parts_makes_the_update_of_the_whole(features, tmp_path, monkeypatch, caplog):
-    """Through model, packing, dropout and clipping; so do the parts and the recomputation that --auto_batch finds."""
+def test_micro_batches_make_the_same_update_as_the_whole_batch(features, tmp_path, monkeypatch, caplog):
+    """This includes packing, dropout and clipping, and the micro-batches that --auto_batch chooses."""
     flags = {"classifier_dropout": 0.4, "class_weights": "balanced"}
-    whole = train(flags, features, tmp_path / "whole")
-    parts = train(flags | {"gradient_accumulation_steps": 4}, features, tmp_path / "parts")
+    whole = train_model(flags, features, tmp_path / "whole")
+    accumulated = train_model(flags | {"gradient_accumulation_steps": 4}, features, tmp_path / "parts")
     make_train_step = training_run.make_train_step
 
-    def make_small_step(strategy, loss_fn, optimizer, seed, loss_scale, signature, parts):
-        """A step on a device that has memory for one recomputed row; the first update is lost half-way."""
+    def make_small_step(strategy, loss_fn, optimizer, seed, loss_scale, signature, accumulation_steps):
+        """Return a step for a device with memory for one row with recomputation; it loses its first updates."""
         encoder = loss_fn.__self__.session.model.encoder
-        step = make_train_step(strategy, loss_fn, optimizer, seed, loss_scale, signature, parts)
+        step = make_train_step(strategy, loss_fn, optimizer, seed, loss_scale, signature, accumulation_steps)
 
         def small_step(batch):
-            found = step(batch)
-            if parts < 4 or not encoder.recomputes:
-                raise tf.errors.ResourceExhaustedError(None, None, f"{parts} parts of {len(batch['label_ids'])} rows")
-            return found
+            result = step(batch)
+            if accumulation_steps < 4 or not encoder.recomputes:
+                raise tf.errors.ResourceExhaustedError(
+                    None, None, f"{accumulation_steps} parts of {len(batch['label_ids'])} rows"
+                )
+            return result
 
         return small_step
 
     monkeypatch.setattr(training_run, "make_train_step", make_small_step)
     with pytest.raises(InputError, match="--gradient_accumulation_steps, or add --recompute=layers"):
-        train(flags, features, tmp_path / "short")
+        train_model(flags, features, tmp_path / "short")
     caplog.clear()
-    found = train(flags | {"auto_batch": True}, features, tmp_path / "found")
+    automatic = train_model(flags | {"auto_batch": True}, features, tmp_path / "found")
     assert [
         record.getMessage().partition(" from now on")[0]
         for record in caplog.records
@@ -304,11 +317,11 @@ def test_a_batch_in_parts_makes_the_update_of_the_whole(features, tmp_path, monk
         "out of memory: activations are recomputed",
     ]
     for name, value in whole.items():
-        np.testing.assert_allclose(parts[name], value, rtol=2e-3, atol=2e-5, err_msg=name)
-        np.testing.assert_array_equal(found[name], parts[name], err_msg=name)
+        np.testing.assert_allclose(accumulated[name], value, rtol=2e-3, atol=2e-5, err_msg=name)
+        np.testing.assert_array_equal(automatic[name], accumulated[name], err_msg=name)
 
 
-def test_the_rates_of_dropout_are_those_of_the_flags():
+def test_flags_set_the_dropout_rates():
     model, _ = make_model()
     assert (model.encoder.embeddings.rate, model.head_dropout) == (0.1, 0.1)
     flags = {"hidden_dropout_prob": 0.25, "attention_dropout_prob": 0.5, "classifier_dropout": 0.75}
@@ -323,8 +336,8 @@ def test_the_rates_of_dropout_are_those_of_the_flags():
 
 
 @pytest.mark.parametrize("settings_class", [ClassifySettings, PretrainSettings, SquadSettings, TagSettings])
-def test_adam_is_that_of_keras_in_every_command_that_trains(settings_class):
-    """But for the clip, which these gradients are too small for, and the epsilon, which they are too large for."""
+def test_adam_equals_keras_in_every_command_that_trains(settings_class):
+    """The gradients are too small for clipping, and too large for a difference in epsilon."""
     values, _ = parse(settings_class, ["--optimizer=adam", "--lr_schedule=constant"])
     rules = controls.update_rules(build(settings_class, values))
     updates = TrainingHyperparameters(5, 0, 0.01, 1, 0, **rules)

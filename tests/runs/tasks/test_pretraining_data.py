@@ -1,4 +1,4 @@
-"""Which files of pre-training are text, and which are TFRecords."""
+"""Detection of text files and TFRecord files for pre-training."""
 
 import os
 import pathlib
@@ -29,7 +29,7 @@ def folder(tmp_path, monkeypatch):
         ("records", ["records"], True),
     ],
 )
-def test_empty_files_are_of_either_format(folder, patterns, paths, are_records):
+def test_empty_files_fit_both_formats(folder, patterns, paths, are_records):
     assert find_files(patterns, "input_file") == (paths, are_records)
 
 
@@ -46,7 +46,7 @@ def test_empty_files_are_of_either_format(folder, patterns, paths, are_records):
         ("records,-", "eval_file", "-: is not a TFRecord file, but records is; give one kind to --eval_file"),
     ],
 )
-def test_refused_files(folder, patterns, flag, message):
+def test_empty_and_mixed_files_are_refused(folder, patterns, flag, message):
     with pytest.raises(InputError) as caught:
         find_files(patterns, flag)
     assert str(caught.value) == message

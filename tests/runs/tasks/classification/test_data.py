@@ -1,4 +1,4 @@
-"""The data of bert-classify: rows, labels and problem type of the files of a command line."""
+"""Data that bert-classify reads for a command line: rows, labels and problem type."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from bert_cli.settings.classification import ClassifySettings
 
 @pytest.fixture
 def read(tmp_path, monkeypatch):
-    """read(files, *flags) -> ClassificationData of --do_train --train_file=t.csv, or of other flags."""
+    """Return read(files, *flags), which returns the ClassificationData for --do_train or other flags."""
 
     def read_data(files, *flags, labels=None, problem_type=None, trains=True):
         monkeypatch.chdir(tmp_path)
@@ -23,49 +23,49 @@ def read(tmp_path, monkeypatch):
         words = ["--do_train", f"--train_file={next(iter(files))}"] if trains else []
         values, _ = parse(ClassifySettings, [*words, *flags])
         settings = build(ClassifySettings, values)
-        chosen = PROBLEM_TYPES[problem_type] if problem_type else problem_type_from_flags(settings)
-        return DataReader(settings, settings.encoding.labels or labels, chosen).read_all()
+        chosen_type = PROBLEM_TYPES[problem_type] if problem_type else problem_type_from_flags(settings)
+        return DataReader(settings, settings.encoding.labels or labels, chosen_type).read_all()
 
     return read_data
 
 
 def read_lists(labels, *flags):
-    """What Classifier.fit reads of labels in memory."""
+    """Return the data for labels in memory, read in the same way as by Classifier.fit."""
     values, _ = parse(ClassifySettings, ["--do_train", *flags])
     settings = build(ClassifySettings, values)
     table = pair_up("texts", [f"text {n}" for n in range(len(labels))], labels)
     return DataReader(settings, None, problem_type_from_flags(settings), {"train": table}).read_all()
 
 
-def csv(*rows, header="text,label"):
+def make_csv(*rows, header="text,label"):
     return "".join(f"{row}\n" for row in (header, *rows))
 
 
-def labels_of(data, split="train"):
+def split_labels(data, split="train"):
     return [example.label for example in data.splits[split]]
 
 
-UNLABELED = csv("a,yes", "b,-", "c,no", "d,", "e,yes", "f,no")
+UNLABELED = make_csv("a,yes", "b,-", "c,no", "d,", "e,yes", "f,no")
 
 
-def test_unlabeled_rows_stop_a_training_and_the_error_names_the_flag(read):
+def test_unlabeled_rows_are_an_error_that_names_the_flag(read):
     with pytest.raises(InputError, match=r"^t.csv:3: 1 row\(s\) have the label '-'.*; --skip_unlabeled leaves such"):
         read({"t.csv": UNLABELED})
     with pytest.raises(InputError, match=r"^t.csv:3: the label is empty; every row needs one; --skip_unlabeled leaves"):
-        read({"t.csv": csv("a,yes", "b,", "c,no", "d,yes", "e,no")})
+        read({"t.csv": make_csv("a,yes", "b,", "c,no", "d,yes", "e,no")})
 
 
-def test_unlabeled_rows_are_left_out_of_training_and_dev_data(read, caplog):
+def test_skip_unlabeled_omits_rows_of_training_and_dev_data(read, caplog):
     caplog.set_level("INFO")
     data = read(
-        {"t.csv": UNLABELED, "d.csv": csv("a,nan", "b,no", "c,null")},
+        {"t.csv": UNLABELED, "d.csv": make_csv("a,nan", "b,no", "c,null")},
         "--dev_file=d.csv",
         "--do_eval",
         "--skip_unlabeled",
     )
     assert data.labels == ("no", "yes")
-    assert labels_of(data) == ["yes", "no", "yes", "no"]
-    assert labels_of(data, "dev") == ["no"]
+    assert split_labels(data) == ["yes", "no", "yes", "no"]
+    assert split_labels(data, "dev") == ["no"]
     assert [example.guid for example in data.splits["train"]] == ["train-0", "train-2", "train-4", "train-5"]
     assert "t.csv: left out 2 row(s) without a label (1 '-', 1 empty); the first is line 3" in caplog.messages
     assert "d.csv: left out 2 row(s) without a label (1 'nan', 1 'null'); the first is line 2" in caplog.messages
@@ -74,43 +74,43 @@ def test_unlabeled_rows_are_left_out_of_training_and_dev_data(read, caplog):
 def test_a_file_to_predict_keeps_its_unlabeled_rows(read):
     flags = ("--test_file=t.csv", "--do_predict", "--skip_unlabeled")
     data = read({"t.csv": UNLABELED}, *flags, labels=("no", "yes"), problem_type="single_label", trains=False)
-    assert labels_of(data, "test") == ["yes", None, "no", None, "yes", "no"]
+    assert split_labels(data, "test") == ["yes", None, "no", None, "yes", "no"]
 
 
-def test_a_dev_file_is_read_by_the_labels_of_the_model(read):
-    dev = {"d.csv": csv("a,none", "b,-", "c,yes")}
+def test_a_dev_file_is_read_with_the_model_labels(read):
+    dev = {"d.csv": make_csv("a,none", "b,-", "c,yes")}
     flags = ("--dev_file=d.csv", "--do_eval")
     options = {"labels": ("none", "yes"), "problem_type": "single_label", "trains": False}
     with pytest.raises(
         InputError, match=r"^d.csv:3: label '-' is not among .*; --skip_unlabeled leaves such rows out$"
     ):
         read(dev, *flags, **options)
-    assert labels_of(read(dev, *flags, "--skip_unlabeled", **options), "dev") == ["none", "yes"]
+    assert split_labels(read(dev, *flags, "--skip_unlabeled", **options), "dev") == ["none", "yes"]
 
 
-def test_a_sign_is_a_class_if_the_flag_names_it(read):
-    data = read({"t.csv": csv("a,yes", "b,-", "c,no")}, "--labels=yes,no,-")
-    assert labels_of(data) == ["yes", "-", "no"]
+def test_a_hyphen_is_a_label_if_the_flag_names_it(read):
+    data = read({"t.csv": make_csv("a,yes", "b,-", "c,no")}, "--labels=yes,no,-")
+    assert split_labels(data) == ["yes", "-", "no"]
 
 
 def test_unlabeled_rows_of_a_regression(read):
-    rows = {"t.csv": csv("a,1.5", "b,NA", "c,-1", "d,")}
+    rows = {"t.csv": make_csv("a,1.5", "b,NA", "c,-1", "d,")}
     with pytest.raises(InputError, match=r"^t.csv:3: the label is 'NA', a number is needed; --skip_unlabeled"):
         read(rows, "--problem_type=regression")
-    assert labels_of(read(rows, "--problem_type=regression", "--skip_unlabeled")) == ["1.5", "-1"]
+    assert split_labels(read(rows, "--problem_type=regression", "--skip_unlabeled")) == ["1.5", "-1"]
 
 
 def test_unlabeled_rows_of_several_columns(read):
-    rows = {"t.csv": csv("a,1,0", "b,-1,-1", "c,0,1", header="text,rude,loud")}
+    rows = {"t.csv": make_csv("a,1,0", "b,-1,-1", "c,0,1", header="text,rude,loud")}
     with pytest.raises(InputError, match=r"^t.csv:3: column rude is '-1', 0 or 1 is needed; --skip_unlabeled"):
         read(rows, "--label_column=rude,loud")
-    assert labels_of(read(rows, "--label_column=rude,loud", "--skip_unlabeled")) == [(1, 0), (0, 1)]
+    assert split_labels(read(rows, "--label_column=rude,loud", "--skip_unlabeled")) == [(1, 0), (0, 1)]
 
 
 def test_unlabeled_rows_of_multiple_choice(read):
-    rows = {"t.csv": csv("a,x,y,0", "b,x,y,", "c,x,y,1", header="text,first,second,label")}
+    rows = {"t.csv": make_csv("a,x,y,0", "b,x,y,", "c,x,y,1", header="text,first,second,label")}
     data = read(rows, "--text_column=text", "--choice_columns=first,second", "--skip_unlabeled")
-    assert labels_of(data) == [0, 1]
+    assert split_labels(data) == [0, 1]
 
 
 def test_unlabeled_rows_of_the_four_columns_of_a_task(read, tmp_path):
@@ -128,22 +128,22 @@ def test_unlabeled_rows_of_the_four_columns_of_a_task(read, tmp_path):
 
 def test_lists_written_as_text_train_and_evaluate_in_the_same_way(read, caplog):
     caplog.set_level("INFO")
-    table = csv('a,"[0, 1, 0]"', 'b,"[1, 0, 1]"', 'c,"[0, 1, 0]"')
+    table = make_csv('a,"[0, 1, 0]"', 'b,"[1, 0, 1]"', 'c,"[0, 1, 0]"')
     data = read({"t.csv": table})
     assert (data.problem_type.name, data.labels) == ("multi_label", ("0", "1", "2"))
-    assert labels_of(data) == [(0, 1, 0), (1, 0, 1), (0, 1, 0)]
+    assert split_labels(data) == [(0, 1, 0), (1, 0, 1), (0, 1, 0)]
     assert caplog.messages[-1] == (
         "t.csv: 3 labels, multi-label classification (lists of 3 numbers 0 and 1, named by their positions unless "
         "--labels names them)"
     )
     options = {"labels": data.labels, "problem_type": "multi_label", "trains": False}
     later = read({"d.csv": table}, "--dev_file=d.csv", "--do_eval", **options)
-    assert labels_of(later, "dev") == labels_of(data)
+    assert split_labels(later, "dev") == split_labels(data)
 
 
-def test_names_for_numbers_0_and_1(read):
-    data = read({"t.csv": csv('a,"[0, 1]"', 'b,"[1, 0]"', 'c,"[1, 1]"')}, "--labels=rude,loud")
-    assert labels_of(data) == [(0, 1), (1, 0), (1, 1)]
+def test_the_labels_flag_names_columns_of_zeros_and_ones(read):
+    data = read({"t.csv": make_csv('a,"[0, 1]"', 'b,"[1, 0]"', 'c,"[1, 1]"')}, "--labels=rude,loud")
+    assert split_labels(data) == [(0, 1), (1, 0), (1, 1)]
 
 
 def test_lists_of_one_label_train_and_evaluate_as_single_labels(read, caplog):
@@ -162,14 +162,14 @@ def test_lists_of_one_label_train_and_evaluate_as_single_labels(read, caplog):
         InputError, match=r"^d.jsonl:2: the list has 2 labels, and --problem_type=single_label takes one"
     ):
         read(dev, "--dev_file=d.jsonl", "--do_eval", labels=("neg", "pos"), problem_type="single_label", trains=False)
-    assert labels_of(read(rows, "--problem_type=multi_label")) == [(0, 1), (1, 0)] * 2
+    assert split_labels(read(rows, "--problem_type=multi_label")) == [(0, 1), (1, 0)] * 2
 
 
-def test_empty_lists_are_left_out_with_the_flag(read):
+def test_skip_unlabeled_omits_empty_lists(read):
     rows = {"t.jsonl": '{"text": "a", "label": ["pos"]}\n{"text": "b", "label": []}\n{"text": "c", "label": ["neg"]}\n'}
     assert read(rows).problem_type.name == "multi_label"
     data = read(rows, "--skip_unlabeled")
-    assert (data.problem_type.name, labels_of(data)) == ("single_label", ["pos", "neg"])
+    assert (data.problem_type.name, split_labels(data)) == ("single_label", ["pos", "neg"])
 
 
 def test_the_labels_of_the_four_columns_of_a_task_are_checked(read, tmp_path, caplog):
@@ -189,28 +189,28 @@ def test_the_labels_of_the_four_columns_of_a_task_are_checked(read, tmp_path, ca
 
 def test_decimal_commas_are_read_in_training_and_dev_files(read, caplog):
     caplog.set_level("INFO")
-    files = {"t.csv": csv("a;3,5", "b;4", header="text;score"), "d.csv": csv('a,"1,25"', header="text,score")}
+    files = {"t.csv": make_csv("a;3,5", "b;4", header="text;score"), "d.csv": make_csv('a,"1,25"', header="text,score")}
     data = read(files, "--problem_type=regression", "--dev_file=d.csv", "--do_eval")
-    assert labels_of(data) == ["3.5", "4"]
-    assert labels_of(data, "dev") == ["1.25"]
+    assert split_labels(data) == ["3.5", "4"]
+    assert split_labels(data, "dev") == ["1.25"]
     assert "t.csv:2: decimal commas in the labels: 3,5 is read as 3.5" in caplog.messages
     with pytest.raises(InputError, match=r"^t.csv:2: the label is '3,5': give --problem_type=regression"):
         read(files)
     assert read(files, "--problem_type=single_label").labels == ("4", "3,5")
 
 
-def test_lists_in_memory_have_their_meaning(caplog):
+def test_lists_in_memory_decide_the_problem_type(caplog):
     caplog.set_level("INFO")
     data = read_lists([["pos"], ["neg"], ["pos"]])
-    assert (data.problem_type.name, labels_of(data)) == ("single_label", ["pos", "neg", "pos"])
+    assert (data.problem_type.name, split_labels(data)) == ("single_label", ["pos", "neg", "pos"])
     assert "2 labels, single-label classification (lists of one label each; --problem_type=multi_label" in caplog.text
     assert read_lists([["pos"], ["neg"], ["pos"]], "--problem_type=multi_label").problem_type.name == "multi_label"
-    assert labels_of(read_lists([["pos"], [], ["neg"]])) == [(0, 1), (0, 0), (1, 0)]
-    assert labels_of(read_lists([{"a", "b"}, {"b"}])) == [(1, 1), (0, 1)]
+    assert split_labels(read_lists([["pos"], [], ["neg"]])) == [(0, 1), (0, 0), (1, 0)]
+    assert split_labels(read_lists([{"a", "b"}, {"b"}])) == [(1, 1), (0, 1)]
     assert read_lists([[0], [1, 0]]).problem_type.name == "multi_label"
 
 
 def test_none_in_memory_is_a_missing_label():
     with pytest.raises(InputError, match=r"^texts:1: the label is empty; .*--skip_unlabeled leaves such rows out"):
         read_lists(["pos", None, "neg"])
-    assert labels_of(read_lists(["pos", None, "neg"], "--skip_unlabeled")) == ["pos", "neg"]
+    assert split_labels(read_lists(["pos", None, "neg"], "--skip_unlabeled")) == ["pos", "neg"]

@@ -1,4 +1,4 @@
-"""What bert-classify --explain shows on a terminal."""
+"""Terminal output of bert-classify --explain."""
 
 import pytest
 
@@ -10,7 +10,7 @@ REST = {"score": 1.0, "masked_score": 0.5, "words": [{"word": "dog", "share": 0.
 
 
 @pytest.mark.parametrize(
-    ("said", "first"),
+    ("prediction", "first_line"),
     [
         ({"label": "ham", "probability": 0.75}, "ham  0.7500"),
         ({"value": 2.5}, "2.5000"),
@@ -18,5 +18,5 @@ REST = {"score": 1.0, "masked_score": 0.5, "words": [{"word": "dog", "share": 0.
         ({"labels": ["a", "b"], "explained_label": "a", "probability": 1.0}, "labels: a, b; explained: a  1.0000"),
     ],
 )
-def test_coloured_begins_with_the_answer(said, first):
-    assert format_colored(said | REST).plain.split("\n")[0] == first
+def test_the_colored_text_begins_with_the_prediction(prediction, first_line):
+    assert format_colored(prediction | REST).plain.split("\n")[0] == first_line
