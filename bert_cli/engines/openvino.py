@@ -10,7 +10,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.engines.engine import FLOAT32, InferenceEngine
 from bert_cli.onnx.session import Runner, RunnerMaker
-from bert_cli.runtime.tensorflow_setup import left_out
+from bert_cli.runtime.tensorflow_setup import hidden_packages
 
 _BFLOAT16 = "bfloat16"
 _PRECISIONS = {_BFLOAT16: "bf16", FLOAT32: "f32"}  # OpenVINO's names
@@ -46,7 +46,7 @@ def _openvino() -> Any:
     try:
         # Importing OpenVINO sends an event to Google Analytics and stores a client id in the home
         # directory. It does neither if this package is missing.
-        with left_out(["openvino_telemetry"]):
+        with hidden_packages(["openvino_telemetry"]):
             import openvino
     except ImportError:
         raise InputError("--engine=openvino needs the package openvino: pip install 'bert_cli[openvino]'") from None

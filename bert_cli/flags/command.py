@@ -16,7 +16,7 @@ from bert_cli.flags.parser import parse
 from bert_cli.flags.pasted import refuse_pasted, without_carriage_returns
 from bert_cli.runtime.failures import explain_failure, is_out_of_memory
 from bert_cli.runtime.process import PROCESS
-from bert_cli.runtime.signals import Stopped, raised
+from bert_cli.runtime.signals import Stopped, raising_on_signals
 from bert_cli.runtime.streams import StandardOutput, drop_unwritten, print_text, repair_streams, settle_log
 
 TEMPORARY = 75  # EX_TEMPFAIL in sysexits.h; os.EX_TEMPFAIL is missing on some systems
@@ -65,7 +65,7 @@ class Command:
         started_settings: list[Any] = []  # empty until the command line is parsed, then the settings
         paths: dict[str, str] = {}  # values of flags that name files
         try:
-            with raised():
+            with raising_on_signals():
                 self._work(arguments, started_settings, paths)
             StandardOutput().flush()
         except (InputError, TemporaryError) as error:
@@ -75,7 +75,7 @@ class Command:
         except KeyboardInterrupt:
             return self._print_end(f"interrupted; {self._advice(started_settings)}", 130)
         except Stopped as stopped:
-            message = stopped.said or f"stopped by {stopped.name}; {self._advice(started_settings)}"
+            message = stopped.message or f"stopped by {stopped.name}; {self._advice(started_settings)}"
             return self._print_end(message, stopped.exit_code)
         except BrokenPipeError:  # the program that reads the output, such as `head`, has exited
             drop_unwritten(sys.stdout)

@@ -1,3 +1,1 @@
-"""The process: settings before TensorFlow is imported, background imports, stop signals,
-rendezvous, cluster, memory.
-"""
+"""Setup of the process: settings for TensorFlow, background imports, signals, cluster and memory."""

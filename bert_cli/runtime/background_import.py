@@ -1,4 +1,4 @@
-"""Packages that a run needs only at its end, imported while TensorFlow compiles its first step."""
+"""Imports of slow packages in a thread while TensorFlow compiles the first training step."""
 
 import importlib
 import threading
@@ -8,26 +8,24 @@ from bert_cli.base.log import LOG
 
 
 class BackgroundImports:
-    """Names are put down by who knows of the need; who has seconds without Python's lock before it
-    has them imported.
+    """Registry of slow imports, which run in a thread while TensorFlow compiles the first step.
 
-    scikit-learn takes one to two seconds, Matplotlib half a one. TensorFlow's optimizers of a graph
-    take longer, on one processor and without the lock, so a run is shorter by all of it.
+    scikit-learn takes one to two seconds to import, Matplotlib half a second. TensorFlow's graph
+    optimizers take longer, use a single processor, and release Python's lock. So a run becomes
+    shorter by the whole import time.
     """
 
     def __init__(self) -> None:
         self._names: list[str] = []
 
     def need(self, *names: str) -> None:
-        """Modules, by their full names."""
+        """Register modules by their full names."""
         self._names.extend(names)
 
     def start(self) -> threading.Thread | None:
-        """Import what was put down, in a thread; None where there is nothing, as after the first
-        call.
-        """
-        # Emptied first: each first step of a model calls this, and the second one has nothing left
-        # to import.
+        """Import the registered modules in a thread, and return it; None if no modules are left."""
+        # Empty the list first: this is called at the first step of each model, but imports run only
+        # once.
         names = self._names
         self._names = []
         if not names:
@@ -41,7 +39,7 @@ def _import(names: list[str]) -> None:
     for name in names:
         try:
             importlib.import_module(name)
-        except Exception as error:  # a package may fail with any; the code that needs it fails, too
+        except Exception as error:  # packages raise any exception; code that needs the package will fail too
             LOG.debug("%s cannot be imported: %s", name, first_line(error))
 
 

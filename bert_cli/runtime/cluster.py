@@ -1,4 +1,4 @@
-"""The place of this process among several machines, from the environment variable TF_CONFIG; no TensorFlow."""
+"""Role of this process in a cluster of machines, from the variable TF_CONFIG; no TensorFlow."""
 
 import os
 import re
@@ -8,12 +8,12 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import expect, parse_json
 
 _CHIEF, _WORKER, _EVALUATOR, _SERVER = "chief", "worker", "evaluator", "ps"
-_TF1_CHIEF = "master"  # TensorFlow 1's name of a chief, which TensorFlow 2 takes for a single process
+_TF1_CHIEF = "master"  # TensorFlow 1's name for a chief, which TensorFlow 2 treats as a single process
 _CHIEFS = (_CHIEF, _TF1_CHIEF)
 _COMPUTING = (*_CHIEFS, _WORKER)
 _PLACE = "the environment variable TF_CONFIG"
 _FORM = 'it has to be as {"cluster": {"worker": ["HOST:PORT", …]}, "task": {"type": "worker", "index": 0}}'
-# A name or a number, or IPv6 in brackets: what a template leaves, such as $(HOST), is neither.
+# A host name, a number, or IPv6 in brackets. Unfilled templates such as $(HOST) do not match.
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+(?:%\w+)?\]|\w[\w.-]*):([0-9]{1,5})", re.ASCII)
 
 
@@ -21,24 +21,24 @@ class Cluster(NamedTuple):
     """Processes that train together.
 
     Attributes:
-        computing: their number, 0 if TF_CONFIG names none.
-        is_chief: whether this process writes: the chief, or without one the first worker.
+        computing: number of processes that train, 0 without a cluster in TF_CONFIG.
+        is_chief: whether this process writes files: the chief, or without one the first worker.
         task: name of this process, such as `worker 1`.
-        addresses: HOST:PORT of those that train, by their names.
+        addresses: HOST:PORT by name, for each process that trains.
     """
 
-    computing: int
+    num_training: int
     is_chief: bool
     task: str
     addresses: dict[str, str]
 
 
 def read_cluster() -> Cluster:
-    """Read TF_CONFIG.
+    """Return the cluster in TF_CONFIG.
 
     Raises:
-        InputError: it has another form than TensorFlow documents, names a process that cannot
-            train, or gives an address that no process, or more than one, can have.
+        InputError: if its form differs from TensorFlow's documentation, if it names a process that
+            cannot train, or if an address is invalid or repeated.
     """
     values = expect(parse_json(os.environ.get("TF_CONFIG") or "{}", _PLACE, advice=_FORM), dict, _PLACE, _FORM)
     members, task = _object(values, "cluster"), _object(values, "task")
@@ -48,14 +48,14 @@ def read_cluster() -> Cluster:
     }
     _check_distinct(addresses)
     role, name = _read_task(task, addresses)
-    # TensorFlow's rule: without a chief the first worker writes, and a process without TF_CONFIG
-    # is alone.
+    # TensorFlow's rule: without a chief the first worker writes; without TF_CONFIG a process is
+    # alone.
     is_chief = role in (None, *_CHIEFS) or (name == f"{_WORKER} 0" and not any(members.get(role) for role in _CHIEFS))
     return Cluster(len(addresses), is_chief, name, addresses)
 
 
 def endpoint(address: str) -> tuple[str, int]:
-    """Return host and port of an address of a Cluster."""
+    """Return host and port from an address in a Cluster."""
     host, _, port = address.rpartition(":")
     return host.strip("[]"), int(port)
 
@@ -67,7 +67,7 @@ def _object(values: dict[str, Any], name: str) -> dict[str, Any]:
 def _check_roles(members: dict[str, Any]) -> None:
     unknown = next((role for role in members if role not in (*_COMPUTING, _EVALUATOR, _SERVER)), None)
     refuse_if(unknown is not None, f"{_PLACE}.cluster.{unknown}: is not a role; {_CHIEF} and {_WORKER} train; {_FORM}")
-    # With a parameter server in the cluster, TensorFlow would wait for it forever.
+    # TensorFlow would wait forever for a parameter server in the cluster.
     refuse_if(
         members.get(_SERVER),
         f"{_PLACE}.cluster.{_SERVER}: bert_cli has no use for parameter servers: remove {_SERVER}, and do not start it",
@@ -100,15 +100,15 @@ def _check_distinct(addresses: dict[str, str]) -> None:
 
 
 def _read_task(task: dict[str, Any], addresses: dict[str, str]) -> tuple[str | None, str]:
-    """Return role and name of this process; (None, "the only process") if it has no role."""
+    """Return this process's role and name; (None, "the only process") if it has no role."""
     role, index = task.get("type"), task.get("index", 0)
     names = ", ".join(addresses)
     if role is None:
-        # Each of them would take itself for the chief.
+        # Otherwise each process would act as the chief.
         refuse_if(len(addresses) > 1, f'{_PLACE}.task: has no "type"; name this process, one of {names}')
         return None, "the only process"
     expect(role, str, f"{_PLACE}.task.type", _FORM)
-    # Schedulers write the index as text; TensorFlow takes both.
+    # Schedulers write the index as text; TensorFlow accepts both.
     index = int(index) if isinstance(index, str) and index.isdecimal() else index
     expect(index, int, f"{_PLACE}.task.index", _FORM)
     name = f"{role} {index}"
@@ -123,17 +123,17 @@ def _read_task(task: dict[str, Any], addresses: dict[str, str]) -> tuple[str | N
 
 
 def is_multi_worker(distribution_strategy: str) -> bool:
-    """Whether this process is one of several that train together, but for a TPU's."""
-    return distribution_strategy in ("auto", "multi_worker") and read_cluster().computing > 1
+    """Return whether this process is one of several that train together. TPUs do not count."""
+    return distribution_strategy in ("auto", "multi_worker") and read_cluster().num_training > 1
 
 
-def writes(distribution_strategy: str) -> bool:
-    """Whether this process writes the files, before TensorFlow is there to ask."""
+def is_writer(distribution_strategy: str) -> bool:
+    """Return whether this process writes files, without asking TensorFlow."""
     return distribution_strategy not in ("auto", "multi_worker") or read_cluster().is_chief
 
 
 def rank(distribution_strategy: str) -> tuple[int, int]:
-    """Return the number of this process, from 0, among those that train together, and their count."""
+    """Return this process's index among those that train together, and their number."""
     if not is_multi_worker(distribution_strategy):
         return 0, 1
     cluster = read_cluster()

@@ -1,6 +1,4 @@
-"""Ctrl-C in the first half second of a command, while its modules are imported: one line in place
-of a traceback.
-"""
+"""Handler for Ctrl-C while a command imports its modules, to print one line instead of a traceback."""
 
 import contextlib
 import itertools
@@ -14,10 +12,11 @@ _PACKAGE = "bert_cli"
 
 
 def command_name(program: str, words: list[str]) -> str | None:
-    """What messages call this process; None for somebody else's program that imports the package.
+    """Return the name of our command for messages, or None if another program imports the package.
 
-    program: sys.argv[0]. words: sys.orig_argv, as sys.argv[0] is "-m" while `python -m` imports a
-    package.
+    Args:
+        program: sys.argv[0].
+        words: sys.orig_argv, because sys.argv[0] is "-m" while `python -m` imports a package.
     """
     name = os.path.splitext(os.path.basename(program))[0]
     if name == "bert" or name.startswith("bert-"):
@@ -27,18 +26,19 @@ def command_name(program: str, words: list[str]) -> str | None:
 
 
 def answer_early_interrupts() -> None:
-    """In a process of one of our commands, end on Ctrl-C with one line, until the command has its
-    own handler.
+    """End on Ctrl-C with one line until the command installs its handler.
+
+    In a program that is not one of our commands, this does nothing.
     """
     name = command_name(sys.argv[0] if hasattr(sys, "argv") and sys.argv else "", sys.orig_argv)
     is_main = threading.current_thread() is threading.main_thread()
-    # A process in the background of a script ignores the signal, and goes on doing so.
+    # A background process in a script ignores the signal, and must continue to do so.
     if name is None or not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return
 
     def end(number: int, frame: FrameType | None) -> None:
-        # None: standard error is closed, and its number may be another file's. A terminal may have
-        # been closed since.
+        # None means that standard error is closed; its descriptor may belong to another file. A
+        # terminal may also have been closed since.
         if sys.stderr is not None:
             with contextlib.suppress(OSError):
                 os.write(2, f"{name}: interrupted; nothing was done\n".encode())

@@ -1,4 +1,4 @@
-"""Failures of the machine and its packages, which a command reports in one line."""
+"""One-line explanations for failures of the machine or its packages."""
 
 import os
 import re
@@ -11,17 +11,17 @@ _PACKAGE = "bert_cli"
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Return whether a process got no more memory from Python, NumPy or TensorFlow."""
-    # By its name, as TensorFlow may not be imported.
+    """Return whether Python, NumPy or TensorFlow could not allocate memory."""
+    # Compare the name, because TensorFlow may not be imported.
     return isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError"
 
 
 def explain_failure(error: Exception, paths: Mapping[str, str]) -> str | None:
-    """Return one line about a failure that is no mistake in the program; None for any other error.
+    """Return one line about a failure that is not a bug in the program; None for other errors.
 
     Args:
-        error: an exception that no code has expected.
-        paths: the values of the flags that name files or directories.
+        error: an unexpected exception.
+        paths: values of flags that name files or directories, by flag.
     """
     if failure := failed_import(error):
         return f"{explain_import(*failure)}; bert-doctor looks at all packages"
@@ -33,14 +33,14 @@ def explain_failure(error: Exception, paths: Mapping[str, str]) -> str | None:
 
 
 def explain_import(package: str, reason: str) -> str:
-    """Return the sentence for a package that `failed_import` has found."""
+    """Return the message for a package that cannot be imported; see `failures.failed_import`."""
     return f"the package {package} cannot be imported: {reason}"
 
 
 def failed_import(error: Exception) -> tuple[str, str] | None:
-    """Return the package that cannot be imported and the reason; None if no import has failed."""
-    # A package may fail with any exception, for example protobuf with a TypeError. What they share
-    # is that the code of a module was running.
+    """Return the package that cannot be imported and the reason; None if no import failed."""
+    # A package may fail with any exception, for example protobuf with a TypeError. Look for a
+    # module's code in the traceback.
     modules = (
         str(frame.f_globals.get("__name__")).partition(".")[0]
         for frame, _ in traceback.walk_tb(error.__traceback__)
@@ -55,11 +55,11 @@ def failed_import(error: Exception) -> tuple[str, str] | None:
     if isinstance(error, ModuleNotFoundError) and error.name == package:
         return package, "it is not installed"
     cause: BaseException = error
-    # TensorFlow raises an ImportError whose text is the traceback of the first one.
+    # TensorFlow raises an ImportError that contains the first error's traceback as text.
     while str(cause).lstrip().startswith("Traceback") and cause.__context__:
         cause = cause.__context__
-    kind = "" if isinstance(cause, ImportError) else f"{type(cause).__name__}: "
-    return package, f"{kind}{first_line(cause)}"
+    prefix = "" if isinstance(cause, ImportError) else f"{type(cause).__name__}: "
+    return package, f"{prefix}{first_line(cause)}"
 
 
 def _explain_system(error: OSError, paths: Mapping[str, str]) -> str:
@@ -68,14 +68,18 @@ def _explain_system(error: OSError, paths: Mapping[str, str]) -> str:
     if not isinstance(error.filename, str | bytes):
         return reason
     path = os.fsdecode(error.filename)
-    # A flag with a longer path is more about this one.
-    places = {flag: _place(value) for flag, value in paths.items() if value}
-    flags = [flag for flag, place in places.items() if _place(path).startswith(place) or place.startswith(_place(path))]
-    flag = max(flags, key=lambda flag: len(places[flag]), default=None)
+    # Of several flags, take the one with the longest path.
+    directories = {flag: _literal_directory(value) for flag, value in paths.items() if value}
+    flags = [
+        flag
+        for flag, directory in directories.items()
+        if _literal_directory(path).startswith(directory) or directory.startswith(_literal_directory(path))
+    ]
+    flag = max(flags, key=lambda flag: len(directories[flag]), default=None)
     return f"{path}: {reason}" + (f"; check --{flag}" if flag else "")
 
 
-def _place(value: str) -> str:
-    """Return the absolute path of a flag's value, of a glob pattern the directory above its first wildcard."""
+def _literal_directory(value: str) -> str:
+    """Return a flag value as an absolute path; a glob pattern ends above its first wildcard."""
     literal = re.split(r"[*?[]", value)[0]
     return os.path.join(os.path.abspath(value if literal == value else os.path.dirname(literal)), "")

@@ -1,4 +1,7 @@
-"""Forked children: TensorFlow's threads stay in the parent, so that a child would wait for them forever."""
+"""Checks and locks for forked children, which do not inherit TensorFlow's threads.
+
+A child that uses TensorFlow would wait for these threads forever.
+"""
 
 import os
 import sys
@@ -9,7 +12,7 @@ from bert_cli.runtime.process import PROCESS
 
 
 def refuse_lost_tensorflow() -> None:
-    """Raise InputError in a forked child of a process in which TensorFlow had started."""
+    """Raise InputError in a forked child if TensorFlow had started in its parent."""
     if PROCESS.has_lost_tensorflow:
         raise InputError(
             "TensorFlow was started before this process was forked, and cannot compute in the child: load the model in "
@@ -18,7 +21,7 @@ def refuse_lost_tensorflow() -> None:
 
 
 class ForkedLock:
-    """A reentrant lock for `with`, which is free in a forked child whatever threads the parent has."""
+    """Reentrant lock for `with` that is free in a forked child, even if a parent's thread holds it."""
 
     def __init__(self) -> None:
         self._renew()
@@ -36,13 +39,13 @@ class ForkedLock:
 
 def _note_fork() -> None:
     tensorflow = sys.modules.get("tensorflow")
-    # A fork within the import of TensorFlow finds a module without its parts.
+    # A fork during TensorFlow's import leaves a module without its submodules.
     threads = getattr(getattr(tensorflow, "config", None), "threading", None)
     if threads is None or PROCESS.has_lost_tensorflow:
         return
     count = threads.get_inter_op_parallelism_threads()
     try:
-        # TensorFlow refuses another number once it has started, and has no question for that.
+        # TensorFlow cannot be asked whether it has started, but then it refuses another number.
         threads.set_inter_op_parallelism_threads(count + 1)
         threads.set_inter_op_parallelism_threads(count)
     except RuntimeError:

@@ -1,15 +1,15 @@
-"""Whether this machine has a GPU, without TensorFlow, which takes seconds to import."""
+"""Detection of a GPU without TensorFlow, which takes seconds to import."""
 
 import glob
 import os
 
-# NVIDIA's driver on Linux and, with its library, in the Windows Subsystem for Linux; AMD's driver.
+# Files of NVIDIA's driver on Linux, its library in Windows Subsystem for Linux, and AMD's driver.
 _DEVICE_FILES = ("/dev/nvidia[0-9]*", "/usr/lib/wsl/lib/libcuda.so.1", "/dev/kfd")
-_HIDDEN = ("", "-1")  # values of CUDA_VISIBLE_DEVICES that hide all GPUs
+_HIDDEN = ("", "-1")  # values that hide all GPUs
 
 
 def has_gpu() -> bool:
-    """Whether a driver shows a GPU to this process."""
+    """Return whether a driver shows a GPU to this process."""
     if os.environ.get("CUDA_VISIBLE_DEVICES") in _HIDDEN:
         return False
     return any(glob.glob(pattern) for pattern in _DEVICE_FILES)

@@ -1,4 +1,4 @@
-"""Settings that Keras reads when it is imported: environment variables and the file keras.json."""
+"""Settings that Keras reads during its import: environment variables and keras.json."""
 
 import contextlib
 import os
@@ -17,16 +17,16 @@ _UNUSED_BY_COMMANDS = ("TF_USE_LEGACY_KERAS", "KERAS_MAX_EPOCHS", "KERAS_MAX_STE
 
 @contextlib.contextmanager
 def keras_import() -> Iterator[None]:
-    """Choose Keras' settings, and explain it if they end the import of Keras inside the block.
+    """Choose Keras's settings for an import in the block, and explain errors that they cause.
 
-    A command ignores all settings of the user. In a user's program only the backend is replaced,
-    with a warning.
+    A command ignores all user settings. In a user's program only the backend is replaced, with a
+    warning.
 
     Raises:
-        InputError: the program imported Keras with another backend before, or has settings that
-            Keras refuses.
+        InputError: if the program has imported Keras with another backend, or if Keras refuses the
+            user's settings.
     """
-    # Keras is left in pieces if it was imported with a backend that is not installed.
+    # An import with a missing backend fails, but leaves Keras's submodules imported.
     is_broken = "keras" not in sys.modules and any(name.startswith("keras.") for name in sys.modules)
     if "keras" not in sys.modules and not is_broken:
         _choose_settings()
@@ -35,7 +35,7 @@ def keras_import() -> Iterator[None]:
     except (ImportError, AttributeError, ValueError) as error:
         if is_broken:
             raise _other_backend(first_line(error)) from None
-        # A broken installation is not a mistake in the settings: its traceback is needed.
+        # A broken installation is not a mistake in the settings, so show its traceback.
         if PROCESS.is_command or isinstance(error, ImportError):
             raise
         path = os.path.join(os.environ.get(_HOME) or os.path.join("~", ".keras"), "keras.json")
@@ -62,7 +62,7 @@ def _choose_settings() -> None:
     backend = os.environ.get(_VARIABLE, "")
     settings = {_VARIABLE: _BACKEND}
     if PROCESS.is_command:
-        # Below this name there can be no keras.json, whose floatx and epsilon would change numbers.
+        # This path has no keras.json; its floatx and epsilon would change numbers.
         settings[_HOME] = os.devnull
         for name in _UNUSED_BY_COMMANDS:
             os.environ.pop(name, None)

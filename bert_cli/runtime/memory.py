@@ -1,7 +1,6 @@
-"""How much memory this machine has, for refusing at once what cannot fit, and how much this process
-takes.
+"""Memory of the machine and of this process, to refuse immediately what cannot fit.
 
-The standard library suffices: psutil would read the same files of /proc and rusage, and is one more
+The standard library suffices: psutil reads the same files in /proc and rusage, but is another
 compiled package.
 """
 
@@ -16,23 +15,23 @@ _CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.
 
 
 def machine_memory() -> int:
-    """Return the bytes of memory that this process can have at the most; sys.maxsize if unknown.
+    """Return how many bytes of memory this process can have at most; sys.maxsize if unknown.
 
-    That is the machine's memory, or the limit of a container or of `ulimit -v`.
+    The limit is the machine's memory, a container's limit, or `ulimit -v`.
     """
     limits = [limit for limit, _ in (resource.getrlimit(resource.RLIMIT_AS),) if limit != resource.RLIM_INFINITY]
-    # os.sysconf raises ValueError for a name that the system does not know.
+    # os.sysconf raises ValueError for names that the system does not know.
     if {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= set(os.sysconf_names):
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     for path in _CONTAINER_LIMITS:
-        # The text is "max" without a limit.
+        # Without a limit, the text is "max".
         with contextlib.suppress(OSError, ValueError), open(path, encoding="ascii") as file:
             limits.append(int(file.read()))
     return min(limits, default=sys.maxsize)
 
 
 def free_memory() -> int:
-    """Return the bytes of memory that a new allocation can have; machine_memory() if unknown."""
+    """Return how many bytes of memory can still be allocated; machine_memory() if unknown."""
     limit = machine_memory()
     with contextlib.suppress(FileNotFoundError), open("/proc/meminfo", encoding="ascii") as file:
         for line in file:
@@ -42,7 +41,12 @@ def free_memory() -> int:
 
 
 def check_address_space(needed: int, purpose: str) -> None:
-    """Raise InputError if the limit of `ulimit -v` is below the bytes of address space needed."""
+    """Raise InputError if `ulimit -v` is too low.
+
+    Args:
+        needed: bytes of address space that are needed.
+        purpose: an infinitive for the message, such as "start TensorFlow".
+    """
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     refuse_if(
         limit != resource.RLIM_INFINITY and limit < needed,
@@ -51,18 +55,18 @@ def check_address_space(needed: int, purpose: str) -> None:
     )
 
 
-def memory_now() -> int:
-    """Bytes that this process takes; 0 where the system does not report it."""
+def current_memory() -> int:
+    """Return the bytes of memory that this process uses; 0 if the system does not report it."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
-            # The second field, in pages: resident memory, without memory that was only reserved.
+            # The second field is resident memory in pages, without memory that is only reserved.
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except FileNotFoundError:
         return 0
 
 
 def peak_memory() -> int:
-    """The most bytes of memory that this process has held."""
-    # Kilobytes on Linux, bytes on macOS.
+    """Return the largest number of bytes that this process has used."""
+    # Linux reports kilobytes, macOS bytes.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

@@ -1,13 +1,13 @@
-"""Facts about this process."""
+"""State of this process."""
 
 
 class _Process:
-    # True in a process of one of our commands, whose settings are ours to choose. False in a user's
+    # True in a process that one of our commands runs: we may choose its settings. False in a user's
     # program that calls the package.
     is_command = False
-    # The output_dir in which this process has begun to train or has resumed; None before.
+    # output_dir of the training that this process has started or resumed; None before.
     training_folder: str | None = None
-    # True in a forked child of a process in which TensorFlow had started.
+    # True in a forked child if TensorFlow had started in its parent.
     has_lost_tensorflow = False
 
 

@@ -1,7 +1,7 @@
-"""Signals that ask a process to end: Ctrl-C, SIGTERM (of a scheduler, or kill), SIGHUP (of a
-terminal that is closed).
+"""Signals that ask a process to end: Ctrl-C, SIGTERM and SIGHUP.
 
-Exit codes are the shell's: 128 and the number of the signal.
+Schedulers and `kill` send SIGTERM, and closed terminals send SIGHUP. Exit codes are the shell's:
+128 plus the signal's number.
 """
 
 import contextlib
@@ -15,16 +15,19 @@ _NAMES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGHUP: "SI
 
 
 class Stopped(BaseException):
-    """Somebody asked the process to end. As with KeyboardInterrupt, only a command's outermost
-    function catches it.
+    """Exception for a signal that asks the process to end.
 
-    `number`: of the signal. `said`: the last action before the end; "" for nothing to log.
+    Like KeyboardInterrupt, it is only caught in a command's outermost function.
+
+    Attributes:
+        number: the signal's number.
+        message: text to log about the last action, or "" for the standard text.
     """
 
-    def __init__(self, number: int, said: str = ""):
-        super().__init__(said)
+    def __init__(self, number: int, message: str = ""):
+        super().__init__(message)
         self.number = number
-        self.said = said
+        self.message = message
 
     @property
     def exit_code(self) -> int:
@@ -32,17 +35,16 @@ class Stopped(BaseException):
 
     @property
     def name(self) -> str:
-        """What messages call the signal."""
+        """Return the signal's name in messages."""
         return _NAMES[signal.Signals(self.number)]
 
 
 @contextlib.contextmanager
-def _handled(first: Callable[[int], None]) -> Iterator[None]:
-    """Within it the first of these signals calls first(number), and a second one ends the process
-    at once.
+def _handling(on_first: Callable[[int], None]) -> Iterator[None]:
+    """Call on_first(number) on the first of these signals in the block; a second ends the process.
 
-    One that is ignored, as SIGHUP under nohup and SIGINT in the background of a script, stays so.
-    Only the main thread can set handlers: in another one nothing changes.
+    Ignored signals stay ignored, such as SIGHUP under nohup and SIGINT in a script's background.
+    Only the main thread can set handlers, so nothing changes in other threads.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -51,84 +53,98 @@ def _handled(first: Callable[[int], None]) -> Iterator[None]:
     received: list[int] = []
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if received or os.getpid() != owner:  # a process that was forked has no part in it
-            # sys.exit would wait for threads and run the exit handlers, in a process that shall end
-            # now.
+        if received or os.getpid() != owner:  # forked children do not handle signals
+            # sys.exit would wait for threads and run exit handlers, but the process must end now.
             os._exit(128 + number)
         received.append(number)
-        first(number)
+        on_first(number)
 
-    # None: a handler that was not set by Python, which could not be put back.
-    before = {number: signal.getsignal(number) for number in _NAMES}
-    changed = {number: old for number, old in before.items() if old not in (signal.SIG_IGN, None)}
-    for number in changed:
+    # None means that the handler was not set by Python and could not be restored.
+    old_handlers = {number: signal.getsignal(number) for number in _NAMES}
+    replaced_handlers = {
+        number: handler for number, handler in old_handlers.items() if handler not in (signal.SIG_IGN, None)
+    }
+    for number in replaced_handlers:
         signal.signal(number, handle)
     try:
         yield
     finally:
-        for number, old in changed.items():
-            signal.signal(number, old)
+        for number, handler in replaced_handlers.items():
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager
-def ended_by_system(seconds: float) -> Iterator[None]:
-    """Let the system end the process within the block, on a signal or with SIGALRM after a time.
+def default_signal_handling(seconds: float) -> Iterator[None]:
+    """Let the system end the process in the block, on a signal or with SIGALRM after a time.
 
-    For calls that hold Python's lock. Signals that are ignored stay so. Only the main thread can
-    change this: in another one, nothing is done.
+    Use it for calls that hold Python's lock. Ignored signals stay ignored. Only the main thread can
+    change this, so nothing changes in other threads.
+
+    Args:
+        seconds: time until SIGALRM.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.getsignal(number) for number in (*_NAMES, signal.SIGALRM)}
-    changed = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
-    for number in changed:
+    old_handlers = {number: signal.getsignal(number) for number in (*_NAMES, signal.SIGALRM)}
+    replaced_handlers = {
+        number: handler for number, handler in old_handlers.items() if handler not in (signal.SIG_IGN, None)
+    }
+    for number in replaced_handlers:
         signal.signal(number, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        for number, handler in changed.items():
+        for number, handler in replaced_handlers.items():
             signal.signal(number, handler)
 
 
-def _raise(number: int) -> None:
+def _raise_for(number: int) -> None:
     raise KeyboardInterrupt if number == signal.SIGINT else Stopped(number)
 
 
-def raised() -> contextlib.AbstractContextManager[None]:
-    """Within it SIGTERM and SIGHUP raise Stopped, as Ctrl-C raises KeyboardInterrupt, so that
-    things are put in order.
+def raising_on_signals() -> contextlib.AbstractContextManager[None]:
+    """Raise Stopped in the block on SIGTERM and SIGHUP, as Ctrl-C raises KeyboardInterrupt.
+
+    Code can then clean up before the process ends.
     """
-    return _handled(_raise)
+    return _handling(_raise_for)
 
 
-class Request:
-    """Whether the process was asked to end: `number` is the signal's, None as long as nobody did."""
+class StopRequest:
+    """Signal that was received, if any.
+
+    Attributes:
+        number: the signal's number, None before one is received.
+    """
 
     number: int | None = None
 
     def is_made(self) -> bool:
+        """Return whether a signal was received."""
         return self.number is not None
 
 
 @contextlib.contextmanager
-def deferred(report: Callable[[str], None]) -> Iterator[Request]:
-    """Note a signal within the block, for work that checks the request and ends in good order.
+def deferring_signals(report: Callable[[str], None]) -> Iterator[StopRequest]:
+    """Record a signal in the block without interrupting it, and yield the StopRequest.
+
+    The work in the block checks the request and ends cleanly.
 
     Args:
-        report: logs the name of the signal; called in another thread.
+        report: function that logs the signal's name. It is called in another thread.
     """
-    # Import late: only a training needs it, and a text must be answered fast.
+    # Import late: only training needs it, and answering a text must start fast.
     from queue import SimpleQueue
 
-    request = Request()
+    request = StopRequest()
     names: SimpleQueue[str | None] = SimpleQueue()
 
     def note(number: int) -> None:
-        # Nothing but this: the main thread may be in the middle of a log line, which must not be
-        # entered twice, and an error here would end the work. This `put` may interrupt itself.
+        # Do nothing else here: the main thread may be writing a log line, which is not reentrant,
+        # and an error would end the work. `put` is reentrant.
         request.number = number
         names.put(Stopped(number).name)
 
@@ -139,9 +155,9 @@ def deferred(report: Callable[[str], None]) -> Iterator[Request]:
     reporter = threading.Thread(target=report_names, daemon=True)
     reporter.start()
     try:
-        with _handled(note):
+        with _handling(note):
             yield request
     finally:
         names.put(None)
-        # A terminal that is held with Ctrl-S may keep the line for ever.
+        # A terminal that is paused with Ctrl-S may block the line forever.
         reporter.join(timeout=1.0)

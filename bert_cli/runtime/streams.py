@@ -1,4 +1,4 @@
-"""Standard streams of a command that are closed, full, or cannot take a character."""
+"""Repair of standard streams that are closed, full, or cannot encode a character."""
 
 import contextlib
 import io
@@ -13,9 +13,13 @@ from bert_cli.base.writing import ESCAPE
 
 
 def reserve_descriptor(descriptor: int, flags: int) -> bool:
-    """Open the null device under a standard descriptor that is closed; return whether it was.
+    """Open the null device as a standard descriptor if it is closed, and return whether it was.
 
-    Otherwise the next file that is opened would get its number, and whatever is printed.
+    Otherwise the next opened file would get its number, and everything that is printed.
+
+    Args:
+        descriptor: 0, 1 or 2.
+        flags: flags for os.open.
     """
     try:
         os.fstat(descriptor)
@@ -24,23 +28,23 @@ def reserve_descriptor(descriptor: int, flags: int) -> bool:
         if handle != descriptor:
             os.dup2(handle, descriptor)
             os.close(handle)
-        # Child processes need all three, too.
+        # Child processes also need all three descriptors.
         os.set_inheritable(descriptor, True)
         return True
     return False
 
 
 def repair_streams() -> None:
-    """Give a command all three standard streams, and an output that can take each character.
+    """Open all closed standard streams, and let standard output escape unencodable characters.
 
-    A closed standard error drops the log. A closed standard output refuses what is written.
+    With a closed standard error, the log is dropped. With a closed standard output, writing fails.
     """
-    # GNU programs use the same trick: a null device opened for reading refuses to be written to.
+    # As in GNU programs, a null device opened for reading makes writing fail.
     streams = {"stdin": ("r", os.O_RDONLY), "stdout": ("w", os.O_RDONLY), "stderr": ("w", os.O_WRONLY)}
     for descriptor, (name, (mode, flags)) in enumerate(streams.items()):
         is_reserved = reserve_descriptor(descriptor, flags)
         if getattr(sys, name) is None:
-            # Python found it closed, and something else has taken its number since.
+            # Python found it closed, and another file has taken its number since.
             handle = descriptor if is_reserved else os.open(os.devnull, flags)
             stream = io.FileIO(handle, mode, closefd=False)
             text = io.BufferedReader(stream) if mode == "r" else io.BufferedWriter(stream)
@@ -50,8 +54,11 @@ def repair_streams() -> None:
 
 
 def drop_unwritten(stream: TextIO) -> None:
-    """Lead a stream to nowhere: Python flushes it once more at its end, and would exit with 120."""
-    # A stream in memory, as in tests, has no descriptor. Nor has an object of another program.
+    """Redirect a stream to the null device.
+
+    Python flushes streams at exit, and would fail with exit code 120.
+    """
+    # Streams in memory, as in tests, and objects of other programs have no descriptor.
     with contextlib.suppress(OSError, ValueError, AttributeError):
         descriptor = stream.fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -60,30 +67,30 @@ def drop_unwritten(stream: TextIO) -> None:
 
 
 def settle_log() -> None:
-    """Flush standard error, or drop what cannot be written."""
+    """Flush standard error, or drop the rest if it cannot be written."""
     if not LogStream().flush():
         drop_unwritten(sys.stderr)
 
 
 class StandardOutput:
-    """Standard output as a file of answers: what cannot be written is an InputError."""
+    """Standard output as a file of answers, which raises InputError if writing fails."""
 
     def write(self, text: str) -> int:
-        """Write a text; return its length."""
-        with _reported():
+        """Write a text and return its length."""
+        with _reporting_errors():
             return sys.stdout.write(text)
 
     def flush(self) -> None:
-        """Hand over what was written: a reader of a pipe may wait for it."""
-        with _reported():
+        """Flush written text, because a program may be waiting for it at a pipe."""
+        with _reporting_errors():
             sys.stdout.flush()
 
 
 @contextlib.contextmanager
-def _reported() -> Iterator[None]:
+def _reporting_errors() -> Iterator[None]:
     try:
         yield
-    except BrokenPipeError:  # the reader, such as `head`, has gone, which is no mistake
+    except BrokenPipeError:  # the program that reads, such as `head`, has exited; not an error
         raise
     except OSError as error:
         drop_unwritten(sys.stdout)

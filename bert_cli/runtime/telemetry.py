@@ -1,4 +1,4 @@
-"""Telemetry of the inference engines, which is off unless the user asks for it."""
+"""Telemetry in the inference engines, which is off unless a user turns it on."""
 
 import os
 
@@ -6,11 +6,11 @@ _ONNXRUNTIME_SWITCH = "ORT_DISABLE_TELEMETRY"
 
 
 def turn_off_telemetry() -> None:
-    """Turn off the telemetry of onnxruntime in this process and the processes that it starts.
+    """Turn off onnxruntime's telemetry in this process and the processes that it starts.
 
-    A value that the user gave to the variable is kept: 0 turns telemetry on.
+    If the user has set the variable, it is kept: 0 turns telemetry on.
     """
-    # onnxruntime 1.32 reads the variable once, when it is imported. Its disable_telemetry_events()
-    # comes too late: the import has already stored a device id and the first event.
+    # onnxruntime 1.32 reads the variable once during its import. Its disable_telemetry_events() is
+    # too late: the import has already stored a device id and the first event.
     if not os.environ.get(_ONNXRUNTIME_SWITCH):
         os.environ[_ONNXRUNTIME_SWITCH] = "1"

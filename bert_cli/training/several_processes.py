@@ -14,7 +14,7 @@ from bert_cli.training.strategy import is_tpu
 
 def is_multi_worker(strategy: tf.distribute.Strategy) -> bool:
     """Return whether other processes train together with this one."""
-    return strategy.cluster_resolver is not None and not is_tpu(strategy) and read_cluster().computing > 1
+    return strategy.cluster_resolver is not None and not is_tpu(strategy) and read_cluster().num_training > 1
 
 
 def check_agreement(strategy: tf.distribute.Strategy, facts: dict[str, Any]) -> None:

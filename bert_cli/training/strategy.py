@@ -7,7 +7,7 @@ from bert_cli.base.log import LOG
 from bert_cli.runtime.cluster import read_cluster
 from bert_cli.runtime.processor import BFLOAT16_UNITS, processor_flags
 from bert_cli.runtime.rendezvous import wait_for_workers
-from bert_cli.runtime.signals import ended_by_system
+from bert_cli.runtime.signals import default_signal_handling
 
 # NVIDIA's Ampere is the first generation with fast bfloat16.
 _BFLOAT16_CAPABILITY = (8, 0)
@@ -39,9 +39,9 @@ def make_strategy(
         raise InputError(f"--num_virtual_devices={num_virtual_devices} is for --distribution_strategy=mirrored")
     if name == "tpu" or (name == "auto" and use_tpu):
         return _tpu_strategy(tpu_name, tpu_zone, gcp_project)
-    computing = read_cluster().computing
-    if name == "multi_worker" or (name == "auto" and computing > 1):
-        if not computing:
+    num_training = read_cluster().num_training
+    if name == "multi_worker" or (name == "auto" and num_training > 1):
+        if not num_training:
             raise InputError(
                 "--distribution_strategy=multi_worker needs the environment variable TF_CONFIG, which has none"
             )
@@ -59,7 +59,7 @@ def _multi_worker_strategy(worker_timeout: int) -> tf.distribute.Strategy:
     wait_for_workers(worker_timeout)
     # TensorFlow holds Python's lock during its start, so that no handler and no thread could run. It
     # would wait forever for a program that listens but never answers.
-    with ended_by_system(worker_timeout):
+    with default_signal_handling(worker_timeout):
         return tf.distribute.MultiWorkerMirroredStrategy()
 
 

@@ -5,13 +5,13 @@ import json
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.runtime.cluster import is_multi_worker, read_cluster, writes
+from bert_cli.runtime.cluster import is_multi_worker, is_writer, read_cluster
 
 TWO = ["a:1", "b:2"]
 
 
 @pytest.mark.parametrize(
-    ("config", "computing", "is_chief", "task"),
+    ("config", "num_training", "is_chief", "task"),
     [
         ({}, 0, True, "the only process"),
         ({"cluster": {"worker": TWO}, "task": {"type": "worker", "index": 0}}, 2, True, "worker 0"),
@@ -29,14 +29,14 @@ TWO = ["a:1", "b:2"]
         ),
     ],
 )
-def test_processes(monkeypatch, config, computing, is_chief, task):
+def test_processes(monkeypatch, config, num_training, is_chief, task):
     monkeypatch.setenv("TF_CONFIG", json.dumps(config))
     found = read_cluster()
-    assert (found.computing, found.is_chief, found.task) == (computing, is_chief, task)
-    assert is_multi_worker("auto") is (computing > 1)
+    assert (found.num_training, found.is_chief, found.task) == (num_training, is_chief, task)
+    assert is_multi_worker("auto") is (num_training > 1)
     assert not is_multi_worker("one_device")
-    assert writes("auto") is is_chief
-    assert writes("tpu")
+    assert is_writer("auto") is is_chief
+    assert is_writer("tpu")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def task(role: str, index: object = 0) -> dict:
 def test_roles_that_cannot_train_are_refused(monkeypatch, cluster, task, message):
     monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": cluster} | task))
     with pytest.raises(InputError, match=message):
-        writes("auto")
+        is_writer("auto")
 
 
 @pytest.mark.parametrize(

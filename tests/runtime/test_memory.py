@@ -7,7 +7,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.runtime import memory
-from bert_cli.runtime.memory import check_address_space, free_memory, machine_memory, memory_now, peak_memory
+from bert_cli.runtime.memory import check_address_space, current_memory, free_memory, machine_memory, peak_memory
 
 
 def test_free_memory_is_a_part_of_the_machines():
@@ -15,10 +15,10 @@ def test_free_memory_is_a_part_of_the_machines():
 
 
 def test_a_large_array_is_seen():
-    before = memory_now()
+    before = current_memory()
     array = np.ones(400_000_000, np.uint8)
-    assert memory_now() - before > 200_000_000  # the process may have had free pages
-    assert peak_memory() >= memory_now() - array.nbytes // 10
+    assert current_memory() - before > 200_000_000  # the process may have had free pages
+    assert peak_memory() >= current_memory() - array.nbytes // 10
 
 
 @pytest.mark.parametrize(("limit", "is_enough"), [(2_048_000_000, False), (2_300_000_000, True), (-1, True)])

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from bert_cli.runtime.signals import Stopped, deferred, ended_by_system, raised
+from bert_cli.runtime.signals import Stopped, default_signal_handling, deferring_signals, raising_on_signals
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -35,20 +35,20 @@ def send(number: int) -> None:
 @pytest.mark.parametrize(("number", "code", "name"), [(signal.SIGTERM, 143, "SIGTERM"), (signal.SIGHUP, 129, "SIGHUP")])
 def test_raised(number, code, name):
     before = signal.getsignal(number)
-    with pytest.raises(Stopped) as caught, raised():
+    with pytest.raises(Stopped) as caught, raising_on_signals():
         send(number)
-    assert (caught.value.exit_code, caught.value.name, caught.value.said) == (code, name, "")
+    assert (caught.value.exit_code, caught.value.name, caught.value.message) == (code, name, "")
     assert signal.getsignal(number) is before
 
 
 def test_ctrl_c_stays_a_keyboard_interrupt():
-    with pytest.raises(KeyboardInterrupt), raised():
+    with pytest.raises(KeyboardInterrupt), raising_on_signals():
         send(signal.SIGINT)
 
 
 def test_deferred_within_raised():
     told = []
-    with raised(), deferred(told.append) as request:
+    with raising_on_signals(), deferring_signals(told.append) as request:
         assert not request.is_made()
         send(signal.SIGINT)
         assert request.is_made()
@@ -66,7 +66,7 @@ def test_the_handler_only_notes_a_deferred_signal():
         callers.append(threading.current_thread())
         is_free.wait(60)
 
-    with deferred(report) as request:
+    with deferring_signals(report) as request:
         send(signal.SIGTERM)
         assert request.is_made()
         is_free.set()
@@ -78,7 +78,7 @@ def test_a_report_that_fails_does_not_end_the_work():
     def report(name):
         raise OSError(5, "Input/output error")
 
-    with deferred(report) as request:
+    with deferring_signals(report) as request:
         send(signal.SIGHUP)
     assert request.number == signal.SIGHUP
 
@@ -87,7 +87,7 @@ def test_one_that_is_ignored_stays_so(monkeypatch):
     """As under nohup."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with raised():
+        with raising_on_signals():
             send(signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
@@ -98,7 +98,7 @@ def test_another_thread_changes_nothing():
     seen = []
 
     def work():
-        with raised():
+        with raising_on_signals():
             seen.append(signal.getsignal(signal.SIGTERM))
 
     thread = threading.Thread(target=work)
@@ -109,8 +109,8 @@ def test_another_thread_changes_nothing():
 
 def test_a_second_signal_ends_at_once():
     code = (
-        "import os, signal, time; from bert_cli.runtime.signals import deferred\n"
-        "with deferred(lambda name: None):\n    os.kill(os.getpid(), 15); os.kill(os.getpid(), 1); print('still here')"
+        "import os, signal, time; from bert_cli.runtime.signals import deferring_signals\n"
+        "with deferring_signals(lambda name: None):\n    os.kill(os.getpid(), 15); os.kill(os.getpid(), 1); print('still here')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (129, "", "")
@@ -149,11 +149,11 @@ def test_a_command_that_waits_for_its_input(tmp_path):
 
 HOLDS_THE_LOCK = """
 import ctypes, sys
-from bert_cli.runtime.signals import ended_by_system, raised
-with raised():
-    with ended_by_system(60):
+from bert_cli.runtime.signals import default_signal_handling, raising_on_signals
+with raising_on_signals():
+    with default_signal_handling(60):
         pass
-    with ended_by_system(float(sys.argv[1])):
+    with default_signal_handling(float(sys.argv[1])):
         print("begun", flush=True)
         ctypes.PyDLL(None).sleep(20)
 """
@@ -170,9 +170,9 @@ def test_the_system_ends_a_call_that_holds_the_lock_of_python(seconds, number):
 
 
 def test_handlers_are_back_after_a_call_that_the_system_may_end():
-    with raised():
+    with raising_on_signals():
         before = signal.getsignal(signal.SIGTERM)
-        with ended_by_system(60):
+        with default_signal_handling(60):
             assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
         assert signal.getsignal(signal.SIGTERM) is before
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from bert_cli.runtime.tensorflow_setup import left_out
+from bert_cli.runtime.tensorflow_setup import hidden_packages
 from tests.readme_blocks import ROOT
 
 
@@ -16,7 +16,7 @@ def test_a_package_is_absent_for_a_while(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     import other_package
 
-    with left_out(["some_package", "other_package"]):
+    with hidden_packages(["some_package", "other_package"]):
         with pytest.raises(ImportError, match="some_package"):
             import some_package
         assert sys.modules["other_package"] is other_package

@@ -13,7 +13,7 @@ from bert_cli.outputs.dry_run import ProbeResult
 from bert_cli.runs.engine.session import Session, memory_advice
 from bert_cli.runs.engine.training_inputs import RowInput, StreamInput
 from bert_cli.runs.engine.training_run import TrainingRun
-from bert_cli.runtime.memory import memory_now, peak_memory
+from bert_cli.runtime.memory import current_memory, peak_memory
 from bert_cli.training.batch_distribution import distribute
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.training.strategy import peak_device_memory
@@ -40,7 +40,7 @@ def probe(
             float(step(distribute(batch, session.strategy))[0])  # waits for the device
             seconds.append(time.monotonic() - began)
             tokens.append(int(batch["input_mask"].sum()))
-            taken.append(memory_now())
+            taken.append(current_memory())
     began = time.monotonic()
     tensors = run.tensors()
     saving = time.monotonic() - began

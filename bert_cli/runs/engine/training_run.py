@@ -22,7 +22,7 @@ from bert_cli.outputs.history import lines_each
 from bert_cli.outputs.progress import Progress
 from bert_cli.runs.engine.session import Session, memory_advice
 from bert_cli.runs.output_dir.disk_space import CheckpointPlan, check_space
-from bert_cli.runtime.signals import Stopped, deferred
+from bert_cli.runtime.signals import Stopped, deferring_signals
 from bert_cli.settings.controls import ADAM
 from bert_cli.settings.training import NEWEST, Saving
 from bert_cli.training.auto_batch import AutoBatch
@@ -261,7 +261,7 @@ def train(
         ]
         began = time.monotonic()
         report = functools.partial(_log_stop_signal, bool(rerun))
-        with deferred(report) as asked, memory_advice("train_batch_size"):
+        with deferring_signals(report) as asked, memory_advice("train_batch_size"):
             stop = StopFlag(session.strategy, asked.is_made)
             losses = run_steps(step_fn, placed, run.start, updates.steps, called, every, stop)
         seconds = time.monotonic() - began - paused()

@@ -21,7 +21,7 @@ from bert_cli.base.json_files import parse_json
 from bert_cli.base.log import LOG, warn_once
 from bert_cli.base.names import LOCK, MANIFEST, STATE
 from bert_cli.runs.output_dir.lock_owner import Owner, this_process
-from bert_cli.runtime.cluster import writes
+from bert_cli.runtime.cluster import is_writer
 
 _TOUCHED_EVERY, _BELIEVED = 15, 120  # seconds: a network filesystem may show a time of change a minute late
 _held_here: set[int] = set()  # descriptors of the lock files of this process
@@ -33,7 +33,7 @@ _HELD = (errno.EWOULDBLOCK, errno.EACCES)
 def check_free(folder: str, distribution_strategy: str) -> tuple:
     """Raise BusyError if another run holds the folder; return what `held` compares. Changes nothing."""
     path = os.path.join(folder, LOCK)
-    is_read = writes(distribution_strategy) and not files.is_remote(folder)
+    is_read = is_writer(distribution_strategy) and not files.is_remote(folder)
     if is_read and os.path.isfile(path) and os.access(path, os.R_OK):
         with open(path, "rb") as file:
             is_free = _try_lock(file.fileno(), folder)
@@ -112,7 +112,7 @@ def held(folder: str, distribution_strategy: str, command: str, seen: tuple) -> 
     Raises:
         BusyError: another run holds the folder, or has written into it since then.
     """
-    if not writes(distribution_strategy):
+    if not is_writer(distribution_strategy):
         yield
     elif files.is_remote(folder):
         LOG.warning("warning: %s cannot be locked: no other run may write there at the same time", folder)
