@@ -1,4 +1,4 @@
-"""Lists in flags, the runs that they make, and what does not go together."""
+"""Lists of numbers in flags, the runs for them, and flags that cannot be combined."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def settings_of(*arguments, settings_class=ClassifySettings):
 
 
 @pytest.mark.parametrize("settings_class", [ClassifySettings, SquadSettings, TagSettings, PretrainSettings])
-def test_one_value_is_what_it_was(settings_class):
+def test_a_single_value_is_not_a_list(settings_class):
     settings = settings_of("--learning_rate=5e-5", "--train_batch_size=16", settings_class=settings_class)
     assert (settings.training.learning_rate, settings.training.train_batch_size) == (5e-5, 16)
     assert isinstance(settings.training.train_batch_size, int)
@@ -32,7 +32,7 @@ def test_one_value_is_what_it_was(settings_class):
 
 
 @pytest.mark.parametrize(
-    ("argument", "said"),
+    ("argument", "message"),
     [
         ("--learning_rate=fast", "--learning_rate=fast: a number is needed"),
         ("--learning_rate=1e-4,fast", "a number is needed"),
@@ -46,18 +46,18 @@ def test_one_value_is_what_it_was(settings_class):
         ("--max_seq_length=64,128", "--max_seq_length=64,128: a whole number is needed"),
     ],
 )
-def test_what_is_no_number_is_refused_as_ever(argument, said):
+def test_wrong_numbers_are_refused(argument, message):
     with pytest.raises(InputError) as caught:
         settings_of(argument)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_grid_has_a_folder_for_each_combination():
     settings = settings_of(
         "--learning_rate=5e-5,3e-5", "--num_train_epochs=2", "--train_batch_size=16,32", "--num_runs=3"
     )
-    kind, cells = trials(settings)
-    assert kind == "grid"
+    sweep_type, cells = trials(settings)
+    assert sweep_type == "grid"
     assert [cell.folder for cell in cells] == [
         "grid-train_batch_size-16-learning_rate-5e-05",
         "grid-train_batch_size-16-learning_rate-3e-05",
@@ -66,8 +66,8 @@ def test_a_grid_has_a_folder_for_each_combination():
     ]
     assert cells[1].values == {"train_batch_size": 16, "learning_rate": 3e-05}
     cell = replace_values(settings, cells[1].values)
-    kind, runs = trials(cell)
-    assert kind == "runs"
+    sweep_type, runs = trials(cell)
+    assert sweep_type == "runs"
     assert [(run.folder, run.values) for run in runs] == [
         ("run-1", {"random_seed": 12345, "num_runs": 1}),
         ("run-2", {"random_seed": 12346, "num_runs": 1}),
@@ -76,19 +76,19 @@ def test_a_grid_has_a_folder_for_each_combination():
     assert cell.fine_tuning.num_train_epochs == 2.0
 
 
-def test_numbers_that_are_nearly_equal_have_folders_of_their_own():
+def test_nearly_equal_numbers_have_different_folders():
     _, cells = trials(settings_of("--learning_rate=1.0000001e-4,1e-4"))
     assert [cell.folder for cell in cells] == ["grid-learning_rate-0.00010000001", "grid-learning_rate-0.0001"]
 
 
-def test_help_says_where_a_list_may_stand():
+def test_help_mentions_lists():
     text = " ".join(full_help_text(ClassifySettings, "bert-classify", "").split())
     assert "5e-5 for BERT-Base; a list makes a grid of runs" in text
     assert "--train_batch_size: training batch size, over all devices; a list makes a grid of runs (def" in text
 
 
 @pytest.mark.parametrize(
-    ("flags", "phases", "said"),
+    ("flags", "phases", "message"),
     [
         (["--num_runs=2"], (False, True, True), "--num_runs: training several times needs --do_train"),
         (
@@ -104,39 +104,39 @@ def test_help_says_where_a_list_may_stand():
         (["--cross_validation=3", "--dev_split=0.1"], (True, True, False), "--cross_validation and --dev_split do not"),
     ],
 )
-def test_what_does_not_go_together(flags, phases, said):
+def test_conflicting_flags_are_refused(flags, phases, message):
     with pytest.raises(InputError) as caught:
         check_sweep(settings_of(*flags), *phases)
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
 
 
 def test_cross_validation_needs_no_dev_file():
     check_sweep(settings_of("--cross_validation=3"), True, False, False)
 
 
-def test_several_files(tmp_path):
+def test_check_shards(tmp_path):
     for number in range(3):
         (tmp_path / f"part-{number}.txt").write_text("a text\n")
-    pattern, one = str(tmp_path / "part-*"), str(tmp_path / "part-0.txt")
+    pattern, single_file = str(tmp_path / "part-*"), str(tmp_path / "part-0.txt")
     flags = {"input_file": "output_file", "predict_file": "output_dir"}
 
-    def check(given=(), **values):
-        return check_shards({"predict_file": "", "output_file": "x", "output_dir": "out"} | values, given, flags)
+    def check(given_names=(), **values):
+        return check_shards({"predict_file": "", "output_file": "x", "output_dir": "out"} | values, given_names, flags)
 
     assert check(input_file=pattern)
     assert check(input_file="a.txt,b.txt")
-    assert not check(input_file=one)
+    assert not check(input_file=single_file)
     with pytest.raises(
         InputError, match=r"^--shard needs several files: give --input_file or --predict_file a pattern"
     ):
-        check(("shard",), input_file=one)
+        check(("shard",), input_file=single_file)
     with pytest.raises(InputError, match=r"^--output_file: give the name that the outputs begin with"):
         check(input_file=pattern, output_file="-")
     with pytest.raises(InputError, match=r"^--resume takes one file, but --input_file names several"):
         check(input_file=pattern, resume=True)
-    strange = tmp_path / "what?.txt"  # a file of this name is one file
-    strange.write_text("")
-    assert not check(input_file=str(strange))
+    odd_path = tmp_path / "what?.txt"  # a file with a wildcard in its name is a single file
+    odd_path.write_text("")
+    assert not check(input_file=str(odd_path))
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_several_files(tmp_path):
 def test_an_empty_data_file_is_refused_by_the_name_of_its_flag(tmp_path, flag, phase):
     path = tmp_path / "empty.csv"
     path.touch()
-    check_filled_data(build(ClassifySettings, {flag: str(path)}))  # no phase reads it
+    check_filled_data(build(ClassifySettings, {flag: str(path)}))  # accepted, because no phase reads the file
     with pytest.raises(InputError) as caught:
         check_filled_data(build(ClassifySettings, {flag: str(path), phase: True}))
     assert str(caught.value) == f"{path}: is empty; check --{flag}"

@@ -1,4 +1,4 @@
-"""Values of the flags of data files."""
+"""Values of data-file flags."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The engine that answers new texts: a rule of flags and devices alone."""
+"""Choice of an engine for answers to new texts."""
 
 import json
 
@@ -14,13 +14,13 @@ def no_gpu(monkeypatch):
 
 
 @pytest.mark.parametrize("precision", ["auto", "float32"])
-def test_onnxruntime_answers(precision):
-    found = Devices(precision=precision).for_answers()
-    assert (found.engine, found.precision) == ("onnxruntime", "float32")
+def test_onnxruntime_is_the_default(precision):
+    chosen = Devices(precision=precision).for_answers()
+    assert (chosen.engine, chosen.precision) == ("onnxruntime", "float32")
 
 
 @pytest.mark.parametrize(
-    "given",
+    "flags",
     [
         {"engine": "tensorflow"},
         {"precision": "bfloat16"},
@@ -30,11 +30,11 @@ def test_onnxruntime_answers(precision):
         {"distribution_strategy": "one_device"},
     ],
 )
-def test_flags_that_ask_for_something_else_are_followed(given):
-    assert Devices(**given).for_answers() == Devices(**given)
+def test_other_flags_keep_the_engine(flags):
+    assert Devices(**flags).for_answers() == Devices(**flags)
 
 
-def test_tensorflow_answers_with_gpus_several_processes_and_modules(monkeypatch):
+def test_tensorflow_with_gpus_several_processes_or_modules(monkeypatch):
     assert Devices().for_answers(is_bert=False) == Devices()
     workers = {"cluster": {"worker": ["localhost:1", "localhost:2"]}, "task": {"type": "worker", "index": 0}}
     with monkeypatch.context() as patch:

@@ -17,11 +17,11 @@ from bert_cli.settings.groups import file_list_reader
         ("-", "-"),
     ],
 )
-def test_empty_names_are_left_out(text, expected):
+def test_empty_names_are_removed(text, expected):
     assert file_list_reader("input_file")(text) == expected
 
 
-def test_a_file_whose_name_ends_in_a_comma_stays(tmp_path):
+def test_a_file_name_may_end_in_a_comma(tmp_path):
     path = tmp_path / "a,"
     path.write_text("x")
     assert file_list_reader("input_file")(str(path)) == str(path)

@@ -1,4 +1,4 @@
-"""Values of the flags of bert-serve."""
+"""Values of bert-serve's flags."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def test_origins():
 @pytest.mark.parametrize(
     "origin", ["a.example", "https://a.example/", "ftp://a", "https://", "https://*.a.example", "null"]
 )
-def test_what_is_not_an_origin_is_refused(origin):
+def test_wrong_origins_are_refused(origin):
     with pytest.raises(InputError, match="an origin has a scheme and a host and ends there"):
         read_origins(f"http://b,{origin}")
 
@@ -33,6 +33,6 @@ def test_root_paths():
 
 
 @pytest.mark.parametrize("text", ["bert", "//bert", "https://a/bert", "/a b", "/a?b", "/a//b"])
-def test_what_is_not_a_path_is_refused(text):
+def test_wrong_root_paths_are_refused(text):
     with pytest.raises(InputError, match="a path such as /bert is needed"):
         read_root_path(text)
