@@ -1,4 +1,4 @@
-"""Settings of a command that is none, with a flag of each kind."""
+"""Settings of an imaginary command with a flag for every type."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Completion in the shells themselves: bash by its own functions, zsh and fish where they are installed."""
+"""Completion scripts in real shells: bash with its own functions, zsh and fish if installed."""
 
 import dataclasses
 import os
@@ -49,7 +49,7 @@ class WordSettings:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """The working directory: two files with blanks and a folder."""
+    """Change to a directory that contains a directory and two files with spaces in their names."""
     for name in ("my text.txt", "my table.tsv"):
         (tmp_path / name).touch()
     (tmp_path / "models").mkdir()
@@ -62,7 +62,7 @@ FLAGS = [
     "--overwrite_dir", "--steps=", "--task=", "--text=", "--to=", "--version",
 ]  # fmt: skip
 FILES = ["models", "my table.tsv", "my text.txt"]
-# The words of a line -> what its last one may become.
+# Words on a command line -> completions for the last word.
 LINES = {
     (COMMAND, ""): FLAGS,
     (COMMAND, "--"): FLAGS,
@@ -93,29 +93,29 @@ show() {
 
 
 def in_bash(settings_class, lines) -> list[list[str]]:
-    """What bash itself says to each list of words, sorted."""
+    """Return bash's sorted completions for each list of words."""
     script = [completion(settings_class, COMMAND, "bash"), ASK, f"complete -p {COMMAND}"]
     script += ["show " + " ".join(f"'{word}'" for word in words) for words in lines]
     done = subprocess.run(
         ["bash", "--norc", "-uc", "\n".join(script)], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stderr == ""
-    said = done.stdout.split("\n")
-    assert said[0] == f"complete -F _bert_something {COMMAND}"
-    answers = [[]]
-    for line in said[1:-1]:
+    output = done.stdout.split("\n")
+    assert output[0] == f"complete -F _bert_something {COMMAND}"
+    completions = [[]]
+    for line in output[1:-1]:
         if line == "--":
-            answers.append([])
+            completions.append([])
         elif line:
-            answers[-1].append(line)
-    return [sorted(answer) for answer in answers[:-1]]
+            completions[-1].append(line)
+    return [sorted(words_of_line) for words_of_line in completions[:-1]]
 
 
-def test_bash():
+def test_bash_completes_flags_and_values():
     assert dict(zip(LINES, in_bash(Settings, LINES), strict=True)) == LINES
 
 
-def test_words_that_are_files_in_bash():
+def test_bash_completes_arguments_that_are_files():
     assert in_bash(WordSettings, [(COMMAND, ""), (COMMAND, "mo"), (COMMAND, "x", "--gel")]) == [
         FILES, ["models"], ["--gelu="],
     ]  # fmt: skip
@@ -124,26 +124,29 @@ def test_words_that_are_files_in_bash():
 PROMPT = b"tell > "
 
 
-def typed(shell: list[str], setup: str, lines: list[str]) -> list[str]:
-    """What a command gets in an interactive shell from each of `lines` with a tab after it."""
+def complete_in_terminal(shell: list[str], setup: str, lines: list[str]) -> list[str]:
+    """Type lines into an interactive shell, each with a tab, and return the completed arguments."""
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "dumb", "HOME": os.getcwd(), "ZDOTDIR": os.getcwd()}
     process = subprocess.Popen(
         shell, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
     )
     os.close(theirs)
-    said, ends = b"", time.monotonic() + 60
+    output, deadline = b"", time.monotonic() + 60
 
     def read_until(count: int) -> None:
-        """Until the command has answered so often, and the shell listens again."""
-        nonlocal said
-        while (said.count(b"\n:: ") < count or PROMPT not in said.rpartition(b"\n:: ")[2]) and time.monotonic() < ends:
+        """Read until the command has printed `count` lines and the shell shows its prompt again."""
+        nonlocal output
+        while (
+            output.count(b"\n:: ") < count or PROMPT not in output.rpartition(b"\n:: ")[2]
+        ) and time.monotonic() < deadline:
             if select.select([ours], [], [], 0.2)[0]:
-                said += os.read(ours, 4096)
+                output += os.read(ours, 4096)
 
     try:
-        # The command prints the words that it gets, behind a mark that the echo of the line does not have at its start.
-        prompt = "PS1='t''ell > '"  # so that its own echo is not taken for it
+        # The command prints its arguments after a mark, which the terminal's echo does not contain
+        # at the start of a line.
+        prompt = "PS1='t''ell > '"  # quoted, so that the echo differs from the prompt
         print_words = f"{COMMAND}() {{ printf '%s' ':: '; echo \"$*\"; }}"
         os.write(ours, f"{setup}; {prompt}; {print_words}; {COMMAND} ready\n".encode())
         read_until(1)
@@ -155,10 +158,10 @@ def typed(shell: list[str], setup: str, lines: list[str]) -> list[str]:
         process.kill()
         process.wait()
         os.close(ours)
-    return [line.partition(b"\r")[0].decode() for line in said.split(b"\n:: ")[2:]]
+    return [line.partition(b"\r")[0].decode() for line in output.split(b"\n:: ")[2:]]
 
 
-TYPED = {
+TYPED_LINES = {
     "--ste": "--steps=",
     "--gelu=e": "--gelu=erf",
     "--gelu t": "--gelu tanh",
@@ -169,25 +172,27 @@ TYPED = {
 }
 
 
-def test_typed_in_bash():
+def test_bash_completes_in_a_terminal():
     pathlib.Path("script.bash").write_text(completion(WordSettings, COMMAND, "bash"), encoding="utf-8")
-    found = typed(["bash", "--norc", "-i"], "source script.bash", list(TYPED))
-    assert dict(zip(TYPED, found, strict=True)) == TYPED
+    completed = complete_in_terminal(["bash", "--norc", "-i"], "source script.bash", list(TYPED_LINES))
+    assert dict(zip(TYPED_LINES, completed, strict=True)) == TYPED_LINES
 
 
 @pytest.mark.skipif(not shutil.which("zsh"), reason="needs zsh")
-def test_zsh():
+def test_zsh_completes_in_a_terminal():
     pathlib.Path("script.zsh").write_text(completion(WordSettings, COMMAND, "zsh"), encoding="utf-8")
     setup = "autoload -Uz compinit; compinit -D -u; unsetopt beep; source script.zsh"
-    found = typed(["zsh", "-f", "-i"], setup, list(TYPED))
-    # At the end of a line zsh takes the sign and the slash back, which it put there for what might follow.
-    assert dict(zip(TYPED, found, strict=True)) == {line: answer.rstrip("=/") for line, answer in TYPED.items()}
+    completed = complete_in_terminal(["zsh", "-f", "-i"], setup, list(TYPED_LINES))
+    # At a line's end, zsh removes the trailing sign or slash that it added.
+    assert dict(zip(TYPED_LINES, completed, strict=True)) == {
+        line: argument.rstrip("=/") for line, argument in TYPED_LINES.items()
+    }
 
 
 @pytest.mark.skipif(not shutil.which("fish"), reason="needs fish")
-def test_fish():
+def test_fish_completes_flags_and_values():
     pathlib.Path("script.fish").write_text(completion(WordSettings, COMMAND, "fish"), encoding="utf-8")
-    asked = {
+    expected = {
         "--ste": ["--steps"],
         "--gelu=e": ["--gelu=erf"],
         "--gelu t": ["tanh"],
@@ -195,20 +200,20 @@ def test_fish():
         "--input_file=my": ["--input_file=my table.tsv", "--input_file=my text.txt"],
         "mod": ["models/"],
     }
-    ask = "; ".join(f"complete -C '{COMMAND} {line}'; echo ::" for line in asked)
+    ask = "; ".join(f"complete -C '{COMMAND} {line}'; echo ::" for line in expected)
     done = subprocess.run(
         ["fish", "--no-config", "-c", f"source script.fish; {ask}"],
         capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
     assert done.stderr == ""
-    answers = [
-        [line.partition("\t")[0] for line in part.strip("\n").split("\n")] for part in done.stdout.split("::\n")[:-1]
+    completions = [
+        [line.partition("\t")[0] for line in lines.strip("\n").split("\n")] for lines in done.stdout.split("::\n")[:-1]
     ]
-    assert dict(zip(asked, answers, strict=True)) == asked
+    assert dict(zip(expected, completions, strict=True)) == expected
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_command_prints_it(shell, capsys):
+def test_a_command_prints_its_completion_script(shell, capsys):
     for arguments in ([f"--completion={shell}"], ["--do_train", "--completion", shell]):
         assert main(arguments) == 0
         out = capsys.readouterr().out
@@ -216,17 +221,17 @@ def test_a_command_prints_it(shell, capsys):
         assert "bert-classify" in out
 
 
-def test_names_of_tasks(capsys):
+def test_task_names_are_completed(capsys):
     assert tuple(TASKS) == TASK_NAMES
     assert main(["--completion=bash"]) == 0
     assert f'--task_name) values="{" ".join(TASKS)}" ;;' in capsys.readouterr().out
 
 
-def test_another_shell(capsys):
+def test_an_unknown_shell_is_refused(capsys):
     assert main(["--completion=tcsh"]) == 1
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err == "bert-classify: error: --completion=tcsh: one of bash, zsh, fish is needed\n"
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "bert-classify: error: --completion=tcsh: one of bash, zsh, fish is needed\n"
     assert requested_shell(["--text=--completion=bash"]) is None
     with pytest.raises(InputError, match="--completion=: one of"):
         requested_shell(["--completion"])

@@ -1,4 +1,4 @@
-"""Files of flags in the forms that editors and shells give them."""
+"""Flag files in the forms that editors and shells produce."""
 
 import logging
 
@@ -9,14 +9,14 @@ from bert_cli.flags.flagfile import Argument, read_flagfiles
 from bert_cli.flags.option import every_flag
 from bert_cli.settings.classification import ClassifySettings
 
-KNOWN = {flag.name: flag for flag in every_flag(ClassifySettings)}
+FLAGS = {flag.name: flag for flag in every_flag(ClassifySettings)}
 
 
 def read(tmp_path, text):
-    """The arguments in a file with this text, in bytes or characters."""
+    """Return the arguments in a flag file with this text."""
     path = tmp_path / "f.txt"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return [argument.text for argument in read_flagfiles([f"--flagfile={path}"], KNOWN)]
+    return [argument.text for argument in read_flagfiles([f"--flagfile={path}"], FLAGS)]
 
 
 @pytest.mark.parametrize(
@@ -31,13 +31,13 @@ def read(tmp_path, text):
         ("--do_train ^\n--do_eval `\n--data_dir=C:\\data\\\n", ["--do_train", "--do_eval", "--data_dir=C:\\data\\"]),
         ("--train_file=\"t.csv\"\n--learning_rate='2e-5'\n", ["--train_file=t.csv", "--learning_rate=2e-5"]),
         ("\"--train_file=my t.csv\"\n'--do_train'\n", ["--train_file=my t.csv", "--do_train"]),
-        # Names with commas, and columns without a name, as flags.txt has them.
+        # Names with commas and columns without a name, as flags.txt stores them.
         ('--text_column=""\n--label_column="a, b",c\n', ['--text_column=""', '--label_column="a, b",c']),
         ('--labels="a, b",c # d,e --f\n', ['--labels="a, b",c # d,e --f']),
         ("--text=so --called # words\n--label_separator= ; \n", ["--text=so --called # words", "--label_separator= ;"]),
     ],
 )
-def test_forms_that_are_read(tmp_path, text, arguments):
+def test_accepted_forms(tmp_path, text, arguments):
     assert read(tmp_path, text) == arguments
 
 
@@ -54,13 +54,13 @@ def test_forms_that_are_read(tmp_path, text, arguments):
         ('"--do_train', "a quote is open"),
     ],
 )
-def test_forms_that_are_refused_with_their_line(tmp_path, line, message):
+def test_refused_forms_are_reported_with_their_line(tmp_path, line, message):
     with pytest.raises(InputError, match=r"f\.txt:2: ") as caught:
         read(tmp_path, f"--do_eval\n{line}\n")
     assert message in str(caught.value)
 
 
-def test_the_log_has_what_was_left_out(tmp_path, caplog):
+def test_the_log_reports_removed_characters(tmp_path, caplog):
     with caplog.at_level(logging.INFO, logger="bert_cli"):
         read(tmp_path, '--train_file="t.csv" \\\n--do_train \\\n--text="a dog"\n')
     assert [record.getMessage() for record in caplog.records] == [
@@ -70,11 +70,11 @@ def test_the_log_has_what_was_left_out(tmp_path, caplog):
     ]
 
 
-def test_files_within_files(tmp_path, monkeypatch):
+def test_flag_files_may_be_nested(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "inner.txt").write_text("--do_train\n", encoding="utf-8")
     (tmp_path / "outer.txt").write_text("--flagfile=~/inner.txt\n--do_eval\n", encoding="utf-8")
-    assert read_flagfiles(["--flagfile", "~/outer.txt", "--", "--flagfile=x"], KNOWN) == [
+    assert read_flagfiles(["--flagfile", "~/outer.txt", "--", "--flagfile=x"], FLAGS) == [
         Argument("--do_train", f"{tmp_path}/inner.txt:1"),
         Argument("--do_eval", f"{tmp_path}/outer.txt:2"),
         Argument("--"),
@@ -82,11 +82,11 @@ def test_files_within_files(tmp_path, monkeypatch):
     ]
     (tmp_path / "inner.txt").write_text("\n--flagfile=~/outer.txt\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"inner\.txt:2: --flagfile=.*outer\.txt: this file is being read already"):
-        read_flagfiles(["--flagfile=~/outer.txt"], KNOWN)
+        read_flagfiles(["--flagfile=~/outer.txt"], FLAGS)
 
 
 def test_a_file_that_is_a_directory_or_no_text(tmp_path):
     with pytest.raises(InputError, match="is a directory, a file is needed; check --flagfile"):
-        read_flagfiles([f"--flagfile={tmp_path}"], KNOWN)
+        read_flagfiles([f"--flagfile={tmp_path}"], FLAGS)
     with pytest.raises(InputError, match=r"f\.txt:1: is UTF-16, UTF-8 is needed"):
         read(tmp_path, "--do_train".encode("utf-16"))

@@ -1,4 +1,4 @@
-"""Flags of other programs: the advice names flags that the command has."""
+"""Advice about flags of other programs names only flags that the command has."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def test_every_piece_of_advice_fits_a_command():
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_is_told_of_flags_that_it_has(command):
+def test_advice_names_only_flags_of_the_command(command):
     flags = FLAGS[command]
     for name in ADVICE:
         if name not in flags:
@@ -57,17 +57,17 @@ def test_a_command_is_told_of_flags_that_it_has(command):
         ("bert-classify", "nodo_trian", "; did you mean --do_train?"),
         ("bert-classify", "txet", "; did you mean --text?"),
         ("bert-tag", "label_all", "; did you mean --label_all_pieces?"),
-        # Less similar ones are no guess.
+        # Less similar names give no guess.
         ("bert-serve", "max_stepz", "; --helpfull lists all flags"),
         ("bert-classify", "hub_model", "; --helpfull lists all flags"),
         ("bert-classify", "evaluation", "; --helpfull lists all flags"),
     ],
 )
-def test_the_text_about_one_flag(command, name, hint):
+def test_message_about_one_flag(command, name, hint):
     assert unknown_flags_message([name], FLAGS[command]) == f"unknown flag --{name}{hint}"
 
 
-def test_all_unknown_flags_are_in_one_text():
+def test_message_about_several_flags():
     assert unknown_flags_message(["fp16", "xyzzy", "do_tran"], FLAGS["bert-tag"]) == (
         "unknown flags --fp16 (the flag is --precision=float16), --xyzzy, --do_tran (did you mean --do_train?); "
         "--helpfull lists all flags"

@@ -1,4 +1,4 @@
-"""The texts of --help and --helpfull: essential flags, sections, words, lines that fit, and examples."""
+"""Texts of --help and --helpfull: essential flags, sections, words, line width and examples."""
 
 import dataclasses
 import subprocess
@@ -11,7 +11,7 @@ from bert_cli.flags.help import WIDTH, full_help_text, help_text, split_examples
 from bert_cli.flags.option import FlagGroup, group, option
 from tests.flags.samples import Settings
 
-FURTHER = [
+CLOSING_LINES = [
     "--flagfile=FILE reads flags from a file, one --name=value a line.",
     "--completion=bash|zsh|fish prints a script that completes flags and values.",
     "Booleans: --x, --nox, --x=true, --x=false.",
@@ -53,7 +53,7 @@ def test_full_help_is_in_sections():
         "  --fast: hurry (default: true)",
         "  --do_lower_case: lower-case; default: as the model was trained",
         "",
-        *FURTHER,
+        *CLOSING_LINES,
     ]
 
 
@@ -81,7 +81,8 @@ def test_full_help_has_words_width_and_examples():
         "",
         "TEXTS: texts, each in quotes",
         "",
-        # A group of words alone has no section; a long list is torn between its choices, a default is not.
+        # A group that only has words gets no section. Lines may break between choices, but not in a
+        # default.
         "Wide:",
         f"  --head: <{'a' * 30} | {'b' * 30} |",
         f"      {'c' * 30}>: what stands on top",
@@ -89,7 +90,7 @@ def test_full_help_has_words_width_and_examples():
         "  --share: of the words, the share that is masked anew before each pass",
         "      (default: 0.25)",
         "",
-        *FURTHER,
+        *CLOSING_LINES,
         "",
         "Examples:",
         '  bert-something "a text" \\',
@@ -116,7 +117,7 @@ class Named(FlagGroup, heading="Data"):
 
 @dataclasses.dataclass(frozen=True)
 class EssentialSettings:
-    """Settings with flags for most people and others."""
+    """Settings with essential flags and others."""
 
     essential: ClassVar[tuple[str, ...]] = ("rate", "fast", "source")
 
@@ -138,7 +139,8 @@ def test_help_has_usage_examples_and_the_essential_flags():
         "    --share=0.5",
         '  bert-something "a text"',
         "",
-        # In the order of the flags; the first clause of a help text, its default, and no default of a switch.
+        # In flag order. An entry has the help text's first clause and the default, but switches
+        # have no default.
         "Data:",
         "  --source: the file to read; default: data.tsv",
         "  --rate: peak learning rate (default: 0.5)",
@@ -161,7 +163,7 @@ def test_full_help_has_flags_without_effect_last():
         "Accepted for Google's commands, without effect:",
         "  --master: accepted for Google's commands",
         "",
-        *FURTHER,
+        *CLOSING_LINES,
     ]
 
 
@@ -170,12 +172,12 @@ def test_help_without_essential_has_every_flag_with_an_effect():
     class Plain:
         named: Named = group(Named)
 
-    shown = [
+    names = [
         line.split(":")[0].strip()
         for line in help_text(Plain, "bert-something", "Do it.").split("\n")
         if "  --" in line
     ]
-    assert shown == ["--source", "--rate", "--fast", "--seldom"]
+    assert names == ["--source", "--rate", "--fast", "--seldom"]
 
 
 def test_essential_names_flags():
@@ -190,7 +192,7 @@ def test_essential_names_flags():
 
 
 def test_help_without_docstrings():
-    """`python -OO` leaves them out."""
+    """The help is the same with `python -OO`, which removes docstrings."""
     outputs = []
     for options in ([], ["-O"], ["-OO"]):
         command = [sys.executable, *options, "-m", "bert_cli.tokenize_text", "--helpfull"]

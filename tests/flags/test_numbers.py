@@ -1,4 +1,4 @@
-"""Numbers and lists of numbers, and commas in them."""
+"""Numbers and lists of numbers, and advice about commas in them."""
 
 import pytest
 
@@ -8,7 +8,7 @@ RATES = NumberOrList(Number(float, 0.0, None))
 BATCHES = NumberOrList(Number(int, 1, None))
 
 
-def test_lists_of_numbers():
+def test_numbers_and_lists_are_parsed():
     assert RATES.parse("2e-5") == 2e-5
     assert RATES.parse("1e-5, 3e-5") == (1e-5, 3e-5)
     assert RATES.parse("2.0,5e-5") == (2.0, 5e-5)
@@ -30,12 +30,12 @@ def test_lists_of_numbers():
         (Number(float, 0.0, 1.0), "fast", "could not convert"),
     ],
 )
-def test_commas_in_numbers(numbers, text, message):
+def test_commas_in_numbers_are_refused(numbers, text, message):
     with pytest.raises(ValueError, match=message):
         numbers.parse(text)
 
 
-def test_advice():
+def test_advice_about_commas():
     assert comma_advice("2,5%") == "; numbers have a decimal point, not a comma: 2.5%"
     assert comma_advice("1.234,5") == "; numbers have a decimal point, and no sign between thousands"
     assert [comma_advice(text) for text in ("a,b", "0.1", "1,a", "")] == [""] * 4

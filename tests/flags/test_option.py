@@ -1,4 +1,4 @@
-"""Flags as fields of groups: what is derived from them, and that each of them is declared once."""
+"""Flags as fields of groups: the flags of Settings, and one declaration per flag."""
 
 import dataclasses
 import importlib
@@ -15,7 +15,7 @@ SETTINGS = [settings_of(command) for command in COMMANDS]
 
 
 class Source(FlagGroup, heading="From where"):
-    """Fields and a method. None of this is the heading."""
+    """Fields and a docstring, which is not the heading."""
 
     path: str | None = option(None, "a file", path=True, flag="from")
     master: str | None = option(None, "of no effect", ignored=True)
@@ -59,20 +59,20 @@ def test_flags_of_a_command():
     assert (steps.help, steps.lower) == ("how many", 2)
 
 
-def test_only_without_and_after():
-    """A flag that a command does not have keeps its default; a group may stand between two flags of another one."""
+def test_arguments_only_without_and_after():
+    """Flags that a command lacks keep their defaults; a group may be inside another one."""
     assert [flag.name for flag in every_flag(Placed)] == ["rate", "workers", "steps"]
     assert Placed() == Placed(Rates(), Rest(), Source())
     with pytest.raises(KeyError, match="fast"):
         build(Placed, {"fast": True})
 
 
-def test_a_default_of_a_command_is_not_that_of_the_group():
+def test_a_command_may_have_another_default_than_the_group():
     assert Settings().rates == Rates(0.25)
     assert Rates().rate == 0.5
 
 
-def test_build_and_values_of():
+def test_build_and_flag_values():
     settings = build(Settings, {"from": "a.txt", "fast": True})
     assert settings == Settings(Source("a.txt"), Rates(0.25, None, True))
     assert build(Settings, {}) == Settings()
@@ -80,7 +80,7 @@ def test_build_and_values_of():
     assert deciding_values(settings) == {"rate": 0.25, "fast": True}
 
 
-def test_mistakes_of_a_programmer():
+def test_wrong_declarations_are_refused():
     with pytest.raises(TypeError, match="Rates has no field speed"):
         group(Rates, {"speed": "how fast"})
     for fields in ({"only": ("speed",)}, {"without": ("speed",)}):
@@ -93,28 +93,31 @@ def test_mistakes_of_a_programmer():
 
 
 def groups() -> set[type[FlagGroup]]:
-    """All groups of the room, found on disk."""
+    """Return all groups in the directory of settings."""
     names = [f"{settings.__name__}.{module.name}" for module in pkgutil.iter_modules(settings.__path__)]
-    kinds = [kind for name in names for kind in vars(importlib.import_module(name)).values()]
-    return {kind for kind in kinds if isinstance(kind, type) and issubclass(kind, FlagGroup) and kind is not FlagGroup}
+    values = [value for name in names for value in vars(importlib.import_module(name)).values()]
+    return {
+        value for value in values if isinstance(value, type) and issubclass(value, FlagGroup) and value is not FlagGroup
+    }
 
 
 def declarations() -> list[str]:
-    """Names of flags, one for each field of each group."""
-    fields = [field for kind in groups() for field in dataclasses.fields(kind)]
+    """Return one flag name per field and group."""
+    fields = [field for group_class in groups() for field in dataclasses.fields(group_class)]
     return [field.metadata["option"].flag or field.name for field in fields]
 
 
 def test_a_flag_is_declared_once():
     names = declarations()
     assert len(set(names)) > 100
-    # Words that two commands use for different things, such as --model and --num_workers of bert-serve.
+    # Some names have different meanings in two commands, such as --model and --num_workers in
+    # bert-serve.
     assert len(names) - len(set(names)) <= 18
 
 
 def test_groups_hold_more_than_one_flag():
-    """But for those whose flag goes with no other one: they are in commands that share nothing else of their topic."""
-    assert {kind.__name__ for kind in groups() if len(dataclasses.fields(kind)) < 2} == {
+    """Groups have two or more flags, except for flags that share their topic with no other."""
+    assert {group_class.__name__ for group_class in groups() if len(dataclasses.fields(group_class)) < 2} == {
         "DoctorModel",
         "MissingLabels",
         "Page",
@@ -129,7 +132,7 @@ def test_groups_hold_more_than_one_flag():
 
 
 @pytest.mark.parametrize("settings_class", SETTINGS)
-def test_no_name_comes_twice_in_a_command(settings_class):
+def test_flag_names_are_unique_in_a_command(settings_class):
     counts = Counter(flag.name for flag in every_flag(settings_class))
     assert [name for name, count in counts.items() if count > 1] == []
 

@@ -1,4 +1,4 @@
-"""Command lines: what is read, and what is refused in a line."""
+"""Command lines: values that are read, and one-line errors."""
 
 import dataclasses
 
@@ -44,14 +44,14 @@ DEFAULTS = {
 }
 
 
-def test_values_and_what_was_given():
+def test_values_and_names_of_given_flags():
     assert parse(Settings, []) == (DEFAULTS, frozenset())
-    values, given = parse(
+    values, given_names = parse(
         Settings, ["--input_file=a b.txt", "--steps", "7", "--nofast", "--labels=x, y", "--rate=1", "--gelu=erf"]
     )
-    changed = {"input_file": "a b.txt", "steps": 7, "fast": False, "labels": ("x", "y"), "rate": 1.0, "gelu": "erf"}
-    assert values == DEFAULTS | changed
-    assert given == set(changed)
+    expected = {"input_file": "a b.txt", "steps": 7, "fast": False, "labels": ("x", "y"), "rate": 1.0, "gelu": "erf"}
+    assert values == DEFAULTS | expected
+    assert given_names == set(expected)
     assert parse(Settings, ["--steps=20"]) == (DEFAULTS, {"steps"})
     assert parse(Settings, ["--do_lower_case", "--fast=false"])[0] == DEFAULTS | {"do_lower_case": True, "fast": False}
     assert parse(Settings, ["--tpu_name="])[0] == DEFAULTS | {"tpu_name": ""}
@@ -94,19 +94,19 @@ def test_values_and_what_was_given():
         (["--steps"], "Missing value for flag --steps"),
     ],
 )
-def test_refused_in_one_line(arguments, message):
+def test_errors_are_one_line(arguments, message):
     with pytest.raises(InputError) as error:
         parse(Settings, arguments)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def test_a_file_of_flags(tmp_path):
+def test_a_flag_file(tmp_path):
     path = tmp_path / "flags.txt"
     path.write_text("--steps=3\n# a remark\n--labels=x,y\n--nofast\n", encoding="utf-8")
-    values, given = parse(Settings, [f"--flagfile={path}", "--steps=4"])
+    values, given_names = parse(Settings, [f"--flagfile={path}", "--steps=4"])
     assert values == DEFAULTS | {"steps": 4, "labels": ("x", "y"), "fast": False}
-    assert given == {"steps", "labels", "fast"}
+    assert given_names == {"steps", "labels", "fast"}
     path.write_bytes(b"--input_file=\xff\n")
     with pytest.raises(InputError, match=r"flags\.txt:1: is not UTF-8"):
         parse(Settings, [f"--flagfile={path}"])
@@ -116,7 +116,7 @@ def test_a_home_directory_is_expanded_in_every_path(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     values, _ = parse(Settings, ["--input_file=~/a.txt,b~.txt,~/c.txt", "--tpu_name=~/a"])
     assert values["input_file"] == f"{tmp_path}/a.txt,b~.txt,{tmp_path}/c.txt"
-    assert values["tpu_name"] == "~/a"  # it is no path
+    assert values["tpu_name"] == "~/a"  # not a path
     assert parse(Settings, ["--input_file", "~"])[0]["input_file"] == str(tmp_path)
 
 
@@ -132,7 +132,7 @@ def test_a_mistake_in_a_file_of_flags_has_its_line(tmp_path):
             parse(Settings, [f"--flagfile={path}"])
 
 
-def test_words_stand_anywhere():
+def test_words_may_be_anywhere():
     texts = ["the [MASK] .", "--top_k=2", " a [MASK]", "a ||| b"]
     assert parse(WordSettings, texts) == ({"texts": ("the [MASK] .", " a [MASK]", "a ||| b"), "top_k": 2}, {"top_k"})
     assert parse(WordSettings, []) == ({"texts": (), "top_k": 5}, frozenset())
@@ -152,25 +152,25 @@ def test_words_stand_anywhere():
         (["--explain", "- a dog"], "", "- a dog", False),
     ],
 )
-def test_a_text_flag_may_stand_alone(arguments, text, explain, fast):
+def test_a_text_flag_may_have_no_value(arguments, text, explain, fast):
     assert parse(QuestionSettings, arguments)[0] == {"text": text, "explain": explain, "fast": fast}
 
 
-def test_a_flag_that_is_given_once():
+def test_a_flag_that_may_be_given_once():
     with pytest.raises(InputError, match=r"^--text is given 2 times; several texts are lines of a file$"):
         parse(QuestionSettings, ["--text", "a", "--text=b"])
-    # Of other flags the last one counts, as in Google's scripts.
+    # For other flags the last value counts, as in Google's scripts.
     assert parse(QuestionSettings, ["--fast", "--nofast"])[0]["fast"] is False
 
 
-def test_shown():
+def test_format_value():
     assert [format_value(value) for value in (True, False, 3, 0.5, 5e-05, "A b")] == [
         "true", "false", "3", "0.5", "5e-05", "A b",
     ]  # fmt: skip
 
 
-def test_texts_that_a_plain_c_locale_left_undecoded():
-    """Python hands on the bytes of other characters as halves of surrogate pairs."""
+def test_texts_from_a_plain_c_locale_are_decoded():
+    """Python passes undecoded bytes as surrogates."""
     undecoded = "möchte".encode().decode("ascii", "surrogateescape")
     assert parse(QuestionSettings, [f"--text={undecoded}"])[0]["text"] == "möchte"
     latin = "möchte".encode("latin-1").decode("ascii", "surrogateescape")

@@ -1,4 +1,4 @@
-"""Commands as they come from web pages and documents."""
+"""Command lines that were copied from web pages and documents."""
 
 import time
 
@@ -10,7 +10,7 @@ from bert_cli.flags.option import every_flag
 from bert_cli.flags.pasted import refuse_pasted, without_carriage_returns
 from bert_cli.settings.classification import ClassifySettings
 
-KNOWN = {flag.name: flag for flag in every_flag(ClassifySettings)}
+FLAGS = {flag.name: flag for flag in every_flag(ClassifySettings)}
 
 
 @pytest.mark.parametrize(
@@ -61,9 +61,9 @@ KNOWN = {flag.name: flag for flag in every_flag(ClassifySettings)}
         ),
     ],
 )
-def test_the_cause_and_the_mended_command_are_shown(arguments, cause, command):
+def test_the_error_shows_cause_and_fixed_command(arguments, cause, command):
     with pytest.raises(InputError) as caught:
-        refuse_pasted("bert-classify", arguments, KNOWN)
+        refuse_pasted("bert-classify", arguments, FLAGS)
     assert str(caught.value).startswith(cause) or f": {cause}" in str(caught.value)
     assert str(caught.value).endswith(f"; the command is: bert-classify {command}")
 
@@ -82,11 +82,11 @@ def test_the_cause_and_the_mended_command_are_shown(arguments, cause, command):
         ["--text=a --do_train", "--text", "5–6"],
     ],
 )
-def test_other_commands_stay(arguments):
-    refuse_pasted("bert-classify", arguments, KNOWN)
+def test_correct_commands_are_accepted(arguments):
+    refuse_pasted("bert-classify", arguments, FLAGS)
 
 
-def test_a_command_says_it_in_one_line(capsys):
+def test_a_command_prints_the_error_in_one_line(capsys):
     assert run_classifier.main(["–do_eval", "--no_such_flag"]) == 1
     assert capsys.readouterr().err == (
         "bert-classify: error: –do_eval: a dash is used where two hyphens belong; the command is: "
@@ -94,14 +94,14 @@ def test_a_command_says_it_in_one_line(capsys):
     )
 
 
-def test_many_words_take_no_time_with_a_square():
+def test_many_words_take_linear_time():
     words = ["“a"] * 20_000
     started = time.process_time()
-    refuse_pasted("bert-tokenize", [*words, "--do_train"], KNOWN)
-    assert time.process_time() - started < 5  # it was 50
+    refuse_pasted("bert-tokenize", [*words, "--do_train"], FLAGS)
+    assert time.process_time() - started < 5  # quadratic time took 50 s
 
 
-def test_carriage_returns_of_a_windows_script(capsys):
+def test_carriage_returns_from_a_windows_script(capsys):
     assert without_carriage_returns(["--text", "a dog\r", "--do_eval\r"]) == ["--text", "a dog", "--do_eval"]
     assert run_classifier.main(["--version\r"]) == 0
     assert capsys.readouterr().out.startswith("bert-classify ")

@@ -20,6 +20,6 @@ def test_home_directories(monkeypatch, tmp_path):
         expand_home("~backup.csv", "--x=~backup.csv")
     (tmp_path / "~backup.csv").touch()
     assert expand_home("~backup.csv", "--x") == "~backup.csv"
-    # A directory with this name, which an earlier version made, does not shadow the home directory.
+    # A directory named ~, which an earlier version created, does not hide the home directory.
     (tmp_path / "~").mkdir()
     assert expand_home("~", "--x") == "/home/someone"

@@ -1,4 +1,4 @@
-"""flags.txt: what of a run is written there, and what later runs take from it."""
+"""flags.txt: flags that a run stores, and flags that later runs take from it."""
 
 import dataclasses
 
@@ -55,19 +55,19 @@ def test_flags_that_repeat_a_run(tmp_path, monkeypatch):
     assert flags_to_save(Settings(), {"length": None}) == {"rate": "5e-05", "fast": "false"}
 
 
-def test_an_empty_text_is_saved_only_where_it_was_given():
+def test_an_empty_text_is_saved_only_if_it_was_given():
     assert "train_file" not in flags_to_save(Settings(), {})
     assert flags_to_save(build(Settings, {"tpu_name": ""}), {})["tpu_name"] == ""
 
 
-def test_the_file_is_one_for_flagfile(tmp_path):
+def test_flagfile_reads_the_file(tmp_path):
     path = tmp_path / "flags.txt"
     saved = flags_to_save(build(Settings, GIVEN), {})
     write_flags(str(path), saved)
     assert path.read_text(encoding="utf-8").splitlines()[1:3] == ["--bucket=gs://bucket/out", "--labels=a,b c"]
     assert read_flags(str(path)) == saved
-    values, given = parse(Settings, [f"--flagfile={path}"])
-    assert given == set(saved)
+    values, given_names = parse(Settings, [f"--flagfile={path}"])
+    assert given_names == set(saved)
     assert flags_to_save(build(Settings, values), {}) == saved
     assert read_flags(str(tmp_path / "none.txt")) == {}
 
@@ -83,7 +83,7 @@ def test_guesses_are_comments(tmp_path):
     assert read_guesses(str(tmp_path / "none.txt")) == {}
 
 
-def test_later_runs_remember(tmp_path):
+def test_later_runs_take_remembered_flags(tmp_path):
     write_flags(
         str(tmp_path / "flags.txt"), {"length": "64", "labels": "a,b", "fast": "true", "rate": "1.0", "old": "1"}
     )
@@ -104,13 +104,13 @@ def test_a_file_without_line_ends(tmp_path):
         read_flags(str(tmp_path / "flags.txt"))
 
 
-def test_the_first_difference_of_flags_by_name():
+def test_first_difference():
     assert first_difference({"a": "1", "b": "2"}, {"b": "2", "a": "1"}) == ""
     assert first_difference({"b": "2", "a": "1"}, {"b": "3", "a": "0"}) == "--a=1, not 0"
     assert first_difference({}, {"gelu": "tanh"}) == "--gelu=, not tanh"
 
 
-def test_a_path_that_is_no_text_is_refused_before_anything_is_written():
+def test_an_undecodable_path_is_refused():
     settings = build(Settings, {"data_dir": "m\udcc3\udcbc"})
     with pytest.raises(InputError, match=r"^--data_dir=.*m\udcc3\udcbc: is no text in this locale; set LC_ALL=C.UTF-8"):
         flags_to_save(settings, {})
