@@ -22,6 +22,7 @@ DOCS = ROOT / "docs"
 GUIDES = {
     "coming-from": "equivalents of Google's and Hugging Face's scripts and flags",
     "models": "where models come from: the built-in one, Google's, Hugging Face's, tensorflow-hub's; `--init_checkpoint`",
+    "formats": "formats of weights and tokenizers: read, written or refused",
     "data": "your own table: columns, problem types, long texts, new texts; Google's four columns",
     "tables": "Excel, Parquet, JSON, Kaggle, Google Forms; lists of labels, rows without a label",
     "tasks": "GLUE, XNLI, SWAG: files and metrics",
