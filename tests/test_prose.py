@@ -18,9 +18,6 @@ LIMITS_TABLE = """
 room                                  where   if what of_the says  use return of_which none headless no_sentence vague
 bert_cli                                  3  0.2 13.7   21.6  6.6  0.7      4        3  0.2      3.2        34.9  78.1
 bert_cli/api                           10.2    0  6.1   35.3  3.8  0.1    1.9      3.3  4.2      4.8        40.8  68.5
-bert_cli/examples/annotations             3  0.3  5.1   49.9  1.7    0      4      2.4  3.1        3        10.7  32.6
-bert_cli/examples/labels                  3    3    1   40.4  0.3  0.5      4      1.9  1.9      3.8           5    12
-bert_cli/examples/squad                   3    3    1   32.5  0.3    0      4      2.7  4.4      5.5          10    12
 bert_cli/examples/table_files             3    3  3.9   39.7  3.9    0      4      3.5  0.2      9.5           5  35.3
 bert_cli/examples/token_files             3    3  3.5   44.4  0.3    0      4        2  2.5        4        15.9  19.2
 bert_cli/exports                       15.3    0 11.1   23.3    4    0    1.7      0.4  1.5     14.7          61  57.1

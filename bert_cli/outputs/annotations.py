@@ -19,7 +19,7 @@ from bert_cli.examples.annotations import dataturks, label_studio, training_pair
 from bert_cli.examples.annotations.dataturks import DATATURKS
 from bert_cli.examples.annotations.label_studio import LABEL_STUDIO
 from bert_cli.examples.annotations.label_studio_min import LABEL_STUDIO_MIN
-from bert_cli.examples.annotations.reading import BRAT, records_of
+from bert_cli.examples.annotations.reading import BRAT, parse_records
 from bert_cli.examples.annotations.record_formats import RecordFile
 from bert_cli.examples.annotations.span_lists import FORMATS
 from bert_cli.examples.annotations.spans import utf16_length
@@ -65,7 +65,7 @@ def write_annotations(folder: str, file: TaggingFile, predictions: Sequence[TagP
     if file.format == BRAT:
         return _write_documents(folder, file, entities)
     path = os.path.join(folder, annotation_files(file)[0])
-    content = records_of(file)
+    content = parse_records(file)
     with atomic_write(path) as out:
         if file.format == SPACY_PAIRS:
             out.write(to_json(_pairs(content, entities), indent=2) + "\n")
@@ -89,7 +89,7 @@ def _entities(answer: dict[str, Any], is_utf16: bool) -> list[dict[str, Any]]:
 def _records(content: RecordFile, entities: Sequence[list[dict]], name: str) -> Iterator[dict[str, Any]]:
     if name == DATATURKS:
         for (_, record), predicted in zip(content.records, entities, strict=True):
-            yield dataturks.with_entities(record, predicted)
+            yield dataturks.replace_entities(record, predicted)
         return
     key, names, _ = FORMATS[name]
     number = 0
@@ -126,7 +126,7 @@ def _label_id(label: str) -> str | int:
 def _pairs(content: RecordFile, entities: Sequence[list[dict]]) -> Any:
     """Return spaCy pairs in their original wrapper; its classes get the predicted types."""
     triples = [[list(_triple(entity)) for entity in predicted] for predicted in entities]
-    pairs = training_pairs.with_entities([record.value for record in content.records], triples)
+    pairs = training_pairs.replace_entities([record.value for record in content.records], triples)
     if content.wrapper is None:
         return pairs
     classes = content.wrapper.get("classes")
@@ -150,7 +150,7 @@ def _number_tokens(spans: Sequence[dict], tokens: Any) -> None:
 def _tasks(content: RecordFile, entities_of: Sequence[list[dict]], predictions: Sequence[TagPrediction]) -> list[dict]:
     """Return the tasks with `predictions` for Label Studio; annotations stay."""
     tasks = [record.value for record in content.records]
-    region = next((region for task in tasks for region in label_studio.regions(task)), {})
+    region = next((region for task in tasks for region in label_studio.iterate_regions(task)), {})
     # If nothing is annotated, use the names in Label Studio's template for named entities.
     names = {key: region.get(key, name) for key, name in (("from_name", "label"), ("to_name", "text"))}
     for task, entities, prediction in zip(tasks, entities_of, predictions, strict=True):

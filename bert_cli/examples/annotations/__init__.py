@@ -1,1 +1,1 @@
-"""Files of annotation tools, texts with spans, into records of words and tags. No TensorFlow."""
+"""Readers for annotation tools: texts with spans become tagged sentences. No TensorFlow."""

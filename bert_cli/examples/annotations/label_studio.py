@@ -1,9 +1,10 @@
-"""Tasks of Label Studio -> AnnotatedText records.
+"""Reader for Label Studio tasks, which become AnnotatedText records.
 
     {"id": 7, "data": {"text": "in New York."}, "annotations": [{"result": [{"from_name": "label",
       "to_name": "text", "type": "labels", "value": {"start": 3, "end": 11, "labels": ["LOC"]}}]}]}
 
-The data has the text under any name. Before version 1.0 "annotations" were "completions".
+The text's member in "data" can have any name. Before version 1.0, "annotations" had the name
+"completions".
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,17 +16,17 @@ from bert_cli.base.messages import list_names, quote
 from bert_cli.examples.annotations.spans import (
     AnnotatedText,
     Span,
-    checked_span,
     describe_unlabeled,
     have_fitting_spans,
+    make_span,
 )
 from bert_cli.examples.table_files.json_values import JsonRecord
 
 LABEL_STUDIO = "label_studio"
 Task = dict[str, Any]
-_LABELS = "labels"  # both the type of a region with labels and the member of its value
-# Their offsets count in elements of HTML, or in turns of a dialogue, not in the text.
-_NOT_OF_PLAIN_TEXT = ("hypertextlabels", "paragraphlabels")
+_LABELS = "labels"  # the type of labeled regions, and the member with their labels
+# Offsets in these regions refer to HTML elements or dialogue turns.
+_UNSUPPORTED_TYPES = ("hypertextlabels", "paragraphlabels")
 _FORM = 'tasks {"data": {"text": …}, "annotations": […]} as Label Studio exports as JSON are needed'
 
 
@@ -35,10 +36,13 @@ def is_task(value: Any) -> bool:
 
 
 def read_tasks(path: str, records: Sequence[JsonRecord]) -> list[AnnotatedText]:
-    """Return the texts of a file of tasks. InputError for a task of another form.
+    """Convert a file's tasks.
 
-    Of several annotations of a task, the ground truth counts, else the first. A skipped task is not
-    annotated.
+    If a task has several annotations, the ground truth is used, or else the first one. A skipped
+    task has no annotations.
+
+    Raises:
+        InputError: a task has a different form, or it is unclear which member is the text.
     """
     for line, task in records:
         is_valid = _has_valid_annotations(task)
@@ -51,22 +55,22 @@ def read_tasks(path: str, records: Sequence[JsonRecord]) -> list[AnnotatedText]:
         names = list_names(list(data[0])) or "no members"
         problem = f'the "data" of the tasks ({names}) holds no text in every task'
         raise InputError(f'{path}: {problem}; name it "text"')
-    texts = {key: _annotated_texts(path, records, key) for key in keys}
-    key = _text_key(path, tasks, texts)
+    texts = {key: _read_texts(path, records, key) for key in keys}
+    key = _find_text_key(path, tasks, texts)
     _check_named_text(path, records, key)
     return texts[key]
 
 
-def regions(task: Task) -> Iterator[dict[str, Any]]:
-    """Yield the labeled parts of a text, without choices for all of it, and relations."""
-    return _label_regions(_annotation(task))
+def iterate_regions(task: Task) -> Iterator[dict[str, Any]]:
+    """Yield a text's labeled regions, without relations and without choices about the whole text."""
+    return _iterate_label_regions(_find_annotation(task))
 
 
 def count_unannotated(tasks: Sequence[Task]) -> tuple[int, int]:
-    """Return how many tasks were skipped, and how many have predictions of a model alone."""
-    rest = [task for task in tasks if _annotation(task) is None]
-    others = [task for task in rest if not _all_annotations(task)]
-    return len(rest) - len(others), sum(bool(task.get("predictions")) for task in others)
+    """Return the number of skipped tasks, and of tasks that only have a model's predictions."""
+    unannotated = [task for task in tasks if _find_annotation(task) is None]
+    unseen = [task for task in unannotated if not _all_annotations(task)]
+    return len(unannotated) - len(unseen), sum(bool(task.get("predictions")) for task in unseen)
 
 
 def _has_valid_annotations(task: Task) -> bool:
@@ -80,54 +84,54 @@ def _all_annotations(task: Task) -> Any:
     return task.get("annotations") or task.get("completions") or []
 
 
-def _annotation(task: Task) -> dict[str, Any] | None:
+def _find_annotation(task: Task) -> dict[str, Any] | None:
     valid = [item for item in _all_annotations(task) if not (item.get("was_cancelled") or item.get("skipped"))]
     return next((item for item in valid if item.get("ground_truth")), valid[0] if valid else None)
 
 
-def _label_regions(annotation: Any) -> Iterator[dict[str, Any]]:
+def _iterate_label_regions(annotation: Any) -> Iterator[dict[str, Any]]:
     results = annotation.get("result") if isinstance(annotation, dict) else None
     for region in results if isinstance(results, list) else ():
         value = region.get("value") if isinstance(region, dict) else None
-        # An annotator can mark words and choose no label: then only the type shows what it is.
+        # If an annotator marks words without a label, only the region's type is "labels".
         if isinstance(value, dict) and (_LABELS in value or region.get("type") == _LABELS):
             yield region
 
 
 def _check_region_types(path: str, records: Sequence[JsonRecord]) -> None:
-    """Raise InputError for regions that have labels, but not of characters of a text."""
-    has_text_labels = any(any(regions(task)) for _, task in records)
+    """Raise InputError for labeled regions that are not spans of a plain text."""
+    has_text_labels = any(any(iterate_regions(task)) for _, task in records)
     for number, (line, task) in enumerate(records, 1):
-        for region in (_annotation(task) or {}).get("result") or ():
+        for region in (_find_annotation(task) or {}).get("result") or ():
             region_type = str(region.get("type")) if isinstance(region, dict) else ""
-            is_other = region_type.endswith(_LABELS) and region_type != _LABELS
-            if region_type in _NOT_OF_PLAIN_TEXT or (is_other and not has_text_labels):
+            has_other_labels = region_type.endswith(_LABELS) and region_type != _LABELS
+            if region_type in _UNSUPPORTED_TYPES or (has_other_labels and not has_text_labels):
                 problem = f"a region of type {region_type}; only labels of plain texts can be read"
-                raise InputError(f"{_place(path, line, task, number)}: {problem}")
+                raise InputError(f"{_describe_location(path, line, task, number)}: {problem}")
 
 
-def _text_key(path: str, tasks: Sequence[Task], texts: dict[str, list[AnnotatedText]]) -> str:
-    """Return the member of "data" that the regions are about.
+def _find_text_key(path: str, tasks: Sequence[Task], texts: dict[str, list[AnnotatedText]]) -> str:
+    """Return the name of the text in "data" that the regions belong to.
 
-    It is the only text, else the text that all regions name, else `text`, else the only text that
-    has all spans within it, as they were stored.
+    If there are several texts, it is the text that all regions name, or else "text", or else the
+    only text that contains all spans.
     """
     keys = list(texts)
     if len(keys) == 1:
         return keys[0]
-    labeled = [region for task in tasks for region in regions(task)]
+    labeled = [region for task in tasks for region in iterate_regions(task)]
     if not labeled:
-        predictions = [item for task in tasks for item in _predictions(task)]
-        labeled = [region for prediction in predictions for region in _label_regions(prediction)]
-    # A tag of the project may have another name than the member that it shows.
+        predictions = [item for task in tasks for item in _list_predictions(task)]
+        labeled = [region for prediction in predictions for region in _iterate_label_regions(prediction)]
+    # "to_name" refers to a tag in the project, which may differ from the text's name.
     names = {str(region.get("to_name")) for region in labeled}
-    named = [key for key in keys if key in names]
+    referenced = [key for key in keys if key in names]
     fitting = [key for key in keys if have_fitting_spans(texts[key])] or keys
-    if len(named) > 1:
-        problem = f'the regions belong to several texts of "data" ({list_names(named)})'
+    if len(referenced) > 1:
+        problem = f'the regions belong to several texts of "data" ({list_names(referenced)})'
         raise InputError(f"{path}: {problem}; keep the regions of one text")
-    if named and len(names) == 1 and named[0] in fitting:
-        key = named[0]
+    if referenced and len(names) == 1 and referenced[0] in fitting:
+        key = referenced[0]
     elif "text" in fitting:
         return "text"
     elif len(fitting) == 1:
@@ -141,8 +145,8 @@ def _text_key(path: str, tasks: Sequence[Task], texts: dict[str, list[AnnotatedT
 
 
 def _check_named_text(path: str, records: Sequence[JsonRecord], key: str) -> None:
-    """Raise InputError for regions that name another member, which is a text in some tasks alone."""
-    names = {str(region.get("to_name")) for _, task in records for region in regions(task)}
+    """Raise InputError if regions name another member, which is a text only in some tasks."""
+    names = {str(region.get("to_name")) for _, task in records for region in iterate_regions(task)}
     name = next(iter(names), "")
     texts = [isinstance(task["data"].get(name), str) for _, task in records]
     if len(names) != 1 or name == key or not any(texts) or all(texts):
@@ -150,42 +154,42 @@ def _check_named_text(path: str, records: Sequence[JsonRecord], key: str) -> Non
     number = texts.index(False)
     line, task = records[number]
     problem = f'"{name}" of "data" is no text, but the regions belong to it'
-    raise InputError(f"{_place(path, line, task, number + 1)}: {problem}; take the task out")
+    raise InputError(f"{_describe_location(path, line, task, number + 1)}: {problem}; take the task out")
 
 
-def _predictions(task: Task) -> list:
+def _list_predictions(task: Task) -> list:
     predictions = task.get("predictions")
     return predictions if isinstance(predictions, list) else []
 
 
-def _place(path: str, line: int, task: Task, number: int) -> str:
+def _describe_location(path: str, line: int, task: Task, number: int) -> str:
     return f"{path}:{line} (task {task.get('id', number)})"
 
 
-def _annotated_texts(path: str, records: Sequence[JsonRecord], key: str) -> list[AnnotatedText]:
+def _read_texts(path: str, records: Sequence[JsonRecord], key: str) -> list[AnnotatedText]:
     return [
-        _annotated_text(_place(path, line, task, number), line, number, task, key)
+        _read_text(_describe_location(path, line, task, number), line, number, task, key)
         for number, (line, task) in enumerate(records, 1)
     ]
 
 
-def _annotated_text(place: str, line: int, number: int, task: Task, key: str) -> AnnotatedText:
+def _read_text(location: str, line: int, number: int, task: Task, key: str) -> AnnotatedText:
     text, name = task["data"][key], str(task.get("id", number))
-    if _annotation(task) is None:
-        return AnnotatedText(text, None, line, place, name)
-    values = [region["value"] for region in regions(task)]
+    if _find_annotation(task) is None:
+        return AnnotatedText(text, None, line, location, name)
+    values = [region["value"] for region in iterate_regions(task)]
     unlabeled = tuple(
-        describe_unlabeled(place, value.get("start"), value.get("end"), text)
+        describe_unlabeled(location, value.get("start"), value.get("end"), text)
         for value in values
         if not value.get(_LABELS)
     )
-    spans = [_span(place, value) for value in values if value.get(_LABELS)]
-    return AnnotatedText(text, spans, line, place, name, unlabeled=unlabeled)
+    spans = [_read_span(location, value) for value in values if value.get(_LABELS)]
+    return AnnotatedText(text, spans, line, location, name, unlabeled=unlabeled)
 
 
-def _span(place: str, value: dict[str, Any]) -> Span:
+def _read_span(location: str, value: dict[str, Any]) -> Span:
     labels = value[_LABELS]
     if not isinstance(labels, list) or len(labels) != 1:
-        found = quote(str(labels))
-        raise InputError(f"{place}: a region needs one label, found {found}; correct it")
-    return checked_span(labels[0], value.get("start"), value.get("end"), place, value.get("text"))
+        actual = quote(str(labels))
+        raise InputError(f"{location}: a region needs one label, found {actual}; correct it")
+    return make_span(labels[0], value.get("start"), value.get("end"), location, value.get("text"))

@@ -1,9 +1,9 @@
-"""The smaller export of Label Studio, JSON-MIN -> tasks as in its export JSON.
+"""Converter from Label Studio's small export format, JSON-MIN, to tasks as in its format JSON.
 
     {"id": 7, "text": "in New York.", "label": [{"start": 3, "end": 11, "labels": ["LOC"]}],
       "annotation_id": 9, "lead_time": 2.5}
 
-A record is one annotation, with its members of "data" and the regions of each tag of the project.
+A record is one annotation. It has the same members as "data", and the regions per project tag.
 """
 
 from collections.abc import Sequence
@@ -12,31 +12,31 @@ from typing import Any
 from bert_cli.examples.table_files.json_values import JsonRecord
 
 LABEL_STUDIO_MIN = "label_studio_min"
-# Members that Label Studio adds to the data.
+# Label Studio adds these members to the data.
 _ANNOTATION_ID = "annotation_id"
 _ADDED = {"id", _ANNOTATION_ID, "annotator", "created_at", "updated_at", "lead_time"}
 
 
 def is_record(value: Any) -> bool:
-    """Return whether a value has regions with labels, or members that Label Studio adds."""
+    """Return whether a value has labeled regions, or members that Label Studio adds."""
     if not isinstance(value, dict):
         return False
-    return bool(_label_members(value)) or {_ANNOTATION_ID, "lead_time"} <= set(value)
+    return bool(_find_label_members(value)) or {_ANNOTATION_ID, "lead_time"} <= set(value)
 
 
 def to_tasks(records: Sequence[JsonRecord]) -> list[JsonRecord]:
-    """Return the records as tasks. Of several annotations of a task, the first counts."""
-    members = {name for _, record in records for name in _label_members(record)}
+    """Convert records to tasks; if a task has several annotations, only the first is used."""
+    members = {name for _, record in records for name in _find_label_members(record)}
     tasks: dict[str, JsonRecord] = {}
     for number, (line, record) in enumerate(records):
-        # Without an id, each record is a task.
+        # A record without an id is a separate task.
         name = str(record.get("id", f"record {number}"))
-        tasks.setdefault(name, JsonRecord(line, _task(record, members)))
+        tasks.setdefault(name, JsonRecord(line, _make_task(record, members)))
     return list(tasks.values())
 
 
-def _label_members(record: dict[str, Any]) -> list[str]:
-    """Return the names of the members that hold regions, at least one of them with a label."""
+def _find_label_members(record: dict[str, Any]) -> list[str]:
+    """Return the names of members that are lists of regions, with at least one label."""
     return [
         name
         for name, value in record.items()
@@ -46,7 +46,7 @@ def _label_members(record: dict[str, Any]) -> list[str]:
     ]
 
 
-def _task(record: dict[str, Any], members: set[str]) -> dict[str, Any]:
+def _make_task(record: dict[str, Any], members: set[str]) -> dict[str, Any]:
     data = {name: value for name, value in record.items() if name not in _ADDED | members}
     result = [
         {"from_name": name, "to_name": "text", "type": "labels", "value": region}

@@ -1,4 +1,4 @@
-"""A file of an annotation tool -> TaggingFile; the format is recognized by the content."""
+"""Reader for a file or directory from an annotation tool, in any format."""
 
 import collections
 import re
@@ -31,8 +31,8 @@ from bert_cli.examples.annotations.record_formats import (
 from bert_cli.examples.annotations.spans import (
     AnnotatedText,
     log_label_ids,
-    tagging_examples,
-    warn_of_unlabeled,
+    make_tagging_examples,
+    warn_about_unlabeled,
 )
 from bert_cli.examples.table_files.json_values import JsonRecord, is_json_name, looks_like_json
 from bert_cli.examples.tagging import WORDS, TaggingFile
@@ -44,33 +44,37 @@ _PYTHON_TUPLES = re.compile(r"""\s*(?:\w+\s*=\s*)?\[\s*\(["']""")
 
 
 def read_annotations(
-    path: str, encoding: str = UTF_8, with_tags: bool = True, texts_alone: str = PRODIGY
+    path: str, encoding: str = UTF_8, with_tags: bool = True, plain_text_format: str = PRODIGY
 ) -> TaggingFile | None:
-    """Return the texts with spans of a file or directory; None for words in columns or JSON lines.
-
-    InputError for JSON with members of no known format, and as by the readers and tagging_examples.
+    """Read texts with spans; return None for a file with words in columns or JSON lines.
 
     Args:
+        path: a file, or a directory with brat documents.
+        encoding: encoding used for all files.
         with_tags: whether to read the spans.
-        texts_alone: format, of FORMATS, for the predictions of texts without spans.
+        plain_text_format: key of span_lists.FORMATS used to write predictions for a file of texts
+            without spans.
+
+    Raises:
+        InputError: the JSON format is unknown, or the annotations are invalid.
     """
     documents = _read_brat(path, encoding, with_tags)
-    return documents or _read_json(path, encoding, with_tags, texts_alone)
+    return documents or _read_json(path, encoding, with_tags, plain_text_format)
 
 
-def records_of(file: TaggingFile) -> RecordFile:
-    """Return the records of a file again; records of JSON-MIN become tasks."""
+def parse_records(file: TaggingFile) -> RecordFile:
+    """Parse the file's lines again, and convert JSON-MIN records to tasks."""
     content = read_records(file.path, "\n".join(file.lines))
     if file.format != LABEL_STUDIO_MIN:
         return content
     return content._replace(records=label_studio_min.to_tasks(content.records))
 
 
-def why_unannotated(file: TaggingFile) -> str:
-    """Return what a file has instead of annotations, for a message, or an empty text."""
+def explain_missing_annotations(file: TaggingFile) -> str:
+    """Return a description of a file's records for an error about missing annotations, or ""."""
     if file.format == BRAT:
         return ""
-    records = records_of(file).records
+    records = parse_records(file).records
     if file.format in (LABEL_STUDIO, LABEL_STUDIO_MIN):
         skipped, predicted = label_studio.count_unannotated([record.value for record in records])
         counts = {f"{skipped} skipped": skipped, f"{predicted} with predictions alone": predicted}
@@ -80,30 +84,35 @@ def why_unannotated(file: TaggingFile) -> str:
     if any(answers):
         counts = collections.Counter(str(answer) for answer in answers if answer)
         return f" (answers: {', '.join(f'{count} {name}' for name, count in counts.items())})"
-    return _listed_members(records)
+    return _list_members(records)
 
 
-def _listed_members(records: Sequence[JsonRecord]) -> str:
+def _list_members(records: Sequence[JsonRecord]) -> str:
     objects = [record.value for record in records if isinstance(record.value, dict)]
     members = dict.fromkeys(name for value in objects for name in value)
     return f" (members: {list_names(list(members))})" if members else ""
 
 
 def _read_brat(path: str, encoding: str, with_tags: bool) -> TaggingFile | None:
-    documents = brat.documents(path)
+    documents = brat.find_documents(path)
     if not documents:
         refuse_if(files.is_directory(path), f"{path}: holds no documents of brat, NAME.txt with NAME.ann")
         return None
-    if files.is_directory(path) and (others := brat.left_out(path)):
+    if files.is_directory(path) and (skipped := brat.find_skipped(path)):
         form = "NAME.txt with NAME.ann directly in a directory are read"
-        LOG.warning("%s: left out: %s; only %s", path, list_names(others), form)
+        LOG.warning("%s: left out: %s; only %s", path, list_names(skipped), form)
     texts = [brat.read_document(f"{document}.txt", encoding) for document in documents]
     numbered = enumerate(zip(documents, texts, strict=True), 1)
-    annotated = [brat.annotated_document(document, number, text, encoding) for number, (document, text) in numbered]
-    return _file(path, texts, annotated, BRAT, with_tags)
+    annotated = [brat.annotate_document(document, number, text, encoding) for number, (document, text) in numbered]
+    return _make_file(path, texts, annotated, BRAT, with_tags)
 
 
-def _read_json(path: str, encoding: str, with_tags: bool, texts_alone: str) -> TaggingFile | None:
+def _read_json(
+    path: str,
+    encoding: str,
+    with_tags: bool,
+    plain_text_format: str,
+) -> TaggingFile | None:
     text = read_text(path, encoding)
     if _PYTHON_TUPLES.match(text):
         raise InputError(f"{path}: holds Python tuples, not JSON; write the file with json.dump")
@@ -118,13 +127,13 @@ def _read_json(path: str, encoding: str, with_tags: bool, texts_alone: str) -> T
         return None
     lines = text.split("\n")
     if name is None:
-        examples, _ = tagging_examples(span_lists.plain_texts(path, content.records))
-        LOG.info("%s: texts without spans%s", path, _listed_members(content.records))
-        return TaggingFile(path, tuple(lines), examples, texts_alone)
-    return _file(path, lines, _annotated_texts(path, content.records, name), name, with_tags)
+        examples, _ = make_tagging_examples(span_lists.make_plain_texts(path, content.records))
+        LOG.info("%s: texts without spans%s", path, _list_members(content.records))
+        return TaggingFile(path, tuple(lines), examples, plain_text_format)
+    return _make_file(path, lines, _read_texts(path, content.records, name), name, with_tags)
 
 
-def _annotated_texts(path: str, records: Sequence[JsonRecord], name: str) -> list[AnnotatedText]:
+def _read_texts(path: str, records: Sequence[JsonRecord], name: str) -> list[AnnotatedText]:
     if name == LABEL_STUDIO:
         return label_studio.read_tasks(path, records)
     if name == LABEL_STUDIO_MIN:
@@ -136,18 +145,24 @@ def _annotated_texts(path: str, records: Sequence[JsonRecord], name: str) -> lis
     if name == SPACY_PAIRS:
         if skipped := sum(record.value is None for record in records):
             LOG.info("%s: left out %d of %d texts, which were skipped", path, skipped, len(records))
-        return training_pairs.annotated_texts(path, records)
+        return training_pairs.read_texts(path, records)
     if name == DATATURKS:
-        return dataturks.annotated_texts(path, records)
-    return span_lists.annotated_texts(path, records, name)
+        return dataturks.read_texts(path, records)
+    return span_lists.read_texts(path, records, name)
 
 
-def _file(path: str, lines: Sequence[str], texts: Sequence[AnnotatedText], name: str, with_tags: bool) -> TaggingFile:
-    """Return the file, and log what was recognized in it."""
-    examples, is_utf16 = tagging_examples(texts, with_tags)
+def _make_file(
+    path: str,
+    lines: Sequence[str],
+    texts: Sequence[AnnotatedText],
+    name: str,
+    with_tags: bool,
+) -> TaggingFile:
+    """Combine lines and examples, and log the file's format."""
+    examples, is_utf16 = make_tagging_examples(texts, with_tags)
     unit = ", offsets in UTF-16 code units as JavaScript counts them" if is_utf16 else ""
     LOG.info("%s: texts with spans in the format of %s%s", path, _TITLES[name], unit)
     if with_tags:
-        warn_of_unlabeled(path, texts)
+        warn_about_unlabeled(path, texts)
         log_label_ids(path, texts)
     return TaggingFile(path, tuple(lines), examples, name, is_utf16)

@@ -1,4 +1,4 @@
-"""Records of a JSON file, and the format that their members show."""
+"""Detection of a JSON file's annotation format, using the members in its records."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -40,12 +40,14 @@ _ACCEPTED = (
 
 
 class RecordFile(NamedTuple):
-    """The records of a file.
+    """A file's records.
 
     Attributes:
-        is_document: whether they are the items of one array, not values by themselves.
-        wrapper: object around the array, or None.
-        member: member of the wrapper that is the array.
+        records: the records.
+        is_document: whether the file is one JSON document with an array of records, not one record
+            per line.
+        wrapper: object that contains the array, or None.
+        member: the array's name in `wrapper`.
     """
 
     records: list[JsonRecord]
@@ -55,10 +57,15 @@ class RecordFile(NamedTuple):
 
 
 def read_records(path: str, text: str) -> RecordFile:
-    """Return the records of a file of JSON.
+    """Parse a JSON file's records.
 
-    InputError for a text that is not JSON, and for an object that neither is a record nor has one
-    array of records among its members.
+    Args:
+        path: the file, for messages.
+        text: the file's contents.
+
+    Raises:
+        InputError: `text` is not JSON, or is an object that neither is a record nor contains one
+            array of records.
     """
     values = read_values(path, text)
     if len(values) > 1 or _is_record(values[0].value):
@@ -76,18 +83,22 @@ def read_records(path: str, text: str) -> RecordFile:
     if not arrays:
         is_unannotated = training_pairs.is_empty_document(members)
         refuse_if(is_unannotated, f'{path}:{line}: "annotations" holds no text; annotate some')
-        raise _unknown(f"{path}:{line}", value)
+        raise _unknown_record_error(f"{path}:{line}", value)
     return RecordFile(list(member_items(text, arrays[0])), True, value, arrays[0])
 
 
 def find_format(path: str, records: Sequence[JsonRecord], with_tags: bool = True) -> str | None:
-    """Return the format of a file, by the members of its records; None for texts alone.
+    """Return a file's format, or None for texts without spans.
 
-    The first record with spans decides, else the first with an empty list of them. InputError for a
-    record of another format, and for one of unknown form.
+    The first record with spans decides, or else the first record with an empty list of spans.
 
     Args:
-        with_tags: whether annotations are read; else members of unknown form are no mistake.
+        path: the file, for messages.
+        records: its records.
+        with_tags: whether annotations are read. If not, unknown members are allowed.
+
+    Raises:
+        InputError: records have different formats or an unknown form.
     """
     first: JsonRecord | None = None
     name = ""
@@ -96,8 +107,8 @@ def find_format(path: str, records: Sequence[JsonRecord], with_tags: bool = True
         if structure and first is None:
             first, name = record, structure
         elif structure and first and structure != name:
-            others = f"line {first.line} in the format of {TITLES[name]}"
-            problem = f"is in the format of {TITLES[structure]}, but {others}"
+            first_format = f"line {first.line} in the format of {TITLES[name]}"
+            problem = f"is in the format of {TITLES[structure]}, but {first_format}"
             raise InputError(f"{path}:{record.line}: {problem}; save each format in a file")
     for record in records:
         is_skipped = record.value is None and name == SPACY_PAIRS
@@ -107,7 +118,7 @@ def find_format(path: str, records: Sequence[JsonRecord], with_tags: bool = True
 
 
 def find_structure(value: Any) -> str | None:
-    """Return the format that a record shows by its members, or None."""
+    """Return the format that has a record's members, or None."""
     if training_pairs.is_pair(value):
         return SPACY_PAIRS
     if not isinstance(value, dict):
@@ -122,45 +133,49 @@ def find_structure(value: Any) -> str | None:
 
 
 def _is_record(value: Any) -> bool:
-    return find_structure(value) is not None or span_lists.text_of(value) is not None
+    return find_structure(value) is not None or span_lists.find_text(value) is not None
 
 
 def _has_words(record: dict[str, Any]) -> bool:
-    tokens = record.get("tokens")  # objects in the data of Prodigy
+    tokens = record.get("tokens")  # Prodigy has objects, not strings
     if "words" in record or not isinstance(tokens, list) or not tokens:
         return "words" in record
     return all(isinstance(token, str) for token in tokens)
 
 
-def _check_text(place: str, record: Any, name: str, with_tags: bool) -> None:
-    """Raise InputError unless a record without spans is a text that nobody has annotated.
+def _check_text(location: str, record: Any, name: str, with_tags: bool) -> None:
+    """Raise InputError unless a record without spans is a text without annotations.
 
     Args:
-        name: format of the file, "" for texts alone.
+        location: file and line, for messages.
+        record: the record.
+        name: the file's format, "" for texts without spans.
+        with_tags: whether annotations are read.
     """
+    # In JSON-MIN, other records show which members have regions.
     if name == LABEL_STUDIO_MIN and isinstance(record, dict):
-        return  # The members with regions are known from the other records.
-    if span_lists.text_of(record) is None or (name and name not in span_lists.FORMATS):
-        raise _unknown(place, record)
+        return
+    if span_lists.find_text(record) is None or (name and name not in span_lists.FORMATS):
+        raise _unknown_record_error(location, record)
     is_empty_list = bool(name) and record.get(span_lists.FORMATS[name].key) == []
-    unread = span_lists.unread_members(record) if with_tags and not is_empty_list else []
+    unread = span_lists.find_unread_members(record) if with_tags and not is_empty_list else []
     if unread:
         members = f"of the members {list_names(list(record))}"
         problem = f"{members}, annotations in an unknown form are in {list_names(unread)}"
         advice = "--test_tags=no tags the texts of a test file"
-        raise InputError(f"{place}: {problem}; {_ACCEPTED}; {advice}")
+        raise InputError(f"{location}: {problem}; {_ACCEPTED}; {advice}")
 
 
-def _unknown(place: str, value: Any) -> InputError:
-    """Return the error for a value of unknown form, with its members."""
+def _unknown_record_error(location: str, value: Any) -> InputError:
+    """Return the error for a record with an unknown form, which lists its members."""
     if not isinstance(value, dict):
-        return InputError(f"{place}: a record is {json_type(value)}; {_ACCEPTED}")
-    members = [_described(name, item) for name, item in value.items()]
+        return InputError(f"{location}: a record is {json_type(value)}; {_ACCEPTED}")
+    members = [_describe_member(name, item) for name, item in value.items()]
     problem = f"an object with the members {list_names(members) or 'none'} is no text with spans"
-    return InputError(f"{place}: {problem}; {_ACCEPTED}")
+    return InputError(f"{location}: {problem}; {_ACCEPTED}")
 
 
-def _described(name: str, value: Any) -> str:
-    """Return the name of a member, with the members of the objects that it lists."""
+def _describe_member(name: str, value: Any) -> str:
+    """Return a member's name. If it is a list of objects, add the first object's members."""
     item = value[0] if isinstance(value, list) and value else None
     return f"{name} ({list_names(list(item))})" if isinstance(item, dict) else name

@@ -10,7 +10,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import list_names
 from bert_cli.examples.annotations import brat
-from bert_cli.examples.annotations.reading import BRAT, read_annotations, why_unannotated
+from bert_cli.examples.annotations.reading import BRAT, explain_missing_annotations, read_annotations
 from bert_cli.examples.tag_schemes import find_entity_types
 from bert_cli.examples.tagging import TaggingFile
 from bert_cli.examples.token_files.bio_tags import check_labels, with_bio_tags
@@ -36,7 +36,7 @@ def find_file(path_flag: str | None, data_dir: str, split: str) -> str:
         InputError: there is no such file, or there are several.
     """
     if path_flag:
-        if not (files.is_directory(path_flag) and brat.documents(path_flag)):
+        if not (files.is_directory(path_flag) and brat.find_documents(path_flag)):
             files.check_readable(path_flag, f"{split}_file")
         return path_flag
     paths = [os.path.join(data_dir, split + suffix) for suffix in _USUAL_SUFFIXES]
@@ -101,7 +101,7 @@ def read_split(
     if file:
         annotated = tuple(example for example in file.examples if example.tags is not None)
         if test_tags == "yes" and not annotated:
-            problem = f"no text of it is annotated{why_unannotated(file)}"
+            problem = f"no text of it is annotated{explain_missing_annotations(file)}"
             raise InputError(f"{path}: {problem}; annotate some, or check --{split}_file")
         num_unannotated = len(file.examples) - len(annotated)
         if num_unannotated and split != "test":

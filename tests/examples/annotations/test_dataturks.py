@@ -3,14 +3,14 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.annotations.dataturks import annotated_texts, is_record, with_entities
+from bert_cli.examples.annotations.dataturks import is_record, read_texts, replace_entities
 from bert_cli.examples.table_files.json_values import JsonRecord
 
 POINT = {"start": 0, "end": 3, "text": "Anna"}
 
 
 def read(annotation):
-    (text,) = annotated_texts("a.json", [JsonRecord(3, {"content": "Anna left", "annotation": annotation})])
+    (text,) = read_texts("a.json", [JsonRecord(3, {"content": "Anna left", "annotation": annotation})])
     return text
 
 
@@ -25,7 +25,7 @@ def test_what_is_a_record():
 def test_the_end_is_the_last_character(label):
     (span,) = read([{"label": label, "points": [POINT]}]).spans
     assert span[:5] == ("PER", 0, 4, "a.json:3", "Anna")
-    assert with_entities({"id": 1}, [{"type": "PER", "start": 0, "end": 4, "text": "Anna", "score": 0.5}]) == {
+    assert replace_entities({"id": 1}, [{"type": "PER", "start": 0, "end": 4, "text": "Anna", "score": 0.5}]) == {
         "id": 1,
         "annotation": [{"label": ["PER"], "points": [POINT]}],
     }

@@ -23,7 +23,7 @@ def task(*annotations, **others):
 
 def test_line_and_id_of_a_task():
     tasks = [task({"result": [REGION]}, id=12), task()]
-    assert [(each.line, each.name, each.place) for each in read(*tasks)] == [
+    assert [(each.line, each.name, each.location) for each in read(*tasks)] == [
         (1, "12", "a.json:1 (task 12)"),
         (1, "2", "a.json:1 (task 2)"),
     ]

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.annotations.reading import read_annotations, why_unannotated
+from bert_cli.examples.annotations.reading import explain_missing_annotations, read_annotations
 from tests.annotated_texts import FORMATS, write
 
 TEXTS = [("Anna, 😀\r\nleft\tNew\nYork", [(0, 4, "PER"), (14, 22, "LOC")]), ("no one", []), ("not yet", None)]
@@ -67,7 +67,7 @@ def test_texts_alone_are_in_the_format_that_is_asked_for(tmp_path, caplog):
     path = tmp_path / "a.jsonl"
     path.write_text('{"id": 1, "text": "Anna"}\n', encoding="utf-8")
     assert read_annotations(str(path)).format == "prodigy"
-    file = read_annotations(str(path), texts_alone="doccano")
+    file = read_annotations(str(path), plain_text_format="doccano")
     assert (file.format, file.examples[0].tags) == ("doccano", None)
     assert caplog.messages == [f"{path}: texts without spans (members: id, text)"] * 2
 
@@ -148,15 +148,15 @@ def test_why_a_file_is_not_annotated(tmp_path):
     }
     for name, reason in reasons.items():
         (tmp_path / name).mkdir()
-        assert why_unannotated(read_annotations(write(tmp_path / name, name, [("a", None)]))) == reason
+        assert explain_missing_annotations(read_annotations(write(tmp_path / name, name, [("a", None)]))) == reason
     answers = [{"text": "a", "spans": [], "answer": answer} for answer in ("reject", "ignore", "reject")]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, answers)), encoding="utf-8")
-    assert why_unannotated(read_annotations(str(tmp_path / "a.jsonl"))) == " (answers: 2 reject, 1 ignore)"
+    assert explain_missing_annotations(read_annotations(str(tmp_path / "a.jsonl"))) == " (answers: 2 reject, 1 ignore)"
     tasks = [{"data": {"text": "a"}, "predictions": [{"result": []}]}]
     tasks += [{"data": {"text": "a"}, "annotations": [{"was_cancelled": True}]}] * 2
     (tmp_path / "a.json").write_text(json.dumps(tasks), encoding="utf-8")
     file = read_annotations(str(tmp_path / "a.json"))
-    assert why_unannotated(file) == " (tasks: 2 skipped, 1 with predictions alone)"
+    assert explain_missing_annotations(file) == " (tasks: 2 skipped, 1 with predictions alone)"
 
 
 def test_the_first_span_decides(tmp_path):

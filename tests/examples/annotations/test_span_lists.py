@@ -3,12 +3,12 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.annotations.span_lists import annotated_texts, find_empty_format
+from bert_cli.examples.annotations.span_lists import find_empty_format, read_texts
 from bert_cli.examples.table_files.json_values import JsonRecord
 
 
 def one(record, name):
-    (found,) = annotated_texts("a.jsonl", [(3, record)], name)
+    (found,) = read_texts("a.jsonl", [(3, record)], name)
     return found
 
 

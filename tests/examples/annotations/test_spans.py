@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.annotations.spans import AnnotatedText, Span, tagging_examples
+from bert_cli.examples.annotations.spans import AnnotatedText, Span, make_tagging_examples
 from bert_cli.outputs.tagging import TagPrediction, example_entities
 from tests.annotated_texts import annotated_texts
 
@@ -25,13 +25,13 @@ def spans_of(example):
 
 
 def tags_of(text, *spans):
-    (example,), _ = tagging_examples([annotated(text, *spans)])
+    (example,), _ = make_tagging_examples([annotated(text, *spans)])
     return list(zip(example.words, example.tags, strict=True))
 
 
 def check_no_loss(case):
     text, spans = case
-    (example,), is_utf16 = tagging_examples([annotated(text, *spans)])
+    (example,), is_utf16 = make_tagging_examples([annotated(text, *spans)])
     assert spans_of(example) == spans
     assert not is_utf16
     assert all(text.startswith(word, start) for word, start in zip(example.words, example.starts, strict=True))
@@ -58,7 +58,7 @@ def test_punctuation_ends_a_word():
 
 def test_white_space_at_the_ends_is_trimmed(caplog):
     text = "in  New York \n."
-    (example,), _ = tagging_examples([annotated(text, (2, 14, "LOC"))])
+    (example,), _ = make_tagging_examples([annotated(text, (2, 14, "LOC"))])
     assert spans_of(example) == [(4, 12, "LOC")]
     # Spans may share white space, and the same span may come twice.
     assert tags_of("a b", (0, 2, "X"), (1, 3, "Y"), (0, 2, "X")) == [("a", "B-X"), ("b", "B-Y")]
@@ -83,7 +83,7 @@ def test_cut_words_are_named_and_widened(caplog):
 
 def test_only_the_first_warnings_are_logged(caplog):
     caplog.set_level(logging.WARNING, "bert_cli")
-    tagging_examples([annotated("Parisians", (0, 5, "LOC"))] * 12)
+    make_tagging_examples([annotated("Parisians", (0, 5, "LOC"))] * 12)
     assert len(caplog.messages) == 6
     assert caplog.messages[-1] == "… and 7 more such warnings about spans"
 
@@ -102,23 +102,23 @@ def test_only_the_first_warnings_are_logged(caplog):
 )
 def test_bad_spans(spans, expected):
     with pytest.raises(InputError) as caught:
-        tagging_examples([annotated("New York in 99", *spans)])
+        make_tagging_examples([annotated("New York in 99", *spans)])
     assert str(caught.value) == expected
 
 
 def test_the_text_that_the_tool_has_stored():
     good = Span("LOC", 0, 9, "a:1", "New\\nYork")
     text = "New \nYork."
-    assert tagging_examples([AnnotatedText(text, [good], 1, "a:1")])[0][0].tags == ("B-LOC", "I-LOC", "O")
+    assert make_tagging_examples([AnnotatedText(text, [good], 1, "a:1")])[0][0].tags == ("B-LOC", "I-LOC", "O")
     with pytest.raises(
         InputError, match=r"a:1: the span 0 to 9 .* has the text 'Now York' in the annotation; was the "
     ):
-        tagging_examples([AnnotatedText(text, [good._replace(text="Now York")], 1, "a:1")])
+        make_tagging_examples([AnnotatedText(text, [good._replace(text="Now York")], 1, "a:1")])
 
 
 def test_half_a_surrogate_pair():
     with pytest.raises(InputError, match=r"a\.jsonl:1: the text holds half of a surrogate pair"):
-        tagging_examples([AnnotatedText("a \ud83d", None, 1, "a.jsonl:1")])
+        make_tagging_examples([AnnotatedText("a \ud83d", None, 1, "a.jsonl:1")])
 
 
 def test_offsets_of_javascript():
@@ -129,16 +129,16 @@ def test_offsets_of_javascript():
         "Anna",
         "Lund",
     ]
-    (example,), is_utf16 = tagging_examples([annotated(text, *in_javascript)])
+    (example,), is_utf16 = make_tagging_examples([annotated(text, *in_javascript)])
     assert is_utf16
     assert [text[a:b] for a, b, _ in spans_of(example)] == ["Anna", "Lund"]
-    (example,), is_utf16 = tagging_examples([annotated(text, (9, 13, "PER"), (19, 23, "LOC"))])
+    (example,), is_utf16 = make_tagging_examples([annotated(text, (9, 13, "PER"), (19, 23, "LOC"))])
     assert not is_utf16
     assert [text[a:b] for a, b, _ in spans_of(example)] == ["Anna", "Lund"]
     with pytest.raises(InputError, match="is not within the text"):
-        tagging_examples([annotated(text, *in_javascript, (28, 99, "X"))])
+        make_tagging_examples([annotated(text, *in_javascript, (28, 99, "X"))])
 
 
 def test_tags_are_left_alone_on_request():
-    (example,), _ = tagging_examples([annotated("a b", (0, 3, "X"), (2, 3, "Y"))], with_tags=False)
+    (example,), _ = make_tagging_examples([annotated("a b", (0, 3, "X"), (2, 3, "Y"))], with_tags=False)
     assert (example.words, example.tags) == (("a", "b"), None)

@@ -3,12 +3,12 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.annotations.training_pairs import annotated_texts, is_pair, with_entities
+from bert_cli.examples.annotations.training_pairs import is_pair, read_texts, replace_entities
 from bert_cli.examples.table_files.json_values import JsonRecord
 
 
 def read(*pairs):
-    return annotated_texts("a.json", [JsonRecord(line, pair) for line, pair in enumerate(pairs, 1)])
+    return read_texts("a.json", [JsonRecord(line, pair) for line, pair in enumerate(pairs, 1)])
 
 
 def test_what_is_a_pair():
@@ -19,7 +19,7 @@ def test_what_is_a_pair():
 def test_skipped_texts_are_left_out():
     texts = read(["Anna left", {"entities": [[0, 4, "PER"]], "links": {}}], None, ["a", {}], ["b", {"entities": []}])
     spans = [text.spans and [span[:3] for span in text.spans] for text in texts]
-    assert [(text.text, text.place) for text in texts] == [
+    assert [(text.text, text.location) for text in texts] == [
         ("Anna left", "a.json:1"),
         ("a", "a.json:3"),
         ("b", "a.json:4"),
@@ -44,7 +44,7 @@ def test_bad_pairs(annotations, expected):
 
 def test_other_entities_replace_those_of_a_pair():
     pairs = [["a", {"entities": [], "links": {}}], None, ["b", {}]]
-    assert with_entities(pairs, [[[0, 1, "X"]], []]) == [
+    assert replace_entities(pairs, [[[0, 1, "X"]], []]) == [
         ["a", {"entities": [[0, 1, "X"]], "links": {}}],
         None,
         ["b", {"entities": []}],
