@@ -19,7 +19,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.messages import list_names, quote
 from bert_cli.examples import tables
 from bert_cli.examples.glue import FileLayout, find_task
-from bert_cli.examples.labels.unlabeled import leave_out_unlabeled
+from bert_cli.examples.labels.unlabeled import drop_unlabeled
 from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.task_checks import (
     check_first_row,
@@ -214,7 +214,7 @@ def _labeled_rows(
     cells = LabelCells(
         path, [row.line for row in rows], [(row.cell(layout.label).strip(),) for row in rows], ("",), False
     )
-    return leave_out_unlabeled(cells, labels, is_numeric=allowed == ())
+    return drop_unlabeled(cells, labels, is_numeric=allowed == ())
 
 
 def _example(layout: FileLayout, number: int, row: Row) -> ClassificationExample:

@@ -9,7 +9,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.messages import count_more, list_names, quote
 from bert_cli.examples import tables
 from bert_cli.examples.glue import FileLayout
-from bert_cli.examples.labels.label_names import check_names, natural_key, refuse_texts, warn_of_few_rows
+from bert_cli.examples.labels.label_names import check_names, natural_key, refuse_texts, warn_about_few_rows
 from bert_cli.examples.table_files.rows import Row, refuse_rows
 from bert_cli.problem_types.missing_labels import SKIP_ADVICE, skip_advice
 
@@ -139,7 +139,7 @@ def check_labels(
     counts = Counter(label for _, label in labeled)
     location = f"{path}:{labeled[0][0]}: column {column + 1}" if labeled else path
     refuse_texts(location, counts, len(rows), f"check the order of the columns ({layout.columns})")
-    warn_of_few_rows(path, len(counts), len(rows))
+    warn_about_few_rows(path, len(counts), len(rows))
     sorted_counts = {label: counts[label] for label in sorted(counts, key=natural_key)}
     check_names(path, sorted_counts, {label: line for line, label in reversed(labeled)}, skips_unlabeled)
 

@@ -15,7 +15,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.messages import count_more
 from bert_cli.base.names import join_names
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.examples.labels.unlabeled import leave_out_unlabeled
+from bert_cli.examples.labels.unlabeled import drop_unlabeled
 from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.user_columns import SAMPLE, ColumnIndices, find_columns, warn_about_repeated_headers
@@ -170,7 +170,7 @@ def _strip_label(cell: str | Sequence[str]) -> str | tuple[str, ...]:
 
 def skip_unlabeled_rows(table: UserTable) -> UserTable:
     """Return the table without unlabeled rows, and log their number."""
-    labeled = leave_out_unlabeled(table.label_cells(None), None, is_numeric=False)
+    labeled = drop_unlabeled(table.label_cells(None), None, is_numeric=False)
     return replace(table, rows=[table.rows[row] for row in labeled])
 
 

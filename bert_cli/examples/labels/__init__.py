@@ -1,1 +1,1 @@
-"""Label cells of a user's table into problem type, label names and labels. No TensorFlow."""
+"""Reader for label cells: problem type, label names and labels of user tables. No TensorFlow."""

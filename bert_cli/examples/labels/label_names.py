@@ -1,4 +1,4 @@
-"""Label names of a training file: their order, and checks of them."""
+"""Label names in a training file: their order, and checks of the names."""
 
 import difflib
 import re
@@ -9,22 +9,22 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import quote
-from bert_cli.examples.labels.look_alikes import find_look_alikes, warn_of_look_alikes
+from bert_cli.examples.labels.look_alikes import find_look_alikes, warn_about_look_alikes
 from bert_cli.examples.labels.unlabeled import check_markers
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.problem_type import ProblemType
 
-_MOST_DIGITS = 4300  # of a number that int() takes
+_MAX_DIGITS = 4300  # int() rejects more digits
 _MANY_LABELS = 20
 _FEW_ROWS = 5  # per label
-_MOST_SINGLE = 5  # labels with one row that have a warning each
-_LONGEST_NAME = 6  # words in the name of a label
+_MAX_SINGLE_WARNINGS = 5  # separate warnings about labels with one row
+_MAX_NAME_WORDS = 6
 _SENTENCE_END = re.compile(r"\w[.!?]$|[。！？]$")
 
 
 def _is_whole(text: str) -> bool:
-    """Return whether a piece of a label is a number that int() can read."""
-    return text.isdecimal() and len(text) < _MOST_DIGITS
+    """Return whether int() can read a text."""
+    return text.isdecimal() and len(text) < _MAX_DIGITS
 
 
 def natural_key(label: str) -> tuple:
@@ -39,21 +39,21 @@ def natural_key(label: str) -> tuple:
 def find_label_names(
     cells: LabelCells,
     problem_type: ProblemType,
-    skips: bool = False,
+    skips_unlabeled: bool = False,
 ) -> tuple[str, ...]:
-    """Return the labels of a training file in natural order, or in the order of its label columns.
+    """Return a training file's labels in natural order, or in label column order.
 
-    Labels with one row are logged, with the most similar other name if they are few. So are labels that look
-    the same, and those that may mark a missing label.
+    Warnings list labels with only one row, labels that look the same, and labels that may mark a
+    missing label.
 
     Args:
-        cells: label cells of the rows to train on.
-        problem_type: problem type of these labels; () is returned if its outputs have no names.
-        skips: whether --skip_unlabeled is given.
+        cells: label cells used for training.
+        problem_type: problem type; if its outputs have no names, () is returned.
+        skips_unlabeled: whether --skip_unlabeled is given.
 
     Raises:
-        InputError: there is one label alone, the labels are texts, or a label cannot be one; see
-            `refuse_texts` and `check_names`.
+        InputError: there is only one label, the labels look like texts, or a name is invalid (see
+            `refuse_texts` and `check_names`).
     """
     stated = problem_type.stated_labels(cells)
     if stated is not None:
@@ -67,20 +67,20 @@ def find_label_names(
         raise InputError(
             f"{cells.path}: every row {problem or 'is without a label'}; two labels are needed; check --label_column"
         )
-    where = f"{cells.path}:{cells.lines[0]}: column {cells.columns[0]}"
-    refuse_texts(where, row_counts, len(cells.rows), "check --label_column")
-    # Reversed, so that the first line of each name is stored last.
+    location = f"{cells.path}:{cells.lines[0]}: column {cells.columns[0]}"
+    refuse_texts(location, row_counts, len(cells.rows), "check --label_column")
+    # Reverse, so that each name's first line is stored last.
     first_lines = dict(reversed(names_and_lines))
     labels = tuple(sorted(row_counts, key=natural_key))
-    check_names(cells.path, {name: row_counts[name] for name in labels}, first_lines, skips)
-    single = _single_names(row_counts)
-    if len(single) > _MOST_SINGLE:
+    check_names(cells.path, {name: row_counts[name] for name in labels}, first_lines, skips_unlabeled)
+    singles = _find_single_names(row_counts)
+    if len(singles) > _MAX_SINGLE_WARNINGS:
         LOG.warning(
             "%s:%d: warning: %d labels occur only once, such as %s",
-            cells.path, first_lines[single[0]], len(single), ", ".join(map(quote, single[:_MOST_SINGLE])),
+            cells.path, first_lines[singles[0]], len(singles), ", ".join(map(quote, singles[:_MAX_SINGLE_WARNINGS])),
         )  # fmt: skip
-        single = []
-    for name in single:
+        singles = []
+    for name in singles:
         similar = difflib.get_close_matches(name, [label for label in labels if label != name], n=1)
         hint = f"; the nearest other name is {quote(similar[0])}" if similar else ""
         LOG.warning(
@@ -90,32 +90,32 @@ def find_label_names(
     return labels
 
 
-def refuse_texts(where: str, counts: Mapping[str, int], num_rows: int, advice: str) -> None:
-    """Raise InputError for labels that are sentences, a different one in nearly every row.
+def refuse_texts(location: str, counts: Mapping[str, int], num_rows: int, advice: str) -> None:
+    """Raise InputError if labels are sentences that differ in nearly every row.
 
     Args:
-        where: place of the labels, for the message.
+        location: file, line and column, for the message.
         counts: rows per label.
         num_rows: number of rows.
         advice: instruction for the user.
     """
-    # Hundreds of names on few rows are no mistake: answers to questions have one row each.
-    sentences = [name for name in counts if _SENTENCE_END.search(name) or len(name.split()) > _LONGEST_NAME]
+    # Allow hundreds of names with few rows: in question answering, answers occur only once.
+    sentences = [name for name in counts if _SENTENCE_END.search(name) or len(name.split()) > _MAX_NAME_WORDS]
     if len(counts) > max(_MANY_LABELS, num_rows / 2) and len(sentences) > len(counts) / 2:
         raise InputError(
-            f"{where} holds {len(counts)} different labels in {num_rows} rows ({quote(next(iter(counts)))}), "
+            f"{location} holds {len(counts)} different labels in {num_rows} rows ({quote(next(iter(counts)))}), "
             f"which look like texts; {advice}, or name all labels with --labels"
         )
 
 
-def warn_of_few_rows(path: str, num_labels: int, num_rows: int, unit: str = "rows") -> None:
+def warn_about_few_rows(path: str, num_labels: int, num_rows: int, unit: str = "rows") -> None:
     """Log a warning if many labels have few rows to learn from.
 
     Args:
         path: training file.
         num_labels: number of labels.
-        num_rows: number of rows, or of other units.
-        unit: plural name of a row in the message.
+        num_rows: number of rows or other units.
+        unit: plural noun for the rows in the message.
     """
     if num_labels > _MANY_LABELS and num_rows < _FEW_ROWS * num_labels:
         LOG.warning(
@@ -128,30 +128,30 @@ def check_names(
     path: str,
     counts: Mapping[str, int],
     first_lines: Mapping[str, int],
-    skips: bool,
+    skips_unlabeled: bool,
 ) -> None:
-    """Check the names that will be the labels of a model.
+    """Check the names that will become a model's labels.
 
     Args:
         path: training file, for messages.
-        counts: rows per label, in the order of the labels.
-        first_lines: first line of each label.
-        skips: whether --skip_unlabeled is given.
+        counts: rows per label, in label order.
+        first_lines: first line per label.
+        skips_unlabeled: whether --skip_unlabeled is given.
 
     Raises:
-        InputError: a name has a line end, or is a sign for no label.
+        InputError: a name has a line end, or marks a missing label.
     """
-    # labels.txt has a label per line, so a later run could not read such a name.
+    # labels.txt has one label per line, so later runs could not read such a name.
     broken = next((name for name in counts if "\n" in name or "\r" in name), None)
     if broken is not None:
         raise InputError(
             f"{path}:{first_lines[broken]}: the label {quote(broken)} has a line end; replace it by a space"
         )
-    check_markers(path, counts, first_lines, skips)
-    warn_of_look_alikes(path, counts)
+    check_markers(path, counts, first_lines, skips_unlabeled)
+    warn_about_look_alikes(path, counts)
 
 
-def _single_names(counts: Mapping[str, int]) -> list[str]:
-    """Return the labels with one row, mostly typing errors, but for those that look like others."""
+def _find_single_names(counts: Mapping[str, int]) -> list[str]:
+    """Return labels with only one row, usually typing errors, except labels that look like others."""
     look_alikes = {name for group in find_look_alikes(counts) for name in group}
     return [name for name, count in counts.items() if count == 1 and name not in look_alikes]

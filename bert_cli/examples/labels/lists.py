@@ -1,4 +1,4 @@
-"""Label cells that hold lists: names of labels, or a number 0 or 1 per label."""
+"""Reader for label cells with lists: lists of names, or lists that use 0 or 1 per label."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -21,12 +21,12 @@ _NAME_ADVICE = "--problem_type=single_label if it is the name of a class"
 
 
 class ListCells(NamedTuple):
-    """Label cells in which every list is a tuple of label names.
+    """Label cells with every list converted to a tuple of label names.
 
     Attributes:
         cells: label cells of all rows.
-        flag_count: length of lists of numbers 0 and 1, a number per label; 0 for other cells.
-        index_names: names of these labels, "0", "1" …, if neither flags nor model have names.
+        flag_count: list length if lists use 0 or 1 per label, else 0.
+        index_names: label names "0", "1" … for such lists, if the user and the model gave no names.
     """
 
     cells: LabelCells
@@ -39,39 +39,39 @@ def read_lists(
     problem_type: ProblemType | None,
     names: Sequence[str] | None,
 ) -> ListCells:
-    """Return the label cells with all lists read, also those that are written as text.
+    """Convert all lists in label cells to tuples of names, including lists written as text.
 
     Args:
         cells: label cells as in the file.
-        problem_type: of the flags or the model; None to infer it later.
-        names: label names of the flags or the model, None if the file decides them. A cell that
-            is such a name is never a list.
+        problem_type: problem type from flags or model, None if it will be inferred.
+        names: label names from flags or model, None if they are not known yet. A cell that equals a
+            name is never a list.
 
     Raises:
-        InputError: a cell may be a list or a name, or is not a list like the others.
+        InputError: it is unclear whether a cell is a list or a name, or cells have different forms.
     """
     if len(cells.columns) > 1:
         return ListCells(cells)
-    written = _written_lists(cells, problem_type, frozenset(names or ()))
-    if written:
-        cells = _with_cells(cells, written)
-    count = 0 if problem_type and problem_type.is_numeric else _flag_count(cells, names)
+    lists_by_text = _parse_cells(cells, problem_type, frozenset(names or ()))
+    if lists_by_text:
+        cells = _replace_cells(cells, lists_by_text)
+    count = 0 if problem_type and problem_type.is_numeric else _count_flags(cells, names)
     if not count:
         return ListCells(cells)
     label_names = tuple(names or map(str, range(count)))
     if problem_type:
         LOG.info("%s: its lists of %d numbers 0 and 1 have a number per label", cells.path, count)
     lists = {cell for (cell,) in cells.rows if isinstance(cell, tuple)}
-    named: dict[Cell, tuple[str, ...]] = {
+    names_by_flags: dict[Cell, tuple[str, ...]] = {
         flags: tuple(name for name, flag in zip(label_names, flags, strict=False) if FLAGS[flag]) for flags in lists
     }
-    return ListCells(_with_cells(cells, named), count, None if names else label_names)
+    return ListCells(_replace_cells(cells, names_by_flags), count, None if names else label_names)
 
 
-def names_in(text: str) -> tuple[str, ...]:
-    """Return the labels in a cell without looking at other cells: of a list its items.
+def split_label_names(text: str) -> tuple[str, ...]:
+    """Return a list's items, or a single name, without looking at other cells.
 
-    Two numbers in brackets are a name, as they may be an interval; 0 and 1 are a list.
+    Two numbers in brackets are a name because they may be an interval. However, 0 and 1 are a list.
     """
     value = parse_list(text)
     if value is None:
@@ -80,14 +80,14 @@ def names_in(text: str) -> tuple[str, ...]:
     return (text,) if may_be_interval else value.items
 
 
-def _with_cells(cells: LabelCells, lists: Mapping[Cell, tuple[str, ...]]) -> LabelCells:
+def _replace_cells(cells: LabelCells, lists: Mapping[Cell, tuple[str, ...]]) -> LabelCells:
     return replace(cells, rows=[(lists.get(cell, cell),) for (cell,) in cells.rows])
 
 
-def _written_lists(
+def _parse_cells(
     cells: LabelCells, problem_type: ProblemType | None, names: Collection[str]
 ) -> Mapping[Cell, tuple[str, ...]]:
-    """Return the list in each text of a column; {} if all of its texts are names."""
+    """Return a list for each text in a label column, or {} if the texts are names."""
     lines: dict[str, int] = {}
     for line, (cell,) in zip(cells.lines, cells.rows, strict=True):
         if isinstance(cell, str) and cell not in names and not may_be_missing(cell):
@@ -95,22 +95,22 @@ def _written_lists(
     if not any(map(starts_like_list, lines)):
         return {}
     parsed = {text: parse_list(text) for text in lines}
-    written = {text: value for text, value in parsed.items() if value}
-    lists: dict[Cell, tuple[str, ...]] = {text: value.items for text, value in written.items()}
-    is_certain = any(value.is_certain for value in written.values())
-    others = [text for text in lines if text not in written]
+    list_texts = {text: value for text, value in parsed.items() if value}
+    lists: dict[Cell, tuple[str, ...]] = {text: value.items for text, value in list_texts.items()}
+    is_certain = any(value.is_certain for value in list_texts.values())
+    other_texts = [text for text in lines if text not in list_texts]
     if problem_type is None:
-        are_names = _are_names(cells.path, lines, list(lists.values()), others, is_certain)
+        are_names = _are_names(cells.path, lines, list(lists.values()), other_texts, is_certain)
     elif problem_type.has_thresholds:
         are_names = False
     else:
-        # A text of several items can only be a name, unless they are numbers 0 and 1.
+        # With one label per row, several items can only be a name, unless they are 0 and 1.
         are_single = all(len(items) < 2 or _are_flags(items) for items in lists.values())
-        are_names = not are_single or (bool(others) and not is_certain)
+        are_names = not are_single or (bool(other_texts) and not is_certain)
     if are_names or not lists:
         return {}
-    if broken := next(filter(starts_like_list, others), None):
-        raise _mixed(cells.path, lines, broken, next(iter(written)))
+    if broken := next(filter(starts_like_list, other_texts), None):
+        raise _mixed_cells_error(cells.path, lines, broken, next(iter(list_texts)))
     return lists
 
 
@@ -118,27 +118,27 @@ def _are_names(
     path: str,
     lines: Mapping[str, int],
     lists: Sequence[tuple[str, ...]],
-    others: Sequence[str],
+    other_texts: Sequence[str],
     is_certain: bool,
 ) -> bool:
-    """Return whether texts that look like lists are names of classes; see `_written_lists`.
+    """Return whether texts that look like lists are class names (see `_parse_cells`).
 
     Raises:
-        InputError: they may be lists or names.
+        InputError: it is unclear whether they are lists or names.
     """
     if not lists:
-        _refuse_unread(path, lines)
+        _refuse_unreadable(path, lines)
         return True
     has_flags = all(map(_are_flags, lists))
     has_pairs = all(len(items) == 2 for items in lists)
-    if is_certain or (has_flags and not others):
+    if is_certain or (has_flags and not other_texts):
         return False
-    if others:
-        # Bins of numbers: [0, 10), [10, 20) … [90, 100].
-        if has_pairs and any(map(is_half_open_interval, others)):
+    if other_texts:
+        # Number bins are names: [0, 10), [10, 20) … [90, 100].
+        if has_pairs and any(map(is_half_open_interval, other_texts)):
             return True
-        example = next(text for text in lines if text not in others)
-        raise _mixed(path, lines, others[0], example)
+        example = next(text for text in lines if text not in other_texts)
+        raise _mixed_cells_error(path, lines, other_texts[0], example)
     if has_pairs:
         text, line = next(iter(lines.items()))
         raise InputError(
@@ -148,15 +148,15 @@ def _are_names(
     return False
 
 
-def _mixed(path: str, lines: Mapping[str, int], text: str, example: str) -> InputError:
+def _mixed_cells_error(path: str, lines: Mapping[str, int], text: str, example: str) -> InputError:
     return InputError(
         f"{path}:{lines[text]}: the label is {quote(text)}, and line {lines[example]} has the list "
         f"{quote(example)}; write all labels as lists, or give {_NAME_ADVICE}"
     )
 
 
-def _refuse_unread(path: str, lines: Mapping[str, int]) -> None:
-    """Raise InputError if all texts have square brackets or braces, and one has several words."""
+def _refuse_unreadable(path: str, lines: Mapping[str, int]) -> None:
+    """Raise InputError if all texts have brackets or braces, and one has a comma."""
     are_bracketed = all(text[0] + text[-1] in ("[]", "{}") for text in lines)
     text = next((text for text in lines if "," in text), None)
     if are_bracketed and text:
@@ -170,11 +170,11 @@ def _are_flags(items: Sequence[str]) -> bool:
     return len(items) > 1 and all(item in FLAGS for item in items)
 
 
-def _flag_count(cells: LabelCells, names: Sequence[str] | None) -> int:
-    """Return the length of lists of numbers 0 and 1 with a number per label, 0 for other lists.
+def _count_flags(cells: LabelCells, names: Sequence[str] | None) -> int:
+    """Return the list length if lists have 0 or 1 per label, 0 for other lists.
 
     Raises:
-        InputError: such lists have different lengths, or not as many numbers as there are names.
+        InputError: such lists have different lengths, or their length is not the number of names.
     """
     lines: dict[tuple[str, ...], int] = {}
     texts: dict[str, int] = {}
@@ -186,14 +186,14 @@ def _flag_count(cells: LabelCells, names: Sequence[str] | None) -> int:
     lengths = Counter(map(len, lines))
     if not lines or not all(item in FLAGS for items in lines for item in items):
         return 0
-    # A list of names has each name once: [0, 1, 0] are flags, and [0] and [1] are names.
+    # A list never repeats a name, so [0, 1, 0] has flags. However, [0] and [1] have names.
     if all(len(set(items)) == len(items) for items in lines):
         are_flags = set(lengths) == {2} and not texts and (names is None or len(names) == 2)
         return 2 * are_flags
     count = len(names) if names else lengths.most_common(1)[0][0]
-    wrong = next((line for items, line in lines.items() if len(items) != count), None)
-    if wrong is not None or texts:
-        line = next(iter(texts.values())) if wrong is None else wrong
+    invalid_line = next((line for items, line in lines.items() if len(items) != count), None)
+    if invalid_line is not None or texts:
+        line = next(iter(texts.values())) if invalid_line is None else invalid_line
         raise InputError(
             f"{cells.path}:{line}: a list of {count} numbers 0 and 1 is needed, one per label"
             f"{f' ({list_names(names)})' if names else ', as in other rows'}"

@@ -1,4 +1,4 @@
-"""Problem type of a training file, inferred from its label cells."""
+"""Inference of a training file's problem type from its label cells."""
 
 import re
 from typing import NamedTuple
@@ -14,33 +14,33 @@ from bert_cli.problem_types.missing_labels import SKIP_ADVICE, may_be_missing
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 
-_INDICES = re.compile(r"\d+(?:\s*,\s*\d+)+")  # of classes, with commas between
-_AS_SINGLE = "--problem_type=single_label if a text has exactly one"
-_AS_MULTI = "--problem_type=multi_label if a text may have none or several"
+_INDICES = re.compile(r"\d+(?:\s*,\s*\d+)+")  # class indices separated by commas
+_SINGLE_LABEL_ADVICE = "--problem_type=single_label if a text has exactly one"
+_MULTI_LABEL_ADVICE = "--problem_type=multi_label if a text may have none or several"
 
 
 class InferredType(NamedTuple):
-    """A problem type that label cells have.
+    """An inferred problem type.
 
     Attributes:
         problem_type: single-label or multi-label classification.
-        reason: what decided it, for the log.
+        reason: reason for the log.
     """
 
     problem_type: ProblemType
     reason: str
 
-    def describe(self, names: int) -> str:
-        """Return for the log: `3 labels, single-label classification (one label per row)`."""
+    def describe(self, num_labels: int) -> str:
+        """Return a log message: `3 labels, single-label classification (one label per row)`."""
         title = self.problem_type.name.replace("_", "-")
-        return f"{names} label{'s' if names != 1 else ''}, {title} classification ({self.reason})"
+        return f"{num_labels} label{'s' if num_labels != 1 else ''}, {title} classification ({self.reason})"
 
 
 def infer_problem_type(lists: ListCells) -> InferredType:
-    """Return the problem type that the label cells of a training file have.
+    """Infer the problem type from a training file's label cells.
 
     Raises:
-        InputError: the labels are decimals, which may be numbers to predict or names of classes.
+        InputError: the labels are decimals, which may be numbers to predict or class names.
     """
     cells = lists.cells
     if len(cells.columns) > 1:
@@ -50,7 +50,7 @@ def infer_problem_type(lists: ListCells) -> InferredType:
         if lists.index_names:
             reason += ", named by their positions unless --labels names them"
         if all(len(cell) == 1 for (cell,) in cells.rows):
-            reason += f"; {_AS_SINGLE}"
+            reason += f"; {_SINGLE_LABEL_ADVICE}"
         return InferredType(MULTI_LABEL, reason)
     if cells.separator:
         return InferredType(MULTI_LABEL, f"cells divided at {quote(cells.separator)}")
@@ -66,22 +66,22 @@ def infer_problem_type(lists: ListCells) -> InferredType:
         )
     _refuse_decimals(cells)
     if tuples:
-        return InferredType(SINGLE_LABEL, f"lists of one label each; {_AS_MULTI}")
+        return InferredType(SINGLE_LABEL, f"lists of one label each; {_MULTI_LABEL_ADVICE}")
     return InferredType(SINGLE_LABEL, "one label per row")
 
 
 def _refuse_decimals(cells: LabelCells) -> None:
-    """Raise InputError if the labels are decimals: numbers to predict, or names.
+    """Raise InputError if all labels are decimals, which may be numbers to predict or names.
 
-    Digits with commas between may be several labels as well.
+    Digits with commas may also be several labels.
     """
     texts = ["".join(cell) for (cell,) in cells.rows]
     rows = list(zip(cells.lines, texts, strict=True))
     with_comma = [(line, text) for line, text in rows if has_comma(text) or _INDICES.fullmatch(text)]
     decimals = [(line, text) for line, text in rows if "." in text and is_number(text)]
-    # Whole numbers are taken for names of classes; only a decimal sign leaves it open.
-    others = set(texts).difference(text for _, text in with_comma)
-    if not all(is_number(text) or may_be_missing(text) for text in others):
+    # Integers are class names. Only a decimal sign makes the type unclear.
+    without_comma = set(texts).difference(text for _, text in with_comma)
+    if not all(is_number(text) or may_be_missing(text) for text in without_comma):
         return
     if with_comma:
         line, text = with_comma[0]

@@ -1,4 +1,4 @@
-"""Label cells of one file -> its problem type, its label names and the label of each row."""
+"""Reader for a file's label cells: problem type, label names, and a label per row."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -6,20 +6,20 @@ from typing import Any, NamedTuple
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import quote
-from bert_cli.examples.labels.label_names import find_label_names, warn_of_few_rows
+from bert_cli.examples.labels.label_names import find_label_names, warn_about_few_rows
 from bert_cli.examples.labels.lists import read_lists
 from bert_cli.examples.labels.problem_type import infer_problem_type
-from bert_cli.examples.labels.unlabeled import find_labeled_rows, leave_out_unlabeled
+from bert_cli.examples.labels.unlabeled import drop_unlabeled, find_labeled_rows
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.problem_type import ProblemType
 
 
 class FileRole(NamedTuple):
-    """How a run uses a file.
+    """A file's role in a run.
 
     Attributes:
-        decides_names: it is the training file, so its labels are the labels of the model.
-        keeps_rows: it is a file to predict, so each row has a prediction, with a label or without.
+        decides_names: whether it is the training file, which decides the model's labels.
+        keeps_rows: whether it is a file to predict, which keeps unlabeled rows.
         skips_unlabeled: value of --skip_unlabeled.
     """
 
@@ -29,12 +29,12 @@ class FileRole(NamedTuple):
 
 
 class FileLabels(NamedTuple):
-    """The labels of a file.
+    """A file's labels.
 
     Attributes:
-        problem_type: given, or inferred from the cells.
-        names: label names in the order of the outputs, () if outputs have no names.
-        rows: the label of each row as ProblemType.parse returns it, None for a row without one.
+        problem_type: problem type.
+        names: label names in output order, () if outputs have no names.
+        rows: label per row from ProblemType.parse, None for an unlabeled row.
     """
 
     problem_type: ProblemType
@@ -48,23 +48,23 @@ def read_labels(
     names: tuple[str, ...] | None,
     role: FileRole,
 ) -> FileLabels:
-    """Return the labels of a file.
+    """Read a file's labels.
 
     Args:
         cells: label cells of all rows.
-        problem_type: of the flags, the model or an earlier file; None to infer it.
-        names: label names of the same; None to take them from the cells.
-        role: how the run uses the file.
+        problem_type: problem type from flags, the model or an earlier file; None to infer it.
+        names: label names from the same source, None to use the names in the cells.
+        role: the file's role in the run.
 
     Raises:
-        InputError: a label does not fit, or problem type or names are in doubt.
+        InputError: a label is invalid, or it is unclear which problem type or names are meant.
     """
     lists = read_lists(cells, problem_type, names)
     rows: Sequence[int] = range(len(cells.rows))
     if role.skips_unlabeled:
         is_numeric = problem_type is not None and problem_type.is_numeric
-        choose = find_labeled_rows if role.keeps_rows else leave_out_unlabeled
-        rows = choose(lists.cells, None if is_numeric else names, is_numeric)
+        select = find_labeled_rows if role.keeps_rows else drop_unlabeled
+        rows = select(lists.cells, None if is_numeric else names, is_numeric)
         lists = lists._replace(cells=lists.cells.taken(rows))
     inferred = None
     if problem_type is None:
@@ -75,26 +75,25 @@ def read_labels(
         if names is None:
             names = find_label_names(lists.cells, problem_type, role.skips_unlabeled)
     elif names is None and not role.keeps_rows:
-        # A third-party model: labels that are counted in the rows do not have the order of its
-        # outputs.
+        # A third-party model has no label names, and the rows do not show its output order.
         names = problem_type.stated_labels(lists.cells)
         if names is None:
             raise InputError(f"{cells.path}: the model has no labels.txt; give --labels in the order of its outputs")
     if role.decides_names:
-        warn_of_few_rows(cells.path, len(names or ()), len(rows))
+        warn_about_few_rows(cells.path, len(names or ()), len(rows))
     if inferred:
         LOG.info("%s: %s", cells.path, inferred.describe(len(names or ())))
     parsed = problem_type.parse(lists.cells, names or ())
     if role.decides_names:
-        _warn_of_one_label(cells.path, problem_type, parsed)
+        _warn_about_one_label(cells.path, problem_type, parsed)
     labels: list[Any] = [None] * len(cells.rows)
     for row, label in zip(rows, parsed, strict=True):
         labels[row] = label
     return FileLabels(problem_type, names or (), labels)
 
 
-def _warn_of_one_label(path: str, problem_type: ProblemType, labels: Sequence[Any]) -> None:
-    """Log a warning if all rows of a training file have the same label, or the same number."""
+def _warn_about_one_label(path: str, problem_type: ProblemType, labels: Sequence[Any]) -> None:
+    """Log a warning if all rows in a training file have the same label or number."""
     if len(set(map(float, labels) if problem_type.is_numeric else labels)) != 1:
         return
     content = f"the label {quote(labels[0])}" if isinstance(labels[0], str) else "the same labels"

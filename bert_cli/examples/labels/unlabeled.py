@@ -1,4 +1,4 @@
-"""Rows without a label: which rows they are, and labels that only mark a missing one."""
+"""Detection of unlabeled rows, and of labels that mark a missing label."""
 
 import re
 from collections import Counter
@@ -18,15 +18,15 @@ from bert_cli.problem_types.missing_labels import (
     may_be_missing,
 )
 
-_MOST_DIGITS = 10  # in a class index
-_MOST_NAMES = 10  # that a message lists
+_MAX_DIGITS = 10  # digits in a class index
+_MAX_NAMES = 10  # names in a message
 
 
 class MissingMarkers(NamedTuple):
-    """Labels of a column that mark a missing label.
+    """Labels that mark a missing label.
 
     Attributes:
-        signs: punctuation among names of words or digits, such as SNLI's hyphen.
+        signs: punctuation, such as SNLI's hyphen, if all class names have letters or digits.
         words: words such as nan and null.
         doubtful: names that are classes in other data, such as none, NA and -1.
     """
@@ -37,13 +37,9 @@ class MissingMarkers(NamedTuple):
 
 
 def find_markers(counts: Mapping[str, int]) -> MissingMarkers:
-    """Return the labels that mark a missing label, judged by the other labels of the column.
-
-    Args:
-        counts: rows per label.
-    """
+    """Return the labels that mark a missing label; `counts` has the rows for all labels."""
     classes = [name for name in counts if name != MINUS_ONE and not may_be_missing(name)]
-    # A hyphen among signs is a class: +, - and = of sentiment, or the marks of punctuation.
+    # If other names are signs, too, a hyphen is a class: +, - and = for sentiment, for example.
     has_words = bool(classes) and all(re.search(r"\w", name) for name in classes)
     return MissingMarkers(
         tuple(name for name in counts if has_words and is_missing_sign(name)),
@@ -53,10 +49,10 @@ def find_markers(counts: Mapping[str, int]) -> MissingMarkers:
 
 
 def _is_odd(counts: Mapping[str, int], classes: Sequence[str]) -> bool:
-    """Return whether -1 does not belong to the class indices of a column."""
-    if not classes or not all(name.isdecimal() and len(name) < _MOST_DIGITS for name in classes):
+    """Return whether -1 marks a missing label, because it does not belong to the class indices."""
+    if not classes or not all(name.isdecimal() and len(name) < _MAX_DIGITS for name in classes):
         return False
-    # -1, 0 and 1 are a scale of sentiment, unless -1 is rare.
+    # -1, 0 and 1 are a sentiment scale, unless -1 is rare.
     is_rare = 2 * counts[MINUS_ONE] < min(counts[name] for name in classes)
     return is_rare or max(map(int, classes)) > 1
 
@@ -65,36 +61,36 @@ def check_markers(
     path: str,
     counts: Mapping[str, int],
     first_lines: Mapping[str, int],
-    skips: bool,
+    skips_unlabeled: bool,
 ) -> None:
-    """Raise InputError for a sign that would become a class, and warn of words that may be none.
+    """Raise InputError for a sign that marks a missing label, and warn about such words.
 
     Args:
         path: file, for messages.
-        counts: rows per label of a training file.
-        first_lines: first line of each label.
-        skips: whether --skip_unlabeled is given, so that only doubtful names are left.
+        counts: rows per label in a training file.
+        first_lines: first line per label.
+        skips_unlabeled: whether --skip_unlabeled is given, so only doubtful names are left.
     """
     for name in find_markers(counts).signs:
         names = [*(label for label in counts if label != name), name]
-        can_be_given = len(names) <= _MOST_NAMES and not any("," in label for label in names)
-        labels_flag = f"--labels={','.join(names)}" if can_be_given else "--labels with all names"
+        fits_flag = len(names) <= _MAX_NAMES and not any("," in label for label in names)
+        labels_flag = f"--labels={','.join(names)}" if fits_flag else "--labels with all names"
         raise InputError(
             f"{path}:{first_lines[name]}: {counts[name]} row(s) have the label {quote(name)}, "
             f"which means no label; {SKIP_ADVICE}, and {labels_flag} keeps it as a class"
         )
-    warn_of_markers(path, counts, skips)
+    warn_about_markers(path, counts, skips_unlabeled)
 
 
-def warn_of_markers(path: str, counts: Mapping[str, int], skips: bool) -> None:
-    """Warn of each label that other programs write for a missing value; see `check_markers`."""
+def warn_about_markers(path: str, counts: Mapping[str, int], skips_unlabeled: bool) -> None:
+    """Warn about labels that other programs write for a missing value; see `check_markers`."""
     markers = find_markers(counts)
     for name in (*markers.signs, *markers.words):
         LOG.warning(
             "%s: warning: %d row(s) have the label %s, which other programs write for a missing "
             "value; %s", path, counts[name], quote(name), SKIP_ADVICE,
         )  # fmt: skip
-    advice = "remove such rows" if skips else SKIP_ADVICE
+    advice = "remove such rows" if skips_unlabeled else SKIP_ADVICE
     for name in markers.doubtful:
         LOG.warning(
             "%s: warning: %d row(s) have the label %s: a class here, but other programs write it "
@@ -102,12 +98,12 @@ def warn_of_markers(path: str, counts: Mapping[str, int], skips: bool) -> None:
         )  # fmt: skip
 
 
-def missing_names(counts: Mapping[str, int], has_empty: bool) -> set[str]:
-    """Return the labels that --skip_unlabeled leaves out.
+def find_missing_names(counts: Mapping[str, int], has_empty: bool) -> set[str]:
+    """Return the labels that --skip_unlabeled skips.
 
     Args:
         counts: rows per label.
-        has_empty: whether rows have an empty label, so that none, NA and -1 are classes.
+        has_empty: whether rows have an empty label; if so, none, NA and -1 are classes.
     """
     markers = find_markers(counts)
     certain = {*markers.signs, *markers.words}
@@ -119,30 +115,30 @@ def find_labeled_rows(
     labels: Collection[str] | None,
     is_numeric: bool,
 ) -> list[int]:
-    """Return the 0-based numbers of the rows that have a label, for --skip_unlabeled.
+    """Return the 0-based row numbers with a label, for --skip_unlabeled.
 
-    The names none, NA and -1 count as a missing label only if nothing else in the column does.
+    The names none, NA and -1 are missing labels only if the column has no other missing labels.
 
     Args:
         cells: label cells of all rows.
-        labels: labels of the model, which are never missing ones; None if this file decides them.
-        is_numeric: whether labels are numbers to predict, so that -1 is one.
+        labels: the model's labels, which are never missing labels; None if this file decides them.
+        is_numeric: whether labels are numbers to predict; if so, -1 is a number.
     """
     if len(cells.columns) > 1:
         are_missing = [all(map(_is_missing_flag, row)) for row in cells.rows]
         return [number for number, is_missing in enumerate(are_missing) if not is_missing]
-    texts = [_single_text(row[0]) for row in cells.rows]
+    texts = [_join_single(row[0]) for row in cells.rows]
     counts = Counter(text for text in texts if text is not None)
-    missing = _missing_texts(counts, labels, is_numeric)
+    missing = _find_missing_texts(counts, labels, is_numeric)
     return [number for number, text in enumerate(texts) if text not in missing]
 
 
-def leave_out_unlabeled(
+def drop_unlabeled(
     cells: LabelCells,
     labels: Collection[str] | None,
     is_numeric: bool,
 ) -> list[int]:
-    """Return the rows as `find_labeled_rows` does, and log how many are left out.
+    """Return the labeled rows (see `find_labeled_rows`), and log the number of skipped rows.
 
     Raises:
         InputError: no row has a label.
@@ -150,30 +146,30 @@ def leave_out_unlabeled(
     rows = find_labeled_rows(cells, labels, is_numeric)
     if not rows:
         raise InputError(f"{cells.path}:{cells.lines[0]}: no row has a label; check --label_column")
-    left_out = sorted(set(range(len(cells.rows))).difference(rows))
-    if left_out:
-        counts = Counter(_single_text(cells.rows[row][0]) for row in left_out)
+    skipped = sorted(set(range(len(cells.rows))).difference(rows))
+    if skipped:
+        counts = Counter(_join_single(cells.rows[row][0]) for row in skipped)
         contents = [f"{count} {quote(text) if text else 'empty'}" for text, count in counts.most_common()]
         LOG.info(
             "%s: left out %d row(s) without a label (%s); the first is line %d",
-            cells.path, len(left_out), ", ".join(contents), cells.lines[left_out[0]],
+            cells.path, len(skipped), ", ".join(contents), cells.lines[skipped[0]],
         )  # fmt: skip
     return rows
 
 
 def _is_missing_flag(cell: Cell) -> bool:
-    """Return whether a cell of a column of 0 and 1 holds neither."""
+    """Return whether a cell in a column of 0 and 1 has no value."""
     return isinstance(cell, str) and (cell == MINUS_ONE or may_be_missing(cell))
 
 
-def _single_text(cell: Cell) -> str | None:
-    """Return the text of a label cell, "" for an empty list; None for a list of several labels."""
+def _join_single(cell: Cell) -> str | None:
+    """Return a cell's label, "" for an empty list, or None for a list with several labels."""
     if isinstance(cell, str):
         return cell
     return None if len(cell) > 1 else "".join(cell)
 
 
-def _missing_texts(
+def _find_missing_texts(
     counts: Mapping[str, int],
     labels: Collection[str] | None,
     is_numeric: bool,
@@ -184,4 +180,4 @@ def _missing_texts(
         unknown = counts.keys() - set(labels)
         return {text for text in unknown if text == MINUS_ONE or may_be_missing(text)}
     empty = {""} & counts.keys()
-    return empty | missing_names(counts, has_empty=bool(empty))
+    return empty | find_missing_names(counts, has_empty=bool(empty))

@@ -1,4 +1,4 @@
-"""Lists that were written as text: by Python, NumPy, JSON or Label Studio."""
+"""Parser for lists written as text by Python, NumPy, JSON or Label Studio."""
 
 import ast
 import json
@@ -8,21 +8,21 @@ from typing import NamedTuple
 _STRING = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _NUMBER = r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|[Tt]rue|[Ff]alse"
 _ITEM = re.compile(f"{_STRING}|{_NUMBER}")
-# NumPy writes no commas, and ast.literal_eval would join 'a' 'b' into one text.
+# NumPy uses no commas. ast.literal_eval would join 'a' 'b' into one text.
 _ITEMS = re.compile(rf"\s*(?:(?:{_STRING}|{_NUMBER})(?:\s*,\s*|\s+|\s*$))*")
 _BRACKETS = {"[": "]", "(": ")", "{": "}"}
 _ARRAY = re.compile(r"(?:np\.|numpy\.)?array\((.*?)(?:,\s*dtype=[\w.<>']+)?\)", re.DOTALL)
-_CHOICES = "choices"  # Label Studio's key of several labels in a cell of its CSV
-# Half-open intervals, as pandas.cut writes them: bins of numbers, never lists.
+_CHOICES = "choices"  # Label Studio's key for several labels in a CSV cell
+# pandas.cut writes half-open intervals, which are number bins and never lists.
 _HALF_OPEN = re.compile(rf"\[\s*({_NUMBER})\s*,\s*({_NUMBER})\s*\)|\(\s*({_NUMBER})\s*,\s*({_NUMBER})\s*\]")
 
 
 class WrittenList(NamedTuple):
-    """A list that a text holds.
+    """A list parsed from a text.
 
     Attributes:
-        items: texts of the items, without quotes.
-        is_certain: whether no name of a class looks like it, as its items have quotes.
+        items: items as text, without quotes.
+        is_certain: whether the text cannot be a class name, because its items have quotes.
     """
 
     items: tuple[str, ...]
@@ -30,7 +30,7 @@ class WrittenList(NamedTuple):
 
 
 def starts_like_list(text: str) -> bool:
-    """Return whether a text starts as a list does."""
+    """Return whether a text starts like a list."""
     return text[:1] in _BRACKETS or _ARRAY.match(text) is not None
 
 
@@ -40,9 +40,9 @@ def is_half_open_interval(text: str) -> bool:
 
 
 def parse_list(text: str) -> WrittenList | None:
-    """Return the list that a text holds, None if it is not a list.
+    """Parse a list; return None if the text is not a list.
 
-    `[Other]` and `(none)` are not lists: the items of a list are numbers or have quotes.
+    `[Other]` and `(none)` are not lists, because list items are numbers or use quotes.
     """
     if array := _ARRAY.fullmatch(text):
         text = array[1].strip()
@@ -58,7 +58,7 @@ def parse_list(text: str) -> WrittenList | None:
     # (3) is a number in parentheses, and (3,) is a tuple.
     if text[0] == "(" and len(items) == 1 and not has_quotes and "," not in inside:
         return None
-    return WrittenList(tuple(map(_unquoted, items)), has_quotes)
+    return WrittenList(tuple(map(_unquote, items)), has_quotes)
 
 
 def _parse_choices(text: str) -> WrittenList | None:
@@ -72,7 +72,7 @@ def _parse_choices(text: str) -> WrittenList | None:
     return WrittenList(tuple(choice.strip() for choice in choices), is_certain=True)
 
 
-def _unquoted(item: str) -> str:
+def _unquote(item: str) -> str:
     if item[0] not in "'\"":
         return item
     try:

@@ -21,10 +21,10 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import read_text
 from bert_cli.base.writing import atomic_paths, write_json
-from bert_cli.examples.labels.label_names import natural_key, refuse_texts, warn_of_few_rows
-from bert_cli.examples.labels.lists import names_in
-from bert_cli.examples.labels.look_alikes import warn_of_look_alikes
-from bert_cli.examples.labels.unlabeled import missing_names, warn_of_markers
+from bert_cli.examples.labels.label_names import natural_key, refuse_texts, warn_about_few_rows
+from bert_cli.examples.labels.lists import split_label_names
+from bert_cli.examples.labels.look_alikes import warn_about_look_alikes
+from bert_cli.examples.labels.unlabeled import find_missing_names, warn_about_markers
 from bert_cli.examples.splitting import warn_about_absent_labels, warn_about_size
 from bert_cli.examples.table_files.probe import TableFile, open_table
 from bert_cli.examples.user_columns import SAMPLE, ColumnIndices, find_columns, warn_about_repeated_headers
@@ -111,7 +111,7 @@ class Source:
 
     def _label(self, line: int, cell: Cell) -> str:
         """Return the label in a cell, also of a list with one label."""
-        names = (cell if isinstance(cell, tuple) else names_in(cell.strip())) or ("",)
+        names = (cell if isinstance(cell, tuple) else split_label_names(cell.strip())) or ("",)
         refuse_if(
             len(names) > 1,
             f"{self.path}:{line}: the label is a list of {len(names)}, and the four-column format "
@@ -142,15 +142,15 @@ def count_labels(source: Source, skip_unlabeled: bool = False) -> tuple[dict[str
         if counts[label] == 1 and len(counts) == _MANY_LABELS:
             refuse_texts(f"{source.path}: the label column", counts, counts.total(), _ADVICE)
     if skip_unlabeled:
-        for name in missing_names(counts, has_empty=bool(dropped[NO_LABEL])):
+        for name in find_missing_names(counts, has_empty=bool(dropped[NO_LABEL])):
             dropped[NO_LABEL] += counts.pop(name)
     if not counts:
         raise InputError(f"{source.path}: holds no row with a text and a label; check --text_column and --label_column")
     refuse_texts(f"{source.path}: the label column", counts, counts.total(), _ADVICE)
-    warn_of_few_rows(source.path, len(counts), counts.total())
+    warn_about_few_rows(source.path, len(counts), counts.total())
     ordered = {label: counts[label] for label in sorted(counts, key=natural_key)}
-    warn_of_markers(source.path, ordered, skip_unlabeled)
-    warn_of_look_alikes(source.path, ordered)
+    warn_about_markers(source.path, ordered, skip_unlabeled)
+    warn_about_look_alikes(source.path, ordered)
     return ordered, dropped
 
 

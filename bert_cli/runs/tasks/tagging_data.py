@@ -13,7 +13,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import EMBEDDING
 from bert_cli.base.log import LOG
 from bert_cli.base.names import LABELS, OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
-from bert_cli.examples.labels.label_names import warn_of_few_rows
+from bert_cli.examples.labels.label_names import warn_about_few_rows
 from bert_cli.examples.tag_schemes import describe_tag_problem, find_entities, find_entity_types, make_label_list
 from bert_cli.examples.tagging import TaggingExample, TaggingFile
 from bert_cli.examples.token_files.bio_tags import with_bio_tags
@@ -178,7 +178,7 @@ def read_data(
                 )
                 raise InputError(f"{path}: {problem}")
             types = [entity.type for tags in file.tags for entity in find_entities(tags)]
-            warn_of_few_rows(path, len(set(types)), len(types), "entities")
+            warn_about_few_rows(path, len(set(types)), len(types), "entities")
         check_split_labels(file, labels, split)
         all_pieces = task.label_all_pieces and split == "train"
         features = make_windows(file.examples, labels, model.tokenizer, settings, all_pieces)

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.labels.label_names import find_label_names, natural_key, warn_of_few_rows
+from bert_cli.examples.labels.label_names import find_label_names, natural_key, warn_about_few_rows
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
@@ -70,7 +70,7 @@ def test_texts_in_the_place_of_labels_are_refused(text):
 
 @pytest.mark.parametrize(("num_labels", "num_rows", "warns"), [(20, 20, False), (21, 104, True), (21, 105, False)])
 def test_few_rows_per_label_are_one_warning(caplog, num_labels, num_rows, warns):
-    warn_of_few_rows("t.csv", num_labels, num_rows)
+    warn_about_few_rows("t.csv", num_labels, num_rows)
     assert [message[:32] for message in caplog.messages] == [
         f"t.csv: warning: {num_labels} labels in {num_rows}"
     ] * warns

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.labels.lists import names_in, read_lists
+from bert_cli.examples.labels.lists import read_lists, split_label_names
 from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.registry import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 
@@ -161,4 +161,4 @@ def test_columns_of_0_and_1_are_left_alone():
     ],
 )
 def test_names_in_a_single_cell(text, names):
-    assert names_in(text) == names
+    assert split_label_names(text) == names

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.examples.labels.look_alikes import find_look_alikes, warn_of_look_alikes
+from bert_cli.examples.labels.look_alikes import find_look_alikes, warn_about_look_alikes
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_labels_that_look_different(labels):
 
 
 def test_one_warning_lists_all_of_them(caplog):
-    warn_of_look_alikes("t.csv", {"Good": 9, "bad": 5, "good": 10, "good\u200b": 1, "\u00e9": 4, "e\u0301": 3})
+    warn_about_look_alikes("t.csv", {"Good": 9, "bad": 5, "good": 10, "good\u200b": 1, "\u00e9": 4, "e\u0301": 3})
     assert caplog.messages == [
         "t.csv: warning: these labels look the same, and are different classes: 'Good' (9 rows), 'good' (10 rows), "
         "'good\\u200b' (1 row); '\\xe9' (4 rows), 'e\\u0301' (3 rows); correct them if they are one"
@@ -43,10 +43,10 @@ def test_one_warning_lists_all_of_them(caplog):
 
 
 def test_many_groups_are_cut(caplog):
-    warn_of_look_alikes("t.csv", {name: 2 for letter in "abcdefg" for name in (letter, letter.upper())})
+    warn_about_look_alikes("t.csv", {name: 2 for letter in "abcdefg" for name in (letter, letter.upper())})
     assert "'e' (2 rows), 'E' (2 rows); and 2 more groups; correct" in caplog.text
 
 
 def test_different_labels_are_not_warned_of(caplog):
-    warn_of_look_alikes("t.csv", {"good": 9, "bad": 5})
+    warn_about_look_alikes("t.csv", {"good": 9, "bad": 5})
     assert caplog.messages == []

@@ -6,11 +6,11 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.labels.unlabeled import (
     MissingMarkers,
     check_markers,
+    drop_unlabeled,
     find_labeled_rows,
     find_markers,
-    leave_out_unlabeled,
-    missing_names,
-    warn_of_markers,
+    find_missing_names,
+    warn_about_markers,
 )
 from bert_cli.problem_types.columns import LabelCells
 
@@ -61,7 +61,7 @@ def test_minus_one_among_class_indices(labels, is_doubtful):
 
 def test_a_sign_stops_the_training_with_both_ways_out():
     with pytest.raises(InputError) as caught:
-        check_markers("t.jsonl", {"no": 5, "yes": 5, "-": 3}, {"no": 2, "yes": 3, "-": 7}, skips=False)
+        check_markers("t.jsonl", {"no": 5, "yes": 5, "-": 3}, {"no": 2, "yes": 3, "-": 7}, skips_unlabeled=False)
     assert str(caught.value) == (
         "t.jsonl:7: 3 row(s) have the label '-', which means no label; --skip_unlabeled leaves such rows out, and "
         "--labels=no,yes,- keeps it as a class"
@@ -70,11 +70,11 @@ def test_a_sign_stops_the_training_with_both_ways_out():
 
 def test_names_with_commas_are_not_put_into_the_advice():
     with pytest.raises(InputError, match="and --labels with all names keeps it as a class"):
-        check_markers("t.jsonl", {"a,b": 5, "yes": 5, "?": 3}, {"a,b": 2, "yes": 3, "?": 7}, skips=False)
+        check_markers("t.jsonl", {"a,b": 5, "yes": 5, "?": 3}, {"a,b": 2, "yes": 3, "?": 7}, skips_unlabeled=False)
 
 
 def test_words_are_warned_of(caplog):
-    warn_of_markers("t.csv", counts("good", "bad", "nan", "none"), skips=False)
+    warn_about_markers("t.csv", counts("good", "bad", "nan", "none"), skips_unlabeled=False)
     assert [record.getMessage() for record in caplog.records] == [
         "t.csv: warning: 10 row(s) have the label 'nan', which other programs write for a missing value; "
         "--skip_unlabeled leaves such rows out",
@@ -84,12 +84,12 @@ def test_words_are_warned_of(caplog):
 
 
 def test_names_that_the_flag_keeps_are_warned_of(caplog):
-    warn_of_markers("t.csv", counts("favor", "against", "none"), skips=True)
+    warn_about_markers("t.csv", counts("favor", "against", "none"), skips_unlabeled=True)
     assert caplog.messages[0].endswith("; if it means no label, remove such rows")
 
 
 def test_usual_labels_are_not_warned_of(caplog):
-    warn_of_markers("t.csv", counts("0", "1", "2", "nine", "nano", "a-b", "no", "other"), skips=False)
+    warn_about_markers("t.csv", counts("0", "1", "2", "nine", "nano", "a-b", "no", "other"), skips_unlabeled=False)
     assert caplog.text == ""
 
 
@@ -128,22 +128,22 @@ def test_a_row_of_several_columns_is_unlabeled_if_all_of_them_are():
 
 def test_rows_that_are_left_out_are_counted(caplog):
     caplog.set_level("INFO")
-    assert leave_out_unlabeled(column("a", "-", "", "b", "-"), None, is_numeric=False) == [0, 3]
+    assert drop_unlabeled(column("a", "-", "", "b", "-"), None, is_numeric=False) == [0, 3]
     assert caplog.messages == ["t.csv: left out 3 row(s) without a label (2 '-', 1 empty); the first is line 3"]
 
 
 def test_a_file_with_labels_alone_is_not_logged(caplog):
     caplog.set_level("INFO")
-    assert leave_out_unlabeled(column("a", "b"), None, is_numeric=False) == [0, 1]
+    assert drop_unlabeled(column("a", "b"), None, is_numeric=False) == [0, 1]
     assert caplog.messages == []
 
 
 def test_no_row_with_a_label_is_an_error():
     with pytest.raises(InputError, match=r"^t.csv:2: no row has a label; check --label_column"):
-        leave_out_unlabeled(column("", ""), None, is_numeric=False)
+        drop_unlabeled(column("", ""), None, is_numeric=False)
 
 
 def test_names_that_the_flag_leaves_out():
-    assert missing_names(counts("a", "b", "-", "none"), has_empty=False) == {"-"}
-    assert missing_names(counts("a", "b", "none"), has_empty=False) == {"none"}
-    assert missing_names(counts("a", "b", "none"), has_empty=True) == set()
+    assert find_missing_names(counts("a", "b", "-", "none"), has_empty=False) == {"-"}
+    assert find_missing_names(counts("a", "b", "none"), has_empty=False) == {"none"}
+    assert find_missing_names(counts("a", "b", "none"), has_empty=True) == set()
