@@ -1,1 +1,1 @@
-"""Questions about contexts, of SQuAD files or one per line, into records. No TensorFlow."""
+"""Reader for questions about contexts, in SQuAD files or JSON lines. No TensorFlow."""

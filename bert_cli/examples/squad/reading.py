@@ -1,7 +1,7 @@
-"""SQuAD 1.1 and 2.0 files, and lines of {"id", "question", "context"}, -> SquadExample records.
+"""Reader for SQuAD 1.1 and 2.0 files, and for lines of {"id", "question", "context"}.
 
-The words of a context and the position of an answer are found as in Google's run_squad.py. Other
-layouts raise an InputError such as `train.json: data[3].paragraphs[0].qas[2]: has no "question"; …`.
+Context words and answer positions are the same as in Google's run_squad.py. A file with a different
+layout raises InputError, for example `train.json: data[3].paragraphs[0].qas[2]: has no "question"`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,9 +22,17 @@ _ANSWERS_LAYOUT = f"{_ANSWER_LAYOUT}; give [] for an impossible question"
 
 
 class Question(NamedTuple):
-    """A question as its file has it, with all members of its entry."""
+    """A question in its file.
 
-    place: str  # path and position in the file, for messages
+    Attributes:
+        location: path and position in the file, for messages.
+        qas_id: the question's id.
+        text: the question.
+        paragraph: its context.
+        fields: its JSON object.
+    """
+
+    location: str
     qas_id: str
     text: str
     paragraph: Paragraph
@@ -32,42 +40,39 @@ class Question(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An answer and its first character in the context."""
+    """An answer, and the offset of its first character in the context."""
 
     text: str
     start: int
 
 
-def _identifier(value: object, place: str, advice: str) -> str | None:
-    """Return an id as text, None for null. Some data sets number their questions."""
-    return str(value) if type(value) is int else None if value is None else expect(value, str, place, advice)
+def _read_id(value: object, location: str, advice: str) -> str | None:
+    """Return an id as text, or None for null; some data sets use numbers."""
+    return str(value) if type(value) is int else None if value is None else expect(value, str, location, advice)
 
 
-def _entries(path: str) -> Iterator[tuple[str, Paragraph, dict]]:
-    """Yield place, paragraph and members of each question of a SQuAD file.
-
-    Raise InputError for another layout.
-    """
+def _iterate_entries(path: str) -> Iterator[tuple[str, Paragraph, dict]]:
+    """Yield the location, paragraph and JSON object for each question in a SQuAD file."""
     for i, article in enumerate(expect_member(read_json(path), "data", list, path, _LAYOUT)):
-        article_place = f"{path}: data[{i}]"
-        for j, entry in enumerate(expect_member(article, "paragraphs", list, article_place, _LAYOUT)):
-            place = f"{article_place}.paragraphs[{j}]"
-            paragraph = split_context(expect_member(entry, "context", str, place, _LAYOUT))
-            for k, fields in enumerate(expect_member(entry, "qas", list, place, _LAYOUT)):
-                yield f"{place}.qas[{k}]", paragraph, fields
+        article_location = f"{path}: data[{i}]"
+        for j, entry in enumerate(expect_member(article, "paragraphs", list, article_location, _LAYOUT)):
+            location = f"{article_location}.paragraphs[{j}]"
+            paragraph = split_context(expect_member(entry, "context", str, location, _LAYOUT))
+            for k, fields in enumerate(expect_member(entry, "qas", list, location, _LAYOUT)):
+                yield f"{location}.qas[{k}]", paragraph, fields
 
 
 def read_questions(path: str) -> list[Question]:
-    """Return the questions of a SQuAD file, in order.
+    """Read a SQuAD file's questions in order.
 
-    A question without id, or with null, gets `question-N`; N is its number in the file. The log has
-    their count. Raises InputError for another layout, or if there is no question.
+    Questions without id get the id "question-N", using their number in the file, and are counted in
+    the log. Raise InputError for a file with a different layout or without questions.
     """
     questions = []
-    for place, paragraph, fields in _entries(path):
-        text = expect_member(fields, "question", str, place, _LAYOUT)
-        qas_id = _identifier(fields.get("id"), f"{place}.id", _LAYOUT)
-        questions.append(Question(place, qas_id or "", text, paragraph, fields))
+    for location, paragraph, fields in _iterate_entries(path):
+        text = expect_member(fields, "question", str, location, _LAYOUT)
+        qas_id = _read_id(fields.get("id"), f"{location}.id", _LAYOUT)
+        questions.append(Question(location, qas_id or "", text, paragraph, fields))
     refuse_if(not questions, f"{path}: holds no question; {_LAYOUT}")
     ids = {question.qas_id for question in questions}
     missing = [number for number, question in enumerate(questions) if question.fields.get("id") is None]
@@ -82,85 +87,90 @@ def read_questions(path: str) -> list[Question]:
     return questions
 
 
-def _check_new(qas_id: str, place: str, places: dict[str, str]) -> None:
-    """Raise InputError for a repeated id: its prediction would belong to two questions."""
-    if qas_id in places:
+def _check_new_id(qas_id: str, location: str, locations: dict[str, str]) -> None:
+    """Raise InputError for a repeated id, because predictions are stored by id."""
+    if qas_id in locations:
         raise InputError(
-            f"{place}: the id {quote(qas_id)} is also the id of {places[qas_id]}; give every question an id of its own"
+            f"{location}: the id {quote(qas_id)} is also the id of {locations[qas_id]}; give every question an id of its own"
         )
-    places[qas_id] = place
+    locations[qas_id] = location
 
 
-def _new_questions(path: str) -> Iterator[Question]:
-    """Yield the questions of a SQuAD file. Raise InputError for an id that comes twice."""
-    places: dict[str, str] = {}
+def _read_unique_questions(path: str) -> Iterator[Question]:
+    """Yield a SQuAD file's questions; raise InputError for a repeated id."""
+    locations: dict[str, str] = {}
     for question in read_questions(path):
-        _check_new(question.qas_id, question.place, places)
+        _check_new_id(question.qas_id, question.location, locations)
         yield question
 
 
-def _unanswered(question: Question) -> SquadExample:
+def _make_example(question: Question) -> SquadExample:
     return SquadExample(question.qas_id, question.text, question.paragraph)
 
 
 def read_examples(path: str) -> list[SquadExample]:
-    """Return the questions to predict, in file order.
+    """Read the questions to predict in file order, without answers.
 
-    Answers are not read. Raise InputError for a repeated id.
+    Raise InputError for a repeated id.
     """
-    return [_unanswered(question) for question in _new_questions(path)]
+    return [_make_example(question) for question in _read_unique_questions(path)]
 
 
 def parse_question(line: str, path: str, number: int) -> SquadExample:
-    """Return the question of one line, {"id", "question", "context"}.
+    """Parse a JSON line with {"id", "question", "context"}; the default id is the line number.
 
-    A missing id is the line number.
+    Args:
+        line: the line.
+        path: file, for messages.
+        number: 1-based line number.
     """
-    place = f"{path}:{number}"
+    location = f"{path}:{number}"
     fields = parse_json(line, path, number)
-    question = expect_member(fields, "question", str, place, _LINE_LAYOUT)
-    context = expect_member(fields, "context", str, place, _LINE_LAYOUT)
-    qas_id = _identifier(fields.get("id"), f"{place}.id", _LINE_LAYOUT)
+    question = expect_member(fields, "question", str, location, _LINE_LAYOUT)
+    context = expect_member(fields, "context", str, location, _LINE_LAYOUT)
+    qas_id = _read_id(fields.get("id"), f"{location}.id", _LINE_LAYOUT)
     return SquadExample(str(number) if qas_id is None else qas_id, question, split_context(context))
 
 
 def parse_questions(lines: Iterable[str], path: str) -> Iterator[SquadExample]:
-    """Yield the questions of lines as they come, see parse_question. Blank lines are skipped.
+    """Parse lines one by one (see parse_question), skipping blank lines.
 
-    `path` is the name of the lines in messages. Raises InputError for another layout and for a repeated id.
+    Args:
+        lines: JSON lines.
+        path: file, for messages.
+
+    Raises:
+        InputError: a line has a different layout, or an id is repeated.
     """
-    places: dict[str, str] = {}
+    locations: dict[str, str] = {}
     for number, line in enumerate(lines, start=1):
         if line.strip():
             example = parse_question(line, path, number)
-            _check_new(example.qas_id, f"{path}:{number}", places)
+            _check_new_id(example.qas_id, f"{path}:{number}", locations)
             yield example
 
 
 def read_answers(question: Question) -> list[Answer]:
-    """Return the answers as written.
-
-    Raise InputError if the member is missing or has another layout.
-    """
+    """Return a question's answers; raise InputError if "answers" is missing or malformed."""
     answers = []
-    for index, entry in enumerate(expect_member(question.fields, "answers", list, question.place, _ANSWERS_LAYOUT)):
-        place = f"{question.place}.answers[{index}]"
-        text = expect_member(entry, "text", str, place, _ANSWER_LAYOUT)
-        answers.append(Answer(text, expect_member(entry, "answer_start", int, place, _ANSWER_LAYOUT)))
+    for index, entry in enumerate(expect_member(question.fields, "answers", list, question.location, _ANSWERS_LAYOUT)):
+        location = f"{question.location}.answers[{index}]"
+        text = expect_member(entry, "text", str, location, _ANSWER_LAYOUT)
+        answers.append(Answer(text, expect_member(entry, "answer_start", int, location, _ANSWER_LAYOUT)))
     return answers
 
 
 def read_mark(question: Question) -> bool | None:
-    """Return whether a question is marked as impossible, None without a mark."""
+    """Return whether a question is marked as impossible, or None if it has no mark."""
     value = question.fields.get("is_impossible")
-    place = f"{question.place}.is_impossible"
-    return None if value is None else expect(_MARKS.get(str(value).lower(), value), bool, place, "correct it")
+    location = f"{question.location}.is_impossible"
+    return None if value is None else expect(_MARKS.get(str(value).lower(), value), bool, location, "correct it")
 
 
-def _gold_texts(question: Question) -> tuple[str, ...]:
-    """Return the right answers, () if there is none.
+def _read_gold_texts(question: Question) -> tuple[str, ...]:
+    """Return the correct answers, or () for an impossible question.
 
-    The official scorer needs "answers" and does not read is_impossible.
+    If there are answers, is_impossible is ignored, as in the official scorer.
     """
     if question.fields.get("answers") is None and read_mark(question):
         return ()
@@ -168,15 +178,15 @@ def _gold_texts(question: Question) -> tuple[str, ...]:
 
 
 def read_gold_answers(path: str) -> dict[str, tuple[str, ...]]:
-    """Return the right answers to each question, () for an impossible question.
+    """Return the correct answers by question id, using () for impossible questions.
 
-    Raises InputError for a repeated id, and for a question without "answers" that is not marked as
+    Raise InputError if an id is repeated, or if a question has no answers and is not marked as
     impossible.
     """
-    return {question.qas_id: _gold_texts(question) for question in _new_questions(path)}
+    return {question.qas_id: _read_gold_texts(question) for question in _read_unique_questions(path)}
 
 
 def read_scored_examples(path: str) -> tuple[list[SquadExample], dict[str, tuple[str, ...]]]:
-    """Return the questions to predict and the right answers to them; see read_gold_answers."""
-    questions = list(_new_questions(path))
-    return [_unanswered(question) for question in questions], {q.qas_id: _gold_texts(q) for q in questions}
+    """Return the questions to predict, and their correct answers (see read_gold_answers)."""
+    questions = list(_read_unique_questions(path))
+    return [_make_example(question) for question in questions], {q.qas_id: _read_gold_texts(q) for q in questions}

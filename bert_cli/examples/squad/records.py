@@ -1,21 +1,22 @@
-"""Questions about a context, and the words of a context as in Google's run_squad.py."""
+"""Records for questions and contexts, with the same words as in Google's run_squad.py."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# The original's white space: U+202F splits, other spaces of Unicode such as U+00A0 and U+3000 are
-# parts of words.
+# Use the original's white space: U+202F splits words, but U+00A0, U+3000 and other Unicode spaces
+# do not.
 _WORD = re.compile("[^ \t\r\n\u202f]+")
 
 
 @dataclass(frozen=True, eq=False)
 class Paragraph:
-    """A context and its words; one object for all its questions, told from others by identity.
+    """A context and its words. Its questions share one object, which is compared by identity.
 
-    context       the text
-    doc_tokens    its words, which white space separates
-    token_starts  index in `context` (in characters, which are code points) of each word's first character
+    Attributes:
+        context: the text.
+        doc_tokens: words separated by white space.
+        token_starts: offset of each word's first character in `context`, in code points.
     """
 
     context: str
@@ -27,10 +28,15 @@ class Paragraph:
 class SquadExample:
     """A question about a paragraph.
 
-    answer_text     the answer as written; None in prediction, "" for an impossible question
-    start_position  index of the answer's first word; None in prediction, -1 for an impossible question
-    end_position    index of its last word
-    is_impossible   whether the context has no answer; False in prediction
+    Attributes:
+        qas_id: the question's id.
+        question: the question.
+        paragraph: its context.
+        answer_text: the answer; None for prediction, "" for an impossible question.
+        start_position: index of the answer's first word; None for prediction, -1 for an impossible
+            question.
+        end_position: index of the answer's last word, with the same special values.
+        is_impossible: whether the context has no answer; False for prediction.
     """
 
     qas_id: str
@@ -43,14 +49,15 @@ class SquadExample:
 
 
 def split_context(context: str) -> Paragraph:
-    """The words of a context: cut at space, tab, carriage return, line feed and U+202F only."""
+    """Split a context at spaces, tabs, carriage returns, line feeds and U+202F."""
     words = list(_WORD.finditer(context))
     return Paragraph(context, tuple(word.group() for word in words), tuple(word.start() for word in words))
 
 
 def describe_examples(examples: Sequence[SquadExample]) -> str:
-    """For the log: `5173 questions about 1033 contexts`, and how many are impossible, and contexts
-    without a word.
+    """Summarize examples for the log, for example `5173 questions about 1033 contexts`.
+
+    The summary includes the numbers of impossible questions and of contexts without words.
     """
     paragraphs = {id(example.paragraph): example.paragraph for example in examples}
     text = f"{len(examples)} questions about {len(paragraphs)} contexts"

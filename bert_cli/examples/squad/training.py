@@ -1,4 +1,4 @@
-"""SQuAD files -> training examples, whose answers are indices of words."""
+"""Reader for training examples in SQuAD files: answers become word positions."""
 
 from bisect import bisect_right
 
@@ -12,54 +12,53 @@ from bert_cli.settings.squad import MULTIPLE_ANSWERS
 def _is_impossible(question: Question, version_2_with_negative: bool) -> bool:
     """Return whether a training question is impossible.
 
-    Raise InputError if it is and the flag is not given.
+    Raise InputError if it is impossible and the flag is not given.
     """
     mark = read_mark(question)
-    # Without the flag, training would learn questions without an answer as if each had one.
+    # Refuse: without the flag, training would treat every question as answerable.
     refuse_if(
         mark and not version_2_with_negative,
-        f"{question.place}: is_impossible is set, so this is SQuAD 2.0 data; give --version_2_with_negative",
+        f"{question.location}: is_impossible is set, so this is SQuAD 2.0 data; give --version_2_with_negative",
     )
     if version_2_with_negative and mark is None:
-        return not read_answers(question)  # as in the official scorer
+        return not read_answers(question)  # same rule as the official scorer
     return bool(mark)
 
 
-def _chosen_answers(question: Question, multiple_answers: str | None) -> list[Answer]:
-    """Return the answers to learn from.
+def _select_answers(question: Question, multiple_answers: str | None) -> list[Answer]:
+    """Return the answers used for training.
 
-    Raise InputError if there is none, or several and no rule for them.
+    Raise InputError without answers, or with several answers and no rule for them.
     """
     answers = read_answers(question)
     if not answers:
         raise InputError(
-            f"{question.place}: has no answer; training needs one, "
+            f"{question.location}: has no answer; training needs one, "
             'or "is_impossible": true together with --version_2_with_negative'
         )
     if len(answers) > 1 and multiple_answers is None:
         raise InputError(
-            f"{question.place}: has {len(answers)} answers, training takes one (is this a dev "
+            f"{question.location}: has {len(answers)} answers, training takes one (is this a dev "
             "file?); give --multiple_answers=first, or --multiple_answers=all to learn each of "
             "them"
         )
-    # Annotators often mark the same words; equal answers would count twice in training.
+    # Drop duplicates: annotators often mark the same words, which would count twice in training.
     return answers[:1] if multiple_answers != "all" else list(dict.fromkeys(answers))
 
 
 def _locate(paragraph: Paragraph, answer: Answer) -> tuple[int, int] | None:
-    """Indices of the first and the last word of an answer; None, and a line in the log, where it is
-    not there.
+    """Return the indices of an answer's first and last word; log and return None if it is absent.
 
-    An answer may be a part of its words; white space of either is compared as one space.
+    An answer may begin and end inside a word.
     """
-    # As in the original: an answer is found if it is the same text but for white space.
+    # Ignore differences in white space, as the original does.
     cleaned = " ".join(answer.text.split())
     last_character = answer.start + len(answer.text) - 1
     first = bisect_right(paragraph.token_starts, answer.start) - 1
     last = bisect_right(paragraph.token_starts, last_character) - 1
     actual = " ".join(paragraph.doc_tokens[max(first, 0) : last + 1])
-    inside = answer.start >= 0 and last_character < len(paragraph.context)
-    if not cleaned or not inside or first < 0 or cleaned not in actual:
+    is_inside = answer.start >= 0 and last_character < len(paragraph.context)
+    if not cleaned or not is_inside or first < 0 or cleaned not in actual:
         LOG.warning("Could not find answer: '%s' vs. '%s'", actual, cleaned)
         return None
     return first, last
@@ -68,21 +67,21 @@ def _locate(paragraph: Paragraph, answer: Answer) -> tuple[int, int] | None:
 def read_training_examples(
     path: str, version_2_with_negative: bool = False, multiple_answers: str | None = None
 ) -> list[SquadExample]:
-    """Return the training examples of a SQuAD file, in file order.
+    """Read a SQuAD file's training examples, in file order.
 
-    An answer that is not at its `answer_start` (in characters of the context) is skipped. The log
-    has the counts of such answers, of repeated ids, and of questions without `is_impossible`.
+    An answer that is not at its `answer_start` is skipped. The log counts such answers, repeated
+    ids, and questions without `is_impossible`.
 
     Args:
         path: the file.
-        version_2_with_negative: whether questions may be impossible; of questions without a mark,
-            those with "answers": [] are.
-        multiple_answers: rule for several answers: "first", "all" (an example per different
-            answer), None for an error.
+        version_2_with_negative: whether questions may be impossible. A question without
+            `is_impossible` is impossible if it has no answers.
+        multiple_answers: rule for questions with several answers: "first", "all" (one example per
+            different answer), or None to raise an error.
 
     Raises:
-        InputError: a question lacks an answer, or is impossible without `version_2_with_negative`;
-            or no answer is at its position.
+        InputError: a question has no answer, a question is impossible without
+            `version_2_with_negative`, or no answer in the file is at its `answer_start`.
     """
     if multiple_answers not in (None, *MULTIPLE_ANSWERS):
         raise ValueError(f"no such rule for several answers: {multiple_answers!r}")
@@ -94,7 +93,7 @@ def read_training_examples(
         if _is_impossible(question, version_2_with_negative):
             examples.append(SquadExample(*common, "", -1, -1, is_impossible=True))
             continue
-        for answer in _chosen_answers(question, multiple_answers):
+        for answer in _select_answers(question, multiple_answers):
             words = _locate(question.paragraph, answer)
             if words is None:
                 num_not_found += 1
@@ -115,7 +114,7 @@ def read_training_examples(
 
 
 def _log_marks(path: str, questions: list[Question]) -> None:
-    """Log how questions without `is_impossible` were read."""
+    """Log how many questions without `is_impossible` are answerable or impossible."""
     unmarked = [question for question in questions if read_mark(question) is None]
     if unmarked:
         unanswerable = sum(not read_answers(question) for question in unmarked)
