@@ -103,7 +103,7 @@ def run(settings: ExtractSettings) -> int:
         LOG.info("%s is whole: nothing is left to do; remove it to compute it again", output_file)
         return 0
     planned = plan.plan_shards(settings, model) if is_sharded else None
-    todo = planned.todo() if planned else []
+    todo = planned.find_unfinished() if planned else []
     if planned and not todo:
         return 0
 
@@ -120,7 +120,7 @@ def run(settings: ExtractSettings) -> int:
     write = functools.partial(write_features, session, settings, model, form)
     if planned:
         session.load(checkpoint)
-        return sum(write(shard.source, shard.targets[0]) for shard in planned.each(todo))
+        return sum(write(shard.source, shard.targets[0]) for shard in planned.iterate(todo))
     facts = plan.resume_facts(settings, model, session.precision)
     done = lines_to_skip(output_file, facts) if extraction.resume else 0
     session.load(checkpoint)

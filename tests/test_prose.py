@@ -26,7 +26,6 @@ bert_cli/runs/callbacks                17.1    0 12.5   26.2  3.3    0    2.1   
 bert_cli/runs/engine                   16.9  1.4 20.9   38.1  3.7    0    1.4      4.4    3     36.1        46.8  46.1
 bert_cli/runs/extraction               10.4  0.3 17.1   31.8  2.4    0      1      6.4  2.4       26        43.9  24.3
 bert_cli/runs/loading                  20.5  2.4 15.9   40.9  9.7  1.8    1.6      4.6  3.1     18.9        48.1  74.1
-bert_cli/runs/output_dir               12.6    3 18.1   36.7  5.6    0    1.8      5.6  3.6     22.8          59  45.6
 bert_cli/runs/preparation               7.8  2.1  7.8   36.1  3.3  0.2      4      2.2  0.2     19.3        46.8  26.2
 bert_cli/runs/sweep                     8.9    0 14.2   43.2  6.3    1      4      6.3  3.7      8.9        47.9  79.2
 bert_cli/serving                        7.8    0 12.9   34.1  1.9  0.5      0      2.7  2.7     22.5        20.6  76.8

@@ -95,7 +95,7 @@ def run_once(
         # data was reported before.
         ready = time.monotonic()
         if not is_dry:
-            stack.enter_context(lock.held(folder, strategy, task.command, seen))
+            stack.enter_context(lock.hold(folder, strategy, task.command, seen))
         stack.enter_context(worker_failure.watch_for_failures(strategy))
         if plan and is_dry:
             return RunResult(try_out(task, model, data, plan, settings, reading, ready))

@@ -32,9 +32,9 @@ from bert_cli.runs.output_dir.manifest import (
     PLAN_FROM,
     STEPS,
     STOPPED,
-    plan_start,
-    plan_warmup,
     read_manifest,
+    schedule_start,
+    schedule_warmup,
 )
 from bert_cli.runs.output_dir.resuming import same_command
 from bert_cli.runs.tasks import controls
@@ -119,7 +119,7 @@ def plan_training(
         state = None
     assert training.learning_rate is not None, "with_size_defaults has set it"
     done = step_number(state) if state else 0
-    first = plan_start((read_manifest(phases.output_dir) or {}) if state else {}, plan.steps, done)
+    first = schedule_start((read_manifest(phases.output_dir) or {}) if state else {}, plan.steps, done)
     history = History(phases.output_dir, done)
     best = None
     if early_stopping.eval_every:
@@ -127,7 +127,7 @@ def plan_training(
         best = BestEvaluation(metric, every, early_stopping.early_stopping_patience, first, history)
     updates = TrainingHyperparameters(
         steps=plan.steps,
-        warmup_steps=plan_warmup(plan.warmup_steps, plan.steps, first),
+        warmup_steps=schedule_warmup(plan.warmup_steps, plan.steps, first),
         learning_rate=training.learning_rate,
         batch_size=plan.batch_size or training.train_batch_size,
         random_seed=settings.seed.random_seed,

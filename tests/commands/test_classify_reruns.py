@@ -169,7 +169,7 @@ def test_fewer_rows_than_a_batch_are_one_step(trained_flags, tmp_path, classify,
 def test_a_folder_in_which_another_run_works_is_a_temporary_error(trained_flags, tmp_path, classify):
     """A scheduler then starts the command again."""
     folder = str(tmp_path / "out")
-    with lock.held(folder, "auto", "bert-tag", lock.check_free(folder, "auto")):
+    with lock.hold(folder, "auto", "bert-tag", lock.check_free(folder, "auto")):
         outcome = classify(*trained_flags, f"--output_dir={folder}")
     assert (outcome.code, outcome.out) == (75, "")
     assert outcome.last_line.startswith(

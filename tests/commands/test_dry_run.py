@@ -51,7 +51,7 @@ def test_beside_another_run(classify, flags, cola, trained, snapshot):
     """Also while that is going on: it holds the folder."""
     before = snapshot(trained)
     given = [*flags, "--do_train", "--dry_run", f"--output_dir={trained}", "--learning_rate=0.5"]
-    with lock.held(str(trained), "auto", "bert-classify", lock.check_free(str(trained), "auto")):
+    with lock.hold(str(trained), "auto", "bert-classify", lock.check_free(str(trained), "auto")):
         classify("--do_predict", f"--output_dir={trained}").assert_refused("wait for its end", code=os.EX_TEMPFAIL)
         done = classify(*given)
     assert forecast_of(done)[0] == 30

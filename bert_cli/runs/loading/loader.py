@@ -167,7 +167,7 @@ def _read_config(
                 _check_network(config, paths.config_file, paths.checkpoint)
             return config
         # The module may have been moved since the run.
-        check_config(module, paths.config_file, paths.checkpoint, left_out=("hub_module",))
+        check_config(module, paths.config_file, paths.checkpoint, ignored_keys=("hub_module",))
         # A module is code that is run: only one that the user names, or that lies in the config's
         # own folder, is followed.
         handle = files.make_absolute(hub_module) if hub_module else own_module(paths.config_file, module.hub_module)

@@ -1,3 +1,1 @@
-"""The directory of a run: its manifest, files and lock, the best checkpoint, extending a finished
-run, shards of outputs.
-"""
+"""The output directory: manifest, owned files, lock, best checkpoint and output shards."""

@@ -1,9 +1,8 @@
-"""best/ of a run's folder: the best checkpoint with what belongs to it, and best.json, which says
-so. No TensorFlow.
+"""Directory best/ with a run's best checkpoint, and best.json. No TensorFlow.
 
-best/ is a folder of its own, with copies of run.json, flags.txt, config, vocabulary and labels, so
-that it is taken by every command as --init_checkpoint. best.json of a folder names the folder
-within it whose model counts (weights.path.model_folder).
+best/ is a complete model directory, with copies of run.json, flags.txt, config, vocabulary and
+labels, so every command accepts it as --init_checkpoint. best.json names the subdirectory that
+commands use as the model, if the file exists (weights.path.model_folder).
 """
 
 import os
@@ -33,7 +32,7 @@ CHECKPOINT_FILE = re.compile(re.escape(CHECKPOINT) + r"(\d+)\.(index|data-\d{5}-
 
 
 def prepare(folder: str) -> str:
-    """Make best/ and copy into it what belongs to every checkpoint of the run; returns its path."""
+    """Make best/, copy the run's config, vocabulary and labels into it, and return its path."""
     best = os.path.join(folder, BEST)
     files.make_directory(best)
     present = [name for name in _COMPANIONS if files.exists(os.path.join(folder, name))]
@@ -45,24 +44,28 @@ def prepare(folder: str) -> str:
 
 
 def write_choice(folder: str, chosen: str, facts: Mapping[str, Any]) -> None:
-    """Write best.json: `chosen` is the name of the folder within this one whose model counts;
-    facts: why.
+    """Write best.json.
+
+    Args:
+        folder: run directory.
+        chosen: subdirectory with the chosen model.
+        facts: reason for the choice, for example the metric, its value and the step.
     """
     write_json(os.path.join(folder, BEST_FILE), {"folder": chosen, **facts})
 
 
 def keep_steps(folder: str, steps: Collection[int]) -> None:
-    """Remove the checkpoints of best/ whose steps are not among these."""
+    """Remove all checkpoints from best/ except at `steps`."""
     best = os.path.join(folder, BEST)
-    # The index first: without it the data is no checkpoint.
+    # Remove the index first: without it, the data files are not taken for a checkpoint.
     for name in sorted(files.list_directory(best), reverse=True):
-        found = CHECKPOINT_FILE.fullmatch(name)
-        if found and int(found[1]) not in steps:
+        match = CHECKPOINT_FILE.fullmatch(name)
+        if match and int(match[1]) not in steps:
             files.remove(os.path.join(best, name))
 
 
 def remove(folder: str) -> None:
-    """Remove best.json and what runs of ours have in best/; what others have put there stays."""
+    """Remove best.json and the files that our runs wrote into best/, and keep other files."""
     files.remove(os.path.join(folder, BEST_FILE))
     best = os.path.join(folder, BEST)
     owned = owned_names(best) if files.is_directory(best) else set()
@@ -76,8 +79,9 @@ def remove(folder: str) -> None:
 
 
 def name_step(folder: str, step: int) -> None:
-    """Let the `checkpoint` file of best/ name the checkpoint of this step, as it names the newest
-    one in a training folder.
+    """Write the file `checkpoint` of best/, so that it names the checkpoint of `step`.
+
+    In a training directory, the same file names the newest checkpoint.
     """
     path = os.path.join(folder, BEST, STATE)
     lines = [f'{key}: "{CHECKPOINT}{step}"\n' for key in ("model_checkpoint_path", "all_model_checkpoint_paths")]

@@ -1,4 +1,4 @@
-"""The disk space that the checkpoints of a training take, compared with the free space before its first step."""
+"""Check before training that the disk has enough free space for the checkpoints."""
 
 import os
 import shutil
@@ -16,10 +16,10 @@ class CheckpointPlan(NamedTuple):
     """The checkpoints that a training writes.
 
     Attributes:
-        whole_bytes: size of a checkpoint with the optimizer's moments.
-        slim_bytes: size of a checkpoint with the weights alone.
+        whole_bytes: checkpoint size with the optimizer's moments.
+        slim_bytes: checkpoint size without them.
         saves: number of checkpoints that are still to be written.
-        saving: flags.
+        saving: flag values.
         keeps_best: whether best/ has a checkpoint, too.
     """
 
@@ -31,24 +31,29 @@ class CheckpointPlan(NamedTuple):
 
     @property
     def most_bytes(self) -> int:
-        """The most bytes that the checkpoints take at a time, during a save."""
+        """Return the most bytes that the checkpoints occupy at a time, which is during a save."""
         kept = self.saving.keep_checkpoint_max or self.saves
-        # An older checkpoint is removed, or loses its moments, when the new one is whole.
+        # An older checkpoint is only removed, or loses its moments, after the new one is complete.
         older = min(kept, self.saves - 1)
         if self.saving.keep_moments == NEWEST:
             sizes = self.whole_bytes * min(2, self.saves) + self.slim_bytes * max(0, older - 1)
         else:
             sizes = self.whole_bytes * (older + 1)
-        # So it is in best/.
+        # best/ also holds an old and a new checkpoint during a save.
         return sizes + (2 * self.slim_bytes if self.keeps_best else 0)
 
 
 def check_space(folder: str, plan: CheckpointPlan) -> None:
-    """Compare the space for a training's checkpoints with the free space, and log a warning if it is too small.
+    """Log a warning if the disk is too small for the planned checkpoints.
 
-    Raises InputError if not even the next checkpoint fits.
+    Args:
+        folder: output directory, which may not exist yet.
+        plan: the checkpoints that will be written.
+
+    Raises:
+        InputError: if not even the next checkpoint fits.
     """
-    # The space of object stores has no limit, or none that can be asked for.
+    # Object stores have no limit, or none that can be queried.
     if files.is_remote(folder) or not plan.saves:
         return
     existing = folder
@@ -57,25 +62,25 @@ def check_space(folder: str, plan: CheckpointPlan) -> None:
     free = shutil.disk_usage(existing).free
     if plan.whole_bytes > free:
         raise InputError(
-            f"{folder}: a checkpoint of this training needs {_amount(plan.whole_bytes)}, {_amount(free)} are free "
+            f"{folder}: a checkpoint of this training needs {_format_size(plan.whole_bytes)}, {_format_size(free)} are free "
             "there; make space, or use another --output_dir"
         )
-    # A run that is resumed has written a part of the checkpoints already.
+    # A resumed run has already written some checkpoints.
     needed = plan.most_bytes - _written_bytes(folder)
     if needed > free:
-        kept = plan.saving.keep_checkpoint_max
+        max_checkpoints = plan.saving.keep_checkpoint_max
         LOG.warning(
             "warning: %s: the checkpoints of this training need up to %s, %s are free there; make space, or "
             "lower --keep_checkpoint_max (%s)",
-            folder, _amount(needed), _amount(free), kept or "0: all are kept",
+            folder, _format_size(needed), _format_size(free), max_checkpoints or "0: all are kept",
         )  # fmt: skip
 
 
 def _written_bytes(folder: str) -> int:
-    places = (folder, os.path.join(folder, BEST))
-    paths = (os.path.join(place, name) for place in places for name in files.list_directory(place))
+    directories = (folder, os.path.join(folder, BEST))
+    paths = (os.path.join(directory, name) for directory in directories for name in files.list_directory(directory))
     return sum(files.file_size(path) for path in paths if os.path.basename(path).startswith(CHECKPOINT))
 
 
-def _amount(size: int) -> str:
+def _format_size(size: int) -> str:
     return byte_size(size, MB=2, GB=2)

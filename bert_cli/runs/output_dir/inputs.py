@@ -1,4 +1,4 @@
-"""What --overwrite_output_dir removes from a folder, and inputs of the run among it."""
+"""Check that --overwrite_output_dir does not remove the run's own inputs."""
 
 import os
 from collections.abc import Iterator
@@ -13,28 +13,28 @@ from bert_cli.runs.output_dir.best_checkpoint import CHECKPOINT_FILE
 from bert_cli.runs.output_dir.owned_files import owned_names, present_names
 
 _OUTPUTS = ("output_dir", "output_file")
-_DATA = "data_dir"  # its files have names that no run writes
+_DATA = "data_dir"  # files in it have names that runs do not write
 
 
 def check_inputs(settings: Any) -> None:
-    """Raise InputError if a file or directory that a flag names would be removed before the run.
+    """Raise InputError if the run would remove a file or directory that it uses as input.
 
     Args:
-        settings: flags of a command that trains with --overwrite_output_dir.
+        settings: flag values, with --overwrite_output_dir.
     """
     removed = list(_removed_paths(settings.phases.output_dir))
     if not removed:
         return
     for flag, path in _inputs(settings):
         real = files.resolve(path)
-        # A checkpoint is named by the beginning of its files, and a model by their directory.
-        beginnings = (real + os.sep, real + ".") if flag.name != _DATA else ()
-        if any(f"{real}{os.sep}".startswith(f"{name}{os.sep}") or name.startswith(beginnings) for name in removed):
+        # Flags name a checkpoint by its prefix, and a model by its directory.
+        prefixes = (real + os.sep, real + ".") if flag.name != _DATA else ()
+        if any(f"{real}{os.sep}".startswith(f"{name}{os.sep}") or name.startswith(prefixes) for name in removed):
             raise InputError(f"--{flag.name}={path} lies in --output_dir, which training writes to; use another")
 
 
 def cleared_names(folder: str) -> list[str]:
-    """Return the sorted names of what `run_folder.clear` removes from a folder: files of our runs, and best/."""
+    """Return the sorted names that `run_folder.clear` removes: files of our runs, and best/."""
     owned = owned_names(folder)
     is_run = MANIFEST in owned
     is_checkpoint = CHECKPOINT_FILE.fullmatch
@@ -43,13 +43,13 @@ def cleared_names(folder: str) -> list[str]:
 
 
 def _inputs(settings: Any) -> Iterator[tuple[Flag, str]]:
-    """Yield the flags of inputs, each with a path that it names; patterns as the files that they match."""
+    """Yield each input flag with the paths that it names; patterns are expanded."""
     values = flag_values(settings)
     for flag in every_flag(type(settings)):
         value = values.get(flag.name)
         if not (flag.is_file and isinstance(value, str)) or flag.name in _OUTPUTS or value in ("", RANDOM, STANDARD):
             continue
-        # An address of tensorflow-hub is no file, and asking for one takes a while.
+        # A tensorflow-hub address is not a file, and looking one up takes a while.
         if is_remote(value) and not is_remote(settings.phases.output_dir):
             continue
         for path in [value] if files.exists(value) else value.split(","):
@@ -57,8 +57,8 @@ def _inputs(settings: Any) -> Iterator[tuple[Flag, str]]:
 
 
 def _removed_paths(folder: str) -> Iterator[str]:
-    """Yield what is removed from a run's folder, and from the folders of several runs in it."""
-    for inner in ["", *files.list_directory(folder)]:
-        path = os.path.join(folder, inner) if inner else folder
-        if not inner or files.exists(os.path.join(path, MANIFEST)):
+    """Yield the paths that are removed from a run's directory and from runs in subdirectories."""
+    for subfolder in ["", *files.list_directory(folder)]:
+        path = os.path.join(folder, subfolder) if subfolder else folder
+        if not subfolder or files.exists(os.path.join(path, MANIFEST)):
             yield from (os.path.join(files.resolve(path), name) for name in cleared_names(path))

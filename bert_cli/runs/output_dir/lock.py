@@ -1,8 +1,9 @@
-"""One run at a time in an output_dir: a lock file names the owner, and a lock of the system guards it.
+"""Lock that keeps other runs out of an output directory: a lock file and a system lock on it.
 
-The file alone would outlive a run that was killed. The system's lock alone holds on one machine only
-on many network filesystems. So the lock of a process that has ended is taken over if this can be
-seen. Otherwise the owner is believed as long as its file is touched, as a running process does.
+The file names the owner. Alone, it would outlive a killed run. The system lock alone is local to
+one machine on many network filesystems. If a run can see that the owner's process has ended, it
+takes over the lock. If it cannot find out, the lock counts as held while its file is recent: a
+running process touches it.
 """
 
 import contextlib
@@ -23,15 +24,27 @@ from bert_cli.base.names import LOCK, MANIFEST, STATE
 from bert_cli.runs.output_dir.lock_owner import Owner, this_process
 from bert_cli.runtime.cluster import is_writer
 
-_TOUCHED_EVERY, _BELIEVED = 15, 120  # seconds: a network filesystem may show a time of change a minute late
-_held_here: set[int] = set()  # descriptors of the lock files of this process
-_MOST_BYTES = 1 << 16  # of a lock file that are read
-_LEAST_NO_PROCESS = 1 << 31  # numbers of processes are below
-_HELD = (errno.EWOULDBLOCK, errno.EACCES)
+# Network filesystems may show a modification time a minute late.
+_TOUCH_INTERVAL_SECONDS, _MAX_AGE_SECONDS = 15, 120
+_held_here: set[int] = set()  # descriptors of this process's lock files
+_MAX_BYTES = 1 << 16  # bytes read from a lock file
+_PROCESS_LIMIT = 1 << 31  # process numbers are smaller
+_LOCKED_ERRORS = (errno.EWOULDBLOCK, errno.EACCES)
 
 
 def check_free(folder: str, distribution_strategy: str) -> tuple:
-    """Raise BusyError if another run holds the folder; return what `held` compares. Changes nothing."""
+    """Check that no other run uses the directory, without changing anything.
+
+    Args:
+        folder: output directory, which may not exist yet.
+        distribution_strategy: flag value. Only the writing process of several checks the lock.
+
+    Returns:
+        Times of the last changes, which `hold` compares.
+
+    Raises:
+        BusyError: if another run holds the lock.
+    """
     path = os.path.join(folder, LOCK)
     is_read = is_writer(distribution_strategy) and not files.is_remote(folder)
     if is_read and os.path.isfile(path) and os.access(path, os.R_OK):
@@ -39,12 +52,12 @@ def check_free(folder: str, distribution_strategy: str) -> tuple:
             is_free = _try_lock(file.fileno(), folder)
             if is_free:
                 fcntl.flock(file.fileno(), fcntl.LOCK_UN)
-            _judge(path, is_free, _owner(path, file.read(_MOST_BYTES)))
-    return _last_run(folder)
+            _raise_if_held(path, is_free, _parse_owner(path, file.read(_MAX_BYTES)))
+    return _last_run_times(folder)
 
 
-def _last_run(folder: str) -> tuple:
-    """What the last run of a folder left, in a form to compare."""
+def _last_run_times(folder: str) -> tuple:
+    """Return when a run last changed the manifest and the state file, in ns; None if missing."""
     if files.is_remote(folder):
         return ()
     paths = (os.path.join(folder, name) for name in (MANIFEST, STATE))
@@ -52,17 +65,22 @@ def _last_run(folder: str) -> tuple:
 
 
 def _try_lock(descriptor: int, folder: str) -> bool | None:
-    """Take the system's lock on the lock file of a folder.
+    """Try to take the system lock on an open lock file.
+
+    Args:
+        descriptor: the file's descriptor.
+        folder: the file's directory, used in the warning.
 
     Returns:
-        True if it was free, False if another process has it, None if the filesystem cannot lock.
+        True if the lock was free, False if another process holds it, None if the filesystem cannot
+        lock.
     """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        if error.errno in _HELD:
+        if error.errno in _LOCKED_ERRORS:
             return False
-        # NFS without a lock daemon, or a FUSE filesystem.
+        # This is NFS without a lock daemon, or a FUSE filesystem.
         warn_once(
             f"warning: {folder} is on a filesystem that cannot lock ({error.strerror}): its file {LOCK} alone "
             "keeps other runs out"
@@ -71,18 +89,24 @@ def _try_lock(descriptor: int, folder: str) -> bool | None:
     return True
 
 
-def _owner(path: str, data: bytes) -> Owner | None:
-    """Return the owner that a lock file names; None if it names none, for example after a power cut."""
+def _parse_owner(path: str, data: bytes) -> Owner | None:
+    """Return the owner from a lock file; None if the file is damaged, for example by a power cut."""
     try:
         values: Any = parse_json(data, path)
         owner = Owner(**values)
-        return owner if isinstance(owner.process, int) and 0 < owner.process < _LEAST_NO_PROCESS else None
+        return owner if isinstance(owner.process, int) and 0 < owner.process < _PROCESS_LIMIT else None
     except (InputError, TypeError):
         return None
 
 
-def _judge(path: str, is_lock_free: bool | None, owner: Owner | None) -> None:
-    """Raise BusyError if the lock is another run's; is_lock_free: see _try_lock."""
+def _raise_if_held(path: str, is_lock_free: bool | None, owner: Owner | None) -> None:
+    """Raise BusyError if another run holds the lock.
+
+    Args:
+        path: the lock file.
+        is_lock_free: see _try_lock.
+        owner: owner from the lock file, or None.
+    """
     folder = os.path.dirname(path)
     stat = os.stat(path)
     is_running = owner and owner.is_running(stat, bool(is_lock_free))
@@ -92,25 +116,28 @@ def _judge(path: str, is_lock_free: bool | None, owner: Owner | None) -> None:
             "its end, or use another --output_dir"
         )
     age = time.time() - stat.st_mtime
-    if owner and is_running is None and age < _BELIEVED:
+    if owner and is_running is None and age < _MAX_AGE_SECONDS:
         raise BusyError(
             f"{folder}: another run is at work there ({owner}); it cannot be seen from here, but "
             f"{path} was touched {max(0, age):.0f} s ago: give the same command again after its end, "
-            f"or, if it was killed, in {_BELIEVED - max(0, age):.0f} s"
+            f"or, if it was killed, in {_MAX_AGE_SECONDS - max(0, age):.0f} s"
         )
 
 
 @contextlib.contextmanager
-def held(folder: str, distribution_strategy: str, command: str, seen: tuple) -> Iterator[None]:
-    """Make the folder if it is missing, and keep other runs out of it.
+def hold(folder: str, distribution_strategy: str, command: str, last_run: tuple) -> Iterator[None]:
+    """Make the directory if it is missing, and keep other runs out of it.
 
-    Of several processes that train together, the writing process has the lock.
+    If several processes train together, the writing process holds the lock.
 
     Args:
-        seen: the result of `check_free` when the run was planned.
+        folder: output directory.
+        distribution_strategy: flag value.
+        command: command name, used in messages of other runs.
+        last_run: result of `check_free` when the run was planned.
 
     Raises:
-        BusyError: another run holds the folder, or has written into it since then.
+        BusyError: if another run holds the lock, or has written into the directory since then.
     """
     if not is_writer(distribution_strategy):
         yield
@@ -118,46 +145,46 @@ def held(folder: str, distribution_strategy: str, command: str, seen: tuple) -> 
         LOG.warning("warning: %s cannot be locked: no other run may write there at the same time", folder)
         yield
     else:
-        with _traceless(folder), _locked(os.path.join(folder, LOCK), command):
-            if _last_run(folder) != seen:
+        with _make_folder(folder), _hold_lock_file(os.path.join(folder, LOCK), command):
+            if _last_run_times(folder) != last_run:
                 raise BusyError(f"{folder}: another run wrote into it just now; give the same command again")
             yield
 
 
 @contextlib.contextmanager
-def _traceless(folder: str) -> Iterator[None]:
-    """Make the folder where it is missing; at the end, what was made and holds nothing, as after a
-    refusal, is gone again.
+def _make_folder(folder: str) -> Iterator[None]:
+    """Make the directory; at the end, remove it again if it is empty, as after a refusal.
+
+    A directory that did not change gets its old times back.
     """
-    before = _contents(folder)
+    before = _file_stats(folder)
     stat = os.stat(folder) if os.path.isdir(folder) else None
     missing = []
     path = os.path.abspath(folder)
     while not os.path.lexists(path):
-        missing.append(path)  # from the inside out, as they are removed
+        missing.append(path)  # innermost first, which is the order of removal
         path = os.path.dirname(path)
     files.make_directory(folder)
     try:
         yield
     finally:
         for path in missing:
-            with contextlib.suppress(OSError):  # it holds something now
+            with contextlib.suppress(OSError):  # it is no longer empty
                 os.rmdir(path)
-        if stat and _contents(folder) == before:
+        if stat and _file_stats(folder) == before:
             os.utime(folder, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
 @contextlib.contextmanager
-def _locked(path: str, command: str) -> Iterator[None]:
-    """Within it the lock file is this process's, and touched from time to time."""
-    descriptor = _take(path, command)
+def _hold_lock_file(path: str, command: str) -> Iterator[None]:
+    """Own the lock file, and touch it from time to time."""
+    descriptor = _acquire(path, command)
     ended = threading.Event()
     threading.Thread(target=_touch, args=(path, ended), daemon=True).start()
     try:
         yield
     finally:
-        # First the thread, then the file, then the lock: while the lock is held nobody else may
-        # replace the file.
+        # Release the lock last: no other process replaces the file while the lock is held.
         ended.set()
         with contextlib.suppress(FileNotFoundError):
             os.remove(path)
@@ -165,19 +192,17 @@ def _locked(path: str, command: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _contents(folder: str) -> dict[str, tuple[int, int]]:
-    """Size and time of change of all that lies in a folder, by name; the lock, which is made and
-    removed, is left out.
-    """
+def _file_stats(folder: str) -> dict[str, tuple[int, int]]:
+    """Return size and modification time in ns of everything in a directory except the lock file."""
     if not os.path.isdir(folder):
         return {}
     with os.scandir(folder) as entries:
-        found = {entry.name: entry.stat(follow_symlinks=False) for entry in entries if entry.name != LOCK}
-    return {name: (stat.st_size, stat.st_mtime_ns) for name, stat in found.items()}
+        stats = {entry.name: entry.stat(follow_symlinks=False) for entry in entries if entry.name != LOCK}
+    return {name: (stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()}
 
 
-def _take(path: str, command: str) -> int:
-    """The descriptor of the lock file, which is this process's from now on."""
+def _acquire(path: str, command: str) -> int:
+    """Open the lock file, make this process its owner, and return the file's descriptor."""
     while True:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -187,32 +212,31 @@ def _take(path: str, command: str) -> int:
             ) from None
         with contextlib.ExitStack() as stack:
             stack.callback(os.close, descriptor)
-            if _lock(descriptor, path, command):
+            if _become_owner(descriptor, path, command):
                 _held_here.add(descriptor)
                 stack.pop_all()
                 return descriptor
 
 
-def _lock(descriptor: int, path: str, command: str) -> bool:
-    """Make this process the owner of the open lock file.
+def _become_owner(descriptor: int, path: str, command: str) -> bool:
+    """Write this process into the open lock file as its owner.
 
     Returns:
-        False if the name went to another file meanwhile, for example when its owner ended.
+        False if the path no longer leads to this file, for example because its owner has ended.
     """
     is_free = _try_lock(descriptor, os.path.dirname(path))
-    # The owner removes the file before it lets go of the lock: what was opened here may have no
-    # name any more.
+    # An owner removes the file before it releases the lock, so the open file may have no name now.
     if not os.path.exists(path) or not os.path.samestat(os.fstat(descriptor), os.stat(path)):
         return False
-    owner = _owner(path, os.pread(descriptor, _MOST_BYTES, 0))
-    _judge(path, is_free, owner)
+    owner = _parse_owner(path, os.pread(descriptor, _MAX_BYTES, 0))
+    _raise_if_held(path, is_free, owner)
     if owner:
         LOG.info("%s: the lock of a run that has ended without removing it (%s) is taken over", path, owner)
-    now = this_process(command, os.fstat(descriptor).st_dev if is_free else None)
+    process = this_process(command, os.fstat(descriptor).st_dev if is_free else None)
     try:
-        # Written in place: another file under this name would not be the locked file.
+        # Write in place: a new file under this name would not be locked.
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps(now._asdict()).encode(), 0)
+        os.pwrite(descriptor, json.dumps(process._asdict()).encode(), 0)
         os.fsync(descriptor)
     except OSError as error:
         os.remove(path)
@@ -221,19 +245,19 @@ def _lock(descriptor: int, path: str, command: str) -> bool:
 
 
 def _touch(path: str, ended: threading.Event) -> None:
-    while not ended.wait(_TOUCHED_EVERY):
-        with contextlib.suppress(OSError):  # the folder may be out of reach for a while
+    while not ended.wait(_TOUCH_INTERVAL_SECONDS):
+        with contextlib.suppress(OSError):  # a network filesystem may be unreachable for a while
             os.utime(path)
 
 
-def _forget() -> None:
-    """In a process that was forked: it must not keep the lock when its parent is gone."""
+def _close_inherited() -> None:
+    """Close the lock files in a forked process, which must not keep its parent's lock."""
     for descriptor in _held_here:
         os.close(descriptor)
     _held_here.clear()
 
 
-# flock belongs to the open file, which a child shares: it would hold the lock as long as it lives.
-# The package filelock would replace the two lines of flock alone: it names no owner, and sees no
-# run of another host.
-os.register_at_fork(after_in_child=_forget)
+# flock locks the open file, which a child process shares: the child would hold the lock until it
+# ends. The package filelock would only replace the two lines with flock: it does not name an owner,
+# and does not see runs of other hosts.
+os.register_at_fork(after_in_child=_close_inherited)

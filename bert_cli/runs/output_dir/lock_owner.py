@@ -1,4 +1,4 @@
-"""The process that holds the lock of an output_dir, and how another process sees that it has ended."""
+"""The process that holds a directory's lock, and the check that it still runs."""
 
 import datetime
 import os
@@ -11,15 +11,15 @@ class Owner(NamedTuple):
     """The process that holds a lock.
 
     Attributes:
-        host: name of its machine or container.
-        process: its number.
-        started: the boot of its kernel and the ticks from there to its start; None without /proc.
-        command: the command that runs.
-        since: the time when it took the lock, for people.
-        pid_namespace: the namespace of its number, which containers have separately; None if
-            unknown.
-        device: number of the filesystem on which its kernel holds the lock; None if the filesystem
-            cannot lock.
+        host: machine or container name.
+        process: process number.
+        started: the kernel's boot id and the clock ticks from boot to the start of this process,
+            separated by "-"; None without /proc.
+        command: running command.
+        since: time when the process took the lock, for messages.
+        pid_namespace: namespace for the process number, since each container counts its own
+            processes; None if unknown.
+        device: device number of the lock file's filesystem; None if it cannot lock.
     """
 
     host: str
@@ -34,20 +34,20 @@ class Owner(NamedTuple):
         return f"{self.command}, process {self.process} on {self.host}, since {self.since}"
 
     def is_running(self, lock_file: os.stat_result, is_lock_free: bool) -> bool | None:
-        """Return whether the owner still runs; None if that cannot be seen from here.
+        """Return whether the owner still runs; None if this process cannot find out.
 
         Args:
-            lock_file: status of the owner's lock file.
+            lock_file: stat result for the owner's lock file.
             is_lock_free: whether this process can get the system's lock on the file.
         """
-        boot, boot_here = _boot_of(self.started), _boot_of(_start_of(os.getpid()))
+        boot, current_boot = _boot_of(self.started), _boot_of(_start_of(os.getpid()))
         is_this_host = self.host == socket.gethostname()
-        if boot and boot_here and boot != boot_here:
-            # The host was restarted, or another machine has its name: that one would have touched
-            # the file since then.
+        if boot and current_boot and boot != current_boot:
+            # Either this host has restarted, or another machine has the same name. A run on that
+            # machine would have touched the file after this machine's boot.
             return False if is_this_host and lock_file.st_mtime < _boot_time() else None
-        # One kernel takes its locks back from a process that ends, in whatever container.
-        if boot and boot == boot_here and is_lock_free and self.device == lock_file.st_dev:
+        # When a process ends, its kernel releases its locks, in any container.
+        if boot and boot == current_boot and is_lock_free and self.device == lock_file.st_dev:
             return False
         namespace = _pid_namespace()
         if self.pid_namespace and namespace:
@@ -64,18 +64,22 @@ class Owner(NamedTuple):
 
 
 def this_process(command: str, device: int | None) -> Owner:
-    """Return this process as an owner; command, device: see Owner."""
+    """Return this process as an owner.
+
+    Args:
+        command, device: see Owner.
+    """
     now = datetime.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
     process = os.getpid()
     return Owner(socket.gethostname(), process, _start_of(process), command, now, _pid_namespace(), device)
 
 
 def _start_of(process: int) -> str | None:
-    """Return when a visible process began, as `Owner.started`; None if there is none, or no /proc."""
+    """Return `Owner.started` for a process number; None if /proc does not show the process."""
     try:
         with open(f"/proc/{process}/stat", "rb") as stat, open("/proc/sys/kernel/random/boot_id", "rb") as boot:
-            # The name of the program, in parentheses, may hold spaces; the time is the 20th field
-            # after it.
+            # Split after the program's name, which is in parentheses and may contain spaces. The
+            # start time is the 20th field after it.
             return f"{boot.read(8).decode()}-{stat.read().rpartition(b')')[2].split()[19].decode()}"
     except (OSError, IndexError):
         return None
@@ -98,9 +102,9 @@ def _pid_namespace() -> str | None:
 
 def _exists(process: int) -> bool:
     try:
-        os.kill(process, 0)  # signal 0 reaches nobody: the system only looks the process up
+        os.kill(process, 0)  # signal 0 is not delivered: the system only looks the process up
     except ProcessLookupError:
         return False
-    except PermissionError:  # somebody else's
+    except PermissionError:  # the process belongs to another user
         pass
     return True

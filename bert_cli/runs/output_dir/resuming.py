@@ -1,4 +1,4 @@
-"""What a user can do after a training run was interrupted."""
+"""Advice for users whose training run was interrupted."""
 
 import os
 from typing import Any
@@ -10,19 +10,19 @@ _SAME = "the same command"
 
 
 def same_command(overwrites: bool) -> str:
-    """The command that goes on with an interrupted run. overwrites: whether --overwrite_output_dir
-    was given.
+    """Describe the command that resumes an interrupted run.
+
+    Args:
+        overwrites: whether the command has --overwrite_output_dir.
     """
-    # The overwriting has happened: it is not wanted again.
+    # With this flag, the command would start over once more.
     return f"{_SAME} without --overwrite_output_dir" if overwrites else _SAME
 
 
 def resume_advice(settings: Any) -> str:
-    """What to say after an interruption of a command that trains; it names a checkpoint only if
-    this run has one.
-    """
+    """Return advice after an interruption, with the newest checkpoint if this run has one."""
     folder = PROCESS.training_folder
-    # Where training has not begun, a checkpoint in the folder may be another run's.
+    # Before training starts, a checkpoint in the directory may belong to another run.
     newest = latest_checkpoint(folder) if folder else None
     if newest is None:
         return f"give {_SAME} again"

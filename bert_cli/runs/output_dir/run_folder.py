@@ -1,6 +1,4 @@
-"""A training run's folder: what it holds, whose files these are, whether a run may be resumed in
-it, and starting over.
-"""
+"""A training run's directory: starting a run in it, resuming one, and cleaning up."""
 
 import hashlib
 import json
@@ -29,25 +27,21 @@ from bert_cli.weights.training_folder import check_no_index_lost, latest_checkpo
 
 _ANEW = "--overwrite_output_dir starts over"
 _OTHER = "use another --output_dir to keep both, or --overwrite_output_dir to start over"
-# Files by which a folder of models or data is recognized.
+# A directory with one of these files, but without run.json, holds models or data.
 _FOREIGN = (*MODEL_FILES, "bert_model.ckpt.index", "train.tsv")
 
 
 def digest(*arrays: np.ndarray) -> str:
-    """A fingerprint of arrays, for the manifest."""
-    total = hashlib.sha256()
+    """Return a digest of arrays, which the manifest uses to recognize the training data."""
+    sha256 = hashlib.sha256()
     for array in arrays:
-        total.update(np.ascontiguousarray(array).data)
-    return total.hexdigest()[:16]
+        sha256.update(np.ascontiguousarray(array).data)
+    return sha256.hexdigest()[:16]
 
 
 def check_results(folder: str, names: Iterable[str]) -> None:
-    """InputError where a run that does not train would write over a file of somebody else's.
-    Nothing is changed.
-
-    names: of the files that it writes in addition to its report.
-    """
-    owned_files.check_ours(folder, (*names, REPORT))
+    """Raise InputError if a report or one of `names` exists that our runs did not write."""
+    owned_files.check_owned(folder, (*names, REPORT))
 
 
 def find_state(
@@ -59,48 +53,58 @@ def find_state(
     defaults: Mapping[str, Any] = MappingProxyType({}),
     strict: bool = False,
 ) -> str | None:
-    """Prefix of the checkpoint that this run goes on from, or None for a new run.
+    """Find the checkpoint that this run resumes, without changing anything.
 
-    `manifest` is all that decides a run's result, `start` the checkpoint that a new run starts
-    from, `names` the files that the task writes in addition to the files of every run; `defaults`
-    what a run had that is from before a key was listed; strict: see newest_to_train. Raises
-    InputError where the folder holds another run and `overwrite` is not set, or a file that the run
-    would write over and that no run of ours has listed. Nothing is changed.
+    Args:
+        folder: run directory.
+        manifest: everything that decides the run's result.
+        overwrite: value of --overwrite_output_dir.
+        start: model that a new run starts from; None for random weights.
+        names: files that are specific to the task.
+        defaults: values used for keys that an older run.json lacks.
+        strict: see newest_to_train.
+
+    Returns:
+        The checkpoint's prefix; None for a new run.
+
+    Raises:
+        InputError: if the directory holds another run and `overwrite` is False, or if this run
+            would replace a file that our runs did not write.
     """
     if start and files.resolve(start.folder) in map(files.resolve, (folder, os.path.join(folder, BEST))):
         raise InputError(
             f"--init_checkpoint={start.location} lies in --output_dir, which training writes to; use another"
         )
     latest = latest_checkpoint(folder)
-    goes_on = overwrite and run_json.is_interrupted_overwriting(folder)
+    resumes_overwriting = overwrite and run_json.is_interrupted_overwriting(folder)
     if not overwrite and (run_json.read_manifest(folder, _ANEW) or {}).get(SEVERAL):
         raise InputError(f"{folder}: holds several runs; {_OTHER}")
     if not files.exists(os.path.join(folder, MANIFEST)):
         _check_no_run(folder, latest)
     if latest is None and not overwrite:
         check_no_index_lost(folder, _ANEW)
-    if latest is None or (overwrite and not goes_on):
-        owned_files.check_ours(folder, owned_files.written_names(manifest, names))
+    if latest is None or (overwrite and not resumes_overwriting):
+        owned_files.check_owned(folder, owned_files.written_names(manifest, names))
         return None
     listed = read_json_object(os.path.join(folder, MANIFEST), _ANEW)
-    # As run.json gives it back: with lists in place of tuples, and keys of text.
+    # Convert the values to JSON and back as for run.json: tuples become lists, and keys text.
     before = json.loads(json.dumps(dict(defaults))) | listed
     now = json.loads(json.dumps(manifest))
-    is_other = run_json.COMMAND in before and before[run_json.COMMAND] != now.get(run_json.COMMAND)
-    if is_other and not goes_on:
+    is_other_command = run_json.COMMAND in before and before[run_json.COMMAND] != now.get(run_json.COMMAND)
+    if is_other_command and not resumes_overwriting:
         raise InputError(f"{folder}: holds a run of {before[run_json.COMMAND]}; {_OTHER}")
     compared = {*before, *now} - run_json.NOT_COMPARED
     if run_json.is_longer(before, now.get(run_json.STEPS), step_number(latest)):
-        compared -= run_json.GROWING
+        compared -= run_json.EXTENDABLE
     keys = [key for key in sorted(compared) if before.get(key) != now.get(key)]
-    if goes_on and (keys or is_other):
-        owned_files.check_ours(folder, owned_files.written_names(manifest, names))
+    if resumes_overwriting and (keys or is_other_command):
+        owned_files.check_owned(folder, owned_files.written_names(manifest, names))
         return None
     if keys:
         changes = "; ".join(_change(key, before.get(key), now.get(key)) for key in keys)
         raise InputError(f"{folder}: holds another run: {changes}; {_OTHER}")
-    owned_files.check_ours(folder, names)
-    if goes_on:
+    owned_files.check_owned(folder, names)
+    if resumes_overwriting:
         LOG.info(
             "%s: resuming the run that --overwrite_output_dir began and that was interrupted; remove the folder to "
             "start over", folder,
@@ -109,7 +113,7 @@ def find_state(
 
 
 def _check_no_run(folder: str, latest: str | None) -> None:
-    """InputError where a folder without run.json holds files that look like a model or data."""
+    """Raise InputError if a directory without run.json holds a model, data or checkpoints."""
     for name in _FOREIGN:
         refuse_if(
             files.exists(os.path.join(folder, name)),
@@ -117,18 +121,18 @@ def _check_no_run(folder: str, latest: str | None) -> None:
             "models or data; use another --output_dir",
         )
     numbered = (name for name in files.list_directory(folder) if best_checkpoint.CHECKPOINT_FILE.fullmatch(name))
-    found = os.path.basename(latest) if latest else next(numbered, None)
+    checkpoint = os.path.basename(latest) if latest else next(numbered, None)
     refuse_if(
-        found,
-        f"{folder}: holds {found} but no {MANIFEST}, so it is not known which run wrote it; move "
+        checkpoint,
+        f"{folder}: holds {checkpoint} but no {MANIFEST}, so it is not known which run wrote it; move "
         "it away, or use another --output_dir",
     )
 
 
 def _change(key: str, before: object, now: object) -> str:
     if isinstance(before, dict) and isinstance(now, dict):
-        keys = [k for k in {**before, **now} if before.get(k) != now.get(k)]
-        return ", ".join(_change(f"{key}.{k}", before.get(k), now.get(k)) for k in keys)
+        keys = [inner_key for inner_key in {**before, **now} if before.get(inner_key) != now.get(inner_key)]
+        return ", ".join(_change(f"{key}.{inner_key}", before.get(inner_key), now.get(inner_key)) for inner_key in keys)
     texts = [",".join(map(str, value)) if isinstance(value, list) else str(value) for value in (before, now)]
     return f"{key} was {texts[0]}, is now {texts[1]}"
 
@@ -143,13 +147,16 @@ def begin(
     names: tuple[str, ...] = (),
     guesses: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Start a new run: remove what an earlier run of ours left, write what later runs need; other
-    files are left alone.
+    """Start a new run: remove the files of earlier runs, and write its manifest and model files.
 
-    A task without labels has None. tokenizer_files: contents of vocab.txt, and of
-    tokenizer_config.json if there is one, by name. names: as in find_state,
-    which has refused a folder where any of the files to be written is somebody else's. guesses: as
-    in flags.saved.write_flags.
+    Other files stay. `find_state` must have accepted the directory.
+
+    Args:
+        labels: label names; None for a task without labels.
+        tokenizer_files: file name -> contents of vocab.txt, and of tokenizer_config.json if there
+            is one.
+        flags, guesses: see flags.saved.write_flags.
+        names: files that are specific to the task.
     """
     clear(folder)
     write_json(os.path.join(folder, MANIFEST), manifest | {run_json.FILES: owned_files.written_names(manifest, names)})
@@ -163,69 +170,66 @@ def begin(
 
 
 def clear(folder: str) -> None:
-    """Make the folder, or remove what earlier runs of ours left there; other files and folders are
-    left alone.
-    """
+    """Make the directory, or remove the files of our earlier runs from it. Other files stay."""
     files.make_directory(folder)
     remove_leftovers(folder)
     ours = cleared_names(folder)
     is_checkpoint = best_checkpoint.CHECKPOINT_FILE.fullmatch
-    # Checkpoints first and the manifest last: what is left if this is stopped is still known as a
-    # folder of ours.
+    # Remove checkpoints first and the manifest last: if this is interrupted, the directory is still
+    # recognized as ours.
     for name in sorted(ours, key=lambda name: (name == MANIFEST, name != STATE and not is_checkpoint(name))):
         path = os.path.join(folder, name)
         if not files.is_directory(path):
             files.remove(path)
         elif name == BEST:
             best_checkpoint.remove(folder)
-    for inner in sorted({os.path.dirname(name) for name in ours} - {""}):
-        path = os.path.join(folder, inner)
+    for subfolder in sorted({os.path.dirname(name) for name in ours} - {""}):
+        path = os.path.join(folder, subfolder)
         if not files.is_remote(path) and not os.listdir(path):
             os.rmdir(path)
 
 
-def check_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
-    """InputError where this folder cannot hold folders of several runs. Nothing is changed.
+def check_sweep(folder: str, command: str, sweep_type: str, names: tuple[str, ...], overwrite: bool) -> None:
+    """Check that a directory can hold the subdirectories of several runs; change nothing.
 
-    It holds another kind of run and `overwrite` is not set, or a file that would be written and
-    that no run of ours has listed. kind: what of: runs, grid, folds. names: of the files that are
-    written into this folder.
+    Args:
+        sweep_type: for example "runs", "grid" or "folds".
+        names: files that are written into this directory.
+        overwrite: value of --overwrite_output_dir.
+
+    Raises:
+        InputError: if the directory holds another type of run and `overwrite` is False, or a file
+            that would be replaced and was not written by our runs.
     """
     before = None if overwrite else run_json.read_manifest(folder, _ANEW)
-    if before is not None and (before.get(run_json.COMMAND), before.get(SEVERAL)) != (command, kind):
+    if before is not None and (before.get(run_json.COMMAND), before.get(SEVERAL)) != (command, sweep_type):
         raise InputError(f"{folder}: holds another run; {_OTHER}")
     if not files.exists(os.path.join(folder, MANIFEST)):
         _check_no_run(folder, latest_checkpoint(folder))
-    owned_files.check_ours(folder, (MANIFEST, *names))
+    owned_files.check_owned(folder, (MANIFEST, *names))
 
 
-def begin_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
-    """Let the folder, which check_sweep has passed, have a run.json of its own; files of another
-    run of ours go.
-    """
+def begin_sweep(folder: str, command: str, sweep_type: str, names: tuple[str, ...], overwrite: bool) -> None:
+    """Write run.json into a sweep directory, and remove other runs; arguments: see `check_sweep`."""
     if overwrite or run_json.read_manifest(folder, _ANEW) is None:
         clear(folder)
-    manifest: dict = {run_json.COMMAND: command, SEVERAL: kind, "config": {}}
+    manifest: dict = {run_json.COMMAND: command, SEVERAL: sweep_type, "config": {}}
     manifest |= {run_json.OVERWRITING: True} if overwrite else {}
     listed = list(dict.fromkeys([MANIFEST, REPORT, *names]))
     write_json(os.path.join(folder, MANIFEST), manifest | {run_json.FILES: listed})
 
 
 def update_manifest(folder: str, manifest: dict, names: tuple[str, ...]) -> None:
-    """Bring run.json up to date where a run goes on: what may change in it (its length), and the
-    files that it owns.
-    """
+    """Update `folder`'s run.json when a run is resumed: new `manifest`, and new task files `names`."""
     before = run_json.read_manifest(folder) or {}
-    listed = before.get(run_json.FILES, list(owned_files.OF_OLDER_RUNS))
+    listed = before.get(run_json.FILES, list(owned_files.FILES_OF_OLDER_RUNS))
     after = manifest | {run_json.FILES: list(dict.fromkeys([*listed, *owned_files.written_names(manifest, names)]))}
     if json.loads(json.dumps(after)) != before:
         write_json(os.path.join(folder, MANIFEST), after)
 
 
 def drop_unwritten(folder: str) -> None:
-    """Leave in the list of run.json the files that there are: names for results that the run did
-    not write are free again.
-    """
+    """Drop missing files from the list in run.json, so that other programs can use their names."""
     manifest = run_json.read_manifest(folder) or {}
     listed = manifest.get(run_json.FILES)
     if not isinstance(listed, list):
@@ -237,7 +241,7 @@ def drop_unwritten(folder: str) -> None:
 
 
 def remove_leftovers(folder: str) -> None:
-    """Remove the half-written files of a run of ours that was killed, of its best/ too."""
+    """Remove half-written files of killed runs, also from best/."""
     owned = owned_files.owned_names(folder)
     if MANIFEST not in owned:
         return
@@ -249,9 +253,8 @@ def remove_leftovers(folder: str) -> None:
             continue
         if not files.is_directory(path):
             files.remove(path)
-        # Checkpoints are written in a hidden folder of their own; one with other files may be
-        # somebody else's.
-        elif all(best_checkpoint.CHECKPOINT_FILE.match(inner) for inner in files.list_directory(path)):
+        # A checkpoint is written in a hidden directory. One with other files may not be ours.
+        elif all(best_checkpoint.CHECKPOINT_FILE.match(file) for file in files.list_directory(path)):
             try:
                 shutil.rmtree(path)
             except OSError as error:
@@ -259,15 +262,16 @@ def remove_leftovers(folder: str) -> None:
 
 
 def write_report(folder: str, report: dict, names: tuple[str, ...] = ()) -> None:
-    """Write run_report.json; what an earlier run of the same folder reported, such as its training,
-    stays in it.
+    """Update run_report.json. Entries of earlier runs, such as the training time, stay in it.
 
-    names: of the files that this run may have written; those that no run.json lists are listed
-    here, and so known as ours.
+    Args:
+        report: entries of this run.
+        names: files that this run may have written. The report lists those that run.json does not,
+            which makes them known as ours.
     """
     before = run_json.read_report(folder) or {}
     manifest = run_json.read_manifest(folder)
-    listed = owned_files.listed_names(manifest, owned_files.OF_OLDER_RUNS) if manifest else set()
+    listed = owned_files.listed_names(manifest, owned_files.FILES_OF_OLDER_RUNS) if manifest else set()
     written = {name for name in names if files.exists(os.path.join(folder, name))}
     unlisted = (owned_files.listed_names(before, ()) | written) - listed
     after = before | report | ({run_json.FILES: sorted(unlisted)} if unlisted else {})
@@ -277,13 +281,13 @@ def write_report(folder: str, report: dict, names: tuple[str, ...] = ()) -> None
 def model_manifest(
     config: BertConfig | ModuleConfig, vocabulary: bytes | None, tokenizer: dict[str, Any], start: CheckpointPath | None
 ) -> dict:
-    """Return the model's entries of a manifest.
+    """Return the manifest's entries that describe the model.
 
     Args:
-        config: the config of the model.
-        vocabulary: the contents of its vocab.txt.
-        tokenizer: settings of its tokenizer that differ from Google's.
-        start: the model that a new run starts from.
+        config: the model's config.
+        vocabulary: contents of vocab.txt; None for a model without vocabulary.
+        tokenizer: tokenizer settings that differ from Google's.
+        start: model that a new run starts from; None for random weights.
     """
     entries = {
         "init_checkpoint": start.identity if start else None,

@@ -1,10 +1,9 @@
-"""Predictions for many files by many processes: each input file is a shard, with an output of its
-own.
+"""Predictions for many files by many processes: each input file is a shard with separate outputs.
 
-The processes need nothing of each other: which shards are a process's own follows from its number,
-each output appears whole, and one that is there is not made again. So any of them may be killed and
-started again. What the outputs of one name have in common, their inputs and all that decides the
-numbers, is in a file next to them; a process that would mix others among them is refused.
+The processes do not communicate. A process's number decides its shards, outputs are written
+atomically, and finished ones are not computed again. So any process may be killed and restarted. A
+listing next to the outputs records the input files and the flags that decide the predictions. A
+process with other input files or flags is refused.
 """
 
 import glob
@@ -23,23 +22,24 @@ from bert_cli.flags.parser import format_value
 from bert_cli.flags.saved import first_difference
 from bert_cli.runtime.cluster import rank
 
-LISTING = ".shards.json"  # after the name of the outputs
-_NUMBERS = "-?????-of-?????"  # what names.shard_name adds, as a glob pattern
-_REMOVE = "remove it, and what was made with it"
+LISTING = ".shards.json"  # suffix of the output's name
+_NUMBERS = "-?????-of-?????"  # glob pattern for the suffix that names.shard_name adds
+_LISTING_ADVICE = "remove it, and what was made with it"
 
 
 class Shard(NamedTuple):
-    """An input file, and the files that are made of it."""
+    """An input file and its output files."""
 
     source: str
     targets: tuple[str, ...]
 
 
 class ShardPlan:
-    """The shards of this process, and what the outputs of all processes have in common.
+    """The shards of this process, and the listing that all processes share.
 
-    own: the shards of this process; listing: the path of the file that says what the outputs have
-    in common.
+    Attributes:
+        shards: shards of this process.
+        listing: the listing's path.
     """
 
     def __init__(
@@ -50,13 +50,18 @@ class ShardPlan:
         facts: Mapping[str, Any],
         model: str,
     ) -> None:
-        """values: of all flags; flags: names of the flags of the input files and of the outputs;
-        names: paths of the outputs that each shard has, without the part that names the shard;
-        facts: all that decides the outputs, by flag, None values are left out; model: the path of
-        a file that is written with the weights.
+        """Plan the shards, and check the input files, the outputs and the listing.
 
-        InputError where a file cannot be read or written, or outputs of other inputs or facts are
-        there.
+        Args:
+            values: flag name -> value, for all flags.
+            flags: names of the two flags for input files and output.
+            names: a shard's output paths, without the suffix for the shard.
+            facts: flag name -> value, for flags that decide the predictions. None is left out.
+            model: path to a file that changes when the weights change.
+
+        Raises:
+            InputError: if a file cannot be read or written, or if there are outputs from other
+                input files or flags.
         """
         source, self._flag = flags
         inputs = find_inputs(values[source], source)
@@ -72,29 +77,32 @@ class ShardPlan:
                 files.resolve(path) in written,
                 f"{path}: would be written over, but it is read; check --{self._flag}",
             )
-        files.check_output_files([shard_name(name, 0, 0) for name in names], ())  # whether the folder can be written to
+        # This checks that the directory is writable.
+        files.check_output_files([shard_name(name, 0, 0) for name in names], ())
         number, processes = values["shard"] or rank(values["distribution_strategy"])
-        # Every n-th one: large files that are neighbours in a listing go to different processes.
-        self.own = shards[number::processes]
+        # Take every n-th file: large files that are neighbors then go to different processes.
+        self.shards = shards[number::processes]
         self.listing = f"{names[0]}{LISTING}"
         self._outputs = [f"{glob.escape(name)}{_NUMBERS}" for name in names]
         self._inputs = [files.make_absolute(path) for path in inputs]
         self._facts = {name: format_value(value) for name, value in facts.items() if value is not None}
         self._model = model
-        self._check()
-        LOG.info("this process handles %d of the %d files of --%s", len(self.own), count, source)
+        self._matches_listing()
+        LOG.info("this process handles %d of the %d files of --%s", len(self.shards), count, source)
 
-    def _check(self) -> bool:
-        """Whether the listing is there and says the same. InputError where outputs of something
-        else are there.
+    def _matches_listing(self) -> bool:
+        """Return whether the listing exists and matches this plan.
+
+        Raises:
+            InputError: if there are outputs from another plan.
         """
-        known = read_json_object(self.listing, _REMOVE) if files.exists(self.listing) else None
-        difference = known and self._difference(known)
+        listed = read_json_object(self.listing, _LISTING_ADVICE) if files.exists(self.listing) else None
+        difference = listed and self._difference(listed)
         if difference == "":
             return True
         output = next((path for pattern in self._outputs for path in files.match(pattern)), None)
         if output is None:
-            return False  # a run that came to nothing says nothing
+            return False  # ignore a listing without outputs
         listing = os.path.basename(self.listing)
         refuse_if(
             difference is None,
@@ -105,42 +113,46 @@ class ShardPlan:
             f"same, use another --{self._flag}, or remove them"
         )
 
-    def _difference(self, known: dict[str, Any]) -> str:
-        """What another listing says, and this plan; "" where it says the same."""
-        inputs = expect_member(known, "inputs", list, self.listing, _REMOVE)
+    def _difference(self, listed: dict[str, Any]) -> str:
+        """Describe the first difference from a listing; return "" if it matches."""
+        inputs = expect_member(listed, "inputs", list, self.listing, _LISTING_ADVICE)
         if inputs != self._inputs:
             return f"other input files ({len(inputs)}, now {len(self._inputs)})"
-        return first_difference(expect_member(known, "flags", dict, self.listing, _REMOVE), self._facts)
+        return first_difference(expect_member(listed, "flags", dict, self.listing, _LISTING_ADVICE), self._facts)
 
-    def todo(self) -> list[Shard]:
-        """The shards of this process that are not finished, which are logged in one line.
+    def find_unfinished(self) -> list[Shard]:
+        """Return the unfinished shards of this process, and log how many are finished.
 
-        A shard is finished where its outputs are there and none is older than its input or the
-        model.
+        A shard is finished if all its outputs exist and none is older than its input or the model.
         """
         model = files.mtime_ns(self._model)
-        written = {shard for shard in self.own if all(map(files.exists, shard.targets))}
-        # The oldest of its outputs: a process that was killed between two of them left one of an
-        # earlier run.
-        old = {
-            each for each in written if min(map(files.mtime_ns, each.targets)) < max(model, files.mtime_ns(each.source))
+        written = {shard for shard in self.shards if all(map(files.exists, shard.targets))}
+        # Compare the oldest output: if a process was killed between writing two of them, one is
+        # from an earlier run.
+        stale = {
+            shard
+            for shard in written
+            if min(map(files.mtime_ns, shard.targets)) < max(model, files.mtime_ns(shard.source))
         }
-        left = [shard for shard in self.own if shard in old or shard not in written]
+        unfinished = [shard for shard in self.shards if shard in stale or shard not in written]
         if written:
-            again = f"; {len(old)} others are older than their input or the model, and computed again" if old else ""
-            ends = "" if left else ": nothing is left to do"
+            stale_note = (
+                f"; {len(stale)} others are older than their input or the model, and computed again" if stale else ""
+            )
+            end_note = "" if unfinished else ": nothing is left to do"
             text = "%d of %d shards are finished already, and left as they are%s%s"
-            LOG.info(text, len(written) - len(old), len(self.own), again, ends)
-        return left
+            LOG.info(text, len(written) - len(stale), len(self.shards), stale_note, end_note)
+        return unfinished
 
-    def each(self, shards: Sequence[Shard]) -> Iterator[Shard]:
-        """The same shards, one by one, while nobody makes others of their names. InputError where
-        somebody does.
+    def iterate(self, shards: Sequence[Shard]) -> Iterator[Shard]:
+        """Yield the shards, and check before each that the listing still matches.
+
+        Raises:
+            InputError: if there are outputs from another plan.
         """
         for number, shard in enumerate(shards, 1):
-            # Each time, not once: another process may have begun with other flags since the last
-            # shard.
-            if not self._check():
+            # Check again: another process may have started with other flags during the last shard.
+            if not self._matches_listing():
                 write_json(self.listing, {"inputs": self._inputs, "flags": self._facts})
             LOG.info("shard %d of %d: %s", number, len(shards), shard.source)
             yield shard

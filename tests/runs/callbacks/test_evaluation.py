@@ -17,7 +17,7 @@ from bert_cli.runs.callbacks.evaluation import (
 )
 from bert_cli.runs.callbacks.recording import HistoryCallback
 from bert_cli.runs.output_dir import best_checkpoint
-from bert_cli.runs.output_dir.manifest import is_longer, plan_start, plan_warmup
+from bert_cli.runs.output_dir.manifest import is_longer, schedule_start, schedule_warmup
 from bert_cli.settings.checks import check_early_stopping
 from bert_cli.settings.training import EarlyStoppingFlags, read_eval_every
 from bert_cli.weights.path import find_checkpoint, model_folder
@@ -238,10 +238,10 @@ def test_what_does_not_go_together(early_stopping, train, evaluate, said):
 )
 def test_longer_runs(before, steps, done, longer, start):
     assert is_longer(before, steps, done) == longer
-    assert plan_start(before, steps, done) == start
+    assert schedule_start(before, steps, done) == start
 
 
 def test_the_warmup_keeps_its_share():
-    assert plan_warmup(3, 30, 0) == 3
-    assert plan_warmup(6, 60, 30) == 3
-    assert plan_warmup(10000, 30, 20) == 3333
+    assert schedule_warmup(3, 30, 0) == 3
+    assert schedule_warmup(6, 60, 30) == 3
+    assert schedule_warmup(10000, 30, 20) == 3333

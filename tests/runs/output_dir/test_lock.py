@@ -23,14 +23,14 @@ HOLD = """
 import sys, time
 from bert_cli.runs.output_dir import lock
 folder = sys.argv[1]
-with lock.held(folder, "auto", "bert-classify", lock.check_free(folder, "auto")):
+with lock.hold(folder, "auto", "bert-classify", lock.check_free(folder, "auto")):
     print("in", flush=True)
     time.sleep(60)
 """
 
 
 def held(folder: pathlib.Path, strategy: str = "auto"):
-    return lock.held(str(folder), strategy, "bert-tag", lock.check_free(str(folder), strategy))
+    return lock.hold(str(folder), strategy, "bert-tag", lock.check_free(str(folder), strategy))
 
 
 def put(folder: pathlib.Path, age: float = 0.0, **changes) -> pathlib.Path:
@@ -120,7 +120,7 @@ def test_who_is_believed(tmp_path, ended, caplog):
         before = path.read_bytes()
         with pytest.raises(BusyError, match=said):
             lock.check_free(str(tmp_path / "b"), "auto")
-        with pytest.raises(InputError, match=said), lock.held(str(tmp_path / "b"), "auto", "bert-tag", (None, None)):
+        with pytest.raises(InputError, match=said), lock.hold(str(tmp_path / "b"), "auto", "bert-tag", (None, None)):
             raise AssertionError
         assert path.read_bytes() == before
 
@@ -130,7 +130,7 @@ def test_a_run_that_came_in_between(tmp_path):
     (tmp_path / "run.json").write_text("{}")
     with (
         pytest.raises(InputError, match="another run wrote into it just now; give the same command again"),
-        lock.held(str(tmp_path), "auto", "bert-tag", seen),
+        lock.hold(str(tmp_path), "auto", "bert-tag", seen),
     ):
         raise AssertionError
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]

@@ -69,4 +69,4 @@ def test_the_config_is_that_of_training(run, tiny_config):
     changed: BertConfig = tiny_config(hidden_dropout_prob=0.5)
     with pytest.raises(InputError, match=r"hidden_dropout_prob is 0\.5, but was 0\.0"):
         check_config(changed, path, checkpoint)
-    check_config(changed, path, checkpoint, left_out=("hidden_dropout_prob",))
+    check_config(changed, path, checkpoint, ignored_keys=("hidden_dropout_prob",))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.runs.output_dir.manifest import is_longer, plan_start, plan_warmup
+from bert_cli.runs.output_dir.manifest import is_longer, schedule_start, schedule_warmup
 
 
 @pytest.mark.parametrize(
@@ -35,10 +35,10 @@ def test_when_a_run_is_longer(before, steps, done, longer):
     ],
 )
 def test_where_the_plan_begins(before, steps, done, start):
-    assert plan_start(before, steps, done) == start
+    assert schedule_start(before, steps, done) == start
 
 
 def test_warmup_keeps_its_share():
-    assert plan_warmup(10, 100, 0) == 10
-    assert plan_warmup(10, 100, 50) == 5
-    assert plan_warmup(0, 100, 50) == 0
+    assert schedule_warmup(10, 100, 0) == 10
+    assert schedule_warmup(10, 100, 50) == 5
+    assert schedule_warmup(0, 100, 50) == 0

@@ -6,7 +6,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.runs.output_dir.manifest import read_report
-from bert_cli.runs.output_dir.owned_files import OF_OLDER_RUNS, check_ours, owned_names, written_names
+from bert_cli.runs.output_dir.owned_files import FILES_OF_OLDER_RUNS, check_owned, owned_names, written_names
 
 
 def write(folder, name, values) -> None:
@@ -42,25 +42,25 @@ def test_what_manifest_and_report_list(tmp_path):
 @pytest.mark.parametrize("values", ["{", {"config": {}}])
 def test_a_run_that_lists_nothing_owns_what_older_runs_wrote(tmp_path, values):
     write(tmp_path, "run.json", values)
-    assert owned_names(str(tmp_path)) == set(OF_OLDER_RUNS) | {"run.json", "checkpoint"}
+    assert owned_names(str(tmp_path)) == set(FILES_OF_OLDER_RUNS) | {"run.json", "checkpoint"}
 
 
 def test_nothing_of_others_is_written_over(tmp_path):
     write(tmp_path, "run.json", {"config": {}, "files": ["flags.txt"]})
     for name in ("flags.txt", "predictions.tsv"):
         write(tmp_path, name, "x")
-    check_ours(str(tmp_path), ["flags.txt", "eval_results.txt"])
+    check_owned(str(tmp_path), ["flags.txt", "eval_results.txt"])
     with pytest.raises(InputError, match=r"predictions\.tsv: would be written over, but no run of ours"):
-        check_ours(str(tmp_path), ["flags.txt", "predictions.tsv"])
+        check_owned(str(tmp_path), ["flags.txt", "predictions.tsv"])
 
 
 def test_a_folder_in_place_of_a_file(tmp_path):
     write(tmp_path, "run.json", {"config": {}, "files": ["flags.txt", "best"]})
     (tmp_path / "best").mkdir()
-    check_ours(str(tmp_path), ["best"])
+    check_owned(str(tmp_path), ["best"])
     (tmp_path / "flags.txt").mkdir()
     with pytest.raises(InputError, match=r"flags\.txt: would be written over"):
-        check_ours(str(tmp_path), ["flags.txt"])
+        check_owned(str(tmp_path), ["flags.txt"])
 
 
 def test_files_in_a_folder(tmp_path):
@@ -68,9 +68,9 @@ def test_files_in_a_folder(tmp_path):
     (tmp_path / "found").mkdir()
     for name in ("a.ann", "b.ann"):
         write(tmp_path / "found", name, "x")
-    check_ours(str(tmp_path), ["found/a.ann", "found/c.ann"])
+    check_owned(str(tmp_path), ["found/a.ann", "found/c.ann"])
     with pytest.raises(InputError, match=r"found/b\.ann: would be written over"):
-        check_ours(str(tmp_path), ["found/b.ann"])
+        check_owned(str(tmp_path), ["found/b.ann"])
     write(tmp_path, "other", "x")
     with pytest.raises(InputError, match=r"other: is a file, a directory is needed; use another --output_dir"):
-        check_ours(str(tmp_path), ["other/a.ann"])
+        check_owned(str(tmp_path), ["other/a.ann"])

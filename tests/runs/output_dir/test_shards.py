@@ -31,12 +31,12 @@ def plan(folder: pathlib.Path, shard=None, strategy="auto", pattern="part-*.txt"
 
 
 def sources(made: shards.ShardPlan) -> list[str]:
-    return [os.path.basename(shard.source) for shard in made.todo()]
+    return [os.path.basename(shard.source) for shard in made.find_unfinished()]
 
 
 def make(made: shards.ShardPlan, count: int = 9) -> None:
     """Write the outputs of the first `count` shards that are left."""
-    for shard in list(made.each(made.todo()))[:count]:
+    for shard in list(made.iterate(made.find_unfinished()))[:count]:
         for path in shard.targets:
             pathlib.Path(path).write_text("done\n")
 
@@ -53,7 +53,7 @@ def test_each_shard_is_of_one_process(folder):
     assert sources(plan(folder, read_shard("0/2"))) == ["part-0.txt", "part-2.txt"]
     assert sources(plan(folder, (1, 2))) == ["part-1.txt"]
     assert sources(plan(folder, (3, 4))) == []
-    both = [os.path.basename(path) for path in plan(folder, (1, 2), names=("a.tsv", "b.tsv")).own[0].targets]
+    both = [os.path.basename(path) for path in plan(folder, (1, 2), names=("a.tsv", "b.tsv")).shards[0].targets]
     assert both == ["a.tsv-00001-of-00003", "b.tsv-00001-of-00003"]
 
 

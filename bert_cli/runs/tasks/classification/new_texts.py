@@ -21,7 +21,7 @@ from bert_cli.flags.option import replace_values
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.loading.trained import trained_columns, trained_texts
+from bert_cli.runs.loading.trained import trained_texts, trained_columns
 from bert_cli.runs.tasks import interactive, opening
 from bert_cli.runs.tasks.classification.data import DataReader
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
@@ -63,7 +63,7 @@ def classify_texts(settings: ClassifySettings) -> dict:
     if is_sharded:
         deciding_flags = TABLE_FLAGS if is_table(source) else TEXT_FLAGS
         plan = plan_shards(settings, model, data, ("input_file", "output_file"), [target], deciding_flags)
-    shards_to_do = plan.todo() if plan else []
+    shards_to_do = plan.find_unfinished() if plan else []
     if plan and not shards_to_do:
         return data.facts()
     # Encode the first texts for their errors, before TensorFlow takes seconds to import.
@@ -71,7 +71,7 @@ def classify_texts(settings: ClassifySettings) -> dict:
     predictor = opening.open_for_new_texts(task, model, data, without_workers(settings) if plan else settings)
     classifier = _TextClassifier(settings, model, data, predictor, num_texts)
     if plan:
-        for shard in plan.each(shards_to_do):
+        for shard in plan.iterate(shards_to_do):
             classifier.classify_file(shard.source, shard.targets[0], may_be_empty=True)
     elif is_table(source):
         classifier.classify_table(lines, source, target)
