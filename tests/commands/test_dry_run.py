@@ -13,7 +13,7 @@ from bert_cli import run_pretraining, run_squad
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.runs.dry_run import computed_tokens
 from bert_cli.runs.engine import training_run
-from bert_cli.runs.engine.probe import expected_shapes, more_memory
+from bert_cli.runs.engine.probe import estimate_memory_growth, expected_shapes
 from bert_cli.runs.engine.training_inputs import typical_rows
 from bert_cli.runs.output_dir import lock
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
@@ -130,8 +130,8 @@ def test_batches_to_try():
 def test_memory_grows_with_the_numbers_of_tokens():
     """3 MB for each of the steps behind the second; 20 numbers of tokens, of which 5 were tried."""
     megabytes = [700, 900, 910, 913, 916]
-    assert more_memory([count * 10**6 for count in megabytes], 20) == 15 * 3 * 10**6
-    assert more_memory([9, 9], 20) == 0
+    assert estimate_memory_growth([count * 10**6 for count in megabytes], 20) == 15 * 3 * 10**6
+    assert estimate_memory_growth([9, 9], 20) == 0
 
 
 @pytest.mark.parametrize("steps", [10, 100, 1000])

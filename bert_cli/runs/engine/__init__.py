@@ -1,3 +1,1 @@
-"""What computes: a session of TensorFlow or of an inference engine, with the Predictor interface,
-and the training run.
-"""
+"""Computation: sessions for TensorFlow and for inference engines, and the training run."""

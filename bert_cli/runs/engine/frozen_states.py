@@ -1,4 +1,4 @@
-"""What a frozen encoder says of the training rows, computed once for all epochs. Imports TensorFlow."""
+"""Computation of a frozen encoder's outputs, once for all epochs."""
 
 from collections.abc import Callable
 
@@ -15,58 +15,66 @@ from bert_cli.runtime.memory import machine_memory
 from bert_cli.training.scatter import put_rows
 
 
-def frozen_states(session: Session, features: Features, batch_size: int) -> Batches:
-    """What the encoder of a runs.engine.session.Session says of these features, in batches of the
-    model's state_columns.
+def compute_frozen_states(session: Session, features: Features, batch_size: int) -> Batches:
+    """Compute the frozen encoder's outputs that the head reads.
 
-    InputError where it does not fit into memory.
+    Args:
+        session: the model's session, frozen for inference.
+        features: the training rows.
+        batch_size: rows that are computed together.
+
+    Returns:
+        Source of batches with the model's `state_columns`.
+
+    Raises:
+        InputError: if the outputs do not fit into memory.
     """
     if isinstance(features, TaggingFeatures):
-        return _of_pieces(session, features, batch_size)
-    return _of_texts(session, features, batch_size)
+        return _compute_piece_states(session, features, batch_size)
+    return _compute_text_states(session, features, batch_size)
 
 
-def _of_texts(session: Session, features: Features, batch_size: int) -> StatedRows:
-    """Of each text, or of each ending of a choice, the row that the head reads."""
+def _compute_text_states(session: Session, features: Features, batch_size: int) -> StatedRows:
+    """Compute one vector per text, or per choice in multiple choice."""
     LOG.info("computing the frozen encoder once: %d texts", len(features.sequences))
-    found: dict[str, np.ndarray] = {}
-    for rows, states in session.over(features, batch_size, "encoding", run=_runner(session)):
-        put_rows(found, rows, states, len(features))
-    return StatedRows(features, found["states"])
+    results: dict[str, np.ndarray] = {}
+    for rows, states in session.predict_batches(features, batch_size, "encoding", runner=_make_runner(session)):
+        put_rows(results, rows, states, len(features))
+    return StatedRows(features, results["states"])
 
 
-def _runner(session: Session) -> Callable:
+def _make_runner(session: Session) -> Callable:
     model = session.model
 
     def states(batch: dict) -> dict:
         return {"states": model.states(encoder_inputs(batch), packed=session.packed)}
 
-    return session.runner(states, model.prediction_columns)
+    return session.make_runner(states, model.prediction_columns)
 
 
-def _of_pieces(session: Session, features: TaggingFeatures, batch_size: int) -> TaggingStates:
-    """Of each labelled piece the numbers that the classifier reads."""
+def _compute_piece_states(session: Session, features: TaggingFeatures, batch_size: int) -> TaggingStates:
+    """Compute one vector per labeled word piece."""
     model = session.model
-    offsets_of_tokens = features.sequences.offsets
+    token_offsets = features.sequences.offsets
     is_labelled = features.label_ids != NOTHING
-    counts = np.add.reduceat(is_labelled, offsets_of_tokens[:-1], dtype=np.int64)
+    counts = np.add.reduceat(is_labelled, token_offsets[:-1], dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum(counts)])
-    size = int(offsets[-1]) * model.state_width * 4
-    _check_memory(size)
-    LOG.info("computing the frozen encoder once: %d labelled pieces, %s", offsets[-1], byte_size(size, MB=1))
+    size_bytes = int(offsets[-1]) * model.state_width * 4
+    _check_memory(size_bytes)
+    LOG.info("computing the frozen encoder once: %d labelled pieces, %s", offsets[-1], byte_size(size_bytes, MB=1))
     states = np.empty((offsets[-1], model.state_width), np.float32)
-    for rows, found in session.over(features, batch_size, "encoding", run=_runner(session)):
-        for window, values in zip(rows.tolist(), found["states"], strict=True):
-            own = np.flatnonzero(is_labelled[slice(*offsets_of_tokens[window : window + 2])])
-            states[offsets[window] : offsets[window + 1]] = values[own]
+    for rows, results in session.predict_batches(features, batch_size, "encoding", runner=_make_runner(session)):
+        for window, values in zip(rows.tolist(), results["states"], strict=True):
+            labeled = np.flatnonzero(is_labelled[slice(*token_offsets[window : window + 2])])
+            states[offsets[window] : offsets[window + 1]] = values[labeled]
     return TaggingStates(states, features.label_ids[is_labelled], offsets)
 
 
-def _check_memory(size: int) -> None:
-    """InputError where an array of `size` bytes does not fit into the machine's memory."""
+def _check_memory(size_bytes: int) -> None:
+    """Raise InputError if an array of `size` bytes does not fit into the machine's memory."""
     memory = machine_memory()
-    if size > 0.8 * memory:
+    if size_bytes > 0.8 * memory:
         raise InputError(
-            f"--freeze_encoder: the encoder's outputs take {byte_size(size, GB=1)}, the machine "
+            f"--freeze_encoder: the encoder's outputs take {byte_size(size_bytes, GB=1)}, the machine "
             f"has {byte_size(memory, GB=1)} of memory; give fewer --layers, or fewer sentences"
         )

@@ -1,7 +1,6 @@
-"""Predictions of a trained model by an inference engine (see engines.engine), in float32 or in
-fewer bits.
+"""Session that predicts with an inference engine (see engines.engine) instead of TensorFlow.
 
-Imports no TensorFlow, so that a text is answered in the time that TensorFlow takes to be imported.
+Importing TensorFlow takes seconds, so a single text is answered faster without it.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,9 +25,10 @@ from bert_cli.weights.path import CheckpointPath
 if TYPE_CHECKING:
     from bert_cli.features.classification import ClassificationFeatures
 
-# That are computed at once: with more, activations do not stay in the processor's cache.
+# Tokens per batch: with more, the activations do not stay in the processor's cache.
 MAX_TOKENS = 1024
-_ROWS_AT_ONCE = 8  # times MAX_TOKENS, of rows with several sequences, whose logits are held together
+# If rows have several sequences, keep the logits from this many batches together.
+_BATCHES_TOGETHER = 8
 
 
 def load_tensors(
@@ -37,9 +37,18 @@ def load_tensors(
     optional: str | tuple[str, ...],
     reason: str,
 ) -> tuple[dict[str, np.ndarray], list[str], int]:
-    """(the weights by Google's names, lines for the log, global_step or 0).
+    """Read a model's weights as float32 arrays.
 
-    optional, reason: see LoadReport.check_whole.
+    Args:
+        checkpoint: checkpoint to read.
+        shapes: Google's name -> shape, for all variables.
+        optional, reason: see LoadReport.check_whole.
+
+    Returns:
+        A tuple (weights by Google's names, lines for the log, global_step or 0).
+
+    Raises:
+        InputError: if the checkpoint lacks variables that are not optional.
     """
     reader = open_checkpoint(checkpoint)
     values, report = read_weights(shapes, reader)
@@ -48,8 +57,12 @@ def load_tensors(
     return tensors, report.lines(), saved_step(reader)
 
 
-def checked_config(config: BertConfig | ModuleConfig, inference: Inference) -> BertConfig:
-    """The config, where the model is a BERT; logs what computes. InputError otherwise."""
+def require_bert_config(config: BertConfig | ModuleConfig, inference: Inference) -> BertConfig:
+    """Return the config of a BERT, and log the engine.
+
+    Raises:
+        InputError: if the model is a tensorflow-hub module.
+    """
     if isinstance(config, ModuleConfig):
         raise InputError(f"{config.hub_module}: {inference.flag} is for a BERT, not for a module; leave it out")
     LOG.info("devices: 1 CPU, precision %s, by %s", inference.precision, inference.engine.name)
@@ -57,7 +70,7 @@ def checked_config(config: BertConfig | ModuleConfig, inference: Inference) -> B
 
 
 class InferenceSession(Predictor):
-    """A trained model with a head, on the CPU."""
+    """A trained model with a head, which an inference engine computes on the CPU."""
 
     is_chief = True
     _network: Runner
@@ -71,11 +84,23 @@ class InferenceSession(Predictor):
         inference: Inference,
         check_pairs: PairCheck | None = None,
     ):
+        """Prepare a session without weights; `load_trained` reads them.
+
+        Args:
+            head: the model's head.
+            config: the model's config.
+            max_seq_length: maximum number of tokens in a sequence.
+            inference: engine and precision.
+            check_pairs: see Predictor.
+
+        Raises:
+            InputError: if the model is a tensorflow-hub module.
+        """
         self._head = head
         self.check_pairs = check_pairs
         self.has_windows = head.has_windows
         self.max_seq_length = max_seq_length
-        self._config = checked_config(config, inference)
+        self._config = require_bert_config(config, inference)
         self._engine = inference.engine
         self.precision = inference.precision
 
@@ -94,30 +119,39 @@ class InferenceSession(Predictor):
         tensors, lines, step = load_tensors(checkpoint, shapes, optional, f"it is not {self._head.model}")
         for line in lines:
             LOG.info(line)
-        self._parameters = count_parameters({name: each.shape for name, each in tensors.items()})
+        self._parameters = count_parameters({name: value.shape for name, value in tensors.items()})
         self._network = self._engine.logits(self.precision, tensors, self._config, spec)
         return step
 
-    def _computed(self, features: Features, batch_size: int, run: Callable | None) -> Predictions:
-        most = min(MAX_TOKENS, batch_size * self.max_seq_length)
+    def _compute_batches(self, features: Features, batch_size: int, runner: Callable | None) -> Predictions:
+        max_tokens = min(MAX_TOKENS, batch_size * self.max_seq_length)
         if self._head.join:
-            yield from self._joined(features, most, self._head.join)
+            yield from self._compute_joined(features, max_tokens, self._head.join)
             return
-        for rows in similar_length_groups(row_lengths(features), most):
+        for rows in similar_length_groups(row_lengths(features), max_tokens):
             batch = features.batch(rows)
             yield rows, self._head.postprocess(self._network(batch)["logits"], batch)
 
-    def _joined(self, features: Features, most: int, join: Callable) -> Predictions:
-        """Of rows with several sequences, such as windows; see InferenceHead.join."""
+    def _compute_joined(self, features: Features, max_tokens: int, join: Callable) -> Predictions:
+        """Predict rows with several sequences, such as windows.
+
+        Args:
+            features: the rows.
+            max_tokens: maximum number of tokens per batch.
+            join: see InferenceHead.join.
+        """
         sequences = features.sequences
         lengths = sequences.lengths
         starts = sequence_starts(features)
-        # Of many rows at once, as the sequences of a row have different lengths.
-        for rows in length_groups(row_lengths(features), _ROWS_AT_ONCE * most):
+        # Take many rows together: the sequences in a row have different lengths, but batches should
+        # have similar ones.
+        for rows in length_groups(row_lengths(features), _BATCHES_TOGETHER * max_tokens):
             indices, offsets = take_ranges(starts, rows)
             logits = np.empty((len(indices), self._head.spec.num_outputs), np.float32)
-            for group in similar_length_groups(lengths[indices], most):
-                chosen = indices[group]
-                logits[group] = self._network(sequences.padded(chosen, int(lengths[chosen[0]])))["logits"]
+            for group in similar_length_groups(lengths[indices], max_tokens):
+                sequence_indices = indices[group]
+                logits[group] = self._network(sequences.padded(sequence_indices, int(lengths[sequence_indices[0]])))[
+                    "logits"
+                ]
             batch = {"label_ids": cast("ClassificationFeatures", features).label_ids[rows]}
             yield rows, self._head.postprocess(join(logits, offsets), batch)

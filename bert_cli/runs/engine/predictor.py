@@ -1,6 +1,4 @@
-"""What predicts: the part of a session that has nothing to do with what computes it. Imports no
-TensorFlow.
-"""
+"""Interface of sessions that predict, with TensorFlow or with an inference engine."""
 
 import contextlib
 import dataclasses
@@ -17,18 +15,22 @@ from bert_cli.runs.loading.checks import PairCheck
 from bert_cli.training.scatter import put_rows
 from bert_cli.weights.path import CheckpointPath
 
-# Of batch after batch: (row numbers, the predictions for these rows).
+# Batches of (row indices, predictions for these rows).
 Predictions = Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]
 
 
 @dataclasses.dataclass(frozen=True)
 class InferenceHead:
-    """A head for inference engines, and its postprocess(logits, batch): the predictions of the
-    Keras model in heads/.
+    """A head for inference engines.
 
-    model: what a checkpoint should be, for error messages. join: of rows with several sequences:
-    from the logits float32 [sequences, n] and where the sequences of each row begin, int64
-    [rows + 1], the logits of the rows. has_windows: see Predictor.
+    Attributes:
+        spec: the head's variables and inputs.
+        postprocess: postprocess(logits, batch) returns the same predictions as the Keras model in
+            heads/.
+        model: the required checkpoint, for error messages.
+        join: join(logits, starts) returns logits per row if rows have several sequences. `logits`
+            is float32 [sequences, n]; `starts` is int64 [rows + 1], the first sequence of each row.
+        has_windows: see Predictor.
     """
 
     spec: HeadSpec
@@ -38,25 +40,27 @@ class InferenceHead:
     has_windows: bool = False
 
 
-def row_means(logits: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """For InferenceHead.join: the mean of the windows of each text, float32 [rows, n]."""
+def average_windows(logits: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Average each text's logits over its windows; for InferenceHead.join."""
     counts = np.diff(starts)[:, np.newaxis].astype(np.float32)
     return np.add.reduceat(logits, starts[:-1]) / counts
 
 
-def endings_side_by_side(logits: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """For InferenceHead.join: [rows · K, 1] -> [rows, K], of equally many endings for each row."""
+def choices_side_by_side(logits: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Reshape [rows · K, 1] to [rows, K], for K choices per row; for InferenceHead.join."""
     return logits.reshape(len(starts) - 1, -1)
 
 
 class Predictor:
-    """A trained model on its devices: Session with TensorFlow, InferenceSession with another
-    engine.
+    """A trained model on its devices. Subclasses are Session (TensorFlow) and InferenceSession.
 
-    `precision`: the dtype of matrix products. `is_chief`: whether this process writes files.
-    `max_seq_length`: in tokens. `is_quiet`: no progress is shown, see `quietly`. `has_windows`:
-    whether it reads several windows of a text. `check_pairs`: sees all texts, None if the data was
-    checked when it was read.
+    Attributes:
+        precision: dtype of matrix products.
+        is_chief: whether this process writes files.
+        max_seq_length: maximum number of tokens in a sequence.
+        is_quiet: whether progress is hidden, see `quietly`.
+        has_windows: whether the model reads a long text as several windows.
+        check_pairs: called with all sequences; None if the data has already been checked.
     """
 
     precision: str
@@ -67,61 +71,68 @@ class Predictor:
     check_pairs: PairCheck | None = None
 
     def load_trained(self, checkpoint: CheckpointPath) -> int:
-        """Take all weights of a trained checkpoint; returns its global_step, 0 where it has none.
-        InputError where it lacks one.
+        """Load the weights from a trained checkpoint, and return its global_step, or 0.
+
+        Raises:
+            InputError: if a variable is missing that is not optional.
         """
         raise NotImplementedError
 
     def facts(self) -> dict[str, Any]:
-        """For run_report.json: on what and with what it computes."""
+        """Return devices, versions and parameter counts for run_report.json."""
         raise NotImplementedError
 
-    def _computed(self, features: Features, batch_size: int, run: Callable | None) -> Predictions:
-        """See `over`."""
+    def _compute_batches(self, features: Features, batch_size: int, runner: Callable | None) -> Predictions:
+        """Yield predictions, the longest rows first; see `predict_batches`."""
         raise NotImplementedError
 
     @contextlib.contextmanager
     def quietly(self) -> Iterator[None]:
-        """Within it, what is computed shows no progress of its own: something else, such as
-        training, does.
-        """
+        """Hide the progress of predictions, for example while training shows its own."""
         self.is_quiet = True
         try:
             yield
         finally:
             self.is_quiet = False
 
-    def over(
+    def predict_batches(
         self,
         features: Features,
         batch_size: int,
         title: str | None,
         unit: str = "examples",
-        run: Callable | None = None,
+        runner: Callable | None = None,
     ) -> Predictions:
-        """(row numbers, the model's predictions for these rows) of all rows, the longest first.
+        """Yield (row indices, predictions for these rows), the longest rows first.
 
-        As many are computed at once as have the tokens of `batch_size` padded ones. title: of the
-        progress that is shown, None for none; run: what Session.runner made, instead of the
-        predictions, for batches of the model's prediction_columns.
+        Args:
+            features: rows to predict.
+            batch_size: rows per batch with max_seq_length tokens each. A batch with shorter rows
+                has more of them.
+            title: title used for the progress; None to hide it.
+            unit: noun used for the rows in the progress.
+            runner: function from `Session.make_runner` to use instead of predictions. It reads
+                the model's `prediction_columns`.
         """
         if self.check_pairs:
             self.check_pairs(features.sequences)
-        # Four lines for a whole prediction, however long it is.
+        # Show four lines per prediction, independent of its length.
         every = max(1, len(features) // 4)
         is_shown = title is not None and not self.is_quiet
         with Progress(title or "", len(features), every=every, unit=unit, is_shown=is_shown) as progress:
-            for rows, found in self._computed(features, batch_size, run):
-                yield rows, found
+            for rows, predictions in self._compute_batches(features, batch_size, runner):
+                yield rows, predictions
                 progress.update(progress.position + len(rows))
 
     def infer(self, features: Features, batch_size: int, title: str | None) -> dict:
-        """The model's predictions for all rows, in their order, and examples_per_second; see
-        `over`.
+        """Return the predictions for all rows in order, and examples_per_second.
+
+        Args:
+            features, batch_size, title: see `predict_batches`.
         """
-        began = time.monotonic()
+        start = time.monotonic()
         results: dict[str, np.ndarray] = {}
-        for rows, found in self.over(features, batch_size, title):
-            put_rows(results, rows, found, len(features))
-        seconds = time.monotonic() - began
+        for rows, predictions in self.predict_batches(features, batch_size, title):
+            put_rows(results, rows, predictions, len(features))
+        seconds = time.monotonic() - start
         return results | {"examples_per_second": round(len(features) / seconds, 2)}

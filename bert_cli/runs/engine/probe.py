@@ -1,6 +1,4 @@
-"""A few steps of training in memory, for --dry_run: what they take, and nothing written. Imports
-TensorFlow.
-"""
+"""Measurement of time and memory in a few training steps, for --dry_run. It writes no files."""
 
 import math
 import time
@@ -18,98 +16,109 @@ from bert_cli.training.batch_distribution import distribute
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.training.strategy import peak_device_memory
 
-_LEAST, _MOST = 1, 12  # steps that are measured, after the first one
-_SECONDS = 2.5  # after so long no further step is begun
-_MOST_SHAPES = 280  # numbers of tokens for which memory is kept at a time (measured)
+_MIN_STEPS, _MAX_STEPS = 1, 12  # measured steps after the first one
+_MAX_SECONDS = 2.5  # no step starts later
+_MAX_SHAPES = 280  # most batch lengths that oneDNN keeps in memory (measured)
 _OF_PROCESS, _OF_GPU = "of the process", "of the GPU"
 
 
 def probe(
     session: Session, source: RowInput | StreamInput, updates: TrainingHyperparameters, factors: Mapping[str, float]
 ) -> ProbeResult:
-    """Train on a few batches without saving anything; returns what was measured."""
+    """Train on a few batches without saving anything, and return the measurements.
+
+    Args:
+        session: the model's session.
+        source: training input.
+        updates: hyperparameters.
+        factors: factors for the learning rate, see rate_factors.
+    """
     run = TrainingRun(session, updates, factors, source.token_ids)
-    chosen = source.probe_batches(run)
+    probe_batches = source.probe_batches(run)
     step = run.step_function(tensor_specs(session.model.columns))
     seconds: list[float] = []
     tokens: list[int] = []
-    taken: list[int] = []
+    used_bytes: list[int] = []
     with memory_advice("train_batch_size"):
-        for batch in _for_a_while(chosen.batches):
-            began = time.monotonic()
+        for batch in _limit_time(probe_batches.batches):
+            start = time.monotonic()
             float(step(distribute(batch, session.strategy))[0])  # waits for the device
-            seconds.append(time.monotonic() - began)
+            seconds.append(time.monotonic() - start)
             tokens.append(int(batch["input_mask"].sum()))
-            taken.append(current_memory())
-    began = time.monotonic()
+            used_bytes.append(current_memory())
+    start = time.monotonic()
     tensors = run.tensors()
-    saving = time.monotonic() - began
-    memory, of = most_memory()
-    if of == _OF_PROCESS and session.packed:
-        shapes = chosen.num_shapes
-        if shapes is None:
-            # The numbers of masked words, which the head has products of, take half of the memory's
+    saving = time.monotonic() - start
+    memory, memory_owner = find_peak_memory()
+    if memory_owner == _OF_PROCESS and session.packed:
+        num_shapes = probe_batches.num_shapes
+        if num_shapes is None:
+            # The head's products depend on the number of masked words, which takes half of oneDNN's
             # slots.
-            shapes = min(expected_shapes(tokens, updates.steps), _MOST_SHAPES // 2)
-        memory += more_memory(taken, shapes)
-    # Where one batch is all that there is, its first step is all that can be measured.
+            num_shapes = min(expected_shapes(tokens, updates.steps), _MAX_SHAPES // 2)
+        memory += estimate_memory_growth(used_bytes, num_shapes)
+    # If there is only one batch, use its first step.
     return ProbeResult(
         first=seconds[0],
         seconds=seconds[1:] or seconds,
         tokens=tokens[1:] or tokens,
-        mean_tokens=float(np.mean(tokens)) if chosen.mean_tokens is None else chosen.mean_tokens,
+        mean_tokens=float(np.mean(tokens)) if probe_batches.mean_tokens is None else probe_batches.mean_tokens,
         saving=saving,
         checkpoint_bytes=sum(np.asarray(values).nbytes for values in tensors.values()),
         memory=memory,
-        memory_of=of,
-        passes_once=chosen.encodes_once,
+        memory_of=memory_owner,
+        passes_once=probe_batches.encodes_once,
     )
 
 
-def _for_a_while(batches: Iterable[dict]) -> Iterator[dict]:
-    """One batch, and then some for as long as a trial may last."""
-    until = float("inf")
+def _limit_time(batches: Iterable[dict]) -> Iterator[dict]:
+    """Yield the first batch, and more batches for a limited time."""
+    deadline = float("inf")
     for number, batch in enumerate(batches):
-        if number > _LEAST and (number > _MOST or time.monotonic() > until):
+        if number > _MIN_STEPS and (number > _MAX_STEPS or time.monotonic() > deadline):
             return
         yield batch
         if number == 0:
-            until = time.monotonic() + _SECONDS
+            deadline = time.monotonic() + _MAX_SECONDS
 
 
 def expected_shapes(tokens: list[int], steps: int) -> int:
-    """The expected number of different lengths of `steps` batches, if they vary as the batches that
-    were seen.
+    """Return the expected number of different batch lengths in a training.
 
-    Σ 1 − (1 − p)^steps over all numbers, p being the probability under a normal distribution with
-    the mean and deviation of `tokens`.
+    It is Σ 1 − (1 − p)^steps over all lengths. The probabilities p follow a normal
+    distribution with the mean and deviation of `tokens`.
+
+    Args:
+        tokens: numbers of tokens in the measured batches.
+        steps: number of steps in the training.
     """
     mean = np.mean(tokens)
     deviation = np.std(tokens)
     if not deviation:
         return 1
-    numbers = np.arange(math.floor(mean - 5 * deviation), math.ceil(mean + 5 * deviation) + 1)
-    shares = np.exp(-0.5 * ((numbers - mean) / deviation) ** 2)
+    lengths = np.arange(math.floor(mean - 5 * deviation), math.ceil(mean + 5 * deviation) + 1)
+    shares = np.exp(-0.5 * ((lengths - mean) / deviation) ** 2)
     return round(float(np.sum(1.0 - (1.0 - shares / shares.sum()) ** steps)))
 
 
-def more_memory(taken: list[int], shapes: int) -> int:
-    """Bytes that the process will take beyond those after some steps, each on another number of
-    tokens.
+def estimate_memory_growth(used_bytes: list[int], num_shapes: int) -> int:
+    """Return the bytes that the process will need in addition during a whole training.
 
-    On a CPU, oneDNN keeps what it prepared for each number of tokens, some megabytes. taken: bytes
-    after each step, of which the first two have the compilation in them.
+    On a CPU, oneDNN keeps some megabytes for each number of tokens.
+
+    Args:
+        used_bytes: bytes in use after each measured step, each with another number of tokens.
+        num_shapes: different numbers of tokens in the whole training.
     """
-    later = taken[2:]
+    # The first two steps include compilation.
+    later = used_bytes[2:]
     if len(later) < 2:
         return 0
-    each = max(0, later[-1] - later[0]) / (len(later) - 1)
-    return int(each * max(0, min(shapes, _MOST_SHAPES) - len(taken)))
+    bytes_per_shape = max(0, later[-1] - later[0]) / (len(later) - 1)
+    return int(bytes_per_shape * max(0, min(num_shapes, _MAX_SHAPES) - len(used_bytes)))
 
 
-def most_memory() -> tuple[int, str]:
-    """The most bytes that this process has taken until now, and of which memory: of the first GPU,
-    where there is one.
-    """
-    of_device = peak_device_memory()
-    return (peak_memory(), _OF_PROCESS) if of_device is None else (of_device, _OF_GPU)
+def find_peak_memory() -> tuple[int, str]:
+    """Return the peak memory in bytes, and its owner: the first GPU, or the process without one."""
+    device_bytes = peak_device_memory()
+    return (peak_memory(), _OF_PROCESS) if device_bytes is None else (device_bytes, _OF_GPU)

@@ -1,6 +1,6 @@
-"""A model on its devices, with TensorFlow: weights in, predictions out; training_run trains it.
+"""Session: a model on its devices with TensorFlow, which loads weights and predicts.
 
-What differs from task to task is in its model (heads/) and its features.
+engine.training_run trains it. Everything specific to a task is in its model (heads/) and features.
 """
 
 import contextlib
@@ -59,8 +59,11 @@ from bert_cli.weights.reader import Reader
 def memory_advice(flag: str) -> Iterator[None]:
     """Turn a device's lack of memory into advice, for computations inside the block.
 
+    Args:
+        flag: the flag to lower, such as "train_batch_size".
+
     Raises:
-        InputError: TensorFlow cannot compute in this process (see forks), or memory ran out.
+        InputError: if memory ran out, or if TensorFlow cannot compute in this process (see forks).
     """
     refuse_lost_tensorflow()
     try:
@@ -77,9 +80,13 @@ def memory_advice(flag: str) -> Iterator[None]:
 
 
 class Session(Predictor):
-    """A model with its strategy and precision.
+    """A model with its distribution strategy and precision.
 
-    `packed`: padding is skipped. `variables`: Google's name -> variable.
+    Attributes:
+        strategy: distribution strategy.
+        model: the model.
+        variables: Google's name -> variable.
+        packed: whether the model skips padding.
     """
 
     def __init__(
@@ -89,15 +96,24 @@ class Session(Predictor):
         max_seq_length: int,
         train_batch_size: int | None = None,
         accumulation_steps: int = 1,
-        weights_follow: bool = False,
+        loads_checkpoint: bool = False,
         check_pairs: PairCheck | None = None,
     ):
-        """make_model(compute dtype) is called in the scope of the strategy.
+        """Create the strategy and the model.
 
-        train_batch_size: None where nothing is trained; accumulation_steps: how it is computed.
-        weights_follow: a checkpoint is loaded before anything is computed, so that only what it
-        lacks has to be drawn at random. check_pairs: see Predictor. InputError where the devices
-        are not there, or cannot share such a batch.
+        Args:
+            make_model: make_model(compute dtype) returns the model. It is called in the strategy's
+                scope.
+            devices: flag values.
+            max_seq_length: maximum number of tokens in a sequence.
+            train_batch_size: rows per training batch; None if the session does not train.
+            accumulation_steps: micro-batches per training batch and replica.
+            loads_checkpoint: whether a checkpoint will be loaded before any computation. Random
+                values are then only drawn for variables that it lacks.
+            check_pairs: see Predictor.
+
+        Raises:
+            InputError: if the devices are missing, or cannot share such a batch.
         """
         self.check_pairs = check_pairs
         self._deferred = DeferredInitialization()
@@ -113,25 +129,24 @@ class Session(Predictor):
         self.precision = compute_dtype(devices.precision, self.strategy)
         use_exact_float32(self.precision)
         self.is_chief = is_chief(self.strategy)
-        # A TPU wants static shapes: there, everything is padded to max_seq_length and nothing is
-        # packed.
+        # A TPU needs static shapes, so everything is padded to max_seq_length.
         self.packed = not is_tpu(self.strategy)
         self.max_seq_length = max_seq_length
         with self.strategy.scope():
             if train_batch_size is not None:
                 check_batch_size(train_batch_size, self.strategy, "train_batch_size", accumulation_steps)
-            with self._deferred.deferring(weights_follow):
+            with self._deferred.deferring(loads_checkpoint):
                 self.model = make_model(self.precision)
         self.has_windows = isinstance(self.model, BertWindowsClassifier)
         self.variables = named_weights(self.model)
         LOG.info("devices: %s, precision %s", describe(self.strategy), self.precision)
 
     def check_agreement(self, facts: dict[str, Any]) -> None:
-        """See training.several_processes.check_agreement."""
+        """Check that all processes have the same facts, see several_processes.check_agreement."""
         check_agreement(self.strategy, facts)
 
     def parameters(self) -> dict[str, int]:
-        """See count_parameters."""
+        """Return the number of parameters per part, see count_parameters."""
         return count_parameters({name: tuple(variable.shape) for name, variable in self.variables.items()})
 
     def facts(self) -> dict[str, Any]:
@@ -140,94 +155,95 @@ class Session(Predictor):
             "versions": {"tensorflow": tf.__version__, "keras": keras.__version__},
             "parameters": self.parameters(),
         }
-        of_device = peak_device_memory()
-        return facts if of_device is None else facts | {"peak_device_memory_bytes": of_device}
+        peak_bytes = peak_device_memory()
+        return facts if peak_bytes is None else facts | {"peak_device_memory_bytes": peak_bytes}
 
     def load_trained(self, checkpoint: CheckpointPath) -> int:
-        """See Predictor: a variable may be missing that is `optional` for the model."""
+        """Load trained weights; variables that are `optional` for the model may be missing."""
         reader = open_checkpoint(checkpoint)
         reason = f"it is not {self.model.description}; add --do_train or give the model.ckpt-N of a training run"
-        report = self._fill_to_predict(reader, reason, self.model.optional)
+        report = self._load_for_inference(reader, reason, self.model.optional)
         for line in report.lines():
             LOG.info(line)
         return saved_step(reader)
 
     def load_initial(self, model: ModelBundle, init_checkpoint: str, state: str | None) -> None:
-        """Take the weights that a new run starts from, and say where they come from.
-        init_checkpoint: what the flag says.
+        """Load the weights that a run starts from, and log their source.
+
+        Args:
+            model: the model's files.
+            init_checkpoint: flag value.
+            state: checkpoint prefix to resume from; None for a new run.
         """
         checkpoint = model.checkpoint
         if state:
             LOG.info("resuming from %s", state)
-            self._deferred.initialize_except(self.variables.values())  # it holds all of them
+            # The checkpoint holds all variables.
+            self._deferred.initialize_except(self.variables.values())
         elif checkpoint and isinstance(self.model.encoder, ModuleEncoder):
             count = len(self.model.encoder.named())
             LOG.info("%s: not a Google BERT checkpoint; its %d variables are used unchanged", checkpoint.name, count)
             self._deferred.initialize_except([])
         elif checkpoint:
-            report = self._fill(open_checkpoint(checkpoint))
+            report = self._load_weights(open_checkpoint(checkpoint))
             message = builtin_message(checkpoint, self.model.encoder.config)
             for line in [message] if message else report.lines():
                 LOG.info(line)
         else:
             LOG.log(*random_start_message(init_checkpoint, model.is_builtin))
 
-    def _fill(self, reader: Reader) -> LoadReport:
-        """See load_weights; what the checkpoint lacks is drawn."""
+    def _load_weights(self, reader: Reader) -> LoadReport:
+        """Load a checkpoint's weights, and draw random values for variables that it lacks."""
         report = load_weights(self.variables, reader)
         self._deferred.initialize_except(self.variables[name] for name in report.loaded)
         return report
 
-    def _fill_to_predict(self, reader: Reader, reason: str, optional: str | tuple[str, ...]) -> LoadReport:
-        """The same with weights that stay as they are; reason, optional: see
-        LoadReport.check_whole.
-        """
-        report = self._fill(reader)
+    def _load_for_inference(self, reader: Reader, reason: str, optional: str | tuple[str, ...]) -> LoadReport:
+        """Load weights that will not be trained; `reason`, `optional`: see LoadReport.check_whole."""
+        report = self._load_weights(reader)
         report.check_whole(reason, optional)
         self.freeze_for_inference()
         return report
 
     def weights(self, step: int) -> dict[str, np.ndarray]:
-        """What a checkpoint of this step holds to predict from: all weights, and global_step."""
+        """Return the contents of a checkpoint without moments: all weights, and global_step."""
         return {name: variable.numpy() for name, variable in self.variables.items()} | {STEP_NAME: np.int64(step)}
 
     def set_weights(self, values: Mapping[str, np.ndarray]) -> None:
-        """Take what `weights` gave."""
+        """Assign values from `weights`."""
         for name, variable in self.variables.items():
             variable.assign(values[name])
         self.freeze_for_inference()
 
     def freeze_for_inference(self, is_frozen: bool = True) -> None:
-        """See BertEncoder: of the model's encoders, where the devices allow it."""
+        """Freeze or unfreeze the model's encoders on a CPU, see BertEncoder."""
         if on_one_cpu(self.strategy):
-            for part in layers_inside(self.model):
-                if isinstance(part, BertEncoder):
-                    part.freeze_for_inference(is_frozen)
-            self.__dict__.pop("_predict", None)  # it keeps to the weights of before
+            for layer in layers_inside(self.model):
+                if isinstance(layer, BertEncoder):
+                    layer.freeze_for_inference(is_frozen)
+            self.__dict__.pop("_predict", None)  # the compiled function uses the previous weights
 
-    def runner(self, forward: Callable[[dict], dict], columns: Iterable[Column]) -> Callable:
-        """Compile forward(batch) on batches of these columns; see
-        training.batch_distribution.make_runner.
-        """
+    def make_runner(self, forward: Callable[[dict], dict], columns: Iterable[Column]) -> Callable:
+        """Compile forward(batch) for these columns, see batch_distribution.make_runner."""
         return make_runner(self.strategy, forward, tensor_specs(columns))
 
     @property
     def training_width(self) -> int | None:
-        """Tokens that the rows of a training batch are padded to; None: to the longest of them."""
+        """Return the width of training batches in tokens; None: as wide as the longest row."""
         return None if self.packed and not self.model.padding_counts else self.max_seq_length
 
     @property
     def _trims(self) -> bool:
-        """Whether batches of predictions are only as wide as the longest of their rows."""
+        """Return whether prediction batches are only as wide as their longest row."""
         return self.packed and not self.model.predicts_padding
 
     @functools.cached_property
     def _predict(self) -> Callable:
-        return self.runner(lambda batch: self.model.predictions(batch, self.packed), self.model.prediction_columns)
+        return self.make_runner(lambda batch: self.model.predictions(batch, self.packed), self.model.prediction_columns)
 
-    def _computed(self, features: Features, batch_size: int, run: Callable | None) -> Predictions:
-        flag = "eval_batch_size" if run else "eval_batch_size and --predict_batch_size"
-        run = run or self._predict
+    def _compute_batches(self, features: Features, batch_size: int, runner: Callable | None) -> Predictions:
+        flag = "eval_batch_size" if runner else "eval_batch_size and --predict_batch_size"
+        runner = runner or self._predict
         names = [column.name for column in self.model.prediction_columns]
 
         def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
@@ -236,8 +252,8 @@ class Session(Predictor):
 
         for rows in self._groups(row_lengths(features), batch_size):
             with memory_advice(flag):
-                found = run(rows, make_batch)
-            yield rows, found
+                predictions = runner(rows, make_batch)
+            yield rows, predictions
 
     def _groups(self, lengths: np.ndarray, batch_size: int) -> list[np.ndarray]:
         if self._trims:
@@ -249,19 +265,24 @@ class Session(Predictor):
     def infer_chunks(
         self, chunks: Iterable[dict[str, np.ndarray]], count: int, batch_size: int, title: str
     ) -> dict[str, Any]:
-        """As `infer`, for a BertPretrainer: chunks are arrays of spec.pretraining_features of some
-        instances each.
+        """Predict with a BertPretrainer, and return arrays like `infer`.
 
-        `count` is how many there are in all.
+        Args:
+            chunks: arrays named in spec.pretraining_features, for some instances each.
+            count: number of instances in all chunks.
+            batch_size: see `predict_batches`.
+            title: title used for the progress.
         """
-        parts = []
+        chunk_results = []
         with Progress(title, count, every=max(1, count // 4), is_shown=not self.is_quiet) as progress:
-            began = time.monotonic()
+            start = time.monotonic()
             with memory_advice("eval_batch_size"):
                 for features in chunks:
-                    parts.append(self._infer_chunk(features, batch_size, progress))
-            seconds = time.monotonic() - began
-        joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+                    chunk_results.append(self._infer_chunk(features, batch_size, progress))
+            seconds = time.monotonic() - start
+        joined = {
+            name: np.concatenate([chunk_result[name] for chunk_result in chunk_results]) for name in chunk_results[0]
+        }
         return joined | {"examples_per_second": round(count / seconds, 2)}
 
     def _infer_chunk(self, features: dict, batch_size: int, progress: Progress) -> dict[str, np.ndarray]:

@@ -1,8 +1,6 @@
-"""What a model is trained on: rows in memory, or a stream of batches without end; see
-training_run.TrainingInput.
+"""Inputs of a training run: rows in memory, or an endless stream; see training_run.TrainingInput.
 
-The first batches of each are also what a probe of the training measures; see probe. Imports
-TensorFlow.
+The first batches are also used by --dry_run, see engine.probe.
 """
 
 import dataclasses
@@ -18,22 +16,24 @@ from bert_cli.features.pretraining_batch import training_batch
 from bert_cli.features.ragged import Batches, Features, row_lengths, with_token_ids
 from bert_cli.features.row_batches import training_rows
 from bert_cli.heads.model import tensor_specs
-from bert_cli.runs.engine.frozen_states import frozen_states
+from bert_cli.runs.engine.frozen_states import compute_frozen_states
 from bert_cli.runs.engine.training_run import TrainingRun
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.names import POSITION_NAME
 
 Position = tuple[int, int]
-_MOST_PROBED = 12  # batches that a probe may take after the first one
+_MAX_PROBED = 12  # batches for a probe after the first one
 
 
 class ProbeBatches(NamedTuple):
-    """What a probe computes: `batches`, of which the first is the largest.
+    """Batches for a probe.
 
-    mean_tokens: of all batches of an epoch, None where it is not known. num_shapes: how many
-    different numbers of tokens the batches of an epoch have, None where it is not known.
-    encodes_once: a frozen encoder will compute each row once.
+    Attributes:
+        batches: batches, the largest first.
+        mean_tokens: mean number of tokens per batch in an epoch; None if unknown.
+        num_shapes: number of different batch lengths in an epoch, in tokens; None if unknown.
+        encodes_once: whether a frozen encoder will compute each row only once.
     """
 
     batches: Iterator[dict[str, np.ndarray]]
@@ -44,10 +44,11 @@ class ProbeBatches(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class RowInput:
-    """Rows that are held in memory, shuffled again in each epoch.
+    """Rows in memory, which every epoch shuffles.
 
-    encoding_batch_size: rows that a frozen encoder computes at once, where its outputs are computed
-    only once.
+    Attributes:
+        features: the rows.
+        encoding_batch_size: rows per batch if a frozen encoder computes its outputs only once.
     """
 
     features: Features
@@ -58,93 +59,119 @@ class RowInput:
         return self.features.sequences.token_ids
 
     def batches(self, run: TrainingRun, state: str | None) -> tuple[Iterator[dict], dict[str, tf.TensorSpec]]:
-        """See TrainingInput; a frozen encoder computes its outputs here, once for all epochs."""
+        """Return batches and signature, see TrainingInput.
+
+        If the encoder is frozen, its outputs are computed here, once for all epochs.
+
+        Args:
+            run: the training run.
+            state: checkpoint prefix to resume from; None for a new run.
+        """
         session, updates = run.session, run.updates
         model = session.model
         rows: Batches = self.features
         specs = tensor_specs(model.columns)
         if run.is_frozen and model.state_columns:
             session.freeze_for_inference()
-            rows = frozen_states(session, self.features, self.encoding_batch_size)
+            rows = compute_frozen_states(session, self.features, self.encoding_batch_size)
             specs = tensor_specs(model.state_columns, W=model.state_width)
         elif run.compact:
             rows = with_token_ids(self.features, run.compact.compact_ids(self.token_ids))
-        # Taken now: freeze_for_inference above must not run in the middle of a step.
+        # Read the width now: freeze_for_inference must not run during a step.
         width = session.training_width
         lengths = row_lengths(self.features)
         order = training_rows(len(rows), updates.batch_size, updates.random_seed, run.start, lengths)
-        return (rows.batch(chosen, width) for chosen in order), specs
+        return (rows.batch(row_indices, width) for row_indices in order), specs
 
     def probe_batches(self, run: TrainingRun) -> ProbeBatches:
-        """The largest batch of the first epoch and typical ones; the outputs of a frozen encoder
-        are not kept for them.
+        """Return the largest batch in the first epoch, and typical ones.
+
+        A frozen encoder computes its outputs again for each batch.
         """
         session = run.session
         features = self.features
         if run.compact:
             features = with_token_ids(features, run.compact.compact_ids(self.token_ids))
-        chosen, mean, shapes = typical_rows(row_lengths(self.features), run.updates)
-        batches = (features.batch(rows, session.training_width) for rows in chosen)
-        return ProbeBatches(batches, mean, shapes, run.is_frozen and bool(session.model.state_columns))
+        row_groups, mean_tokens, num_shapes = typical_rows(row_lengths(self.features), run.updates)
+        batches = (features.batch(rows, session.training_width) for rows in row_groups)
+        return ProbeBatches(batches, mean_tokens, num_shapes, run.is_frozen and bool(session.model.state_columns))
 
     def checkpoint_tensors(self) -> dict[str, np.ndarray]:
         return {}
 
 
 class StreamInput:
-    """Pre-training instances without end, for a BertPretrainer.
-
-    make_stream(position) gives the arrays of spec.pretraining_features of a batch with the position
-    after it, two integers; it starts at `position`, None for the start.
-    """
+    """An endless stream of pre-training instances, for a BertPretrainer."""
 
     token_ids = None
 
     def __init__(self, make_stream: Callable[[Position | None], Iterator[tuple[dict, Position]]]):
+        """Keep the function that opens the stream.
+
+        Args:
+            make_stream: make_stream(position) yields (batch, position after it). A batch has the
+                arrays named in spec.pretraining_features. The argument None means the beginning.
+        """
         self._make_stream = make_stream
         self._position: Position | None = None
 
     def batches(self, run: TrainingRun, state: str | None) -> tuple[Iterator[dict], dict[str, tf.TensorSpec]]:
-        """See TrainingInput."""
+        """Return batches and signature, see TrainingInput.
+
+        Args:
+            run: the training run.
+            state: checkpoint prefix to resume from; None for a new run.
+        """
         self._position = read_position(state) if state else None
         return self._batches(run.session.packed), tensor_specs(run.session.model.columns)
 
     def _batches(self, trim: bool) -> Iterator[dict[str, np.ndarray]]:
-        for features, after in self._make_stream(self._position):
-            self._position = after
+        for features, position in self._make_stream(self._position):
+            self._position = position
             yield training_batch(features, trim=trim)
 
     def probe_batches(self, run: TrainingRun) -> ProbeBatches:
-        """The first batches; how many shapes there will be can only be estimated from them."""
+        """Return the first batches, without statistics about later ones."""
         return ProbeBatches(self._batches(run.session.packed), None, None, False)
 
     def checkpoint_tensors(self) -> dict[str, np.ndarray]:
-        """How far the data was read."""
+        """Return the position in the data."""
         return {POSITION_NAME: np.array(self._position, np.int64)}
 
 
 def read_position(state: str) -> Position:
-    """How far a checkpoint of bert-pretrain has read its data. InputError for another checkpoint."""
+    """Return the position in the training data at which bert-pretrain saved a checkpoint.
+
+    Raises:
+        InputError: if the checkpoint was not saved by bert-pretrain.
+    """
     reader = Tf1Reader(state)
     if POSITION_NAME not in reader.shapes:
         raise InputError(
             f"{state}: does not say how far its data was read: it was not saved by bert-pretrain; "
             "use --overwrite_output_dir, or another --output_dir with --init_checkpoint"
         )
-    shard, taken = reader.read(POSITION_NAME).tolist()
-    return shard, taken
+    shard, num_read = reader.read(POSITION_NAME).tolist()
+    return shard, num_read
 
 
 def typical_rows(lengths: np.ndarray, updates: TrainingHyperparameters) -> tuple[list[np.ndarray], float, int]:
-    """(rows of batches to probe, tokens of a batch on average, how many different numbers of tokens
-    there are).
+    """Choose batches for a probe from the first epoch.
 
-    Of the batches of the first epoch. First comes the one with the most tokens, then, each with
-    another number of tokens, the ones nearest to the average.
+    The first one has the most tokens. The others are close to the mean, and all have different
+    numbers of tokens.
+
+    Args:
+        lengths: number of tokens per row.
+        updates: hyperparameters.
+
+    Returns:
+        A tuple (row indices per batch, mean number of tokens per batch, number of different batch
+        lengths).
     """
     count = min(updates.steps, -(-len(lengths) // updates.batch_size))
     batches = list(itertools.islice(training_rows(len(lengths), updates.batch_size, updates.random_seed), count))
     tokens = np.array([lengths[rows].sum() for rows in batches])
     values, first = np.unique(tokens, return_index=True)
-    nearest = first[np.argsort(np.abs(values - tokens.mean()), kind="stable")[:_MOST_PROBED]]
+    nearest = first[np.argsort(np.abs(values - tokens.mean()), kind="stable")[:_MAX_PROBED]]
     return [batches[int(tokens.argmax())], *(batches[number] for number in nearest)], float(tokens.mean()), len(values)

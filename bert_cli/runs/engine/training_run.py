@@ -1,6 +1,4 @@
-"""One training of a session's model: optimizer, step function, the loop with its callbacks,
-checkpoints. Imports TensorFlow.
-"""
+"""Training of a session's model: optimizer, step function, loop, callbacks and checkpoints."""
 
 import contextlib
 import functools
@@ -44,31 +42,30 @@ _OPTIMIZERS = {"adamw": AdamWeightDecay, ADAM: AdamWeightDecay, "lamb": Lamb, "n
 
 
 class TrainingInput(Protocol):
-    """What a model is trained on: rows in memory or a stream, see runs.engine.training_inputs.
+    """Training data: rows in memory or a stream, see engine.training_inputs.
 
-    token_ids: int32 [any], all ids that the batches hold; None where the loss needs the whole
-    vocabulary.
+    Attributes:
+        token_ids: all ids in the batches, int32 in any order; None if the loss needs the whole
+            vocabulary.
     """
 
     @property
     def token_ids(self) -> np.ndarray | None: ...
 
     def batches(self, run: "TrainingRun", state: str | None) -> tuple[Iterator[dict], dict[str, tf.TensorSpec]]:
-        """The batches of the step that the run continues at (from the checkpoint `state`, if any)
-        and the following ones, with their signature.
-        """
+        """Return the batches from the run's next step on, and their signature; see TrainingRun."""
 
     def checkpoint_tensors(self) -> dict[str, np.ndarray]:
-        """What a checkpoint after the batches that were taken holds besides."""
+        """Return tensors to save in addition to the model, for example the position in the data."""
 
 
 class TrainingRun:
-    """Optimizer and step function of a training of a session's model, from its start or from a
-    checkpoint.
+    """Training state of a session's model: optimizer, finished steps and step function.
 
-    `start`: the number of steps that are finished. `is_frozen`: no variable of the encoder is
-    trained. `compact`: the rows of the word embeddings that are trained, None where it is all of
-    them or none.
+    Attributes:
+        start: number of finished steps.
+        is_frozen: whether no encoder variable is trained.
+        compact: the word embeddings that are trained; None if all are trained, or none.
     """
 
     def __init__(
@@ -79,8 +76,12 @@ class TrainingRun:
         token_ids: np.ndarray | None,
         state: str | None = None,
     ):
-        """factors: of the learning rate, see rate_factors. token_ids: see TrainingInput. state:
-        a checkpoint's prefix.
+        """Create the optimizer, and restore a checkpoint.
+
+        Args:
+            factors: factors for the learning rate, see rate_factors.
+            token_ids: see TrainingInput.
+            state: checkpoint prefix to resume from; None for a new run.
         """
         self.session = session
         self.updates = updates
@@ -90,35 +91,39 @@ class TrainingRun:
             self.is_frozen = is_frozen(named_weights(model.encoder), factors)
             factors = dict(factors) | dict.fromkeys(model.without_gradient(self.is_frozen), 0.0)
             trained = dict(session.variables)
-            kind = _OPTIMIZERS[updates.optimizer]
-            has_words = kind.rows_are_independent and WORDS in trained and factors.get(WORDS, 1.0) > 0
+            optimizer_class = _OPTIMIZERS[updates.optimizer]
+            has_words = optimizer_class.rows_are_independent and WORDS in trained and factors.get(WORDS, 1.0) > 0
             if token_ids is not None and has_words:
                 self.compact = CompactEmbeddings(model.encoder, token_ids)
                 trained[WORDS] = self.compact.table
-            self.optimizer = kind(trained, updates, factors)
+            self.optimizer = optimizer_class(trained, updates, factors)
             self.loss_scale = LossScale() if session.precision == "float16" else None
         self.start = 0
         if state:
             self.start = restore_training(state, session.variables, self.optimizer, self.compact, self.loss_scale)
 
     def _loss(self, batch: dict, seed: tf.Tensor) -> tf.Tensor:
-        """A replica's share of the loss of the global batch."""
+        """Return a replica's share of the loss over the global batch."""
         session = self.session
         losses, weights = session.model.loss_terms(batch, seed, session.packed, self.updates.batch_size, self.is_frozen)
         return tf.reduce_sum(losses * weights)
 
     def step_function(self, specs: dict[str, tf.TensorSpec]) -> Callable:
-        """One update on a batch that `specs` describe; see training.step.make_train_step and
-        training.auto_batch.
-        """
+        """Return a function that updates the model with a batch; see make_train_step, AutoBatch."""
         strategy = self.session.strategy
         updates = self.updates
         replicas = strategy.num_replicas_in_sync
 
         def make_step(accumulation_steps: int) -> Callable:
-            shown = specs if replicas == 1 else None
+            signature = specs if replicas == 1 else None
             return make_train_step(
-                strategy, self._loss, self.optimizer, updates.random_seed, self.loss_scale, shown, accumulation_steps
+                strategy,
+                self._loss,
+                self.optimizer,
+                updates.random_seed,
+                self.loss_scale,
+                signature,
+                accumulation_steps,
             )
 
         if not updates.auto_batch:
@@ -132,7 +137,7 @@ class TrainingRun:
         )
 
     def _recompute(self) -> bool:
-        """See AutoBatch."""
+        """Turn on recomputation, and return whether that changed anything; see AutoBatch."""
         encoder = self.session.model.encoder
         if self.is_frozen or not isinstance(encoder, BertEncoder) or encoder.recomputes:
             return False
@@ -140,32 +145,28 @@ class TrainingRun:
         return True
 
     def changed_variables(self) -> list[tf.Variable]:
-        """All that an update changes."""
+        """Return the variables that an update changes."""
         scale = self.loss_scale
         return [*self.optimizer.variables(), *([scale.scale, scale.good_steps] if scale else [])]
 
     def tensors(self, is_regular: bool = True) -> dict[str, np.ndarray]:
-        """What a checkpoint of the last step holds; is_regular: see
-        training.saved_state.training_tensors.
-        """
+        """Return the contents of a checkpoint after the last step; see training_tensors."""
         return training_tensors(self.session.variables, self.optimizer, self.compact, self.loss_scale, is_regular)
 
     def checkpoint_plan(self, saving: Saving, keeps_best: bool) -> CheckpointPlan:
-        """Return the sizes and number of the checkpoints from here to the last step."""
-        # Of the variables, not of the optimizer's slots: a checkpoint has moments for all words.
+        """Return sizes and number of checkpoints from here to the last step."""
+        # Use the variables, not the optimizer's slots: a checkpoint has moments for all words.
         sizes = {name: 4 * math.prod(variable.shape) for name, variable in self.session.variables.items()}
         moments = 2 * sum(sizes[name] for name in self.optimizer.weights)
         every = saving.save_checkpoints_steps
-        # The last step is saved, too.
+        # Count the last step, which is always saved.
         saves = -(-self.updates.steps // every) - self.start // every if self.start < self.updates.steps else 0
         weights = sum(sizes.values())
         return CheckpointPlan(weights + moments, weights, saves, saving, keeps_best)
 
 
-class _Paused(Callback):
-    """A callback that sees the model as a checkpoint of this step would have it, with the whole
-    embedding table.
-    """
+class _WithFullTable(Callback):
+    """Wrapper for a callback that needs the whole embedding table, as in a checkpoint."""
 
     def __init__(self, callback: Callback, run: TrainingRun):
         self.every = callback.every
@@ -182,7 +183,7 @@ class _Paused(Callback):
 
 
 class _SaveCheckpoints(Callback):
-    """Saves model.ckpt-N every --save_checkpoints_steps, after the last step and on a stop signal."""
+    """Saves model.ckpt-N every save_checkpoints_steps, after the last step and on a stop signal."""
 
     def __init__(self, run: TrainingRun, source: TrainingInput, saving: Saving, folder: str, saves_on_signal: bool):
         self.saves = saves_on_signal
@@ -194,12 +195,11 @@ class _SaveCheckpoints(Callback):
 
     def on_step(self, step: int) -> None:
         is_regular = step % self._saving.save_checkpoints_steps == 0 or step == self._run.updates.steps
-        # All processes put the tensors together, as reading a distributed variable takes part of
-        # each of them.
+        # All processes collect the tensors: reading a distributed variable involves each of them.
         tensors = self._run.tensors(is_regular) | self._source.checkpoint_tensors()
         if self._run.session.is_chief:
             LOG.info("saved %s", save_checkpoint(self._folder, step, tensors, self._saving.keep_checkpoint_max))
-            del tensors  # the older checkpoint's weights take their place in memory
+            del tensors  # make room for the older checkpoint's weights
             if self._saving.keep_moments == NEWEST:
                 drop_older_moments(self._folder, step)
 
@@ -221,25 +221,25 @@ def train(
     folder: str,
     state: str | None = None,
     callbacks: Sequence[Callback] = (),
-    paused: Callable[[], float] = float,
+    paused_seconds: Callable[[], float] = float,
     rerun: str = "the same command",
     keeps_best: bool = False,
 ) -> dict[str, Any]:
-    """Train up to updates.steps, save into `folder`, and return figures for the report.
-
-    `global_step` is one of the figures.
+    """Train up to updates.steps, save into `folder`, and return figures, such as global_step.
 
     Args:
-        factors: of the learning rate, see rate_factors.
-        state: prefix of the checkpoint to resume from.
+        factors: factors for the learning rate, see rate_factors.
+        state: checkpoint prefix to resume from; None for a new run.
         callbacks: called before the callback that saves; they may use the session to predict.
-        paused: returns the seconds since the start that were no training.
-        rerun: the command or call that resumes after a signal; "" if `folder` will be removed then,
+        paused_seconds: returns the seconds since the start that were not used for training.
+        rerun: the command or call that resumes after a signal; "" if `folder` will then be removed,
             so that a signal saves nothing.
         keeps_best: whether a callback saves the best weights, which need disk space, too.
 
     Raises:
-        InputError: a checkpoint does not fit on the disk, or cannot be written.
+        InputError: if a checkpoint does not fit on the disk, or cannot be written.
+        Stopped: after a stop signal to this process.
+        TemporaryError: after a stop signal to another process.
     """
     for callback in callbacks:
         callback.on_start()
@@ -251,23 +251,23 @@ def train(
     batches, specs = source.batches(run, state)
     session.freeze_for_inference(False)
     step_fn = run.step_function(specs)
-    placed = (distribute(batch, session.strategy) for batch in batches)
-    shown, every = lines_each(saving.log_steps, updates.steps)
-    with Progress("training", updates.steps, run.start, shown, updates.batch_size) as progress:
-        called = [
+    distributed_batches = (distribute(batch, session.strategy) for batch in batches)
+    shown_steps, log_every = lines_each(saving.log_steps, updates.steps)
+    with Progress("training", updates.steps, run.start, shown_steps, updates.batch_size) as progress:
+        all_callbacks = [
             _ShowProgress(progress),
-            *(_Paused(callback, run) for callback in callbacks),
+            *(_WithFullTable(callback, run) for callback in callbacks),
             _SaveCheckpoints(run, source, saving, folder, saves_on_signal=bool(rerun)),
         ]
-        began = time.monotonic()
+        start = time.monotonic()
         report = functools.partial(_log_stop_signal, bool(rerun))
-        with deferring_signals(report) as asked, memory_advice("train_batch_size"):
-            stop = StopFlag(session.strategy, asked.is_made)
-            losses = run_steps(step_fn, placed, run.start, updates.steps, called, every, stop)
-        seconds = time.monotonic() - began - paused()
+        with deferring_signals(report) as stop_request, memory_advice("train_batch_size"):
+            stop = StopFlag(session.strategy, stop_request.is_made)
+            losses = run_steps(step_fn, distributed_batches, run.start, updates.steps, all_callbacks, log_every, stop)
+        seconds = time.monotonic() - start - paused_seconds()
     last_step = run.start + len(losses)
-    if asked.number is not None or stop.is_decided:
-        raise _stopped(asked.number, last_step, updates.steps, folder, rerun)
+    if stop_request.number is not None or stop.is_decided:
+        raise _stop_error(stop_request.number, last_step, updates.steps, folder, rerun)
     if run.compact:
         run.compact.close(run.optimizer)
     session.freeze_for_inference()
@@ -276,21 +276,21 @@ def train(
         "train_seconds": round(seconds, 3),
         "train_examples_per_second": round(len(losses) * updates.batch_size / seconds, 2),
         "first_loss": losses[0],
-        "last_loss": float(f"{final_loss(losses, last_step, every):.7g}"),  # as history.jsonl has it
+        "last_loss": float(f"{final_loss(losses, last_step, log_every):.7g}"),  # as history.jsonl has it
     }
 
 
-def _stopped(number: int | None, step: int, steps: int, folder: str, rerun: str) -> Stopped | TemporaryError:
-    """Return the exception to raise after a signal; number: None if another process received it."""
+def _stop_error(signal_number: int | None, step: int, steps: int, folder: str, rerun: str) -> Stopped | TemporaryError:
+    """Return the exception to raise after a stop signal to this process, or to another (None)."""
     saved = f"saved as {os.path.join(folder, CHECKPOINT)}{step}"
-    where = f"after step {step} of {steps}; {saved if rerun else 'nothing is kept, as no output_dir was given'}"
-    if number is None:
+    position = f"after step {step} of {steps}; {saved if rerun else 'nothing is kept, as no output_dir was given'}"
+    if signal_number is None:
         return TemporaryError(
-            f"a process that trains together with this one was asked to end: stopped {where}; "
+            f"a process that trains together with this one was asked to end: stopped {position}; "
             "start all of them again, with the same commands"
         )
-    ending = f"; {rerun} goes on from there" if rerun else ""
-    return Stopped(number, f"stopped by {Stopped(number).name} {where}{ending}")
+    advice = f"; {rerun} goes on from there" if rerun else ""
+    return Stopped(signal_number, f"stopped by {Stopped(signal_number).name} {position}{advice}")
 
 
 def _log_stop_signal(saves: bool, name: str) -> None:

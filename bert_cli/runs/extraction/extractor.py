@@ -14,7 +14,7 @@ from bert_cli.features.row_batches import equal_length_groups, similar_length_gr
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.shapes import encoder_shapes
 from bert_cli.onnx.session import Runner
-from bert_cli.runs.engine.inference_session import MAX_TOKENS, checked_config, load_tensors
+from bert_cli.runs.engine.inference_session import MAX_TOKENS, load_tensors, require_bert_config
 from bert_cli.runs.loading.checks import PairCheck
 from bert_cli.weights.path import CheckpointPath
 
@@ -106,7 +106,7 @@ class InferenceExtractor(Extractor):
         check_pairs: PairCheck,
     ):
         self.check_pairs = check_pairs
-        self._config = checked_config(config, inference)
+        self._config = require_bert_config(config, inference)
         self._engine = inference.engine
         self.precision = inference.precision
         self.choice = choice

@@ -34,18 +34,18 @@ class FeaturesSession(Extractor, Session):
             lambda precision: make_encoder(config, precision),
             devices,
             choice.max_seq_length,
-            weights_follow=True,
+            loads_checkpoint=True,
             check_pairs=check_pairs,
         )
         self.choice = choice
-        self._runner = self.runner(self._forward, spec.EXTRACTION)
+        self._runner = self.make_runner(self._forward, spec.EXTRACTION)
 
     def load(self, checkpoint: CheckpointPath) -> None:
         """See Extractor. A module that is not a BERT has its own weights."""
         # A module's variables were made with it.
         if checkpoint.kind == HUB and isinstance(self.model, ModuleEncoder):
             return
-        self._fill_to_predict(
+        self._load_for_inference(
             open_checkpoint(checkpoint),
             "it is not the model of this config; check --init_checkpoint and --bert_config_file",
             () if self.choice.pooling == "pooler" else POOLER,

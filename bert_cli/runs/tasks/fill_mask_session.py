@@ -28,16 +28,16 @@ class FillMaskSession(MaskedWords, Session):
             lambda precision: BertPretrainer(config, compute_dtype=precision),
             devices,
             positions,
-            weights_follow=True,
+            loads_checkpoint=True,
             check_pairs=check_pairs,
         )
         self._batch_size = devices.batch_size
         self._vocab_size = vocab_size
         self._runners: dict[int, tf.types.experimental.GenericFunction] = {}
 
-    def load(self, checkpoint: CheckpointPath, trained_without: bool) -> None:
-        report = self._fill_to_predict(open_checkpoint(checkpoint), NO_HEAD, (HEADS[NEXT_SENTENCE], POOLER))
-        self.note_next_sentence(report.source, report.missing, trained_without)
+    def load(self, checkpoint: CheckpointPath, without_next_sentence: bool) -> None:
+        report = self._load_for_inference(open_checkpoint(checkpoint), NO_HEAD, (HEADS[NEXT_SENTENCE], POOLER))
+        self.note_next_sentence(report.source, report.missing, without_next_sentence)
 
     def _forward(self, batch: dict, top_k: int) -> dict[str, tf.Tensor]:
         outputs = self.model(batch, packed=self.packed)
@@ -52,7 +52,7 @@ class FillMaskSession(MaskedWords, Session):
         lengths = sequences.lengths
         groups = length_groups(lengths, self._batch_size * int(lengths.max()))
         if top_k not in self._runners:
-            self._runners[top_k] = self.runner(lambda batch: self._forward(batch, top_k), spec.FILL_MASK)
+            self._runners[top_k] = self.make_runner(lambda batch: self._forward(batch, top_k), spec.FILL_MASK)
 
         def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
             width = int(lengths[rows].max()) if self.packed else self.max_seq_length

@@ -60,7 +60,7 @@ def open_session(
         settings.encoding.max_seq_length,
         batch_size,
         settings.optimization.gradient_accumulation_steps,
-        weights_follow=model.checkpoint is not None,
+        loads_checkpoint=model.checkpoint is not None,
         check_pairs=_pair_check(model, data, settings),
     )
 

@@ -130,7 +130,7 @@ def test_a_group_of_choices_has_the_tokens_of_as_many_padded_examples(monkeypatc
     """--predict_batch_size counts examples, whatever the number of their endings."""
     monkeypatch.setattr(session_module, "LEAST_TOKENS", 1)
     session, features = make_session("choice"), features_of("choice")
-    groups = [rows for rows, _ in session.over(features, 4, None)]
+    groups = [rows for rows, _ in session.predict_batches(features, 4, None)]
     assert sorted(np.concatenate(groups).tolist()) == list(range(COUNT))
     for rows in groups:
         assert features.batch(rows)["input_word_ids"].size <= 4 * ENDINGS * 8

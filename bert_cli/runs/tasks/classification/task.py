@@ -19,7 +19,7 @@ from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.metrics.classification import main_metrics, preload
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.runs.engine.predictor import InferenceHead, Predictor, endings_side_by_side, row_means
+from bert_cli.runs.engine.predictor import InferenceHead, Predictor, average_windows, choices_side_by_side
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import trained_columns, trained_labels
@@ -178,7 +178,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         num_outputs = problem_type.output_count(data.labels)
         spec = HeadSpec(CLASSIFIER, num_outputs, self.settings.head.text_input, activation=problem_type.activation)
         has_windows = self.settings.encoding.long_text == WINDOWS and not problem_type.has_endings
-        join = row_means if has_windows else endings_side_by_side if problem_type.has_endings else None
+        join = average_windows if has_windows else choices_side_by_side if problem_type.has_endings else None
 
         def postprocess(logits: np.ndarray, batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
             return problem_type.postprocess(logits, batch["label_ids"]) | {"logits": logits}
