@@ -26,7 +26,7 @@ from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import check_sizes
 from bert_cli.runs.loading.loader import load_model
-from bert_cli.runs.loading.trained import agreed_labels, trained_on_pairs
+from bert_cli.runs.loading.trained import has_text_pairs, merge_labels
 from bert_cli.settings.data import LITERAL, TextForm
 from bert_cli.settings.groups import TRUNCATE, Encoding
 from bert_cli.settings.tools import ExportSettings
@@ -79,7 +79,7 @@ def find_exported(settings: ExportSettings) -> Exported:
     model = load_model(flags, checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
     if not model.optional_vocabulary:
         raise InputError(f"--vocab_file is needed ({checkpoint.name} has none): give the model's vocab.txt")
-    pairs = trained_on_pairs(model.guesses | saved) if export.pairs == "auto" else export.pairs == "yes"
+    pairs = has_text_pairs(model.guesses | saved) if export.pairs == "auto" else export.pairs == "yes"
     # A module is for training on any length; a classifier is for texts as long as those it was
     # trained on.
     default = _LENGTH if export.format == "hub" else int(saved.get("max_seq_length", _LENGTH))
@@ -96,7 +96,7 @@ def find_exported(settings: ExportSettings) -> Exported:
         names = None
     # Labels are optional here: an encoder and a model of answers have none.
     elif export.format == "onnx":
-        names = agreed_labels(labels, model.labels, model.folder)
+        names = merge_labels(labels, model.labels, model.folder)
     else:
         names = _classifier_labels(labels, model)
     return Exported(model, names, length, pairs)
@@ -124,7 +124,7 @@ def _classifier_labels(labels: tuple[str, ...] | None, model: ModelBundle) -> tu
     """
     if model.classifier_type == TAGGER:
         raise InputError(f"{model.folder}: holds a tagger of words; --format=saved_model exports classifiers of texts")
-    names = agreed_labels(labels, model.labels, model.folder) or model.generic_labels
+    names = merge_labels(labels, model.labels, model.folder) or model.generic_labels
     if not names:
         raise InputError(
             f"{model.folder}: has no labels.txt; give the output_dir of bert-classify, or "

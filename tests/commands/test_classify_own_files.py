@@ -11,7 +11,7 @@ from bert_cli.flags.option import build
 from bert_cli.flags.parser import parse
 from bert_cli.flags.saved import flags_to_save, write_flags
 from bert_cli.run_classifier import check
-from bert_cli.runs.loading.trained import trained_on_pairs
+from bert_cli.runs.loading.trained import has_text_pairs
 from bert_cli.settings.classification import ClassifySettings
 from tests.commands.conftest import SENTENCES
 from tests.commands.helpers import words
@@ -257,12 +257,12 @@ def test_a_label_that_training_has_not(refused, model_flags, reviews, tmp_path):
 
 
 def test_what_is_taken_for_a_model_of_pairs():
-    assert [trained_on_pairs({"task_name": name}) for name in ("cola", "sst-2", "mrpc", "qnli")] == [
+    assert [has_text_pairs({"task_name": name}) for name in ("cola", "sst-2", "mrpc", "qnli")] == [
         False,
         False,
         True,
         True,
     ]
-    assert trained_on_pairs({"text_column": "a", "text_b_column": "b"})
-    assert not trained_on_pairs({"text_column": "a"})
-    assert not trained_on_pairs({})
+    assert has_text_pairs({"text_column": "a", "text_b_column": "b"})
+    assert not has_text_pairs({"text_column": "a"})
+    assert not has_text_pairs({})

@@ -43,15 +43,15 @@ def test_text(trained, classify, texts, snapshot):
 
 
 @pytest.fixture
-def trained_on_pairs(trained):
+def has_text_pairs(trained):
     """The folder of a model whose flags name a task of pairs."""
     flags = (trained / "flags.txt").read_text("utf-8").replace("--task_name=cola", "--task_name=mrpc")
     (trained / "flags.txt").write_text(flags, encoding="utf-8")
     return trained
 
 
-def test_pair(trained_on_pairs, classify):
-    trained = trained_on_pairs
+def test_pair(has_text_pairs, classify):
+    trained = has_text_pairs
     outcome = classify(f"--output_dir={trained}", "--text=a dog", "--text_b=a cat .", *FLAGS)
     record = json.loads(outcome.out)
     assert (record["text"], record["text_b"]) == ("a dog", "a cat .")
@@ -127,8 +127,8 @@ def test_a_pair_for_a_model_of_single_texts(trained, classify, tmp_path):
         model.explain("a dog", "a cat")
 
 
-def test_a_single_text_for_a_model_of_pairs(trained_on_pairs, classify, tmp_path):
-    trained = trained_on_pairs
+def test_a_single_text_for_a_model_of_pairs(has_text_pairs, classify, tmp_path):
+    trained = has_text_pairs
     for given in (["--text=a dog"], ["--text=a dog", "--explain"]):
         classify(f"--output_dir={trained}", *given).assert_refused(
             f"--text: the model in {trained} was trained on pairs of texts; give the second one with --text_b"

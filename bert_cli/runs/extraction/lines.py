@@ -25,7 +25,7 @@ from bert_cli.settings.texts import ExtractSettings
 
 
 def open_extractor(model: AnyModel, devices: Devices, choice: VectorChoice, strict: bool = False) -> Extractor:
-    """Return an encoder on its devices, its weights still to be loaded; strict: see checks.doubt."""
+    """Return an encoder on its devices, its weights still to be loaded; strict: see checks.warn_or_fail."""
     config = model.config
     check_pairs = PairCheck(config, model.config_name, strict)
     if inference := devices.inference:

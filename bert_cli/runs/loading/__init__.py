@@ -1,3 +1,1 @@
-"""Loading a model: which checkpoint, vocabulary, config and labels a command uses, and what speaks
-against them.
-"""
+"""Loading of models: a command's checkpoint, vocabulary, config and labels, and their checks."""

@@ -1,4 +1,4 @@
-"""A loaded model: where its files are, and what they say of it. No TensorFlow."""
+"""A loaded model: paths and contents of its files, except for the weights. No TensorFlow."""
 
 import dataclasses
 import functools
@@ -38,12 +38,15 @@ from bert_cli.weights.path import CheckpointPath
 
 @dataclasses.dataclass(frozen=True)
 class ModelPaths:
-    """Files of a model. `checkpoint` is None for a start from random weights; `is_builtin`: the
-    small built-in network.
+    """Files of a model.
 
-    `config_file` is None only for a module for tensorflow-hub and a TF1 checkpoint of ELECTRA, whose
-    variables give its sizes.
-    `preprocessor` is a module that knows the casing.
+    Attributes:
+        vocab_file: vocab.txt or tokenizer.json; None for a model without vocabulary.
+        config_file: the config; None only for a tensorflow-hub module and for a TF1 checkpoint from
+            ELECTRA, which is configured by its variables.
+        checkpoint: the checkpoint; None for random weights.
+        is_builtin: whether this is the small built-in network.
+        preprocessor: tensorflow-hub module that preprocesses text, or None.
     """
 
     vocab_file: str | None
@@ -54,27 +57,23 @@ class ModelPaths:
 
     @property
     def required_checkpoint(self) -> CheckpointPath:
-        """The checkpoint of a run that has one: it does not train, or its config has no file but
-        comes from a module.
-        """
+        """Return the checkpoint in a place that needs one, such as a run without training."""
         assert self.checkpoint is not None, "InputError is raised before, where it is missing"
         return self.checkpoint
 
     @property
     def config_name(self) -> str:
-        """What messages call the file or module of the config."""
+        """Return the name of the config's file or module, for messages."""
         return self.config_file or self.required_checkpoint.name
 
     @functools.cached_property
     def saved_flags(self) -> dict[str, str]:
-        """Flags of the bert_cli run that made the checkpoint; empty for a checkpoint from
-        elsewhere.
-        """
+        """Return the flags of the bert_cli run that made the checkpoint; {} for other checkpoints."""
         return read_flags(os.path.join(self.checkpoint.folder, FLAGS)) if self.checkpoint else {}
 
     @functools.cached_property
     def guesses(self) -> dict[str, str]:
-        """Values of flags that this run found in its data; see flags.saved."""
+        """Return flag values that this run derived from its data, see flags.saved."""
         return read_guesses(os.path.join(self.checkpoint.folder, FLAGS)) if self.checkpoint else {}
 
 
@@ -83,10 +82,17 @@ Config = TypeVar("Config", bound=BertConfig | ModuleConfig, covariant=True)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ModelBundle(ModelPaths, Generic[Config]):
-    """All that is known of a model before TensorFlow is imported; loader.load_model makes it.
+    """A model as it is known before TensorFlow is imported; made by loader.load_model.
 
-    What only some commands need (labels, problem type) is read when it is first asked for, so that
-    a damaged file does not stop a command that has no use for it.
+    Values that only some commands need (labels, problem type) are read on first use. So a damaged
+    file does not stop a command that does not need it.
+
+    Attributes:
+        config: the model's config.
+        optional_vocabulary: the vocabulary; None for a run on token ids, and for a model that is
+            converted without one.
+        do_lower_case: whether text is lower-cased.
+        tokenizer_settings: other settings of the tokenizer.
     """
 
     config: Config
@@ -96,32 +102,31 @@ class ModelBundle(ModelPaths, Generic[Config]):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The vocabulary of a model that reads text; token ids, and a model that is converted, may
-        do without one.
-        """
+        """Return the vocabulary in a place that needs one."""
         assert self.optional_vocabulary is not None, "InputError is raised before, where text is read and it is missing"
         return self.optional_vocabulary
 
     @functools.cached_property
     def tokenizer(self) -> FullTokenizer:
+        """Return the tokenizer."""
         return FullTokenizer(self.vocabulary, self.do_lower_case, settings=self.tokenizer_settings)
 
     @property
     def folder(self) -> str:
-        """The directory of the checkpoint."""
+        """Return the checkpoint's directory."""
         return self.required_checkpoint.folder
 
     @functools.cached_property
     def labels(self) -> tuple[str, ...] | None:
-        """The labels in the order of the outputs; None where no file has them."""
+        """Return the labels in output order; None if no file has them."""
         return read_labels(self.required_checkpoint)
 
     @functools.cached_property
     def num_outputs(self) -> int | None:
-        """Number of outputs of a Hugging Face classifier, None for another model."""
+        """Return a Hugging Face classifier's number of outputs; None for another model."""
         if not (self.checkpoint and self.checkpoint.hugging_face_config):
             return None
-        # Import late: it imports safetensors, which only a Hugging Face folder needs.
+        # Import late: it imports safetensors, which only a Hugging Face directory needs.
         from bert_cli.weights.checkpoint import open_checkpoint
 
         shape = open_checkpoint(self.checkpoint).shapes.get("output_weights", ())
@@ -129,9 +134,9 @@ class ModelBundle(ModelPaths, Generic[Config]):
 
     @functools.cached_property
     def generic_labels(self) -> tuple[str, ...]:
-        """LABEL_0, LABEL_1, … for a Hugging Face classifier whose files name no labels, () for another model.
+        """Return LABEL_0, LABEL_1, … for a Hugging Face classifier; () for another model.
 
-        The first use of a model logs how to name them.
+        It is for classifiers without label names. The first use logs how to name the labels.
         """
         if not self.num_outputs:
             return ()
@@ -147,30 +152,30 @@ class ModelBundle(ModelPaths, Generic[Config]):
 
     @functools.cached_property
     def named_problem_type(self) -> ProblemType | None:
-        """The problem type in flags.txt or Hugging Face's config.json, None if neither has one."""
+        """Return the problem type from flags.txt or Hugging Face's config.json; None without one."""
         saved = self.saved_flags
         config_file = self.checkpoint.hugging_face_config if self.checkpoint else None
-        # A GLUE task has one problem type, whatever the flag says.
+        # A GLUE task has a fixed problem type, so the flag does not matter.
         if saved.get("task_name") in TASKS:
             return TASKS[saved["task_name"]].problem_type
         if "problem_type" in saved:
             return problem_type(saved["problem_type"])
         if config_file is None:
             return None
-        # Import late: it imports no TensorFlow, but safetensors, which only a Hugging Face folder needs.
+        # Import late: it imports safetensors, which only a Hugging Face directory needs.
         from bert_cli.weights.hugging_face import read_hugging_face_problem
 
         return read_hugging_face_problem(config_file)
 
     @functools.cached_property
     def problem_type(self) -> ProblemType | None:
-        """The named problem type, or regression for a Hugging Face classifier of texts with one output.
+        """Return the named problem type; for Hugging Face classifiers with one output, regression.
 
-        The first use of such a classifier logs that a number is predicted, as in transformers.
+        The first use of such a classifier logs that it predicts a number, as in transformers.
         """
         config_file = self.checkpoint.hugging_face_config if self.checkpoint else None
         named_type = self.named_problem_type
-        # Of one label the probability would always be 1.
+        # The probability of a single label would always be 1.
         if not config_file or named_type not in (None, SINGLE_LABEL) or not self._has_one_text_output():
             return named_type
         from bert_cli.weights.hugging_face import read_cross_encoder_activation
@@ -186,43 +191,46 @@ class ModelBundle(ModelPaths, Generic[Config]):
 
     @functools.cached_property
     def classifier_type(self) -> str | None:
-        """What its classifier is, if it has one: CLASSIFIER, TAGGER or CHOICE; None where no file
-        says it.
-        """
+        """Return the classifier's head type: CLASSIFIER, TAGGER or CHOICE; None if unknown."""
         saved = self.saved_flags
-        # flags.txt decides over config.json; a checkpoint of a fork of Google's scripts has
-        # neither, only its labels.
-        kind = _hugging_face_labels(self.required_checkpoint)[1]
-        if "tag_scheme" in saved or (kind is None and "task_name" not in saved and OUTSIDE in (self.labels or ())):
-            kind = TAGGER
+        # flags.txt comes before config.json. A checkpoint from a fork of Google's scripts has
+        # neither, only labels.
+        head_type = _hugging_face_labels(self.required_checkpoint)[1]
+        if "tag_scheme" in saved or (head_type is None and "task_name" not in saved and OUTSIDE in (self.labels or ())):
+            head_type = TAGGER
         named_type = self.named_problem_type
-        return named_type.head_type if named_type and named_type.has_endings else kind
+        return named_type.head_type if named_type and named_type.has_endings else head_type
 
     def calibration(self, problem_type: ProblemType, labels: Sequence[str] | None) -> Calibration | None:
-        """What --calibrate has left of a classifier of texts with these labels; None where it has not."""
+        """Return the calibration that --calibrate saved for a text classifier, or None.
+
+        Args:
+            problem_type: the classifier's problem type.
+            labels: the classifier's labels.
+        """
         if problem_type.calibration_refusal:
             return None
         return find_calibration(run_folders(self.required_checkpoint), problem_type.temperature_names(labels or ()))
 
     def check_files(self) -> None:
-        """Read now what is else read when it is first asked for; InputError for a damaged file."""
+        """Read labels and head type now, and raise InputError for a damaged file."""
         _ = self.labels, self.classifier_type
 
     @property
     def layers(self) -> tuple[int | str, ...]:
-        """The layers that a tagger reads; see state_index."""
+        """Return the layers that a tagger reads, from the flag --layers."""
         saved = self.saved_flags.get("layers", LAST_LAYER)
         return tuple(layer.asked for layer in parse_layers(saved, self.config.num_hidden_layers))
 
     @property
     def text_input(self) -> TextInput:
-        """What a classifier of texts reads."""
-        # Models from before the flag, and from elsewhere, read the pooler, as the original does.
+        """Return the encoder output that a text classifier reads."""
+        # Models from other programs or older versions do not have the flag, and read the pooler.
         return HEAD_INPUTS[self.saved_flags.get("head_input", POOLED.name)]
 
     @property
     def vocab_bytes(self) -> bytes | None:
-        """The contents of a vocab.txt with all tokens: the file itself, if it has them."""
+        """Return a vocab.txt with all tokens, from the model's own file if it has all of them."""
         is_whole = not self.tokenizer_settings.outside_wordpiece
         if self.vocab_file and is_whole and not is_tokenizer_json(self.vocab_file):
             return files.read_bytes(self.vocab_file)
@@ -230,12 +238,12 @@ class ModelBundle(ModelPaths, Generic[Config]):
 
     @property
     def tokenizer_values(self) -> dict[str, Any]:
-        """The casing, and the settings that are not Google's, as in tokenizer_config.json."""
+        """Return casing and settings that differ from Google's, as for tokenizer_config.json."""
         return run_tokenizer_config(self.do_lower_case, self.tokenizer_settings)
 
     @property
     def tokenizer_files(self) -> dict[str, bytes]:
-        """The contents of the files that a later run of this model reads text with, by name."""
+        """Return file name -> contents, for the tokenizer files that later runs use."""
         if not self.optional_vocabulary:
             return {}
         contents = {VOCABULARY: self.vocab_bytes or b""}
@@ -245,17 +253,14 @@ class ModelBundle(ModelPaths, Generic[Config]):
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """By flag, what of a model decides its numbers; vocabulary and config by their content,
-        wherever they are.
-        """
-        # By content, not by path: the processes of several machines may find the same files in
-        # different places.
+        """Return flag name -> value or digest, for flags about the model that decide predictions."""
+        # Use digests, not paths: the same files may have different paths on different machines.
         tokens = self.vocabulary.tokens if self.optional_vocabulary else ()
         settings = self.tokenizer_settings.values()
         contents = "\n".join(tokens) + (json.dumps(settings, sort_keys=True) if settings else "")
         return {
             "do_lower_case": self.do_lower_case,
-            # A module for tensorflow-hub is a checkpoint, too.
+            # A tensorflow-hub module is also a checkpoint.
             "init_checkpoint": self.required_checkpoint.identity,
             "vocab_file": _digest(contents),
             "bert_config_file": _digest(json.dumps(self.config.values(), sort_keys=True)),
@@ -266,9 +271,7 @@ AnyModel = ModelBundle[BertConfig | ModuleConfig]
 
 
 def read_labels(checkpoint: CheckpointPath) -> tuple[str, ...] | None:
-    """The labels in the order of the outputs: from labels.txt, else from a Hugging Face
-    config.json; None for neither.
-    """
+    """Return the labels in output order, from labels.txt or a Hugging Face config.json; or None."""
     path = os.path.join(checkpoint.folder, LABELS)
     if files.exists(path):
         labels = tuple(line for line in split_lines(read_text(path), path) if line)
@@ -282,13 +285,12 @@ def read_labels(checkpoint: CheckpointPath) -> tuple[str, ...] | None:
 def _hugging_face_labels(checkpoint: CheckpointPath) -> tuple[tuple[str, ...] | None, str | None]:
     if checkpoint.hugging_face_config is None:
         return None, None
-    # Not at the top: it imports no TensorFlow, but safetensors, which only a Hugging Face folder
-    # needs.
+    # Import late: it imports safetensors, which only a Hugging Face directory needs.
     from bert_cli.weights.hugging_face import read_hugging_face_labels
 
     return read_hugging_face_labels(checkpoint.hugging_face_config)
 
 
 def _digest(text: str) -> str:
-    # 64 bits distinguish models, and keep the file of facts readable.
+    # 64 bits are enough to distinguish models, and keep the file readable.
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()[:16]}"

@@ -1,9 +1,8 @@
-"""Which checkpoint a run starts from, or takes as trained; found before TensorFlow is imported.
+"""Choice of the checkpoint that a run starts from or uses. Imports no TensorFlow.
 
-A pre-trained BERT lies in PRETRAINED where its weights were put there; it is what training starts
-from, and what vectors and blanks are computed with, where no flag names a model. FOLDER itself has
-vocabulary and config of a smaller one that starts from random weights: with
---init_checkpoint=random, and where there are no weights in the box.
+PRETRAINED holds the built-in pre-trained BERT, if its weights are installed. Commands use it if no
+flag names a model. FOLDER has vocabulary and config of a smaller network with random weights. It is
+used for --init_checkpoint=random, and if the built-in weights are not installed.
 """
 
 import logging
@@ -26,58 +25,67 @@ PRETRAINED = os.path.join(FOLDER, "pretrained")
 
 
 def pretrained_model() -> CheckpointPath | None:
-    """The pre-trained model in the box; None where its weights are not there."""
-    # The weights are large, and not in every copy of the package.
+    """Return the built-in pre-trained model; None if its weights are not installed."""
+    # The weights are large, so some copies of the package do not have them.
     if not files.exists(os.path.join(PRETRAINED, SAFETENSORS)):
         return None
     return CheckpointPath(HUGGING_FACE, PRETRAINED, handle=BUILTIN_MODEL)
 
 
 def random_model() -> tuple[str, str]:
-    """vocab.txt and bert_config.json of the small model that starts from random weights."""
+    """Return vocab.txt and bert_config.json for the small built-in network with random weights."""
     return os.path.join(FOLDER, VOCABULARY), os.path.join(FOLDER, CONFIG)
 
 
 def named_checkpoint(init_checkpoint: str | None, strict: bool = False) -> CheckpointPath | None:
-    """What --init_checkpoint names; None where it is left out, or says RANDOM. strict: see
-    training_folder.newest_undamaged.
+    """Return the checkpoint in --init_checkpoint; None if it is not given, or RANDOM.
+
+    Args:
+        init_checkpoint: flag value.
+        strict: see training_folder.newest_undamaged.
     """
     return find_checkpoint(init_checkpoint, strict=strict) if init_checkpoint and init_checkpoint != RANDOM else None
 
 
 def training_start(init_checkpoint: str, model: ModelFiles) -> CheckpointPath | None:
-    """The checkpoint that a training starts from, None for random weights.
+    """Return the checkpoint that training starts from; None for random weights.
 
-    Where nothing is named it is the pre-trained model in the box, but for a vocabulary or a config
-    of the user's own.
+    Without model flags, it is the built-in pre-trained model.
     """
     if init_checkpoint or model.vocab_file or model.bert_config_file:
         return named_checkpoint(init_checkpoint, model.strict)
     return pretrained_model()
 
 
-def ready_checkpoint(init_checkpoint: str, model: ModelFiles, otherwise: str = "") -> CheckpointPath:
-    """The checkpoint of a command that uses a pre-trained model as it is.
+def ready_checkpoint(init_checkpoint: str, model: ModelFiles, default: str = "") -> CheckpointPath:
+    """Return the checkpoint for a command that uses a pre-trained model without training it.
 
-    Where none is named it is the model in the box, but for a vocabulary or a config of the user's
-    own; where that is not there, what `otherwise` names. InputError where this is nothing, or where
-    random weights are asked for.
+    Without model flags, it is the built-in pre-trained model.
+
+    Args:
+        init_checkpoint: flag value.
+        model: flag values.
+        default: checkpoint to use if there is no built-in model, or "".
+
+    Raises:
+        InputError: if there is no checkpoint, or if random weights are requested.
     """
     if init_checkpoint == RANDOM:
         raise InputError(f"--init_checkpoint={RANDOM} is a start for training; here a pre-trained model is needed")
-    # Words or sizes of the user's own belong to another model than the one in the box.
-    has_own = bool(init_checkpoint or model.vocab_file or model.bert_config_file)
-    found = None if has_own else pretrained_model()
-    if found:
-        return found
-    if not (init_checkpoint or otherwise):
+    # A user's vocabulary or config does not belong to the built-in model.
+    has_model_flags = bool(init_checkpoint or model.vocab_file or model.bert_config_file)
+    builtin = None if has_model_flags else pretrained_model()
+    if builtin:
+        return builtin
+    if not (init_checkpoint or default):
         raise InputError("--init_checkpoint is needed: give a pre-trained model")
-    return find_checkpoint(init_checkpoint or otherwise, strict=model.strict)
+    return find_checkpoint(init_checkpoint or default, strict=model.strict)
 
 
 def encoder_checkpoint(model: ModelFiles, hub_module: str | None) -> CheckpointPath:
-    """The encoder of a command that computes vectors: the module that --hub_module names where no
-    checkpoint is named, else ready_checkpoint.
+    """Return the encoder for a command that computes vectors.
+
+    Without --init_checkpoint, --hub_module may name a module. Otherwise, see ready_checkpoint.
     """
     if hub_module and not model.init_checkpoint:
         return find_module(hub_module, "hub_module")
@@ -85,7 +93,7 @@ def encoder_checkpoint(model: ModelFiles, hub_module: str | None) -> CheckpointP
 
 
 def builtin_message(checkpoint: CheckpointPath | None, config: BertConfig | ModuleConfig) -> str | None:
-    """The line that says that the pre-trained model in the box is used; None where it is not."""
+    """Return a log line if the checkpoint is the built-in pre-trained model, otherwise None."""
     if not checkpoint or checkpoint.handle != BUILTIN_MODEL:
         return None
     size = f"{config.num_hidden_layers} layers of width {config.hidden_size}, {config.vocab_size:,} words"
@@ -93,12 +101,15 @@ def builtin_message(checkpoint: CheckpointPath | None, config: BertConfig | Modu
 
 
 def random_start_message(init_checkpoint: str, is_builtin: bool) -> tuple[int, str]:
-    """(level, line) of the log that says that training starts from random weights. is_builtin: with
-    the config in the box.
+    """Return (level, line) for the log when training starts from random weights.
+
+    Args:
+        init_checkpoint: flag value.
+        is_builtin: whether the config is the small built-in one.
     """
     if init_checkpoint == RANDOM:
-        which = "the small built-in network" if is_builtin else "the model"
-        return logging.INFO, f"--init_checkpoint={RANDOM}: {which} starts from random weights"
+        description = "the small built-in network" if is_builtin else "the model"
+        return logging.INFO, f"--init_checkpoint={RANDOM}: {description} starts from random weights"
     if is_builtin:
         return logging.INFO, "no model was given: the small built-in one is used, which starts from RANDOM weights"
     return (
@@ -108,17 +119,23 @@ def random_start_message(init_checkpoint: str, is_builtin: bool) -> tuple[int, s
 
 
 def trained_checkpoint(init_checkpoint: str | None, output_dir: str, strict: bool = False) -> CheckpointPath:
-    """The checkpoint for a run that does not train: what --init_checkpoint names, unless output_dir
-    holds a newer state.
+    """Return the checkpoint for a run that does not train.
 
-    As in the original, the newest checkpoint of output_dir, or the best one where its run kept
-    that, wins over an --init_checkpoint from elsewhere; one from within output_dir, such as its
-    model.ckpt-<number>, is taken as it is. InputError where there is none at all. strict: see
-    newest_undamaged.
+    As in the original, a checkpoint in output_dir has priority over an --init_checkpoint from
+    another directory. It is the best one if the run kept that, or the newest one. But an
+    --init_checkpoint in output_dir, such as model.ckpt-<number>, is used as given.
+
+    Args:
+        init_checkpoint: flag value.
+        output_dir: flag value.
+        strict: see newest_undamaged.
+
+    Raises:
+        InputError: if there is no checkpoint.
     """
     chosen = named_checkpoint(init_checkpoint, strict)
     latest = newest_undamaged(model_folder(output_dir), strict)
-    if chosen and (latest is None or _is_of_run(chosen.folder, output_dir)):
+    if chosen and (latest is None or _belongs_to_run(chosen.folder, output_dir)):
         return chosen
     if latest is None:
         raise InputError(
@@ -129,49 +146,49 @@ def trained_checkpoint(init_checkpoint: str | None, output_dir: str, strict: boo
 
 
 def trained_folder(init_checkpoint: str | None, output_dir: str) -> str:
-    """The folder of trained_checkpoint, for the files next to the weights: where the name says it,
-    the weights are not looked at.
-    """
+    """Return the directory of trained_checkpoint, without opening weights if possible."""
     folder = model_folder(output_dir)
-    # Looking for a whole checkpoint opens its files, which takes a while on remote disks, and
-    # happens later anyway.
+    # Finding an undamaged checkpoint opens its files, which takes a while on remote disks. It also
+    # happens later.
     if not init_checkpoint and latest_checkpoint(folder):
         return folder
     return trained_checkpoint(init_checkpoint, output_dir).folder
 
 
-def _is_of_run(folder: str, output_dir: str) -> bool:
-    """Whether checkpoints in `folder` belong to the run, or to one of the runs, of an output_dir."""
-    # By real paths, as --output_dir may be a link or be given relative.
+def _belongs_to_run(folder: str, output_dir: str) -> bool:
+    """Return whether checkpoints in `folder` belong to a run in output_dir."""
+    # Compare real paths: --output_dir may be a link, or relative.
     inner, outer = files.resolve(folder), files.resolve(output_dir)
-    has_parts = files.exists(os.path.join(output_dir, BEST_FILE))
-    return inner == outer or (has_parts and inner.startswith(outer + os.sep))
+    has_subfolders = files.exists(os.path.join(output_dir, BEST_FILE))
+    return inner == outer or (has_subfolders and inner.startswith(outer + os.sep))
 
 
 def run_folders(checkpoint: CheckpointPath) -> list[str]:
-    """Where the files of the run that made a checkpoint are: next to it, and of a best checkpoint
-    also in the folder above.
-    """
-    # thresholds.json is written once for the run, so the best checkpoint in its folder finds it
-    # above.
-    above, name = os.path.split(files.make_absolute(checkpoint.folder))
+    """Return the directories with the files of the run that made a checkpoint."""
+    # A run writes thresholds.json only once, so for a checkpoint in best/ it is in the parent.
+    parent, name = os.path.split(files.make_absolute(checkpoint.folder))
     is_best = name == BEST
-    return [checkpoint.folder, *([above] if is_best else [])]
+    return [checkpoint.folder, *([parent] if is_best else [])]
 
 
 def choose_checkpoint(model: ModelFiles, hub: Hub, phases: Phases) -> CheckpointPath | None:
-    """The checkpoint whose weights a run takes first: for training what --hub_module names or
-    training_start finds, else a trained one.
+    """Return the checkpoint that a run loads first; None for random weights.
+
+    For training, it is --hub_module or training_start; otherwise trained_checkpoint. Ignored flags
+    are logged.
+
+    Args:
+        model, hub, phases: flag values.
     """
     if phases.do_train:
-        own = find_module(hub.hub_module, "hub_module") if hub.hub_module else None
-        return own or training_start(model.init_checkpoint, model)
-    given = named_checkpoint(model.init_checkpoint, model.strict)
+        module = find_module(hub.hub_module, "hub_module") if hub.hub_module else None
+        return module or training_start(model.init_checkpoint, model)
+    named = named_checkpoint(model.init_checkpoint, model.strict)
     chosen = trained_checkpoint(model.init_checkpoint, phases.output_dir, model.strict)
-    if model_folder(phases.output_dir) != phases.output_dir and chosen != given:
+    if model_folder(phases.output_dir) != phases.output_dir and chosen != named:
         LOG.info("%s: the best checkpoint of %s is taken", chosen.location, phases.output_dir)
-    # Said aloud, as a flag that is given and not followed would surprise.
-    if given and chosen != given:
+    # Warn, because users expect that a flag is followed.
+    if named and chosen != named:
         LOG.warning("warning: %s comes first, --init_checkpoint is not used", chosen.location)
     config_file = model.bert_config_file or chosen.companion(CONFIG)
     if hub.hub_module and not (config_file and read_module_config(config_file)):

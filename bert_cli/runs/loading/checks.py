@@ -1,6 +1,4 @@
-"""What speaks against a model's flags and files although it could run: a warning, and an error with
---strict.
-"""
+"""Checks for suspicious flags and model files: a warning, or an error with --strict."""
 
 import math
 import os
@@ -21,10 +19,10 @@ from bert_cli.text.tokenizer_settings import LOWER_CASE
 from bert_cli.text.vocabulary import CLS, SEP, UNK, Vocabulary, looks_cased
 from bert_cli.weights.path import HUB, CheckpointPath
 
-_LARGE = 10**9  # bytes of weights, from which the shapes are compared before the model is built
-MOST_UNKNOWN = 0.05  # share of the words that a vocabulary need not know
+_LARGE = 10**9  # bytes of weights; shapes of larger models are compared before building the model
+MAX_UNKNOWN = 0.05  # share of unknown words that needs no warning
 
-# Folder names of Google's releases, from which the original infers the casing.
+# Directory names of Google's releases. The original infers the casing from them.
 _LOWER_CASED = (
     "uncased_L-24_H-1024_A-16",
     "uncased_L-12_H-768_A-12",
@@ -34,24 +32,24 @@ _LOWER_CASED = (
 _CASED = ("cased_L-12_H-768_A-12", "cased_L-24_H-1024_A-16", "multi_cased_L-12_H-768_A-12")
 
 
-def doubt(message: str, strict: bool) -> None:
-    """A warning; with --strict an InputError."""
+def warn_or_fail(message: str, strict: bool) -> None:
+    """Log a warning, or raise InputError with --strict."""
     if strict:
         raise InputError(f"{message} (an error with --strict)")
     LOG.warning("warning: %s", message)
 
 
 def report_tokenizer(stored: StoredTokenizer, do_lower_case: bool | None, strict: bool) -> None:
-    """Log what is unusual in a tokenizer, and report files that contradict each other.
+    """Log unusual settings of a tokenizer, and report files that contradict each other.
 
     Args:
         stored: the tokenizer.
-        do_lower_case: value of the flag, which decides the casing; None: not given.
-        strict: see `doubt`.
+        do_lower_case: flag value, which decides the casing; None if it is not given.
+        strict: see `warn_or_fail`.
     """
     for setting, conflict in stored.conflicts.items():
         if setting != LOWER_CASE or do_lower_case is None:
-            doubt(conflict, strict)
+            warn_or_fail(conflict, strict)
     is_lower = do_lower_case
     if is_lower is None:
         is_lower = stored.casing is None or stored.casing[1]
@@ -63,14 +61,22 @@ def check_casing(
     do_lower_case: bool,
     vocabulary: Vocabulary,
     checkpoint: CheckpointPath | None,
-    stated: tuple[str, bool] | None = None,
+    stored_casing: tuple[str, bool] | None = None,
     strict: bool = False,
 ) -> None:
-    """InputError where the name of a release speaks against do_lower_case; a doubt where something
-    else does.
+    """Check that do_lower_case fits the model.
 
-    stated: (file, do_lower_case) of the model's own files, which count before the name of its
-    folder.
+    Args:
+        do_lower_case: whether text is lower-cased.
+        vocabulary: the vocabulary.
+        checkpoint: checkpoint that is loaded, or None.
+        stored_casing: (file, do_lower_case) from the model's files; None if they do not have it.
+            It is used instead of the directory name.
+        strict: see `warn_or_fail`.
+
+    Raises:
+        InputError: if the directory is named like one of Google's releases with the other casing.
+            Other conflicts are warnings, see `warn_or_fail`.
     """
     # The original infers the casing from this name alone, and refuses the wrong flag.
     name = os.path.basename(os.path.abspath(checkpoint.folder)) if checkpoint else ""
@@ -78,25 +84,31 @@ def check_casing(
         raise InputError(f"--do_lower_case=false, but {name} is a lower-cased model; leave the flag out")
     if name in _CASED and do_lower_case:
         raise InputError(f"--do_lower_case is true, but {name} is a cased model; give --do_lower_case=false")
-    now = str(do_lower_case).lower()
-    if stated and stated[1] != do_lower_case:
-        doubt(f"--do_lower_case={now}, but {stated[0]} says {str(stated[1]).lower()}; leave the flag out", strict)
-    # "uncased" holds "cased", so one test finds both kinds of names.
-    elif not stated and "cased" in name.lower() and ("uncased" in name.lower()) != do_lower_case:
-        right = str(not do_lower_case).lower()
-        doubt(f"--do_lower_case is {now}, but the name {name} says {right}; give --do_lower_case={right}", strict)
+    flag = str(do_lower_case).lower()
+    if stored_casing and stored_casing[1] != do_lower_case:
+        warn_or_fail(
+            f"--do_lower_case={flag}, but {stored_casing[0]} says {str(stored_casing[1]).lower()}; leave the flag out",
+            strict,
+        )
+    # "uncased" contains "cased", so one test finds both.
+    elif not stored_casing and "cased" in name.lower() and ("uncased" in name.lower()) != do_lower_case:
+        expected = str(not do_lower_case).lower()
+        warn_or_fail(
+            f"--do_lower_case is {flag}, but the name {name} says {expected}; give --do_lower_case={expected}",
+            strict,
+        )
     if do_lower_case and looks_cased(vocabulary):
-        doubt(
+        warn_or_fail(
             f"{vocabulary.path} has words with capitals, but text is lower-cased; --do_lower_case=false keeps them",
             strict,
         )
 
 
 def check_large_model(config: BertConfig, checkpoint: CheckpointPath) -> None:
-    """Raise InputError if a large model's config does not have the sizes of its checkpoint.
+    """Raise InputError if a large model's config does not fit its checkpoint.
 
-    Loading compares them too, but only after the model has taken its memory, which a damaged config
-    may not leave.
+    Loading compares them too, but only after building the model. A damaged config may need more
+    memory than the machine has.
     """
     shapes = encoder_shapes(config)
     if checkpoint.kind == HUB or 4 * sum(map(math.prod, shapes.values())) < _LARGE:
@@ -114,9 +126,17 @@ def check_sizes(
     config_name: str,
     strict: bool = False,
 ) -> None:
-    """InputError where vocabulary (if there is one), config and max_seq_length do not fit together.
+    """Check that vocabulary, config and max_seq_length fit together.
 
-    config_name: what messages call the config. strict: see `doubt`.
+    Args:
+        config: the model's config.
+        vocabulary: the vocabulary, or None.
+        max_seq_length: maximum number of tokens in a sequence.
+        config_name: the config's name in messages.
+        strict: see `warn_or_fail`.
+
+    Raises:
+        InputError: if they do not fit together.
     """
     if vocabulary and vocabulary.size > config.vocab_size:
         raise InputError(
@@ -124,9 +144,9 @@ def check_sizes(
             f"{config.vocab_size}: they belong to different models; check --vocab_file and "
             "--bert_config_file"
         )
-    # No error: published models pad their table to a multiple of 8 or 64 rows.
+    # This is no error: some published models pad their table to a multiple of 8 or 64 rows.
     if vocabulary and vocabulary.size < config.vocab_size:
-        doubt(
+        warn_or_fail(
             f"{vocabulary.path} has {vocabulary.size} entries, fewer than vocab_size "
             f"{config.vocab_size}; is it the model's own? --vocab_file gives another",
             strict,
@@ -140,12 +160,20 @@ def check_sizes(
 
 
 def check_unknown(split: str, sequences: RaggedFeatures, vocabulary: Vocabulary, flags: ModelFiles) -> None:
-    """doubt_unknown of the words of a split; InputError for more than half of them without
-    --allow_unknown.
+    """Check how many words of a split are unknown, see warn_unknown.
 
-    A word is a piece without ## in front; [CLS] and [SEP] are none. An unknown word is one [UNK].
+    Words are counted as pieces without ##, except [CLS] and [SEP]. An unknown word is one [UNK].
+
+    Args:
+        split: name of the split, for messages.
+        sequences: token ids of the split.
+        vocabulary: the vocabulary.
+        flags: flag values.
+
+    Raises:
+        InputError: if more than half are unknown and --allow_unknown is not set.
     """
-    # One lookup for all tokens of a split instead of a test for each.
+    # Use one lookup for all tokens in a split instead of a test for each.
     is_word = np.array([not token.startswith("##") for token in vocabulary.tokens])
     is_word[[vocabulary.ids[CLS], vocabulary.ids[SEP]]] = False
     words = int(is_word[sequences.token_ids].sum())
@@ -159,15 +187,22 @@ def check_unknown(split: str, sequences: RaggedFeatures, vocabulary: Vocabulary,
             "a model for the language of the text (docs/models.md lists some), or --allow_unknown "
             "to go on"
         )
-    doubt_unknown(split, unknown, words, "words", vocabulary, flags.strict)
+    warn_unknown(split, unknown, words, "words", vocabulary, flags.strict)
 
 
-def doubt_unknown(place: str, unknown: int, count: int, unit: str, vocabulary: Vocabulary, strict: bool) -> None:
-    """A doubt where more than MOST_UNKNOWN of the `count` units (words, tokens) of a place are
-    [UNK].
+def warn_unknown(place: str, unknown: int, count: int, unit: str, vocabulary: Vocabulary, strict: bool) -> None:
+    """Warn if a share above MAX_UNKNOWN is [UNK].
+
+    Args:
+        place: split or file, for the message.
+        unknown: number of unknown words or tokens.
+        count: number of words or tokens.
+        unit: "words" or "tokens".
+        vocabulary: the vocabulary.
+        strict: see `warn_or_fail`.
     """
-    if unknown > MOST_UNKNOWN * count:
-        doubt(
+    if unknown > MAX_UNKNOWN * count:
+        warn_or_fail(
             f"{place}: {unknown} of {count} {unit} ({unknown / count:.0%}) are {UNK}, as "
             f"{vocabulary.path} does not have them; check --vocab_file and --do_lower_case",
             strict,
@@ -175,28 +210,34 @@ def doubt_unknown(place: str, unknown: int, count: int, unit: str, vocabulary: V
 
 
 class PairCheck:
-    """Report, once, that the second texts of pairs have no token type in a model with a single one.
+    """A warning for text pairs in a model with a single token type, which is logged once.
 
     Attributes:
         is_due: whether a pair would be reported.
     """
 
     def __init__(self, config: BertConfig | ModuleConfig, config_name: str, strict: bool = False):
-        """config_name: the config's name in the message. strict: see `doubt`."""
+        """Decide whether a pair would be reported.
+
+        Args:
+            config: the model's config.
+            config_name: the config's name in the message.
+            strict: see `warn_or_fail`.
+        """
         self.is_due = isinstance(config, BertConfig) and config.type_vocab_size == 1
         self._config_name = config_name
         self._strict = strict
 
     def __call__(self, sequences: RaggedFeatures) -> None:
-        """Report it if there is a pair among the sequences."""
+        """Warn if there is a pair among the sequences."""
         if self.is_due:
             self.report(bool(sequences.segment_ids.any()))
 
     def report(self, has_pairs: bool) -> None:
-        """Report it if the data has pairs."""
+        """Warn if the data has pairs."""
         if self.is_due and has_pairs:
             self.is_due = False
-            doubt(
+            warn_or_fail(
                 f"{self._config_name} says type_vocab_size 1, so the second text of a pair has no "
                 "token type of its own: only [SEP] separates the two texts",
                 self._strict,
@@ -204,7 +245,12 @@ class PairCheck:
 
 
 def check_first_unknown(source: str, sequences: RaggedFeatures, vocabulary: Vocabulary, flags: ModelFiles) -> None:
-    """check_unknown of the first lines of `source`, which represent the others: after an error
-    nothing is written.
+    """Check the first lines of an input before anything is written, see check_unknown.
+
+    Args:
+        source: input flag value, for messages.
+        sequences: token ids of the first lines.
+        vocabulary: the vocabulary.
+        flags: flag values.
     """
     check_unknown(f"first lines of {input_name(source)}", sequences, vocabulary, flags)

@@ -1,4 +1,4 @@
-"""Description of a model for people: where its variables come from, their shapes, its network and heads."""
+"""Description of a model for people: source, parameters, network and heads."""
 
 from typing import NamedTuple
 
@@ -14,12 +14,12 @@ from bert_cli.weights.path import CheckpointPath
 
 
 class ModelDescription(NamedTuple):
-    """A model whose weights need not be read.
+    """A model, described without reading its weights.
 
     Attributes:
-        source: what messages call its file or module.
-        network: the name of its network; None if no file has it, and for a module.
-        shapes: by the names of variables, without training state.
+        source: name of its file or module, for messages.
+        network: name of its network; None if no file has it, and for a module.
+        shapes: variable name -> shape, without training state.
     """
 
     source: str
@@ -28,11 +28,11 @@ class ModelDescription(NamedTuple):
 
     @property
     def parameters(self) -> dict[str, int]:
-        """The numbers of parameters, see `count_parameters`."""
+        """Return the numbers of parameters, see `count_parameters`."""
         return count_parameters(self.shapes)
 
     def lines(self) -> dict[str, str]:
-        """Return the findings for a log, by name."""
+        """Return name -> text, such as "model" and "network", for the log."""
         model = {"model": f"{self.source}: {parameters_line(self.parameters)}"}
         if self.network is None:
             return model
@@ -41,7 +41,7 @@ class ModelDescription(NamedTuple):
 
 
 def describe_config(path: str, config: BertConfig) -> ModelDescription:
-    """Return the description of an encoder without a head, of which there is only the config file."""
+    """Describe an encoder without head from its config file."""
     return ModelDescription(path, _network(path), encoder_shapes(config))
 
 

@@ -1,4 +1,4 @@
-"""The one loader: anything that names a model becomes a ModelBundle, before TensorFlow is imported."""
+"""Loader that reads a model's files, except for the weights, into a ModelBundle."""
 
 import dataclasses
 import os
@@ -51,27 +51,32 @@ def load_model(
     needs_vocab: bool = True,
     to_convert: bool = False,
 ) -> ModelBundle[Any]:
-    """Find, read and check vocabulary and config of a checkpoint; without one, of the built-in
-    network.
+    """Find, read and check a model's vocabulary and config, usually without TensorFlow.
 
-    max_seq_length: in tokens, which the model has to have positions for; None leaves this and the
-    size of the vocabulary to the caller. hub: its hub_module is the only handle from outside of the
-    model's folder that is followed. needs_bert: InputError for a module that is not a BERT.
-    needs_vocab: False for a run on token ids, and for a model that is converted. to_convert: a
-    Hugging Face folder is read by its own config.json and tokenizer.json. InputError, naming the
-    flag or file, where something is missing, damaged, or does not fit together.
+    Args:
+        checkpoint: the checkpoint; None for the small built-in network.
+        max_seq_length: maximum number of tokens in a sequence, compared with the model's positions.
+            If None, the caller checks this and the vocabulary size.
+        hub: flag values. A module is only loaded if `hub_module` names it, or if it is in the
+            model's directory.
+        needs_bert: refuse modules that are not a BERT.
+        needs_vocab: False for a run on token ids, and for a model that is converted.
+        to_convert: read a Hugging Face directory by its config.json and tokenizer.json.
+
+    Raises:
+        InputError: if files are missing or damaged, or do not fit together.
     """
     config_file = flags.bert_config_file
-    # Hugging Face's class reads config.json alone, so that is what a converted folder has to agree
-    # with; a bert_config.json next to it may be of an earlier conversion.
+    # Hugging Face's class reads only config.json, so a converted directory must agree with it. A
+    # bert_config.json next to it may come from an earlier conversion.
     if to_convert and checkpoint:
         config_file = config_file or checkpoint.hugging_face_config
     paths = _find_paths(flags, config_file, checkpoint, needs_vocab, hub)
-    # With a length it is checked below, after the config, in the order of messages of a run.
+    # With a length, it is checked below, after the config, in a run's order of messages.
     if to_convert:
         check_vocabulary(paths.vocab_file, checkpoint)
-    # Before the config: where that leaves vocab_size out, the size of the vocabulary is used
-    # instead.
+    # Read the tokenizer before the config: if the config has no vocab_size, the vocabulary's size
+    # is used.
     stored = _read_tokenizer(paths, flags)
     vocabulary = stored.vocabulary
     vocab_size = vocabulary.size if vocabulary else None
@@ -83,28 +88,28 @@ def load_model(
     if max_seq_length is not None:
         check_vocabulary(paths.vocab_file, checkpoint)
         check_sizes(config, vocabulary, max_seq_length, paths.config_name, flags.strict)
-    stated = _stated_casing(paths) or stored.casing
-    do_lower_case = _find_casing(flags.do_lower_case, paths, vocabulary, stated)
+    stored_casing = _run_casing(paths) or stored.casing
+    do_lower_case = _find_casing(flags.do_lower_case, paths, vocabulary, stored_casing)
     if vocabulary:
         report_tokenizer(stored, flags.do_lower_case, flags.strict)
-        check_casing(do_lower_case, vocabulary, checkpoint, stated, flags.strict)
-    # vars also has what paths caches, so it is taken of a copy.
-    known = vars(dataclasses.replace(paths))
+        check_casing(do_lower_case, vocabulary, checkpoint, stored_casing, flags.strict)
+    # Copy the paths: vars(paths) would also contain cached properties.
+    path_values = vars(dataclasses.replace(paths))
     model = ModelBundle(
-        **known,
+        **path_values,
         config=config,
         optional_vocabulary=vocabulary,
         do_lower_case=do_lower_case,
         tokenizer_settings=stored.settings,
     )
-    # Before TensorFlow takes its seconds.
+    # Check before TensorFlow is imported, which takes seconds.
     if to_convert:
         model.check_files()
     return model
 
 
 def _cut_blank_end(vocabulary: Vocabulary, size: int) -> Vocabulary:
-    """Return the vocabulary without blank lines that the model has no rows for, and log them."""
+    """Return the vocabulary without trailing blank lines beyond the model's rows, and log them."""
     shortened = without_blank_end(vocabulary, size)
     if blank := vocabulary.size - shortened.size:
         lines = "line is" if blank == 1 else f"{blank} lines are"
@@ -115,12 +120,12 @@ def _cut_blank_end(vocabulary: Vocabulary, size: int) -> Vocabulary:
 def _find_paths(
     flags: ModelFiles, config_file: str | None, checkpoint: CheckpointPath | None, needs_vocab: bool, hub: Hub
 ) -> ModelPaths:
-    """Complete what the flags give from the folder of the checkpoint, or, where nothing is given,
-    from random_model.
+    """Find the model's files in the flags, in the checkpoint's directory, or built in.
 
-    needs_vocab: False for a run on token ids, which can do without a vocabulary but has no use for
-    that model. hub.hub_preprocess: the handle of a module that brings the vocabulary. Raises
-    InputError, naming the flag, for a file that is not there.
+    Args:
+        config_file: config to use; None for the one next to the checkpoint.
+        needs_vocab: see load_model. If False, the small built-in network is not used.
+        hub: flag values; `hub_preprocess` names a module that has a vocabulary.
     """
     vocab_file = flags.vocab_file
     for path, flag in ((vocab_file, "vocab_file"), (config_file, "bert_config_file")):
@@ -129,34 +134,39 @@ def _find_paths(
     if needs_vocab and not (vocab_file or config_file or checkpoint):
         return ModelPaths(*random_model(), None, is_builtin=True)
     preprocessor = find_module(hub.hub_preprocess, "hub_preprocess") if hub.hub_preprocess else None
-    # The preprocessor's words come first: of a module, they are those that its encoder was trained
-    # with.
+    # The preprocessor's vocabulary has priority, because the module's encoder was trained with it.
     if preprocessor:
         vocab_file = vocab_file or preprocessor.companion(VOCABULARY, TOKENIZER)
     if checkpoint:
         vocab_file = vocab_file or checkpoint.companion(VOCABULARY, TOKENIZER)
         config_file = config_file or checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
-    where = f" ({checkpoint.name} has none)" if checkpoint else ""
+    checkpoint_note = f" ({checkpoint.name} has none)" if checkpoint else ""
     if needs_vocab and not vocab_file:
-        # Another network has another kind of vocabulary, so its vocab.txt would be looked for in vain.
+        # Another network has another type of vocabulary, so asking for vocab.txt would be wrong.
         if config_file:
             refuse_other_network(config_file)
         raise InputError(
-            f"--vocab_file is needed{where}: give the vocab.txt or tokenizer.json that belongs to this model"
+            f"--vocab_file is needed{checkpoint_note}: give the vocab.txt or tokenizer.json that belongs to this model"
         )
-    if not config_file and not (checkpoint and (checkpoint.kind == HUB or _electra(checkpoint))):
-        raise InputError(f"--bert_config_file is needed{where}: give the bert_config.json that belongs to this model")
+    if not config_file and not (checkpoint and (checkpoint.kind == HUB or _electra_reader(checkpoint))):
+        raise InputError(
+            f"--bert_config_file is needed{checkpoint_note}: give the bert_config.json that belongs to this model"
+        )
     return ModelPaths(vocab_file, config_file, checkpoint, preprocessor=preprocessor)
 
 
 def _read_config(
     paths: ModelPaths, gelu: str, vocab_size: int | None, hub_module: str | None, needs_bert: bool
 ) -> BertConfig | ModuleConfig:
-    """The model's config; InputError where it is not a BERT and `needs_bert`. A module that is not
-    a BERT takes vocab_size over.
+    """Read the model's config; import TensorFlow only for a module without config file.
 
-    vocab_size: see read_config. hub_module: the handle that the user gave, which a config may need.
-    Imports TensorFlow where a module has no config next to it.
+    Args:
+        gelu, hub_module: flag values.
+        vocab_size: see read_config. A module that is not a BERT uses it as well.
+        needs_bert: refuse modules that are not a BERT.
+
+    Raises:
+        InputError: if the config is damaged or does not fit, or if a module is missing or refused.
     """
     if paths.config_file:
         module = None if needs_bert else read_module_config(paths.config_file)
@@ -168,8 +178,8 @@ def _read_config(
             return config
         # The module may have been moved since the run.
         check_config(module, paths.config_file, paths.checkpoint, ignored_keys=("hub_module",))
-        # A module is code that is run: only one that the user names, or that lies in the config's
-        # own folder, is followed.
+        # A module is code that will be run. So load it only if the user names it, or if it is in
+        # the config's directory.
         handle = files.make_absolute(hub_module) if hub_module else own_module(paths.config_file, module.hub_module)
         if handle is None:
             raise InputError(
@@ -179,13 +189,13 @@ def _read_config(
             )
         return dataclasses.replace(module, hub_module=handle)
     checkpoint = paths.required_checkpoint
-    electra = _electra(checkpoint)
+    electra = _electra_reader(checkpoint)
     if electra:
         LOG.info("%s: no %s there: its variables say the sizes, with 64 numbers a head", checkpoint.name, CONFIG)
         config = electra.config()
         return config if gelu == "auto" else dataclasses.replace(config, gelu=gelu)
     setup_tensorflow()
-    # Not at the top: they import TensorFlow.
+    # Import late: these modules import TensorFlow.
     from bert_cli.weights.hub import HubReader
     from bert_cli.weights.hub_encoder import module_config
 
@@ -198,9 +208,9 @@ def _read_config(
 
 
 def _check_network(config: BertConfig, config_file: str, checkpoint: CheckpointPath) -> None:
-    """Raise InputError if a BERT's config has equal shapes, but is another network than its checkpoint."""
+    """Raise InputError if a BERT config belongs to a checkpoint with another network."""
     reader = _tensorflow_reader(checkpoint)
-    # The sizes of ELECTRA-Base are BERT-Base's, so everything else would fit.
+    # ELECTRA-Base has the same sizes as BERT-Base, so everything else would fit.
     if isinstance(reader, ElectraReader):
         raise InputError(
             f"{config_file}: describes a BERT, and {checkpoint.name} holds an ELECTRA: add "
@@ -210,36 +220,35 @@ def _check_network(config: BertConfig, config_file: str, checkpoint: CheckpointP
         reader.check_heads(config.num_attention_heads, config_file)
 
 
-def _electra(checkpoint: CheckpointPath) -> ElectraReader | None:
-    """Return the reader of a TF1 checkpoint of ELECTRA, None for other checkpoints."""
+def _electra_reader(checkpoint: CheckpointPath) -> ElectraReader | None:
+    """Return a reader for a TF1 checkpoint from ELECTRA; None for other checkpoints."""
     reader = _tensorflow_reader(checkpoint)
     return reader if isinstance(reader, ElectraReader) else None
 
 
 def _tensorflow_reader(checkpoint: CheckpointPath) -> Reader | None:
-    """Return the reader of a checkpoint of TensorFlow, None for other formats."""
-    # A checkpoint that was removed after it was found is reported later, when it is read.
+    """Return a reader for a TensorFlow checkpoint; None for other formats."""
+    # If the checkpoint has just been removed, reading it will report that later.
     if checkpoint.kind != TF1 or not files.exists(checkpoint.file):
         return None
-    # Import late: it imports safetensors, which only a Hugging Face folder needs.
+    # Import late: it imports safetensors, which only a Hugging Face directory needs.
     from bert_cli.weights.checkpoint import open_checkpoint
 
     return open_checkpoint(checkpoint)
 
 
-def _stated_casing(paths: ModelPaths) -> tuple[str, bool] | None:
-    """Return (flags.txt, do_lower_case) of the run that made the checkpoint, or None."""
+def _run_casing(paths: ModelPaths) -> tuple[str, bool] | None:
+    """Return (path of flags.txt, do_lower_case) from the run that made the checkpoint, or None."""
     saved = paths.saved_flags.get("do_lower_case")
-    # flags.txt comes first: it says what the run computed with, also against the files that it
-    # started from.
+    # flags.txt has priority: the run may have used another casing than the model it started from.
     return None if saved is None else (os.path.join(paths.required_checkpoint.folder, FLAGS), saved == "true")
 
 
 def _read_tokenizer(paths: ModelPaths, flags: ModelFiles) -> StoredTokenizer:
-    """Read the vocabulary, and what the tokenizer files next to it say.
+    """Read the vocabulary and the tokenizer files next to it.
 
-    A --vocab_file from elsewhere is used without the tokenizer files of the checkpoint's directory,
-    but for the casing: added tokens belong to a vocabulary.
+    If --vocab_file is in another directory than the checkpoint, only the casing is read from the
+    checkpoint's tokenizer files. Their added tokens belong to their vocabulary.
     """
     source = paths.preprocessor or paths.checkpoint
     vocab_file = paths.vocab_file
@@ -247,7 +256,7 @@ def _read_tokenizer(paths: ModelPaths, flags: ModelFiles) -> StoredTokenizer:
     if not vocab_file:
         return StoredTokenizer(None, read_casing(config))
     if is_tokenizer_json(vocab_file) and paths.config_file:
-        # Another network has another kind of tokenizer, which is no fault of its tokenizer.json.
+        # Another network has another tokenizer, so do not report its tokenizer.json as wrong.
         refuse_other_network(paths.config_file)
     if flags.vocab_file and is_tokenizer_json(vocab_file):
         return read_tokenizer(vocab_file, find_tokenizer_files(vocab_file))
@@ -260,18 +269,21 @@ def _read_tokenizer(paths: ModelPaths, flags: ModelFiles) -> StoredTokenizer:
 
 
 def _find_casing(
-    given: bool | None, paths: ModelPaths, vocabulary: Vocabulary | None, stated: tuple[str, bool] | None
+    flag_value: bool | None, paths: ModelPaths, vocabulary: Vocabulary | None, stored_casing: tuple[str, bool] | None
 ) -> bool:
-    """do_lower_case: what the flag says, else what the model's own files say, else the original's
-    default, True.
+    """Return do_lower_case from the flag, from the model's files, or True as in the original.
 
-    A module says it by its graph (a preprocessor) or its variables; where they say nothing, as in
-    TF1's format, its words do.
+    A preprocessor module has it in its graph, and an encoder module in its variables. If they do
+    not have it, as in the TF1 format, the vocabulary decides.
+
+    Args:
+        flag_value: flag value, or None.
+        stored_casing: (file, do_lower_case) from the model's files, or None.
     """
-    if given is not None:
-        return given
-    if stated:
-        return stated[1]
+    if flag_value is not None:
+        return flag_value
+    if stored_casing:
+        return stored_casing[1]
     source = paths.preprocessor or paths.checkpoint
     if not source or source.kind != HUB or not vocabulary:
         return True
@@ -279,10 +291,10 @@ def _find_casing(
     if source is paths.preprocessor:
         from bert_cli.weights.hub_encoder import preprocessor_lower_cases
 
-        # Any word that is there in lower case shows whether its capitals lead to it.
+        # Test with a word that is in the vocabulary in lower case.
         words = (word for word in vocabulary.tokens if word.isascii() and word.isalpha() and word.islower())
         return preprocessor_lower_cases(source.location, source.name, next(words, "a"))
     from bert_cli.weights.hub import HubReader
 
-    said = HubReader(source.location, source.name).do_lower_case()
-    return not looks_cased(vocabulary) if said is None else said
+    lower_cases = HubReader(source.location, source.name).do_lower_case()
+    return not looks_cased(vocabulary) if lower_cases is None else lower_cases

@@ -1,4 +1,4 @@
-"""A tokenizer alone: of a model, or of a vocabulary without one."""
+"""Loading of a tokenizer from a model, or from a vocabulary file alone."""
 
 from bert_cli.base import files
 from bert_cli.runs.loading.checkpoints import ready_checkpoint
@@ -11,14 +11,14 @@ from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary
 
 
 def load_tokenizer(flags: ModelFiles) -> FullTokenizer:
-    """Return the tokenizer of the model or vocabulary of the flags, else of the built-in model.
+    """Return the tokenizer for the model or vocabulary in the flags, or for the built-in model.
 
-    A tokenizer.json has its casing. The words of a vocab.txt show whether it is cased, unless
-    --do_lower_case is given.
+    For a vocabulary alone, the casing comes from --do_lower_case, from tokenizer.json, or from the
+    words in vocab.txt.
     """
     if flags.vocab_file and not flags.init_checkpoint:
         files.check_readable(flags.vocab_file, "vocab_file")
-        vocabulary, stored = read_alone(flags.vocab_file, flags.do_lower_case, flags.strict)
+        vocabulary, stored = read_vocab_file(flags.vocab_file, flags.do_lower_case, flags.strict)
         lower = flags.do_lower_case
         if lower is None:
             lower = stored.casing[1] if stored.casing else not looks_cased(vocabulary)
@@ -26,15 +26,17 @@ def load_tokenizer(flags: ModelFiles) -> FullTokenizer:
     return load_model(flags, ready_checkpoint(flags.init_checkpoint, flags), None).tokenizer
 
 
-def read_alone(vocab_file: str, do_lower_case: bool | None, strict: bool = False) -> tuple[Vocabulary, StoredTokenizer]:
-    """Read a vocabulary file without a model, and report what is unusual.
+def read_vocab_file(
+    vocab_file: str, do_lower_case: bool | None, strict: bool = False
+) -> tuple[Vocabulary, StoredTokenizer]:
+    """Read a vocabulary file without a model, and report unusual settings.
 
-    A vocab.txt has Google's rules; a tokenizer.json is read with the tokenizer files next to it.
+    A vocab.txt uses Google's rules. A tokenizer.json is read with the tokenizer files next to it.
 
     Args:
-        vocab_file: a vocab.txt or a tokenizer.json.
-        do_lower_case: value of the flag, None if it is not given.
-        strict: see checks.doubt.
+        vocab_file: path of vocab.txt or tokenizer.json.
+        do_lower_case: flag value; None if it is not given.
+        strict: see checks.warn_or_fail.
     """
     if not is_tokenizer_json(vocab_file):
         vocabulary = read_vocabulary(vocab_file)

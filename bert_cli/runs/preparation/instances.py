@@ -19,7 +19,7 @@ from bert_cli.outputs.progress import Progress
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
 from bert_cli.runs.loading import checks
-from bert_cli.runs.loading.tokenizer import read_alone
+from bert_cli.runs.loading.tokenizer import read_vocab_file
 from bert_cli.runs.preparation.corpus import CACHE_SIZE
 from bert_cli.settings.pretraining import SPACES, CreateDataSettings
 from bert_cli.text.tokenization import FullTokenizer
@@ -47,7 +47,7 @@ def prepare_job(settings: CreateDataSettings) -> Job:
     masking = settings.masking
     max_seq_length = settings.encoding.max_seq_length
     lower = text.do_lower_case
-    vocabulary, stored = read_alone(text.vocab_file, lower)
+    vocabulary, stored = read_vocab_file(text.vocab_file, lower)
     if lower is None:
         lower = stored.casing is None or stored.casing[1]
     checks.check_casing(lower, vocabulary, None, stored.casing)

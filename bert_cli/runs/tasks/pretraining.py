@@ -22,7 +22,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.outputs.eval_examples import SEQUENCES, EvalExamples, masked_word_examples
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import ModelBundle
-from bert_cli.runs.loading.checks import PairCheck, doubt_unknown
+from bert_cli.runs.loading.checks import PairCheck, warn_unknown
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.preparation.corpus import CACHE_SIZE, LOGGED
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
@@ -87,7 +87,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
             if isinstance(data, PretrainingText) and model.optional_vocabulary:
                 counts = (data.num_unknown, data.num_tokens)
                 strict = settings.model.strict
-                doubt_unknown(split, *counts, "tokens", model.vocabulary, strict)
+                warn_unknown(split, *counts, "tokens", model.vocabulary, strict)
         check_pairs = PairCheck(model.config, model.config_name, settings.model.strict)
         if check_pairs.is_due:
             check_pairs.report(any(data.has_pairs for data in splits.values()))

@@ -21,7 +21,7 @@ from bert_cli.flags.option import replace_values
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.loading.trained import trained_texts, trained_columns
+from bert_cli.runs.loading.trained import num_trained_texts, trained_columns
 from bert_cli.runs.tasks import interactive, opening
 from bert_cli.runs.tasks.classification.data import DataReader
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
@@ -54,7 +54,7 @@ def classify_texts(settings: ClassifySettings) -> dict:
     task = ClassificationTask(settings)
     model = opening.load_task_model(task, settings)
     data = _dataset(settings, task, model)
-    num_texts = trained_texts(model, settings.task.task_name)
+    num_texts = num_trained_texts(model, settings.task.task_name)
     lines = [_text_of_flags(settings, model, num_texts)] if not source else []
     if is_table(source) and not is_sharded:
         lines = _read_table(settings, model, data, source)
@@ -162,7 +162,7 @@ class _TextClassifier:
         model: the trained model's files.
         data: dataset without rows, which has decoder and tokenizer.
         predictor: the opened model.
-        num_texts: texts per row in the training data, None if unknown; see trained_texts.
+        num_texts: texts per row in the training data, None if unknown; see num_trained_texts.
     """
 
     settings: ClassifySettings
