@@ -20,7 +20,7 @@ from bert_cli.runs.callbacks.evaluation import (
     BestEvaluation,
     EarlyStopping,
     EvaluationCallback,
-    interval,
+    evaluation_interval,
 )
 from bert_cli.runs.callbacks.recording import HistoryCallback, TensorBoardCallback
 from bert_cli.runs.engine.predictor import Predictor
@@ -123,7 +123,7 @@ def plan_training(
     history = History(phases.output_dir, done)
     best = None
     if early_stopping.eval_every:
-        every = interval(early_stopping.eval_every, plan.examples, training.train_batch_size)
+        every = evaluation_interval(early_stopping.eval_every, plan.examples, training.train_batch_size)
         best = BestEvaluation(metric, every, early_stopping.early_stopping_patience, first, history)
     updates = TrainingHyperparameters(
         steps=plan.steps,

@@ -1,3 +1,1 @@
-"""What happens during training besides the updates: history, TensorBoard, evaluation, early
-stopping, the best checkpoint.
-"""
+"""Callbacks for training: history, TensorBoard, evaluation, early stopping, best checkpoint."""

@@ -1,10 +1,11 @@
 """Evaluation during training, the best checkpoint in best/, and early stopping.
 
-All that is decided follows from the evaluations in history.jsonl, which a run that goes on cuts
-back to the step of its checkpoint: the best evaluation up to there, and how many came after it, are
-found again exactly. best/ keeps the checkpoint that was best at the newest regular checkpoint as
-well as a later best one, until a regular one is saved after it; so a run that is killed between the
-two finds the checkpoint that it needs.
+All decisions use the evaluations in history.jsonl. When a run is resumed, it cuts the history back
+to its checkpoint's step, so it finds the same best evaluation again.
+
+best/ may hold two checkpoints: the best one at the newest regular checkpoint, and a later best one.
+If the run is killed before the next regular checkpoint, it resumes from the newest one and needs
+the former.
 """
 
 import dataclasses
@@ -29,12 +30,19 @@ from bert_cli.weights.training_folder import latest_checkpoint, numbered_checkpo
 if TYPE_CHECKING:
     from bert_cli.runs.engine.session import Session
 
-_SHOWN = 4  # metrics in the line of an evaluation
+_MAX_SHOWN = 4  # metrics in an evaluation's log line
 
 
-def interval(eval_every: str, examples: int, batch_size: int) -> Fraction:
-    """Steps from one evaluation to the next; examples: in one pass over the data, 0 where there are
-    no passes.
+def evaluation_interval(eval_every: str, examples: int, batch_size: int) -> Fraction:
+    """Return the number of steps between two evaluations.
+
+    Args:
+        eval_every: flag value, a number of steps or EPOCH.
+        examples: examples in one pass over the data; 0 for an endless stream.
+        batch_size: examples per step.
+
+    Raises:
+        InputError: if EPOCH is given for an endless stream.
     """
     if eval_every != EPOCH:
         return Fraction(int(eval_every))
@@ -45,11 +53,15 @@ def interval(eval_every: str, examples: int, batch_size: int) -> Fraction:
 
 @dataclasses.dataclass(frozen=True)
 class BestEvaluation:
-    """Which evaluation of a run is the best one, by its history.
+    """Choice of a run's best evaluation, from its history.
 
-    metric: by which evaluations are compared. every: steps between two of them. patience: of
-    --early_stopping_patience, 0 for none. first_step: where a finished training was extended;
-    patience is counted from there.
+    Attributes:
+        metric: metric that ranks evaluations.
+        every: steps between two evaluations.
+        patience: value of --early_stopping_patience; 0 to never stop early.
+        first_step: step at which a finished training was extended, or 0. Only later evaluations
+            use up patience.
+        history: the run's history.
     """
 
     metric: str
@@ -59,24 +71,26 @@ class BestEvaluation:
     history: History
 
     def count(self, steps: int) -> int:
-        """The number of evaluations during `steps` steps."""
+        """Return the number of evaluations during `steps` steps."""
         return math.ceil(steps / self.every)
 
     def find(self, last: int | None = None) -> Selection | None:
-        """The best of the evaluations up to the step `last`, None for all; None where there is
-        none.
+        """Return the best evaluation; None if no evaluation defines the metric.
+
+        Args:
+            last: last step to consider; None for all.
         """
         evaluations = self.history.evaluations
-        known = [(step, self.value(metrics)) for step, metrics in evaluations if last is None or step <= last]
-        return select(self.metric, known, self.first_step)
+        values = [(step, self.value(metrics)) for step, metrics in evaluations if last is None or step <= last]
+        return select(self.metric, values, self.first_step)
 
     def value(self, metrics: Mapping[str, Any]) -> float:
-        """Return the metric of an evaluation, NaN if equal predictions left it undefined.
+        """Return an evaluation's metric; NaN if it is undefined because predictions are equal.
 
         Raises:
-            InputError: the evaluated data does not define the metric.
+            InputError: if the evaluated data does not define the metric.
         """
-        # TrainingPlan refuses data that defines no correlation, so here the predictions are the reason.
+        # plan_training refuses data without a correlation, so the predictions must be the reason.
         if self.metric not in metrics and self.metric in CORRELATIONS:
             return math.nan
         if self.metric not in metrics:
@@ -88,19 +102,24 @@ class BestEvaluation:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether there were as many evaluations without a better one as --early_stopping_patience
-        allows.
-        """
-        best = self.find()
-        # Without a best evaluation yet, all of them count, as if the first one were the best.
-        waited = best.waited if best else sum(step > self.first_step for step, _ in self.history.evaluations) - 1
+        """Return whether the last `patience` evaluations were not better than an earlier one."""
+        selection = self.find()
+        # If there is no best evaluation yet, count all, as if the first one were the best.
+        waited = (
+            selection.waited if selection else sum(step > self.first_step for step, _ in self.history.evaluations) - 1
+        )
         return bool(self.patience and waited >= self.patience)
 
 
 @dataclasses.dataclass(eq=False)
 class EvaluationCallback(Callback):
-    """Evaluates every N steps, and passes the metrics on to the callbacks `listeners`, in their
-    order.
+    """Evaluates during training, and passes the metrics to other callbacks.
+
+    Attributes:
+        best: choice of the best evaluation, with the interval.
+        evaluate: returns the metrics.
+        session: the session.
+        listeners: callbacks that receive the metrics, in order.
     """
 
     best: BestEvaluation
@@ -114,77 +133,76 @@ class EvaluationCallback(Callback):
     def on_step(self, step: int) -> bool:
         with self.best.history.pausing(), self.session.quietly():
             metrics = self.evaluate()
-            self.best.value(metrics)  # before anything is written
+            self.best.value(metrics)  # raises before anything is written
             stops = [listener.on_evaluation(step, metrics) for listener in self.listeners]
         return any(stops)
 
 
 class BestCheckpoint(Callback):
-    """Keeps the best checkpoint in best/ of the run's folder. It reads the history, so the
-    history's callback comes first.
-    """
+    """Keeps the best checkpoint in best/. It reads the history, so call HistoryCallback first."""
 
     def __init__(self, best: BestEvaluation, session: "Session", folder: str):
         self._best = best
         self._session = session
         self._folder = folder
-        self._held: dict[str, Any] | None = None  # best weights, in a process that writes no files
+        self._best_weights: dict[str, Any] | None = None  # in a process that writes no files
 
     def on_evaluation(self, step: int, metrics: Mapping[str, Any]) -> None:
-        best = self._best.find()
-        is_best = best is not None and best.step == step
+        selection = self._best.find()
+        is_best = selection is not None and selection.step == step
         metric = self._best.metric
         names = [
             name for name in sorted(metrics, key=lambda name: name != metric) if not isinstance(metrics[name], int)
         ]
-        shown = "  ".join(f"{name} {plain_number(metrics[name]):.6g}" for name in names[:_SHOWN])
+        metric_texts = "  ".join(f"{name} {plain_number(metrics[name]):.6g}" for name in names[:_MAX_SHOWN])
         LOG.info(
-            "evaluation at step %d  %s%s%s", step, shown,
+            "evaluation at step %d  %s%s%s", step, metric_texts,
             "" if metric in metrics else f"  ({metric} is undefined: all predictions are equal)",
             "  (the best so far)" if is_best else "",
         )  # fmt: skip
-        if best is None or not is_best:
+        if selection is None or not is_best:
             return
         if self._session.is_chief:
             self._save(step)
-            self._write_choice(best)
+            self._write_choice(selection)
         else:
-            self._held = self._session.weights(step)
+            self._best_weights = self._session.weights(step)
 
     def _save(self, step: int) -> None:
-        """Save the weights into best/; what a kill would need from there stays."""
-        from bert_cli.training.checkpoints import save_checkpoint  # imports TensorFlow
+        """Save the weights into best/, and keep the checkpoint that a killed run would need."""
+        # Import late: it imports TensorFlow.
+        from bert_cli.training.checkpoints import save_checkpoint
 
         save_checkpoint(best_checkpoint.prepare(self._folder), step, self._session.weights(step), keep=0)
         saved = latest_checkpoint(self._folder)
-        before = self._best.find(step_number(saved)) if saved else None
-        best_checkpoint.keep_steps(self._folder, {step, before.step} if before else {step})
+        previous = self._best.find(step_number(saved)) if saved else None
+        best_checkpoint.keep_steps(self._folder, {step, previous.step} if previous else {step})
 
-    def _write_choice(self, found: Selection) -> None:
-        best_checkpoint.write_choice(self._folder, BEST, self._facts(found))
+    def _write_choice(self, selection: Selection) -> None:
+        best_checkpoint.write_choice(self._folder, BEST, self._facts(selection))
 
-    def _facts(self, found: Selection) -> dict[str, Any]:
-        return {"step": found.step, "metric": self._best.metric, "value": found.value}
+    def _facts(self, selection: Selection) -> dict[str, Any]:
+        return {"step": selection.step, "metric": self._best.metric, "value": selection.value}
 
     def settle(self) -> None:
-        """Bring best/ to what the history says: the best checkpoint alone. To be called where the
-        history stops or goes on.
+        """Leave only the history's best checkpoint in best/, when a run ends or is resumed.
 
-        InputError where that checkpoint is not there.
+        Raises:
+            InputError: if that checkpoint is missing.
         """
-        found = self._best.find()
-        if found is None:
+        selection = self._best.find()
+        if selection is None:
             best_checkpoint.remove(self._folder)
             return
         folder = os.path.join(self._folder, BEST)
-        if found.step not in numbered_checkpoints(folder):
+        if selection.step not in numbered_checkpoints(folder):
             raise InputError(
-                f"{folder}: lacks {CHECKPOINT}{found.step}, the best checkpoint of this run; "
+                f"{folder}: lacks {CHECKPOINT}{selection.step}, the best checkpoint of this run; "
                 "restore it, or start again with --overwrite_output_dir"
             )
-        best_checkpoint.name_step(self._folder, found.step)
-        best_checkpoint.keep_steps(self._folder, {found.step})
-        self._write_choice(found)
+        best_checkpoint.name_step(self._folder, selection.step)
+        best_checkpoint.keep_steps(self._folder, {selection.step})
+        self._write_choice(selection)
 
     @property
     def has_best(self) -> bool:
@@ -192,31 +210,31 @@ class BestCheckpoint(Callback):
         return self._best.find() is not None
 
     def load(self, last_step: int) -> dict[str, Any]:
-        """Load the best weights, and return entries of the report, `global_step` among them.
+        """Load the best weights, and return entries for the report, including global_step.
 
-        The weights of `last_step` stay if no evaluation defines the metric.
+        If no evaluation defines the metric, the weights from `last_step` stay.
         """
-        found = self._best.find()
-        if found is None:
+        selection = self._best.find()
+        if selection is None:
             LOG.warning(
                 "warning: no evaluation defines %s, as all predictions were equal: the last checkpoint "
                 "is kept instead of the best one",
                 self._best.metric,
             )
             return {"global_step": last_step}
-        if self._held is None:
-            path = os.path.join(self._folder, BEST, f"{CHECKPOINT}{found.step}")
+        if self._best_weights is None:
+            path = os.path.join(self._folder, BEST, f"{CHECKPOINT}{selection.step}")
             self._session.load_trained(find_checkpoint(path))
-        else:  # the chief may not have written it yet
-            self._session.set_weights(self._held)
-        return {"global_step": found.step, "best": self._facts(found)}
+        else:  # the chief may not have written the checkpoint yet
+            self._session.set_weights(self._best_weights)
+        return {"global_step": selection.step, "best": self._facts(selection)}
 
 
 class EarlyStopping(Callback):
     """Stops the training after --early_stopping_patience evaluations without a better one."""
 
     def __init__(self, best: BestEvaluation, steps: int):
-        """steps: of the whole training."""
+        """Watch the evaluations; `steps` is the number of steps in the whole training."""
         self._best = best
         self._steps = steps
 

@@ -1,9 +1,8 @@
-"""history.jsonl, and the same as TensorBoard reads it: a file of scalars with the same steps and
-numbers.
+"""Callbacks that write history.jsonl, and the same numbers for TensorBoard.
 
-TensorFlow itself writes it, so that only who looks at it needs the package tensorboard. As the
-history is cut back to where a run goes on from, the file is rewritten then. What is in
-output_dir/run-1 and the like is a run of its own there.
+TensorFlow writes the event file, so only viewing it needs the package tensorboard. When a run is
+resumed, its history is cut back, and the event file is rewritten. In TensorBoard, subdirectories
+such as output_dir/run-1 are separate runs.
 """
 
 import os
@@ -17,11 +16,17 @@ from bert_cli.training.loop import Callback
 
 
 class HistoryCallback(Callback):
-    """Adds a line for each interval of training and for each evaluation."""
+    """Adds a line to history.jsonl for each logging interval and each evaluation."""
 
     def __init__(self, history: History, log_steps: int, steps: int, batch_size: int, writes: bool):
-        """log_steps: of --log_steps; steps: of the whole training; writes: whether this process
-        writes files.
+        """Keep the history and the logging interval.
+
+        Args:
+            history: the history.
+            log_steps: value of --log_steps, 0 if it is not set.
+            steps: number of steps in the whole training.
+            batch_size: examples per step.
+            writes: whether this process writes files.
         """
         self._history = history
         self._writes = writes
@@ -33,8 +38,7 @@ class HistoryCallback(Callback):
         self._history.open(self._writes)
 
     def on_log(self, step: int, loss: float, rate: float) -> None:
-        # The progress bar asks more often; a line between two intervals would restart the mean
-        # loss.
+        # Calls may be more frequent, but a line between two intervals would restart the mean loss.
         if step % self._every == 0 or step == self._steps:
             self._history.add_training(step, loss, rate, self._batch_size)
 
@@ -42,31 +46,30 @@ class HistoryCallback(Callback):
         self._history.add_evaluation(step, metrics)
 
 
-_VERSION = "brain.Event:2"  # which TensorBoard wants in the first event
+_VERSION = "brain.Event:2"  # TensorBoard requires it in the first event
 _RATES = ("loss", "learning_rate", "examples_per_second")
 
 
 class TensorBoardCallback(Callback):
-    """Writes each line that the history gets; it has to be called after HistoryCallback, which adds
-    the lines.
-    """
+    """Writes the history's lines for TensorBoard; call HistoryCallback first, which adds them."""
 
     def __init__(self, folder: str, history: History):
         self._path = os.path.join(folder, EVENTS)
         self._history = history
-        self._began = 0.0
+        self._start = 0.0
         self._written = 0
         self._writer: Any = None
 
     def on_start(self) -> None:
-        """Write all lines of the history up to now, each at the time that its `seconds` give."""
-        import tensorflow as tf  # not at the top: tests of `scalars` and other commands need none
+        """Write all lines in the history, with times derived from their `seconds`."""
+        # Import late: `scalars` and other commands do not need TensorFlow.
+        import tensorflow as tf
 
-        known = self._history.entries
-        self._began = time.time() - (known[-1].get("seconds", 0.0) if known else 0.0)
+        entries = self._history.entries
+        self._start = time.time() - (entries[-1].get("seconds", 0.0) if entries else 0.0)
         self._written = 0
         self._writer = tf.io.TFRecordWriter(self._path)
-        first = tf.compat.v1.Event(wall_time=self._began, file_version=_VERSION)
+        first = tf.compat.v1.Event(wall_time=self._start, file_version=_VERSION)
         self._writer.write(first.SerializeToString())
         self._write_new()
 
@@ -77,13 +80,11 @@ class TensorBoardCallback(Callback):
         self._write_new()
 
     def _write_new(self) -> None:
-        """Write the lines that the history has got since; they are on their way to the disk when
-        this returns.
-        """
+        """Write new lines in the history, and flush the file."""
         import tensorflow as tf
 
         for entry in self._history.entries[self._written :]:
-            event = tf.compat.v1.Event(wall_time=self._began + entry.get("seconds", 0.0), step=entry["step"])
+            event = tf.compat.v1.Event(wall_time=self._start + entry.get("seconds", 0.0), step=entry["step"])
             for tag, value in scalars(entry).items():
                 event.summary.value.add(tag=tag, simple_value=value)
             self._writer.write(event.SerializeToString())
@@ -92,11 +93,12 @@ class TensorBoardCallback(Callback):
 
 
 def scalars(entry: Mapping[str, Any]) -> dict[str, float]:
-    """The numbers of a line of history.jsonl by what TensorBoard calls them: evaluation/… and
-    training/….
+    """Return the numbers in a line of history.jsonl by TensorBoard tag.
+
+    Tags are "evaluation/NAME" for metrics and "training/NAME" for losses and rates.
     """
     if "metrics" in entry:
-        named = {f"evaluation/{name}": value for name, value in entry["metrics"].items()}
+        tagged = {f"evaluation/{name}": value for name, value in entry["metrics"].items()}
     else:
-        named = {f"training/{name}": entry[name] for name in _RATES if name in entry}
-    return {name: float(value) for name, value in named.items()}
+        tagged = {f"training/{name}": entry[name] for name in _RATES if name in entry}
+    return {name: float(value) for name, value in tagged.items()}

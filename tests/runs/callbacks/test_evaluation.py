@@ -13,7 +13,7 @@ from bert_cli.runs.callbacks.evaluation import (
     BestEvaluation,
     EarlyStopping,
     EvaluationCallback,
-    interval,
+    evaluation_interval,
 )
 from bert_cli.runs.callbacks.recording import HistoryCallback
 from bert_cli.runs.output_dir import best_checkpoint
@@ -196,10 +196,10 @@ def test_a_best_folder_that_is_gone_is_told(tmp_path):
 
 
 def test_intervals():
-    assert interval("epoch", 25, 4) == Fraction(25, 4)
-    assert interval("7", 0, 4) == 7
+    assert evaluation_interval("epoch", 25, 4) == Fraction(25, 4)
+    assert evaluation_interval("7", 0, 4) == 7
     with pytest.raises(InputError, match="--eval_every=epoch: this training has no epochs; give a number of steps"):
-        interval("epoch", 0, 4)
+        evaluation_interval("epoch", 0, 4)
     for text in ("0", "-1", "2.5", "epochs", "1e3"):
         with pytest.raises(InputError, match=f"--eval_every={text}: epoch is needed, or a number of steps"):
             read_eval_every(text)
