@@ -25,7 +25,7 @@ from bert_cli.flags.paths import path_text
 from bert_cli.problem_types.regression import REGRESSION
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.loading.trained import check_label_count, load_with_settings, trained_texts
+from bert_cli.runs.loading.trained import check_label_count, load_with_settings, num_trained_texts
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
 from bert_cli.runs.tasks.classification.explanation import BUDGET, explain, text_record, tokenize_for_explanation
@@ -193,7 +193,7 @@ class Classifier(loading.Trained, loading.Cutting):
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
         data = task.make_empty_dataset(model, names, run_folders(checkpoint))
         classifier = cls(opening.open_for_new_texts(task, model, data, settings), data)
-        classifier.takes_pairs = trained_texts(model, settings.task.task_name) != 1
+        classifier.takes_pairs = num_trained_texts(model, settings.task.task_name) != 1
         return classifier
 
     @named_arguments()

@@ -1,1 +1,1 @@
-"""What a run of any command shares, its driver first; and what is of one task alone."""
+"""Runs: the driver that all training commands share, and each task's own data and outputs."""

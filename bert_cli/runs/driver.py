@@ -1,8 +1,7 @@
-"""The story of a run, of any command that trains: load, read, plan, train or go on, evaluate,
-predict, report.
+"""Driver of all commands that train: load, read, plan, train, evaluate, predict, report.
 
-Each phase takes what the ones before have returned. What belongs to one task alone is in its Task;
-what happens during training besides the updates is a callback.
+Each phase uses the results of earlier ones. Everything specific to a task is in its Task. Work
+during training besides the updates, such as evaluation, is in callbacks.
 """
 
 import contextlib
@@ -37,8 +36,10 @@ def run(task: Task[Model, Any], settings: TrainingSettings, rerun: str | None = 
     """Run the phases and return the report, which is also written to run_report.json.
 
     Args:
-        rerun: the call that resumes the run after a signal; "" if output_dir is removed then; None
-            for the same command.
+        task: the task.
+        settings: flag values.
+        rerun: the call that resumes the run after a signal; "" if output_dir will then be removed;
+            None for the same command.
     """
     if settings.phases.do_train and settings.phases.overwrite_output_dir:
         check_inputs(settings)
@@ -53,27 +54,29 @@ def run_once(
     task: Task[Model, Data],
     settings: TrainingSettings,
     data: Data | None = None,
-    ends: bool = True,
+    should_finish: bool = True,
     rerun: str | None = None,
 ) -> RunResult:
-    """Run the phases once.
+    """Run the phases once, without a sweep.
 
     Args:
-        data: the data, if it was read before.
-        ends: whether to log the end and make the page.
+        task: the task.
+        settings: flag values.
+        data: the data; None to read it.
+        should_finish: whether to make the page and to log the result.
         rerun: see `run`.
     """
-    began = time.monotonic()
+    start = time.monotonic()
     phases = settings.phases
     strategy = settings.devices.distribution_strategy
     folder = phases.output_dir
     is_dry = phases.dry_run
     check_early_stopping(settings.early_stopping, phases.do_train, phases.do_eval)
-    seen: tuple = ()
-    # A dry run writes nothing, so it needs no folder of its own.
+    last_run: tuple = ()
+    # A dry run writes nothing, so it needs no directory.
     if not is_dry:
         files.check_can_write(folder, "output_dir")
-        seen = lock.check_free(folder, strategy)
+        last_run = lock.check_free(folder, strategy)
     with contextlib.ExitStack() as stack:
         model = load_task_model(task, settings)
         if phases.do_train:
@@ -88,31 +91,31 @@ def run_once(
             run_folder.check_results(folder, results)
         for line in data.example_lines(LOG.isEnabledFor(logging.DEBUG)):
             LOG.info(line)
-        reading = time.monotonic() - began
+        reading_seconds = time.monotonic() - start
         if plan and is_dry:
             report_statistics(model, data, settings.encoding.max_seq_length)
-        # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and
-        # data was reported before.
-        ready = time.monotonic()
+        # TensorFlow is needed from here on. Importing it takes seconds, so wrong flags and data
+        # have been reported before.
+        ready_time = time.monotonic()
         if not is_dry:
-            stack.enter_context(lock.hold(folder, strategy, task.command, seen))
+            stack.enter_context(lock.hold(folder, strategy, task.command, last_run))
         stack.enter_context(worker_failure.watch_for_failures(strategy))
         if plan and is_dry:
-            return RunResult(try_out(task, model, data, plan, settings, reading, ready))
+            return RunResult(try_out(task, model, data, plan, settings, reading_seconds, ready_time))
         trained = _trained_model(task, model, data, plan, settings)
         predictor = trained.predictor
         trained_on = {TRAIN_DATA: data.digest(data.training_splits)} if plan else {}
         report = {**data.facts(), **trained_on, "precision": predictor.precision, **trained.figures}
         files.make_directory(folder)
-        # Before the prediction, which reads what an evaluation leaves, such as thresholds.
+        # Evaluate before predicting, which uses results such as thresholds.
         evaluation = evaluate(task, model, data, trained, settings) if phases.do_eval else None
         report |= evaluation.report if evaluation else {}
         if settings.inference.do_predict:
             report |= task.predict(predictor, data, evaluation)
-        report |= run_facts(predictor, data.sequences()) | {"total_seconds": round(time.monotonic() - began, 3)}
+        report |= run_facts(predictor, data.sequences()) | {"total_seconds": round(time.monotonic() - start, 3)}
         if predictor.is_chief:
             run_folder.write_report(folder, report, results)
-            if ends:
+            if should_finish:
                 _finish(settings, plan)
             if plan:
                 run_folder.drop_unwritten(folder)
@@ -125,8 +128,8 @@ def _result_files(data: Dataset, settings: TrainingSettings) -> tuple[str, ...]:
 
 
 def _finish(settings: TrainingSettings, plan: TrainingPlan | None) -> None:
-    has_news = settings.phases.do_eval or (plan is not None and plan.finished is None)
-    # The directory of a run that cannot be resumed is a temporary one: no command will find it.
+    has_news = settings.phases.do_eval or (plan is not None and plan.finished_checkpoint is None)
+    # If a run cannot be resumed, its directory is temporary, so do not suggest a next command.
     finish(settings.phases.output_dir, settings.page, has_news, names_next=not plan or bool(plan.rerun))
 
 
@@ -141,7 +144,7 @@ def _check_texts(model: Model, data: Data, flags: ModelFiles) -> None:
 def _trained_model(
     task: Task[Model, Data], model: Model, data: Data, plan: TrainingPlan | None, settings: TrainingSettings
 ) -> TrainedModel:
-    """The model that this run trains; without a plan, the model that was trained before."""
+    """Train the model, or load a trained one if there is no plan."""
     if plan:
         return open_and_train(task, model, data, plan, settings)
     predictor = open_predictor(task, model, data, settings)

@@ -1,6 +1,4 @@
-"""--dry_run of any command that trains: a survey of its data, then a trial of its model; see
-driver.run.
-"""
+"""--dry_run: statistics of the data, and a few training steps that measure time and memory."""
 
 import math
 import time
@@ -30,31 +28,43 @@ from bert_cli.text.vocabulary import CLS, SEP, UNK
 
 
 def report_statistics(model: Model, data: Dataset, max_seq_length: int) -> None:
-    """Log what is in the splits and between them."""
+    """Log statistics for each split, and rows that occur in several splits.
+
+    Args:
+        model: the model.
+        data: the data.
+        max_seq_length: flag value.
+    """
     LOG.log(RESULT, "***** Dry run *****")
     sequences = data.sequences()
     statistics = data.statistics()
-    for split, found in statistics.items():
-        lines = [f"{len(found.texts)} rows", length_line(found.lengths, found.unit, max_seq_length)]
+    for split, split_stats in statistics.items():
+        lines = [
+            f"{len(split_stats.texts)} rows",
+            length_line(split_stats.lengths, split_stats.unit, max_seq_length),
+        ]
         if model.optional_vocabulary and split in sequences:
             ids = model.vocabulary.ids
             lines.append(unknown_line(sequences[split], ids[UNK], (ids[CLS], ids[SEP])))
-        for line in lines + repeated_lines(found):
+        for line in lines + repeated_lines(split_stats):
             LOG.log(RESULT, "  %s: %s", split, line)
     for line in leak_lines(statistics):
         LOG.log(RESULT, "  %s", line)
 
 
-def computed_tokens(sequences: Mapping[str, RaggedFeatures], evaluations: int) -> int:
-    """Tokens that are computed without being trained on: each split once, those that are evaluated
-    also on the way.
+def count_inference_tokens(sequences: Mapping[str, RaggedFeatures], evaluations: int) -> int:
+    """Return the number of tokens in evaluations and predictions.
 
-    evaluations: on the way. What bert-pretrain evaluates is not held in memory, and not counted.
+    bert-pretrain does not keep its evaluation data in memory, so it is not counted.
+
+    Args:
+        sequences: split -> sequences.
+        evaluations: number of evaluations during training. Another one follows after training.
     """
     total = 0
-    for split, found in sequences.items():
+    for split, split_sequences in sequences.items():
         if split not in ("train", "unlabeled"):
-            total += len(found.token_ids) * (1 if split.startswith("test") else 1 + evaluations)
+            total += len(split_sequences.token_ids) * (1 if split.startswith("test") else 1 + evaluations)
     return total
 
 
@@ -64,39 +74,47 @@ def try_out(
     data: Data,
     plan: TrainingPlan,
     settings: TrainingSettings,
-    reading: float,
-    began: float,
+    reading_seconds: float,
+    ready_time: float,
 ) -> dict[str, Any]:
-    """Train a few steps, log what the run will take, and return it for a report that is not
-    written.
+    """Train a few steps, log a forecast for the whole run, and return it.
 
-    reading: seconds until TensorFlow was needed; began: when that was.
+    Args:
+        task: the task.
+        model: the model.
+        data: the data.
+        plan: the training plan.
+        settings: flag values.
+        reading_seconds: seconds used for loading files and data.
+        ready_time: time.monotonic() before TensorFlow was imported.
     """
-    session = open_session(task, model, data, settings, plan.of_task.class_weights, plan.updates.batch_size)
-    # Imports TensorFlow, which open_session has set up.
+    session = open_session(task, model, data, settings, plan.task_plan.class_weights, plan.updates.batch_size)
+    # Import late: it imports TensorFlow, which open_session has set up.
     from bert_cli.runs.engine.probe import probe
 
     LOG.log(RESULT, "  model: %s", parameters_line(session.parameters()))
     factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)
     session.load_initial(model, settings.model.init_checkpoint, None)
     updates = plan.updates
-    trial = probe(session, task.training_input(data, None, False, False), updates, factors)
-    starting = time.monotonic() - began - sum(trial.seconds) - trial.saving
-    steps = max(0, updates.steps - plan.done)
+    probe_result = probe(session, task.training_input(data, None, False, False), updates, factors)
+    start_seconds = time.monotonic() - ready_time - sum(probe_result.seconds) - probe_result.saving
+    steps = max(0, updates.steps - plan.done_steps)
     sequences = data.sequences()
     epochs = updates.steps * updates.batch_size / max(1, len(sequences["train"]) if "train" in sequences else 1)
-    others = computed_tokens(sequences, plan.best.count(steps) if plan.best else 0)
+    inference_tokens = count_inference_tokens(sequences, plan.best.count(steps) if plan.best else 0)
     saves = -(-steps // settings.saving.save_checkpoints_steps)
-    forecast = make_forecast(trial, steps, epochs, saves, others, reading, starting)
-    if plan.done:
-        LOG.log(RESULT, "  %d of %d steps are trained already", plan.done, updates.steps)
+    forecast = make_forecast(probe_result, steps, epochs, saves, inference_tokens, reading_seconds, start_seconds)
+    if plan.done_steps:
+        LOG.log(RESULT, "  %d of %d steps are trained already", plan.done_steps, updates.steps)
     passes = f"; passes over the training data: {epochs:.3g}" if "train" in sequences else ""
     LOG.log(RESULT, "  learning rate: %g at its peak%s", updates.learning_rate, passes)
-    for line in forecast_lines(forecast, trial, steps, updates.batch_size):
+    for line in forecast_lines(forecast, probe_result, steps, updates.batch_size):
         LOG.log(RESULT, "  %s", line)
     weights = sum(4 * math.prod(variable.shape) for variable in session.variables.values())
     try:
-        checkpoints = CheckpointPlan(trial.checkpoint_bytes, weights, saves, settings.saving, plan.best is not None)
+        checkpoints = CheckpointPlan(
+            probe_result.checkpoint_bytes, weights, saves, settings.saving, plan.best is not None
+        )
         check_space(settings.phases.output_dir, checkpoints)
     except InputError as error:
         LOG.warning("warning: without --dry_run this would be refused: %s", error)
@@ -105,5 +123,5 @@ def try_out(
         "steps": steps,
         "seconds": sum(forecast.values()),
         "parts": forecast,
-        "memory": trial.memory,
+        "memory": probe_result.memory,
     }

@@ -1,6 +1,4 @@
-"""The end of a run: the facts about its machine, its page report.html, and a few lines at the
-terminal.
-"""
+"""The end of a run: facts about the machine, report.html, and the last log lines."""
 
 import os
 import platform
@@ -36,8 +34,11 @@ if TYPE_CHECKING:
 
 
 def run_facts(session: "Predictor", sequences: Mapping[str, RaggedFeatures]) -> dict[str, Any]:
-    """For run_report.json: when and on what the run was computed, its memory, and the lengths of
-    its inputs.
+    """Return entries for run_report.json: time, machine, versions, memory and input lengths.
+
+    Args:
+        session: the session that computed the run.
+        sequences: split -> sequences.
     """
     facts: dict[str, Any] = {
         "finished": time.strftime("%Y-%m-%d %H:%M"),
@@ -49,17 +50,21 @@ def run_facts(session: "Predictor", sequences: Mapping[str, RaggedFeatures]) -> 
         "numpy": np.__version__,
         "python": platform.python_version(),
     }
-    known = {split: each.lengths for split, each in sequences.items() if len(each)}
+    lengths_per_split = {split: ragged.lengths for split, ragged in sequences.items() if len(ragged)}
     limit = session.max_seq_length
-    return facts | {"lengths": {split: length_figures(lengths, limit) for split, lengths in known.items()}}
+    return facts | {"lengths": {split: length_figures(lengths, limit) for split, lengths in lengths_per_split.items()}}
 
 
 def keep_examples(folder: str, compute: Callable[[], EvalExamples] | None, writes: bool) -> None:
-    """Compute what the report shows of single rows, and write eval_examples.jsonl, where this
-    process `writes`.
+    """Compute single rows for the report, and write eval_examples.jsonl.
 
-    The results of the evaluation are written before. Whatever goes wrong here is one line of
-    warning; the file of an earlier evaluation is removed then, as it belongs to other results.
+    The evaluation's results have been written, so an error here is only a warning. It removes the
+    file from an earlier evaluation.
+
+    Args:
+        folder: output directory.
+        compute: returns the rows, and is called in all processes; None to write no file.
+        writes: whether this process writes files.
     """
     path = os.path.join(folder, EVAL_EXAMPLES)
     try:
@@ -67,17 +72,20 @@ def keep_examples(folder: str, compute: Callable[[], EvalExamples] | None, write
         if writes and examples:
             write_eval_examples(path, examples)
     except Exception as error:
-        LOG.warning("warning: %s was not written: %s; the report will show no single rows", path, cause(error))
+        LOG.warning("warning: %s was not written: %s; the report will show no single rows", path, describe_error(error))
         examples = None
     if writes and not examples:
         files.remove(path)
 
 
 def make_page(folder: str) -> list[str]:
-    """Write report.html of a run, or of several that one command made, into its folder; returns
-    what is to be said of it.
+    """Write report.html for a run or a sweep, and return lines for the log.
 
-    InputError where there is no run, or a report.html of somebody else's.
+    Args:
+        folder: directory of the run or sweep.
+
+    Raises:
+        InputError: if there is no run, or a report.html that our runs did not write.
     """
     sweep = read_sweep(folder)
     if sweep:
@@ -88,80 +96,88 @@ def make_page(folder: str) -> list[str]:
 
 
 def _write(folder: str, page: str) -> str:
-    """Write the page into the folder of its run or runs; returns the line that names it."""
+    """Write the page into a run's directory, and return a log line with its path."""
     path = os.path.join(folder, PAGE)
     is_listed = PAGE in owned_names(folder)
     if files.exists(path) and not is_listed:
         raise InputError(f"{path}: no run of ours has listed it as its own; move it away, and use bert-report")
     write_page(path, page)
-    if not is_listed:  # the run is from before there was one
+    if not is_listed:  # an older version made the run
         run_folder.write_report(folder, {}, (PAGE,))
     return f"wrote {path}, a page to look at"
 
 
 def finish(folder: str, page: Page, has_news: bool = True, names_next: bool = True) -> None:
-    """Write the page of a training run if it is wanted and has news, and log the run's result.
+    """Write a run's page if flags ask for it and there is news, and log the run's result.
 
-    names_next: whether the log ends with the command that uses the model.
+    Weights and results have been written, so an error here, such as a missing library, is only a
+    warning.
 
-    The weights and results are written before. Whatever goes wrong with the page, a library that is
-    missing included, is one line of warning that names the cause, as the run is none the worse for
-    it.
+    Args:
+        folder: directory of the run or sweep.
+        page: flag values.
+        has_news: whether the run has trained or evaluated.
+        names_next: whether the log ends with a command that uses the model.
     """
     if not has_news or not files.exists(os.path.join(folder, MANIFEST)):
         return
     lines: list[str] = []
     try:
         is_sweep = bool(member_folders(folder))
-        # Runs that have not been compared yet: what compares them makes the page.
+        # The runs of a sweep have not been compared yet. The comparison makes the page.
         if SEVERAL in (read_manifest(folder) or {}) and not is_sweep:
             return
-        if not page.report and PAGE in owned_names(folder):  # of an earlier run: it belongs to other results
+        # A page from an earlier run would show other results.
+        if not page.report and PAGE in owned_names(folder):
             files.remove(os.path.join(folder, PAGE))
         if is_sweep:
-            lines = [_comparison_summary(folder)]  # which is said where the page fails, too
+            lines = [_comparison_summary(folder)]  # also logged if the page fails
             lines += make_page(folder) if page.report else []
         else:
             run = read_run(folder)
-            lines = summary(run, names_next=names_next)  # which is logged if the page fails, too
+            lines = summary(run, names_next=names_next)  # also logged if the page fails
             if page.report:
                 lines = summary(run, _write(folder, run_page(run)), names_next=names_next)
     except Exception as error:
         LOG.warning(
             "warning: %s was not written: %s; all else is in place, and `bert-report %s` tries "
             "again",
-            os.path.join(folder, PAGE), cause(error), folder,
+            os.path.join(folder, PAGE), describe_error(error), folder,
         )  # fmt: skip
     for line in lines:
         LOG.info(line)
 
 
-def cause(error: Exception) -> str:
-    """One line that says what went wrong, and where in the code unless the user can mend it."""
+def describe_error(error: Exception) -> str:
+    """Describe an error in one line, with the place in the code unless the user can fix it."""
     if isinstance(error, InputError):
         return first_line(error)
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {first_line(error)} ({os.path.basename(place.filename)}:{place.lineno})"
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {first_line(error)} ({os.path.basename(frame.filename)}:{frame.lineno})"
 
 
 def _comparison_summary(folder: str) -> str:
-    """The time of several runs, and the metric of the best one, or the mean where there is no best
-    one.
-    """
+    """Return a line with a sweep's duration, and the metric of its best run, or the mean metric."""
     report = read_report(folder) or {}
-    several = report[SEVERAL]
+    sweep = report[SEVERAL]
     results = report.get("eval", {})
     metric = report.get("metric", "")
     line = f"done in {clock(report.get('total_seconds'))}"
     if metric not in results:
         return line
     command = (read_manifest(folder) or {}).get(COMMAND, "")
-    of = f"of the best run, {several['best']}" if several["best"] else f"mean of {len(several['members'])} runs"
-    return f"{line}: {display_name(metric)} {score(command, metric, results[metric])}, {of}"
+    run_note = f"of the best run, {sweep['best']}" if sweep["best"] else f"mean of {len(sweep['members'])} runs"
+    return f"{line}: {display_name(metric)} {score(command, metric, results[metric])}, {run_note}"
 
 
 def summary(run: Run, *written: str, names_next: bool = True) -> list[str]:
-    """Return lines with the metric, the best step, the `written` files, and the next command."""
+    """Return lines with the metric, the best step, the `written` lines, and the next command.
+
+    Args:
+        run: the run.
+        written: lines about written files.
+        names_next: whether to add a command that uses the model.
+    """
     metric = main_metric(run.results, run.manifest)
     step = run.report.get("global_step")
     line = f"done in {clock(run.report.get('total_seconds'))}"
@@ -171,5 +187,5 @@ def summary(run: Run, *written: str, names_next: bool = True) -> list[str]:
     if best and best.step != step:
         line += f" (best {score(run.command, metric, best.value)} at step {best.step})"
     lines = [line, *written]
-    use = next((command for _, command in commands(run)[1:2]), "")
-    return [*lines, f"next: {use}"] if use and names_next else lines
+    next_command = next((command for _, command in commands(run)[1:2]), "")
+    return [*lines, f"next: {next_command}"] if next_command and names_next else lines

@@ -1,6 +1,4 @@
-"""The training phase of a run: its plan, made before TensorFlow is imported; then begin or go on,
-or take what is finished.
-"""
+"""The training phase of a run: the plan, made without TensorFlow, and the training itself."""
 
 import dataclasses
 import os
@@ -24,7 +22,7 @@ from bert_cli.runs.callbacks.evaluation import (
 )
 from bert_cli.runs.callbacks.recording import HistoryCallback, TensorBoardCallback
 from bert_cli.runs.engine.predictor import Predictor
-from bert_cli.runs.learning_checks import loss_doubt
+from bert_cli.runs.learning_checks import loss_warning
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.output_dir.manifest import (
     COMMAND,
@@ -54,16 +52,19 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class TrainingPlan:
-    """of_task: what the task says of it. manifest: for run.json; flags: for flags.txt. state:
-    prefix of the checkpoint that the run goes on from.
+    """Everything that is decided about a training before TensorFlow is imported.
 
-    history: of the steps up to there. metric: by which the run is compared with others. best: how
-    evaluations during training are compared, None where there are none. files: names of what the
-    run writes besides the files of every run. rerun: the command or call that resumes the run after
-    a signal; "" if nothing is kept then.
+    Attributes:
+        manifest, flags: contents of run.json and flags.txt.
+        state: checkpoint prefix to resume from; None for a new run.
+        history: history up to that checkpoint.
+        best: choice of the best evaluation; None without evaluations during training.
+        metric: metric that ranks this run among other runs.
+        files: names of files that are specific to the task and the flags.
+        rerun: the command or call that resumes the run after a signal; "" if nothing is kept then.
     """
 
-    of_task: Plan
+    task_plan: Plan
     updates: TrainingHyperparameters
     manifest: dict[str, Any]
     flags: dict[str, str]
@@ -75,26 +76,33 @@ class TrainingPlan:
     rerun: str
 
     @property
-    def done(self) -> int:
-        """Steps that earlier calls have trained."""
+    def done_steps(self) -> int:
+        """Return the number of steps that earlier calls have trained."""
         return step_number(self.state) if self.state else 0
 
     @property
-    def finished(self) -> str | None:
-        """The last checkpoint where nothing is left to train, else None."""
+    def finished_checkpoint(self) -> str | None:
+        """Return the last checkpoint if training is finished, otherwise None."""
         is_stopped = self.best is not None and self.best.is_stopped
-        return self.state if self.state and (is_stopped or self.done >= self.updates.steps) else None
+        return self.state if self.state and (is_stopped or self.done_steps >= self.updates.steps) else None
 
 
 def plan_training(
     task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings, rerun: str | None = None
 ) -> TrainingPlan:
-    """Return the plan; raise InputError if output_dir holds another run. rerun: see driver.run."""
+    """Plan the training, and raise InputError if output_dir holds another run.
+
+    Args:
+        task, model, data: the task, its model and its data.
+        settings: flag values.
+        rerun: see driver.run.
+    """
     plan = task.plan(model, data)
     phases, early_stopping, training = settings.phases, settings.early_stopping, settings.training
     metric = _find_metric(early_stopping, data)
     names = _files(data, settings)
-    # All that decides the result of training: a run with another manifest is another run.
+    # The manifest has everything that decides the result. A run with another manifest is another
+    # run.
     manifest = {COMMAND: task.command} | deciding_values(settings) | plan.deciding_values
     tokenizer = model.tokenizer_settings.facts() if model.optional_vocabulary else {}
     vocabulary = model.tokenizer_files.get(VOCABULARY)
@@ -112,32 +120,32 @@ def plan_training(
             settings.model.strict,
         )
     except InputError as error:
-        # A dry run is about a training from its start, wherever that will write to.
+        # A dry run always plans a new training, and does not depend on output_dir.
         if not phases.dry_run:
             raise
         LOG.warning("warning: without --dry_run this would be refused: %s", error)
         state = None
     assert training.learning_rate is not None, "with_size_defaults has set it"
-    done = step_number(state) if state else 0
-    first = schedule_start((read_manifest(phases.output_dir) or {}) if state else {}, plan.steps, done)
-    history = History(phases.output_dir, done)
+    done_steps = step_number(state) if state else 0
+    first_step = schedule_start((read_manifest(phases.output_dir) or {}) if state else {}, plan.steps, done_steps)
+    history = History(phases.output_dir, done_steps)
     best = None
     if early_stopping.eval_every:
         every = evaluation_interval(early_stopping.eval_every, plan.examples, training.train_batch_size)
-        best = BestEvaluation(metric, every, early_stopping.early_stopping_patience, first, history)
+        best = BestEvaluation(metric, every, early_stopping.early_stopping_patience, first_step, history)
     updates = TrainingHyperparameters(
         steps=plan.steps,
-        warmup_steps=schedule_warmup(plan.warmup_steps, plan.steps, first),
+        warmup_steps=schedule_warmup(plan.warmup_steps, plan.steps, first_step),
         learning_rate=training.learning_rate,
         batch_size=plan.batch_size or training.train_batch_size,
         random_seed=settings.seed.random_seed,
-        first_step=first,
+        first_step=first_step,
         **controls.update_rules(settings),
     )
     return TrainingPlan(
-        of_task=plan,
+        task_plan=plan,
         updates=updates,
-        manifest=manifest | {PLAN_FROM: first},
+        manifest=manifest | {PLAN_FROM: first_step},
         flags=flags_to_save(settings, plan.resolved_flags),
         state=state,
         history=history,
@@ -149,7 +157,7 @@ def plan_training(
 
 
 def _find_metric(flags: EarlyStoppingFlags, data: Dataset) -> str:
-    """Return the metric of --metric_for_best; raise InputError if --eval_every needs one that is undefined."""
+    """Return the metric in --metric_for_best; raise InputError if --eval_every cannot use it."""
     metric = find_metric(flags.metric_for_best, data.metrics)
     if flags.eval_every and metric in data.undefined_metrics:
         defined = [name for name in data.metrics if name not in data.undefined_metrics]
@@ -167,9 +175,7 @@ def _files(data: Data, settings: TrainingSettings) -> tuple[str, ...]:
 
 
 class TrainedModel(NamedTuple):
-    """figures: for run_report.json, `global_step` among them. recorders: the callbacks that later
-    evaluations go to as well.
-    """
+    """A trained model, `figures` for run_report.json, and callbacks to record later evaluations."""
 
     predictor: Predictor
     figures: dict[str, Any]
@@ -177,9 +183,7 @@ class TrainedModel(NamedTuple):
 
 
 class _ReportPackages(Callback):
-    """Has the libraries of the report page imported in the background while TensorFlow compiles the
-    first step.
-    """
+    """Imports the report's libraries in the background while TensorFlow compiles the first step."""
 
     def on_start(self) -> None:
         page.preload()
@@ -188,16 +192,16 @@ class _ReportPackages(Callback):
 def open_and_train(
     task: Task[Model, Data], model: Model, data: Data, plan: TrainingPlan, settings: TrainingSettings
 ) -> TrainedModel:
-    """Train what the plan says, or take the trained model where nothing is left to train."""
+    """Train the model, or load it if training is finished; arguments: see plan_training."""
     folder = settings.phases.output_dir
-    session = open_session(task, model, data, settings, plan.of_task.class_weights, plan.updates.batch_size)
+    session = open_session(task, model, data, settings, plan.task_plan.class_weights, plan.updates.batch_size)
     recorders = _recorders(session, plan, settings)
     best = BestCheckpoint(plan.best, session, folder) if plan.best else None
-    if plan.finished is None:
+    if plan.finished_checkpoint is None:
         figures = _train(task, session, model, data, plan, settings, recorders, best)
         _check_losses(plan, task.guess_loss(data), task.learning_advice(data), session.is_chief)
     else:
-        figures = {"global_step": step_number(plan.finished)}
+        figures = {"global_step": step_number(plan.finished_checkpoint)}
         stopped = ", stopped early" if figures["global_step"] < plan.updates.steps else ""
         LOG.info(
             "%s: training is already finished (%d steps%s); --overwrite_output_dir trains again",
@@ -206,7 +210,7 @@ def open_and_train(
         for recorder in recorders:
             recorder.on_start()
         if best is None or not best.has_best:
-            session.load_trained(find_checkpoint(plan.finished))
+            session.load_trained(find_checkpoint(plan.finished_checkpoint))
     last_step = figures["global_step"]
     if session.is_chief and last_step <= plan.updates.steps:
         stopped_at = {STOPPED: last_step} if last_step < plan.updates.steps else {}
@@ -224,14 +228,12 @@ def _check_losses(plan: TrainingPlan, guess: float | None, advice: str, is_chief
     if guess is None or not is_chief:
         return
     warmup_end = updates.first_step + updates.warmup_steps
-    if doubt := loss_doubt(plan.history.entries, warmup_end, guess, advice):
-        LOG.warning("warning: %s", doubt)
+    if warning := loss_warning(plan.history.entries, warmup_end, guess, advice):
+        LOG.warning("warning: %s", warning)
 
 
 def _recorders(session: "Session", plan: TrainingPlan, settings: TrainingSettings) -> list[Callback]:
-    """history.jsonl, with --tensorboard in both forms; the history comes first, as the other one
-    reads its lines.
-    """
+    """Return the callbacks for history.jsonl and --tensorboard, which reads the history's lines."""
     updates = plan.updates
     writes = session.is_chief
     steps = settings.saving.log_steps, updates.steps
@@ -251,26 +253,24 @@ def _train(
     recorders: Sequence[Callback],
     best: BestCheckpoint | None,
 ) -> dict[str, Any]:
-    """Begin, or go on; returns figures for the report."""
+    """Start or resume training, and return figures for the report."""
     from bert_cli.runs.engine.training_run import train
 
     folder = settings.phases.output_dir
     is_chief = session.is_chief
     session.load_initial(model, settings.model.init_checkpoint, plan.state)
-    # A process with other flags or data would wait for ever for the others' gradients, or spoil
-    # them.
-    session.check_agreement({"the first step": plan.done} | plan.manifest)
+    # A process with other flags or data would wait forever for gradients, or damage them.
+    session.check_agreement({"the first step": plan.done_steps} | plan.manifest)
     if is_chief and plan.state:
         run_folder.remove_leftovers(folder)
         run_folder.update_manifest(folder, plan.manifest, plan.files)
         if best:
             best.settle()
     elif is_chief:
-        labels, guesses = plan.of_task.labels, plan.of_task.guesses
+        labels, guesses = plan.task_plan.labels, plan.task_plan.guesses
         contents = model.tokenizer_files
         run_folder.begin(folder, plan.manifest, labels, model.config, contents, plan.flags, plan.files, guesses)
     PROCESS.training_folder = folder
-    # Which variables are trained, and how fast, is one table for all tasks.
     factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)
     callbacks = [*recorders, *([_ReportPackages()] if settings.page.report else [])]
     if plan.best and best:
@@ -291,7 +291,6 @@ def _train(
         keeps_best=best is not None,
     )
     if is_chief and plan.state:
-        write_flags(
-            os.path.join(folder, FLAGS), plan.flags, plan.of_task.guesses
-        )  # a finished run may have been extended
+        # Update flags.txt, because a finished run may have been extended.
+        write_flags(os.path.join(folder, FLAGS), plan.flags, plan.task_plan.guesses)
     return figures

@@ -11,7 +11,7 @@ import pytest
 
 from bert_cli import run_pretraining, run_squad
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.runs.dry_run import computed_tokens
+from bert_cli.runs.dry_run import count_inference_tokens
 from bert_cli.runs.engine import training_run
 from bert_cli.runs.engine.probe import estimate_memory_growth, expected_shapes
 from bert_cli.runs.engine.training_inputs import typical_rows
@@ -150,7 +150,7 @@ def test_what_is_evaluated_on_the_way_is_computed_again():
         return RaggedFeatures(np.zeros(count, np.int32), np.zeros(count, np.int8), np.array([0, count]))
 
     sequences = {"train": of(100), "unlabeled": of(10), "dev": of(7), "test": of(5), "test_mismatched": of(2)}
-    assert computed_tokens(sequences, 2) == 3 * 7 + 5 + 2
+    assert count_inference_tokens(sequences, 2) == 3 * 7 + 5 + 2
 
 
 @pytest.mark.parametrize("control", ["--freeze_layers=0", "--optimizer=lamb"])

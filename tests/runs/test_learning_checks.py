@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from bert_cli.runs.learning_checks import log_comparison, loss_doubt
+from bert_cli.runs.learning_checks import log_comparison, loss_warning
 from bert_cli.runs.tasks.interface import Comparison
 
 GUESS = math.log(2)
@@ -29,15 +29,15 @@ def history(losses, metrics=None):
     ],
 )
 def test_loss_doubt(losses, said):
-    found = loss_doubt(history(losses), 2, GUESS)
+    found = loss_warning(history(losses), 2, GUESS)
     assert said in found if said else found == ""
 
 
 def test_loss_doubt_looks_behind_the_warmup():
     """A rise of the loss while the rate rises is no doubt."""
     losses = [*[0.6] * 10, *[0.72] * 8, *[0.66] * 8]
-    assert loss_doubt(history(losses), 10, GUESS) == ""
-    assert "has not fallen" in loss_doubt(history(losses), 0, GUESS)
+    assert loss_warning(history(losses), 10, GUESS) == ""
+    assert "has not fallen" in loss_warning(history(losses), 0, GUESS)
 
 
 def logged(caplog, value, compared, metric="eval_accuracy"):
@@ -88,7 +88,7 @@ def test_a_correlation_is_compared_with_that_of_no_connection(caplog, value, war
 
 def test_the_losses_have_the_advice_about_the_labels():
     rising = [0.70, 0.70, *[0.69] * 10, *[0.71] * 10]
-    assert loss_doubt(history(rising), 2, GUESS, "scale the targets").endswith("to 0.71; scale the targets")
-    assert loss_doubt(history([0.7, 9.0, 9.0, 9.0]), 2, GUESS, "scale the targets").endswith(
+    assert loss_warning(history(rising), 2, GUESS, "scale the targets").endswith("to 0.71; scale the targets")
+    assert loss_warning(history([0.7, 9.0, 9.0, 9.0]), 2, GUESS, "scale the targets").endswith(
         "of guessing; scale the targets"
     )

@@ -62,7 +62,7 @@ _RESULTS = {RUNS: (names.BEST_FILE,), GRID: (names.BEST_FILE,), FOLDS: (OUT_OF_F
 _OF_ONE_RUN = {*names.RUN_FILES, names.LABELS, names.VOCABULARY, names.HISTORY, names.BEST} - {names.EVAL_RESULTS}
 _OF_ALL = ("num_runs", "cross_validation", "do_eval")  # flags that make no difference between the runs
 
-RunOnce = Callable[..., RunResult]  # (task, settings, data=None, ends=True), the driver's run_once
+RunOnce = Callable[..., RunResult]  # (task, settings, data=None, should_finish=True), the driver's run_once
 
 
 class Trial(NamedTuple):
@@ -130,7 +130,7 @@ def _evaluate_best(task: Task, settings: TrainingSettings, run_one: RunOnce) -> 
     if "calibrate" in flag_values(final):  # each run has done it for itself
         final = replace_values(final, {"calibrate": False, "abstain_error": ""})
     # The page compares all runs: it is made when their report is written.
-    return run_one(task.with_settings(final), final, ends=False).report
+    return run_one(task.with_settings(final), final, should_finish=False).report
 
 
 def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:

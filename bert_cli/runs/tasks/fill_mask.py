@@ -29,7 +29,7 @@ def open_masked_words(
         model: the model's files.
         checkpoint: its weights.
         devices: device flags; Devices.for_answers chooses the engine.
-        strict: whether a doubt about the model is an error, see checks.doubt.
+        strict: whether a doubt about the model is an error, see checks.warn_or_fail.
     """
     devices = devices.for_answers()
     session_class: Callable[[BertConfig, Devices, int, PairCheck], MaskedWords] = InferenceMaskedWords
@@ -44,7 +44,7 @@ def open_masked_words(
         model.vocabulary.size,
         PairCheck(model.config, model.config_name, strict),
     )
-    session.load(checkpoint, trained_without=model.saved_flags.get("no_nsp") == "true")
+    session.load(checkpoint, without_next_sentence=model.saved_flags.get("no_nsp") == "true")
     return session
 
 

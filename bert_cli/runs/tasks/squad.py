@@ -95,7 +95,7 @@ def score_file(settings: SquadSettings) -> dict:
         LOG.warning("warning: %d of %d questions have no prediction", scores["missing"], scores["total"])
     print_text(json.dumps(scores, indent=2))
     if folder:
-        with lock.held(folder, "one_device", "bert-squad", seen_owner):
+        with lock.hold(folder, "one_device", "bert-squad", seen_owner):
             write_eval_results(os.path.join(folder, EVAL_RESULTS), scores)
     return scores
 
@@ -267,6 +267,6 @@ def feed_decoder(
         title: title for the progress, None to show no progress.
     """
     began = time.monotonic()
-    for rows, logits in predictor.over(windows, batch_size, title, unit="windows"):
+    for rows, logits in predictor.predict_batches(windows, batch_size, title, unit="windows"):
         decoder.add(rows, logits["start"], logits["end"])
     return round(len(windows) / max(time.monotonic() - began, 1e-9), 2)

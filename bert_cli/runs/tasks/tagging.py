@@ -186,7 +186,7 @@ def predict_windows(
         title: title for the progress, None to show no progress.
     """
     # If all texts are blank, there are no windows, and a batch must not be empty.
-    for rows, predictions in predictor.over(features, batch_size, title) if len(features) else ():
+    for rows, predictions in predictor.predict_batches(features, batch_size, title) if len(features) else ():
         yield from zip(rows.tolist(), predictions["log_probabilities"], strict=True)
 
 

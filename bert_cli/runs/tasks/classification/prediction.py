@@ -76,10 +76,10 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
     # From these paths for a single file, the plan derives the paths for each shard.
     output_names = [os.path.join(folder, name) for name in empty_data.table_names("test")]
     plan = plan_shards(settings, model, empty_data, ("predict_file", "output_dir"), output_names, TABLE_FLAGS)
-    shards_to_do = plan.todo()
+    shards_to_do = plan.find_unfinished()
     check_pairs = PairCheck(model.config, model.config_name, settings.model.strict)
     session = None
-    for shard in plan.each(shards_to_do):
+    for shard in plan.iterate(shards_to_do):
         shard_task = ClassificationTask(replace_values(settings, {"predict_file": shard.source}))
         with contextlib.ExitStack() as stack:
             data = shard_task.read(model, stack)
