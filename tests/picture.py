@@ -13,7 +13,7 @@ import textwrap
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.test_structure import MAY_IMPORT  # noqa: E402 (run as a script, the repository is not on the path)
+from tests.test_structure import ROOMS  # noqa: E402 (run as a script, the repository is not on the path)
 
 PAGE = ROOT / "docs" / "structure.md"
 _WIDTH, _NAMES = 120, 13
@@ -38,7 +38,7 @@ def picture() -> str:
 
 def _room_lines() -> list[str]:
     lines = []
-    for room in MAY_IMPORT:
+    for room in ROOMS:
         folder = ROOT.joinpath("bert_cli", *room.split("."))
         lines += _lines(
             f"  {room.replace('.', '/')}/",
