@@ -55,7 +55,7 @@ def run(settings: PrepareSettings) -> dict:
         raise InputError(f"{path}, {folder}: local files are needed; copy them here first")
     if not files.exists(path):
         raise InputError(f"{path}: no such file")
-    files.check_can_write(folder, "help")
+    files.check_can_write(folder, "")
     form = TextForm(settings.text_files.encoding, settings.data.quoting, settings.data.sheet)
     source = Source.open(path, settings.columns, settings.data.header, form)
     ours = check_folder(folder, path)

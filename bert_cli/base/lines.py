@@ -14,7 +14,13 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.files import open_binary, read_bytes
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
-from bert_cli.base.recoding import CARRIAGE_RETURNS, UTF_16_MARKS, as_utf8, has_only_carriage_returns, with_line_feeds
+from bert_cli.base.recoding import (
+    UTF_16_MARKS,
+    as_utf8,
+    has_only_carriage_returns,
+    log_carriage_returns,
+    with_line_feeds,
+)
 
 LONGEST_LINE = 10_000_000  # bytes; longer lines are not text that people or programs wrote as lines
 TEXT = "text"  # a value of `noun`, see `decode`
@@ -136,7 +142,7 @@ def read_text(path: str, encoding: str | None = None) -> str:
     if encoding:
         data = as_utf8(io.BytesIO(data), encoding, path).read()
     if noun == TEXT and has_only_carriage_returns(data):
-        LOG.info(CARRIAGE_RETURNS, path)
+        log_carriage_returns(path)
         data = data.replace(b"\r", b"\n")
     text = decode(data, path, noun=noun)
     if "\0" in text:

@@ -1,6 +1,7 @@
 """Text files in any encoding and with any line end, recoded as UTF-8."""
 
 import codecs
+import functools
 import io
 from typing import BinaryIO
 
@@ -9,7 +10,6 @@ from bert_cli.base.log import LOG
 
 UTF_8 = "utf-8"
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-CARRIAGE_RETURNS = "%s: its lines end in carriage returns (CR); they are read as lines"
 # Byte-order marks for encodings that require one, by name in `codecs`.
 _MARKS = {"utf-16": UTF_16_MARKS, "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)}
 _LONGEST_MARK = 4  # bytes
@@ -112,8 +112,14 @@ def with_line_feeds(file: BinaryIO, name: str, logs: bool = True) -> BinaryIO:
     if not has_only_carriage_returns(file.peek()):
         return file
     if logs:
-        LOG.info(CARRIAGE_RETURNS, name)
+        log_carriage_returns(name)
     return io.BufferedReader(_LineFeeds(file), _PIECE)
+
+
+@functools.cache
+def log_carriage_returns(name: str) -> None:
+    """Log, once per file, that its lines end in carriage returns: some readers open a file several times."""
+    LOG.info("%s: its lines end in carriage returns (CR); they are read as lines", name)
 
 
 def has_only_carriage_returns(head: bytes) -> bool:

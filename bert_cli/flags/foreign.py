@@ -180,7 +180,10 @@ def advised_flags(advice: str) -> list[str]:
 
 
 def unknown_flags_message(
-    names: Sequence[str], flag_names: Collection[str], ending: str = "; --helpfull lists all flags"
+    names: Sequence[str],
+    flag_names: Collection[str],
+    ending: str = "; --helpfull lists all flags",
+    argument_names: Collection[str] = (),
 ) -> str:
     """Return the error message for unknown flags, with the flags to use instead.
 
@@ -188,8 +191,9 @@ def unknown_flags_message(
         names: unknown flag names, as the user wrote them.
         flag_names: the command's flag names.
         ending: text to append if any name has no advice.
+        argument_names: names of the command's arguments that are not flags.
     """
-    hints = {name: _hint(name, flag_names) for name in names}
+    hints = {name: _argument_hint(name, argument_names) or _hint(name, flag_names) for name in names}
     end = "" if all(hints.values()) else ending
     if len(names) == 1:
         hint = hints[names[0]]
@@ -197,6 +201,12 @@ def unknown_flags_message(
     return (
         f"unknown flags {', '.join(f'--{name}' + (f' ({hint})' if hint else '') for name, hint in hints.items())}{end}"
     )
+
+
+def _argument_hint(name: str, argument_names: Collection[str]) -> str:
+    """Return advice if an unknown flag is the name of an argument without a flag, else ""."""
+    argument = _similar(name, argument_names)
+    return f"write the {argument} without a flag" if argument else ""
 
 
 def _hint(name: str, flag_names: Collection[str]) -> str:

@@ -71,7 +71,9 @@ def _values(arguments: Sequence[Argument], flags: Mapping[str, Flag]) -> tuple[d
     if command_line.unknown:
         names = list(dict.fromkeys(_bare(argument.text) for argument in command_line.unknown))
         place = f"{command_line.unknown[0].place}: " if command_line.unknown[0].place else ""
-        raise InputError(place + unknown_flags_message(names, list(flags)))
+        argument_names = [words_flag.name] if words_flag else []
+        flag_names = [name for name in flags if name not in argument_names]
+        raise InputError(place + unknown_flags_message(names, flag_names, argument_names=argument_names))
     values = _define_flags(flags)
     try:
         values(["command", *command_line.flags])

@@ -126,3 +126,22 @@ def test_a_directory_without_permission_is_no_empty_one(mode, call, closed, tmp_
     (tmp_path / "closed").chmod(0o700)
     assert ("PermissionError: [Errno 13] Permission denied: 'closed'" in output) == closed
     assert closed or "Error" not in output
+
+
+@pytest.mark.parametrize(
+    ("flag", "advice", "ending"),
+    [
+        ("output_dir", "", "; check --output_dir"),
+        ("", "", ""),
+        ("", "name another file with --output_file", "; name another file with --output_file"),
+    ],
+)
+def test_a_directory_that_cannot_be_written_is_named_with_advice(tmp_path, monkeypatch, flag, advice, ending):
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(InputError) as caught:
+        files.check_can_write(str(tmp_path / "new"), flag, advice)
+    assert str(caught.value) == f"{tmp_path}: no permission to write there{ending}"
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError) as caught:
+        files.check_can_write(str(tmp_path / "file"), flag, advice)
+    assert str(caught.value) == f"{tmp_path / 'file'}: is a file, a folder is needed{ending}"

@@ -217,7 +217,8 @@ def test_lines_that_end_in_carriage_returns_are_lines_for_every_reader(tmp_path,
     assert read_text(str(path), encoding) == "größer\tO\nzwei\tO\n"
     blocks = list(text.read_blocks([str(path)], encoding=encoding))
     assert "".join(map(text.decode_block, blocks)) == "größer\tO\nzwei\tO\n"
-    assert caplog.messages == [f"{path}: its lines end in carriage returns (CR); they are read as lines"] * 5
+    # Five readers of one file are one line in the log.
+    assert caplog.messages == [f"{path}: its lines end in carriage returns (CR); they are read as lines"]
 
 
 @pytest.mark.parametrize("content", [b"one\r", b"a\rb\n", b"a\r\nb\r\n", b'"' + b"x" * 9000 + b'\ry"\n' + b"z\n"])

@@ -3,8 +3,10 @@
 import pytest
 
 from bert_cli.__main__ import COMMANDS
+from bert_cli.base.errors import InputError
 from bert_cli.flags.foreign import ADVICE, advised_flags, unknown_flags_message
 from bert_cli.flags.option import every_flag
+from bert_cli.flags.parser import parse
 from tests.docs_pages import settings_of
 
 FLAGS = {command: [flag.name for flag in every_flag(settings_of(command))] for command in COMMANDS}
@@ -65,6 +67,23 @@ def test_advice_names_only_flags_of_the_command(command):
 )
 def test_message_about_one_flag(command, name, hint):
     assert unknown_flags_message([name], FLAGS[command]) == f"unknown flag --{name}{hint}"
+
+
+@pytest.mark.parametrize(
+    ("command", "argument", "name"),
+    [
+        ("bert-fill-mask", "--texts=a [MASK]", "texts"),
+        ("bert-fill-mask", "--text", "texts"),
+        ("bert-tokenize", "--texts", "texts"),
+        ("bert-report", "--runs=out", "runs"),
+        ("bert-prepare", "--path", "paths"),
+        ("bert-doctor", "--model=m", "model"),
+    ],
+)
+def test_an_argument_without_a_flag_is_not_guessed_as_a_flag(command, argument, name):
+    given = argument.partition("=")[0]
+    with pytest.raises(InputError, match=f"^unknown flag {given}: write the {name} without a flag$"):
+        parse(settings_of(command), [argument])
 
 
 def test_message_about_several_flags():

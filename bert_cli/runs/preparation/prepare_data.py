@@ -65,7 +65,7 @@ class Source:
             columns, header: see `find_columns`.
             form: encoding, quoting and sheet, as the flags have them.
         """
-        table = open_table(path, "help", form)
+        table = open_table(path, "", form)
         sample = list(itertools.islice(table.filled_rows(warns=False), SAMPLE))
         refuse_if(not sample, f"{path}: is empty; rows of a text and a label are needed")
         indices = find_columns(table, sample, columns, header, needs_label=True)
