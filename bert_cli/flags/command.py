@@ -72,11 +72,11 @@ class Command:
             exit_code = TEMPORARY if isinstance(error, TemporaryError) else 1
             # Print one line, even if the message quotes a library that writes several.
             return self._print_end(f"error: {' '.join(str(error).split())}", exit_code)
-        except KeyboardInterrupt:
-            return self._print_end(f"interrupted; {self._advice(started_settings)}", 130)
         except Stopped as stopped:
             message = stopped.message or f"stopped by {stopped.name}; {self._advice(started_settings)}"
             return self._print_end(message, stopped.exit_code)
+        except KeyboardInterrupt:
+            return self._print_end(f"interrupted; {self._advice(started_settings)}", 130)
         except BrokenPipeError:  # the program that reads the output, such as `head`, has exited
             drop_unwritten(sys.stdout)
             return 1

@@ -39,6 +39,15 @@ class Stopped(BaseException):
         return _NAMES[signal.Signals(self.number)]
 
 
+class Interrupted(Stopped, KeyboardInterrupt):
+    """Exception for Ctrl-C, which programs that catch KeyboardInterrupt catch as well."""
+
+
+def stop_exception(number: int, message: str) -> Stopped:
+    """Return the exception for a signal, with the attributes of `Stopped`."""
+    return (Interrupted if number == signal.SIGINT else Stopped)(number, message)
+
+
 @contextlib.contextmanager
 def _handling(on_first: Callable[[int], None]) -> Iterator[None]:
     """Call on_first(number) on the first of these signals in the block; a second ends the process.

@@ -58,7 +58,11 @@ def _multi_worker_strategy(worker_timeout: int) -> tf.distribute.Strategy:
     # TensorFlow itself waits for an hour without a log line, see runtime.rendezvous.
     wait_for_workers(worker_timeout)
     # TensorFlow holds Python's lock during its start, so that no handler and no thread could run. It
-    # would wait forever for a program that listens but never answers.
+    # would wait forever for a program that listens but never answers. So the log line comes before.
+    LOG.info(
+        "all processes of TF_CONFIG listen; TensorFlow connects them, or the process ends within "
+        "--worker_timeout=%d seconds with exit code 142", worker_timeout,
+    )  # fmt: skip
     with default_signal_handling(worker_timeout):
         return tf.distribute.MultiWorkerMirroredStrategy()
 

@@ -144,6 +144,8 @@ def signal_in_training(number: int, monkeypatch, folder: pathlib.Path):
     try:
         with pytest.raises(Stopped) as stopped:
             yield handler.lines, stopped
+        # A notebook catches Ctrl-C as it always does.
+        assert isinstance(stopped.value, KeyboardInterrupt) == (number == signal.SIGINT)
     finally:
         signal.signal(number, before)
         log.removeHandler(handler)

@@ -11,7 +11,13 @@ import time
 
 import pytest
 
-from bert_cli.runtime.signals import Stopped, default_signal_handling, deferring_signals, raising_on_signals
+from bert_cli.runtime.signals import (
+    Stopped,
+    default_signal_handling,
+    deferring_signals,
+    raising_on_signals,
+    stop_exception,
+)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -39,6 +45,18 @@ def test_raised(number, code, name):
         send(number)
     assert (caught.value.exit_code, caught.value.name, caught.value.message) == (code, name, "")
     assert signal.getsignal(number) is before
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "is_interrupt"),
+    [(signal.SIGINT, 130, True), (signal.SIGTERM, 143, False), (signal.SIGHUP, 129, False)],
+)
+def test_ctrl_c_in_a_training_is_a_keyboard_interrupt_for_programs(number, code, is_interrupt):
+    stopped = stop_exception(number, "saved")
+    assert isinstance(stopped, Stopped)
+    assert isinstance(stopped, KeyboardInterrupt) == is_interrupt
+    assert not isinstance(stopped, Exception)
+    assert (stopped.exit_code, stopped.message, str(stopped)) == (code, "saved", "saved")
 
 
 def test_ctrl_c_stays_a_keyboard_interrupt():

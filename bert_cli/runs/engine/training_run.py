@@ -20,7 +20,7 @@ from bert_cli.outputs.history import lines_each
 from bert_cli.outputs.progress import Progress
 from bert_cli.runs.engine.session import Session, memory_advice
 from bert_cli.runs.output_dir.disk_space import CheckpointPlan, check_space
-from bert_cli.runtime.signals import Stopped, deferring_signals
+from bert_cli.runtime.signals import Stopped, deferring_signals, stop_exception
 from bert_cli.settings.controls import ADAM
 from bert_cli.settings.training import NEWEST, Saving
 from bert_cli.training.auto_batch import AutoBatch
@@ -290,7 +290,7 @@ def _stop_error(signal_number: int | None, step: int, steps: int, folder: str, r
             "start all of them again, with the same commands"
         )
     advice = f"; {rerun} goes on from there" if rerun else ""
-    return Stopped(signal_number, f"stopped by {Stopped(signal_number).name} {position}{advice}")
+    return stop_exception(signal_number, f"stopped by {Stopped(signal_number).name} {position}{advice}")
 
 
 def _log_stop_signal(saves: bool, name: str) -> None:
