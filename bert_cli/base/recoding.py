@@ -116,9 +116,10 @@ def with_line_feeds(file: BinaryIO, name: str, logs: bool = True) -> BinaryIO:
     return io.BufferedReader(_LineFeeds(file), _PIECE)
 
 
+# Cached, as some readers open a file several times.
 @functools.cache
 def log_carriage_returns(name: str) -> None:
-    """Log, once per file, that its lines end in carriage returns: some readers open a file several times."""
+    """Log once per file that its lines end in carriage returns."""
     LOG.info("%s: its lines end in carriage returns (CR); they are read as lines", name)
 
 
