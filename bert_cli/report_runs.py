@@ -72,7 +72,7 @@ def run(settings: ReportSettings) -> dict:
     folders = settings.runs.runs
     path = settings.files.output_file
     if len(folders) == 1 and not path:
-        files.check_can_write(folders[0], "", "name another file with --output_file")
+        files.check_can_write(folders[0], "output_file")
         make_page(folders[0])
         path = os.path.join(folders[0], PAGE)
     else:

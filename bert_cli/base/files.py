@@ -120,30 +120,19 @@ def make_directory(path: str) -> None:
         raise InputError(f"{path}: cannot make this directory: {error.strerror}") from None
 
 
-def _check_advice(flag: str) -> str:
-    """Return the end of an error message about a flag's path, "" for an argument without a flag."""
-    return f"; check --{flag}" if flag else ""
-
-
-def check_can_write(folder: str, flag: str, advice: str = "") -> None:
-    """Raise InputError unless files can be created in `folder` (may be missing).
-
-    Args:
-        folder: directory to write to.
-        flag: flag to name in the error, "" for an argument without a flag.
-        advice: instruction to use in the error instead of the flag.
-    """
-    ending = f"; {advice}" if advice else _check_advice(flag)
+def check_can_write(folder: str, flag: str) -> None:
+    """Raise InputError, naming `flag`, unless files can be created in `folder` (may be missing)."""
+    advice = f"; check --{flag}" if flag else ""
     if is_remote(folder):
         return
     path = os.path.abspath(folder)
     # Check the nearest existing parent; lexists also finds a broken link, which is in the way.
     while not os.path.lexists(path):
         path = os.path.dirname(path)
-    refuse_if(not os.path.isdir(path), f"{path}: is a file, a folder is needed{ending}")
+    refuse_if(not os.path.isdir(path), f"{path}: is a file, a folder is needed{advice}")
     refuse_if(
         not os.access(path, os.W_OK | os.X_OK),
-        f"{path}: no permission to write there{ending}",
+        f"{path}: no permission to write there{advice}",
     )
 
 
@@ -207,10 +196,11 @@ def remove(path: str) -> None:
 
 def check_readable(path: str, flag: str) -> None:
     """Raise InputError, naming `flag`, unless `path` is a file that can be opened."""
-    refuse_if(not exists(path), f"{path}: no such file{_check_advice(flag)}")
-    refuse_if(is_directory(path), f"{path}: is a directory, a file is needed{_check_advice(flag)}")
+    advice = f"; check --{flag}" if flag else ""
+    refuse_if(not exists(path), f"{path}: no such file{advice}")
+    refuse_if(is_directory(path), f"{path}: is a directory, a file is needed{advice}")
     is_secret = not is_remote(path) and not os.access(path, os.R_OK)
-    refuse_if(is_secret, f"{path}: permission denied{_check_advice(flag)}")
+    refuse_if(is_secret, f"{path}: permission denied{advice}")
 
 
 def is_stream(path: str) -> bool:
