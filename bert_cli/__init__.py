@@ -1,7 +1,7 @@
-"""bert_cli: Google's 2018 BERT workflow, on today's TensorFlow, as command-line programs.
+"""Google's 2018 BERT workflow on current TensorFlow, as commands and as a Python API.
 
-From Python: `from bert_cli import Classifier, FeatureExtractor, MaskFiller, QuestionAnswerer,
-Tagger, Tokenizer` (see bert_cli/api), and the layers of bert_cli.keras.
+The classes are Classifier, FeatureExtractor, MaskFiller, QuestionAnswerer, Tagger and Tokenizer
+(see bert_cli/api), and the Keras layers in bert_cli.keras.
 """
 
 import importlib
@@ -12,7 +12,8 @@ from bert_cli.runtime.early_interrupt import answer_early_interrupts
 from bert_cli.runtime.telemetry import turn_off_telemetry
 
 answer_early_interrupts()
-# Before any other import: afterwards, threads of TensorFlow may read the environment while it changes.
+# Do this before any other import: TensorFlow's threads may read the environment
+# later, while it changes.
 turn_off_telemetry()
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> type:
-    # Only who asks for a class pays for what it imports: every command imports this file.
+    # Import the API only if it is used: every command imports this file.
     if name in _CLASSES:
         return getattr(importlib.import_module(f".api.{_CLASSES[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,6 +1,4 @@
-"""`bert`, also as `python -m bert_cli`: the commands, a line each, and each of them by its name
-without `bert-`.
-"""
+"""The command `bert`, or `python -m bert_cli`: list the commands, or run one without "bert-"."""
 
 import difflib
 import importlib
@@ -11,7 +9,7 @@ from bert_cli.base.log import LogStream
 from bert_cli.base.version import __version__
 from bert_cli.runtime.streams import drop_unwritten, print_text, repair_streams, settle_log
 
-# Command -> (its module, what it does).
+# Command -> (module, description).
 COMMANDS = {
     "bert-classify": ("run_classifier", "text classification, regression, multiple choice"),
     "bert-prepare": ("prepare_data", "train, dev and test files from your own table"),
@@ -34,8 +32,8 @@ COMMANDS = {
 }
 
 
-def listing() -> str:
-    """The text that is printed."""
+def list_commands() -> str:
+    """Return the version and one line per command."""
     lines = [
         f"bert_cli {__version__}; COMMAND --help explains a command, --helpfull all its flags",
         "",
@@ -46,10 +44,10 @@ def listing() -> str:
 
 
 def _print(text: str) -> int:
-    """Print a text; return the exit code."""
+    """Print a text and return the exit code."""
     try:
         print_text(text)
-    except BrokenPipeError:  # the reader, such as `head`, has gone
+    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         drop_unwritten(sys.stdout)
     except InputError as error:
         return _fail(str(error))
@@ -63,19 +61,20 @@ def _fail(message: str) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do what `bert COMMAND …` asks for, or print the list of commands; return the exit code."""
+    """Run `bert COMMAND …`, or print the list of commands, and return the exit code."""
     repair_streams()
     arguments = sys.argv[1:] if arguments is None else arguments
     if not arguments or arguments[0].lstrip("-") in ("help", "h", "helpfull", "helpshort"):
-        return _print(listing())
+        return _print(list_commands())
     if arguments[0].lstrip("-") == "version":
         return _print(f"bert_cli {__version__}")
     name = f"bert-{arguments[0].removeprefix('bert-').replace('_', '-')}"
     if name not in COMMANDS:
-        # Without what all names begin with, as else every word is close to one of them.
-        shorts = [command.removeprefix("bert-") for command in COMMANDS]
-        close = difflib.get_close_matches(name.removeprefix("bert-"), shorts, n=1)
-        hint = f"did you mean bert {close[0]}?" if close else "bert --help lists the commands"
+        # Compare without the prefix that all commands use: with it, every word would
+        # be similar to one.
+        short_names = [command.removeprefix("bert-") for command in COMMANDS]
+        matches = difflib.get_close_matches(name.removeprefix("bert-"), short_names, n=1)
+        hint = f"did you mean bert {matches[0]}?" if matches else "bert --help lists the commands"
         return _fail(f"{arguments[0]}: no such command; {hint}")
     return importlib.import_module(f"bert_cli.{COMMANDS[name][0]}").main(arguments[1:])
 

@@ -50,13 +50,11 @@ from bert_cli.runs.preparation.vocabulary import (
 from bert_cli.settings.preparation import VOCAB_SIZE, WORDS, BuildVocabSettings
 from bert_cli.text.tokenization import BasicTokenizer
 
-_CACHE_SIZE = 1 << 16  # chunks of text that each process remembers
+_CACHE_SIZE = 1 << 16  # text chunks cached per process
 
 
-def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
-    """The checks of the flags that need no file; a new vocabulary gets its size where none was
-    given.
-    """
+def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]:
+    """Return the flag values, with a default --vocab_size; raise InputError for wrong flags."""
     adds_special = values["add_special_tokens"]
     refuse_if(adds_special and not values["extend"], "--add_special_tokens needs --extend")
     if not values["input_file"]:
@@ -68,57 +66,57 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
         refuse_if(is_wrong, f"--reserved_tokens={','.join(reserved)}: {token!r} is empty or holds white space")
     if values["extend"]:
         refuse_if(
-            "algorithm" in given,
+            "algorithm" in given_names,
             "--algorithm cannot be used with --extend, which adds whole words; leave it out",
         )
         refuse_if(reserved, "--reserved_tokens cannot be used with --extend: its tokens stay as they are; leave it out")
         return values
     vocab_size = values["vocab_size"] or VOCAB_SIZE
-    first = first_tokens(reserved)
+    reserved_and_special = first_tokens(reserved)
     refuse_if(
-        vocab_size <= len(first),
-        f"--vocab_size={vocab_size} is too small: {len(first)} special and reserved tokens come "
+        vocab_size <= len(reserved_and_special),
+        f"--vocab_size={vocab_size} is too small: {len(reserved_and_special)} special and reserved tokens come "
         "before the tokens of the text",
     )
     return values | {"vocab_size": vocab_size}
 
 
 def run(settings: BuildVocabSettings) -> dict:
-    """Do what the settings say; returns the figures of the table."""
-    began = time.monotonic()
+    """Build or extend a vocabulary, and return the figures that the table shows."""
+    start_seconds = time.monotonic()
     size = settings.size
     output_file = settings.files.output_file
     inputs = find_inputs(settings.files.input_file) if settings.files.input_file else []
-    # The vocabulary that is extended may not be written over: ids would be lost with it.
+    # Refuse to overwrite the vocabulary that is extended: its ids would be lost.
     files.check_output_files([output_file], [*inputs, *([size.extend] if size.extend else [])])
-    old = read_extended(size) if size.extend else None
-    if old and not inputs:
-        write_lines(output_file, old.tokens)
-        LOG.info("Wrote %s: %d tokens", output_file, old.size)
-        return {"vocab_size": old.size}
+    old_vocabulary = read_extended(size) if size.extend else None
+    if old_vocabulary and not inputs:
+        write_lines(output_file, old_vocabulary.tokens)
+        LOG.info("Wrote %s: %d tokens", output_file, old_vocabulary.size)
+        return {"vocab_size": old_vocabulary.size}
     tokenizer = BasicTokenizer(size.do_lower_case, _CACHE_SIZE)
     counts = count_words(inputs, tokenizer, settings.workers.num_workers, settings.text_files.encoding)
-    reading_seconds = time.monotonic() - began
-    if old:
-        tokens = extend_vocabulary(counts, old, size)
+    reading_seconds = time.monotonic() - start_seconds
+    if old_vocabulary:
+        tokens = extend_vocabulary(counts, old_vocabulary, size)
     else:
-        first = first_tokens(size.reserved_tokens)
-        most = size.vocab_size or VOCAB_SIZE
+        first_entries = first_tokens(size.reserved_tokens)
+        max_size = size.vocab_size or VOCAB_SIZE
         if size.algorithm == WORDS:
-            tokens = build_word_vocabulary(counts, first, most, size.min_count)
+            tokens = build_word_vocabulary(counts, first_entries, max_size, size.min_count)
         else:
-            tokens = build_vocabulary(counts, tokenizer, first, most, size.min_count)
+            tokens = build_vocabulary(counts, tokenizer, first_entries, max_size, size.min_count)
     write_lines(output_file, tokens)
     report: dict[str, Any] = {
         "words": sum(count for _, count in counts),
         "distinct_words": len(counts),
     }
     report |= coverage_figures(counts, tokens)
-    if old:
-        report["before"] = coverage_figures(counts, old.tokens)
+    if old_vocabulary:
+        report["before"] = coverage_figures(counts, old_vocabulary.tokens)
     report |= {
         "reading_seconds": round(reading_seconds, 3),
-        "total_seconds": round(time.monotonic() - began, 3),
+        "total_seconds": round(time.monotonic() - start_seconds, 3),
     }
     for line in vocabulary_table(report):
         LOG.info(line)

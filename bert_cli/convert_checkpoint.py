@@ -1,9 +1,10 @@
-"""Convert a BERT with its heads between Google's TF1 checkpoints, Hugging Face folders, Keras .weights.h5 files, and modules
-for tensorflow-hub, which hold only the encoder.
+"""Convert a BERT model and its heads between checkpoint formats.
 
-A Hugging Face directory gets model.safetensors, config.json, vocab.txt and the tokenizer's files; transformers loads it
-without a missing or unexpected key. --check runs both models, which must agree. The second example converts back, to the
-same weights bit for bit. Optimizer state is dropped.
+The formats are Google's TF1 checkpoints, Hugging Face directories, Keras .weights.h5 files, and
+modules for tensorflow-hub, which hold only the encoder. A Hugging Face directory gets
+model.safetensors, config.json, vocab.txt and the tokenizer's files; transformers loads it without a
+missing or unexpected key. --check runs both models, which must agree. The second example converts
+back, to the same weights bit for bit. Optimizer state is dropped.
 
 Examples:
 
@@ -28,8 +29,8 @@ from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.tools import ConvertSettings
 
 
-def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
-    """The checks of the flags that need no file."""
+def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]:
+    """Return the flag values; raise InputError if flags are missing or contradictory."""
     for name in ("from", "to"):
         if not values[name]:
             raise InputError(f"--{name} is needed: bert-convert --from=PATH --to=PATH")
@@ -39,8 +40,10 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 
 
 def run(settings: ConvertSettings) -> dict:
-    """Do what the settings say; returns what was done: `converted`, `left_out`, `unused` names,
-    `files`, `differences`.
+    """Convert the model, and return a report.
+
+    Its keys are `converted`, `left_out` and `unused`, which list weight names, `files`, and
+    `differences` if --check is used.
     """
     changes = settings.changes
     random_seed = settings.seed.random_seed
@@ -49,7 +52,7 @@ def run(settings: ConvertSettings) -> dict:
     target = find_target(settings.paths.target, settings.paths.to_format)
     check_dtype(changes.dtype, target)
     files.check_can_write(target.folder, "to")
-    # Before the source is read, which takes a while.
+    # Check this before reading the source, which takes a while.
     check_free(target, overwrite)
     model = load_model(settings.model, checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
     check_words(model.optional_vocabulary, model.config, changes.resize_vocab, target)
@@ -60,13 +63,13 @@ def run(settings: ConvertSettings) -> dict:
 
     converted = convert(model, target, changes, random_seed)
     warn_of_google(model.config, target)
-    with staging_folder(target.folder) as staged:
-        names = write(staged, converted)
-        differences = compare(staged, converted, random_seed) if changes.check else None
-        # A checkpoint may be converted in its own folder, whose files then belong to the new one,
-        # too.
-        at_home = files.resolve(target.folder) == files.resolve(checkpoint.folder)
-        written = publish(staged, target, names, overwrite, at_home)
+    with staging_folder(target.folder) as staging_path:
+        names = write(staging_path, converted)
+        differences = compare(staging_path, converted, random_seed) if changes.check else None
+        # A checkpoint may be converted within its own directory. The files there then belong to the
+        # new checkpoint, too.
+        is_same_folder = files.resolve(target.folder) == files.resolve(checkpoint.folder)
+        written = publish(staging_path, target, names, overwrite, is_same_folder)
     LOG.info("wrote into %s: %s", target.folder, ", ".join(written))
     return {
         "converted": sorted(converted.tensors),

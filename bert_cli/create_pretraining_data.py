@@ -1,8 +1,9 @@
-"""Make masked-LM and next-sentence instances from plain text, as Google's create_pretraining_data.py does.
+"""Make masked-LM and next-sentence instances, as Google's create_pretraining_data.py does.
 
-It reads text with one sentence per line and empty lines between documents, and writes TFRecord files for bert-pretrain or
-for Google's run_pretraining.py: for the same seed, Google's records. It shows the first records and ends with a table:
-documents, sentences, instances, fractions of random next sentences, masked tokens and truncated tokens, tokens per second.
+It reads plain text with one sentence per line and empty lines between documents, and writes TFRecord files for
+bert-pretrain or for Google's run_pretraining.py: for the same seed, Google's records. It shows the first records and
+ends with a table: documents, sentences, instances, fractions of random next sentences, masked tokens and truncated
+tokens, tokens per second.
 
 For a large corpus, --num_workers=8 --output_file=data.tfrecord@16 uses eight processes, in little
 memory, and writes data.tfrecord-00000-of-00016 and so on. The instances then differ from Google's,
@@ -42,13 +43,13 @@ from bert_cli.runs.preparation.instances import expand_outputs, log_first, prepa
 from bert_cli.settings.groups import check_share
 from bert_cli.settings.pretraining import CreateDataSettings, check_whole_words
 
-_SHOWN = 2  # examples in the log without --verbose
+_LOGGED_EXAMPLES = 2  # examples to log without --verbose
 
 
-def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
-    """The checks of the flags that need no file."""
+def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]:
+    """Return the flag values; raise InputError for missing, wrong or contradictory flags."""
     for name in ("input_file", "output_file", "vocab_file"):
-        if name not in given:
+        if name not in given_names:
             raise InputError(f"--{name} is needed; --help describes it")
     check_max_seq_length(values["max_seq_length"], pairs=True)
     check_share("masked_lm_prob", values["masked_lm_prob"])
@@ -62,8 +63,8 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 
 
 def run(settings: CreateDataSettings) -> dict:
-    """Do what the settings say; returns the figures of the table."""
-    began = time.monotonic()
+    """Write the examples, and return the figures that the table shows."""
+    start_seconds = time.monotonic()
     inputs = find_inputs(settings.files.input_file)
     outputs = expand_outputs(settings.files.output_file)
     num_shards = settings.instances.num_shards
@@ -71,17 +72,17 @@ def run(settings: CreateDataSettings) -> dict:
         raise InputError(f"--num_shards={num_shards} is too few for {len(outputs)} output files")
     files.check_output_files(outputs, [*inputs, settings.vocabulary.vocab_file])
     job = prepare_job(settings)
-    examples = EXAMPLES if LOG.isEnabledFor(logging.DEBUG) else _SHOWN
+    num_examples = EXAMPLES if LOG.isEnabledFor(logging.DEBUG) else _LOGGED_EXAMPLES
     if settings.beam.runner:
         check_reachable(settings.beam.runner, inputs, outputs)
         report = make_with_beam(job, inputs, outputs, num_shards, settings.beam)
-        log_first(outputs, job.tokenizer, examples)
+        log_first(outputs, job.tokenizer, num_examples)
     else:
-        report = _make_here(job, inputs, outputs, settings, examples)
+        report = _make_locally(job, inputs, outputs, settings, num_examples)
     LOG.info("*** Writing to output files ***")
     for path in outputs[:LOGGED]:
         LOG.info("  %s", path)
-    seconds = time.monotonic() - began
+    seconds = time.monotonic() - start_seconds
     report |= shares(report) | {
         "reading_seconds": round(report["reading_seconds"], 3),
         "total_seconds": round(seconds, 3),
@@ -96,23 +97,32 @@ def run(settings: CreateDataSettings) -> dict:
     return report
 
 
-def _make_here(
-    job: Job, inputs: list[str], outputs: list[str], settings: CreateDataSettings, examples: int
+def _make_locally(
+    job: Job, inputs: list[str], outputs: list[str], settings: CreateDataSettings, num_examples: int
 ) -> dict[str, Any]:
-    """Write the files with processes of this machine and log the first instances; returns counts
-    and reading_seconds.
+    """Write the files with local processes, log the first instances, and return counts.
+
+    Args:
+        job: seed, tokenizer and limits for making instances.
+        inputs: text files.
+        outputs: TFRecord files.
+        settings: all flags.
+        num_examples: number of instances to log.
+
+    Returns:
+        Counts of documents, sentences and instances, and reading_seconds.
     """
-    began = time.monotonic()
+    start_seconds = time.monotonic()
     with (
-        # On the disk of the output, which must have the space anyway.
+        # Use the output's disk, which must have the space anyway.
         staging_folder(os.path.dirname(outputs[0]) or ".") as folder,
         atomic_paths(outputs, extra_folder=folder) as paths,
         Workers(settings.workers.num_workers, job) as workers,
     ):
         corpus = read_corpus(inputs, workers, folder, settings.text_files.encoding)
-        report: dict[str, Any] = {**corpus.counts, "reading_seconds": time.monotonic() - began}
+        report: dict[str, Any] = {**corpus.counts, "reading_seconds": time.monotonic() - start_seconds}
         report |= write_instances(job, workers, corpus, folder, paths, settings.instances.num_shards)
-        log_first(paths, job.tokenizer, examples)
+        log_first(paths, job.tokenizer, num_examples)
     return report
 
 

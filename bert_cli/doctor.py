@@ -1,10 +1,9 @@
-"""Show what the tool computes with: versions, devices, memory, free disk, packages that are missing, size and network
-of a model.
+"""Show versions, devices, memory, free disk, missing packages, and a model's size and network.
 
-Without a path it is the built-in model; else any that the other commands take: an output_dir, a TF1 checkpoint, a Hugging
-Face folder, a .weights.h5 file, a module for tensorflow-hub. A bert_config.json is counted as an encoder without a head.
-Nothing is written. A package that cannot be imported, such as a broken TensorFlow, is named after the other findings, with
-the reason.
+Without a path it is the built-in model; else any model that the other commands take: an output_dir, a TF1 checkpoint, a
+Hugging Face folder, a .weights.h5 file, a module for tensorflow-hub. A bert_config.json is counted as an encoder
+without a head. Nothing is written. A package that cannot be imported, such as a broken TensorFlow, is named after the
+other findings, with the reason.
 
 Examples:
 
@@ -41,10 +40,10 @@ from bert_cli.settings.tools import DoctorSettings
 from bert_cli.weights.path import find_checkpoint
 
 _PACKAGES = ("tensorflow", "keras", "tensorflow-text", "tensorflow-hub", "numpy", "pandas", "scikit-learn")
-# Packages that are imported to see whether that works, after TensorFlow.
-_IMPORTED = ("onnx", "onnxruntime", "pandas", "sklearn")
+# Packages to import after TensorFlow as a test.
+_TRIED_PACKAGES = ("onnx", "onnxruntime", "pandas", "sklearn")
 _Result = TypeVar("_Result")
-# Extra -> a package of it.
+# Extra -> a package that it installs.
 _EXTRAS = {
     "onnx": "onnxruntime",
     "openvino": "openvino",
@@ -54,24 +53,24 @@ _EXTRAS = {
 }
 
 
-def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
-    """InputError for several models."""
-    named = [*values["model"], *filter(None, (values["init_checkpoint"], values["bert_config_file"]))]
-    if len(named) > 1:
-        raise InputError(f"{' '.join(named)}: one model is looked at; name one")
+def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]:
+    """Return the flag values; raise InputError if they name several models."""
+    models = [*values["model"], *filter(None, (values["init_checkpoint"], values["bert_config_file"]))]
+    if len(models) > 1:
+        raise InputError(f"{' '.join(models)}: one model is looked at; name one")
     return values
 
 
 def run(settings: DoctorSettings) -> dict[str, Any]:
-    """Log a line for each finding, and return the findings by name.
+    """Log a line per finding, and return the findings by name.
 
-    `parameters` is as `count_parameters` returns it. Raises InputError, after the other findings, for packages that
-    cannot be imported.
+    `parameters` is the result of `count_parameters`. If packages cannot be imported, raise
+    InputError after logging all findings.
     """
     path = next(iter(settings.model.model), settings.files.init_checkpoint)
     config_file = settings.files.bert_config_file or (path if path.endswith(".json") else None)
     describe: Callable[[], ModelDescription]
-    # A mistake in a name takes no import.
+    # Look for the model first: a wrong path must fail before the slow imports.
     if config_file:
         describe = functools.partial(describe_config, config_file, read_config(config_file))
     else:
@@ -79,7 +78,7 @@ def run(settings: DoctorSettings) -> dict[str, Any]:
         describe = functools.partial(describe_checkpoint, checkpoint)
     broken: dict[str, str] = {}
     devices = _attempt(_devices, broken)
-    for package in filter(importlib.util.find_spec, _IMPORTED):
+    for package in filter(importlib.util.find_spec, _TRIED_PACKAGES):
         _attempt(functools.partial(importlib.import_module, package), broken)
     findings = {
         "versions": f"bert_cli {__version__}, Python {platform.python_version()}, {', '.join(map(_version, _PACKAGES))}",
@@ -99,13 +98,18 @@ def run(settings: DoctorSettings) -> dict[str, Any]:
 
 
 def _attempt(action: Callable[[], _Result], broken: dict[str, str]) -> _Result | None:
-    """Return the action's result; None if it fails because of a package, which `broken` gets."""
+    """Return the action's result, or None if a package fails, which is then added to `broken`.
+
+    Args:
+        action: function to call.
+        broken: receives the package's name and the reason.
+    """
     try:
         return action()
     except Exception as error:
         if not (failure := failed_import(error)):
             raise
-        # A second import of the same package fails for other reasons.
+        # Keep the first reason: importing the package again fails for other reasons.
         broken.setdefault(*failure)
         return None
 

@@ -1,10 +1,10 @@
-"""Export a model for use without this package: a classifier for TensorFlow Serving, modules for tensorflow-hub, or ONNX.
+"""Export a model for TensorFlow Serving, tensorflow-hub or ONNX, for use without this package.
 
---format=saved_model writes a SavedModel that takes raw text and returns label names and probabilities; the
-vocabulary is one of its assets. --format=hub writes EXPORT_DIR/encoder and EXPORT_DIR/preprocess, with the interfaces of the
-published BERT modules. Import tensorflow_text before you load a model that takes text; TensorFlow Serving has its operations
-built in. --format=onnx writes EXPORT_DIR/model.onnx, which takes token ids: a classifier,
-a tagger, a question-answering model, or an encoder.
+--format=saved_model exports a classifier as a SavedModel that takes raw text and returns label names and probabilities;
+the vocabulary is one of its assets. --format=hub writes EXPORT_DIR/encoder and EXPORT_DIR/preprocess, with the
+interfaces of the published BERT modules. Import tensorflow_text before you load a model that takes text; TensorFlow
+Serving has its operations built in. --format=onnx writes EXPORT_DIR/model.onnx, which takes token ids: a classifier, a
+tagger, a question-answering model, or an encoder.
 
 Examples:
 
@@ -27,14 +27,14 @@ from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.tools import ExportSettings
 
 
-def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
-    """The checks of the flags that need no file."""
+def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]:
+    """Return the flag values; raise InputError for missing or contradictory flags."""
     if not values["export_dir"]:
         raise InputError("--export_dir is needed: the folder to write, such as --export_dir=serving/1")
-    unused = {"hub": ("labels", "pairs"), "onnx": ("pairs",), "saved_model": ()}[values["format"]]
-    wrong = [name for name in unused if name in given]
-    if wrong:
-        raise InputError(f"--{wrong[0]} is for --format=saved_model, not for --format={values['format']}")
+    unused_flags = {"hub": ("labels", "pairs"), "onnx": ("pairs",), "saved_model": ()}[values["format"]]
+    wrong_flags = [name for name in unused_flags if name in given_names]
+    if wrong_flags:
+        raise InputError(f"--{wrong_flags[0]} is for --format=saved_model, not for --format={values['format']}")
     if values["format"] != "onnx" and values["quantize"] != "none":
         raise InputError(f"--quantize is for --format=onnx, not for --format={values['format']}")
     if values["data_dir"] and values["quantize"] == "none":
@@ -43,9 +43,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 
 
 def run(settings: ExportSettings) -> list[str]:
-    """Do what the settings say; returns the folders of the SavedModels, or the folder of the ONNX
-    model.
-    """
+    """Export the model, and return the directories with its SavedModels or its ONNX model."""
     export = settings.export
     folder = (
         export.export_dir.rstrip("/") if files.is_remote(export.export_dir) else files.make_absolute(export.export_dir)
@@ -53,15 +51,15 @@ def run(settings: ExportSettings) -> list[str]:
     check_target(folder, settings.export.overwrite)
     exported = find_exported(settings)
     if export.format == "onnx":
-        with exporting(folder) as new:
-            files.make_directory(new)
+        with exporting(folder) as staging_path:
+            files.make_directory(staging_path)
             quantizes = export.quantize == "int8"
-            # Before TensorFlow takes its seconds: the data may be gone or damaged.
-            dev = read_dev(exported, settings.data.data_dir) if quantizes else None
+            # Read the data before importing TensorFlow (seconds): it may be missing or damaged.
+            dev_data = read_dev(exported, settings.data.data_dir) if quantizes else None
             setup_tensorflow()
             from bert_cli.exports import onnx_files
 
-            names = onnx_files.write(new, exported, quantizes, dev)
+            names = onnx_files.write(staging_path, exported, quantizes, dev_data)
         LOG.info("wrote %s: %s", folder, ", ".join(names))
         return [folder]
 

@@ -36,21 +36,19 @@ from bert_cli.settings.devices import refuse_int8
 from bert_cli.settings.texts import FillMaskSettings
 
 
-def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
-    """The checks of the flags that need no file."""
+def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]:
+    """Return the flag values; raise InputError for missing or contradictory flags."""
     refuse_int8(values["engine"], values["precision"])
     if bool(values["texts"]) == bool(values["input_file"]):
         raise InputError('give texts, such as "the man went to the [MASK] .", or --input_file=FILE')
-    if "output_file" in given and not values["input_file"]:
+    if "output_file" in given_names and not values["input_file"]:
         raise InputError("--output_file is for --input_file")
     refuse_table(values["input_file"])
     return values
 
 
 def run(settings: FillMaskSettings) -> list[dict]:
-    """Do what the settings say; returns the records of texts that were given as words, else an
-    empty list.
-    """
+    """Fill the masks, and return the records for texts on the command line, else an empty list."""
     words, top_k = settings.candidates.texts, settings.candidates.top_k
     input_file, output_file = settings.files.input_file, settings.files.output_file
     if input_file and input_file != STANDARD:
@@ -66,8 +64,8 @@ def run(settings: FillMaskSettings) -> list[dict]:
     for place, text in read_texts(words, "", UTF_8) if words else ():
         masked_text(text, tokenizer, positions, place)
 
-    # Here, as the engine and what reads checkpoints take a while, which a wrong text need not wait
-    # for.
+    # Import late: the engine and the checkpoint reader take a while, and a wrong
+    # text must fail fast.
     from bert_cli.runs.tasks.fill_mask import open_masked_words, predict_masks, tokenize_masked_texts
 
     session = open_masked_words(model, checkpoint, settings.devices, settings.model.strict)

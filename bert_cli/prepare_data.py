@@ -36,8 +36,8 @@ from bert_cli.settings.data import TextForm
 from bert_cli.settings.preparation import PrepareSettings
 
 
-def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
-    """InputError for what does not go together."""
+def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]:
+    """Return the flag values; raise InputError for missing paths or too large splits."""
     if len(values["paths"]) != 2:
         raise InputError(
             f"{len(values['paths'])} paths: the file to read and the folder to write to are needed; --help shows an example"
@@ -49,7 +49,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 
 
 def run(settings: PrepareSettings) -> dict:
-    """Do what the settings say; returns the figures of the table."""
+    """Write the files, and return the figures that the table shows."""
     path, folder = settings.paths.paths
     if any(map(files.is_remote, (path, folder))):
         raise InputError(f"{path}, {folder}: local files are needed; copy them here first")
@@ -58,18 +58,18 @@ def run(settings: PrepareSettings) -> dict:
     files.check_can_write(folder, "")
     form = TextForm(settings.text_files.encoding, settings.data.quoting, settings.data.sheet)
     source = Source.open(path, settings.columns, settings.data.header, form)
-    ours = check_folder(folder, path)
+    existing_names = check_folder(folder, path)
     counts, dropped = count_labels(source, settings.missing_labels.skip_unlabeled)
-    planned = plan(counts, settings.selection)
-    rows = sum(counts.values()) + sum(dropped.values())
-    beyond = sum(counts.values()) - sum(sum(each.values()) for each in planned.values())
-    if beyond:
+    split_counts = plan(counts, settings.selection)
+    num_rows = sum(counts.values()) + sum(dropped.values())
+    num_beyond = sum(counts.values()) - sum(sum(label_counts.values()) for label_counts in split_counts.values())
+    if num_beyond:
         reason = "of a label with more rows" if settings.selection.balance else f"beyond {settings.selection.max_rows}"
-        dropped[reason] = beyond
-    # Only now: a file that cannot be read leaves no empty folder.
+        dropped[reason] = num_beyond
+    # Make the directory only now: a file that cannot be read must not leave an empty one.
     files.make_directory(folder)
-    names = write_splits(source, counts, planned, folder, settings.seed.random_seed, ours)
-    report = {"rows": rows, "labels": planned, "dropped": dict(dropped)}
+    names = write_splits(source, counts, split_counts, folder, settings.seed.random_seed, existing_names)
+    report = {"rows": num_rows, "labels": split_counts, "dropped": dict(dropped)}
     for line in preparation_table(report):
         LOG.info(line)
     LOG.info("wrote %s into %s; next: bert-classify --task_name=cola --data_dir=%s …", ", ".join(names), folder, folder)

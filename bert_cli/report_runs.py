@@ -30,12 +30,12 @@ from bert_cli.settings.tools import ReportSettings
 _COMPARISON = "comparison.html"
 
 
-def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
-    """InputError unless there are folders, each named once, and a file to write to."""
+def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]:
+    """Return the flag values; raise InputError unless they name different runs."""
     folders = values["runs"]
     if not folders:
         raise InputError("no folder: give the --output_dir of a training run, or of several; --help shows an example")
-    # By real paths: the same folder may be named in two ways.
+    # Compare resolved paths: two names may lead to the same directory.
     places = [files.resolve(folder) for folder in folders]
     if len(set(places)) < len(places):
         raise InputError(f"{' '.join(folders)}: a run is named twice; name each once")
@@ -45,7 +45,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 
 
 def _check_target(path: str, folders: tuple[str, ...]) -> None:
-    """InputError where the page cannot be written, or would replace a file that is not our page."""
+    """Raise InputError if the page cannot be written, or would replace a file that is not our page."""
     for folder in folders:
         if files.resolve(os.path.dirname(path) or ".") == files.resolve(folder):
             raise InputError(
@@ -68,7 +68,7 @@ def _page(folders: tuple[str, ...]) -> str:
 
 
 def run(settings: ReportSettings) -> dict:
-    """Do what the settings say; returns {"page": the path that was written}."""
+    """Write the page, and return {"page": its path}."""
     folders = settings.runs.runs
     path = settings.files.output_file
     if len(folders) == 1 and not path:

@@ -52,32 +52,33 @@ from bert_cli.settings.groups import EXPLAIN_TEXT
 _OWN_FILES = ("train_file", "dev_file", "test_file", "predict_file")
 
 
-def check(values: dict, given: frozenset[str]) -> dict:
-    """The values of all flags, with what a training run left in flags.txt; InputError for what does
-    not go together.
+def check(values: dict, given_names: frozenset[str]) -> dict:
+    """Return the flag values, completed from a training run's flags.txt.
+
+    Raise InputError if flags are missing or contradictory.
     """
     if values["explain"] == EXPLAIN_TEXT:
         refuse_if(not values["text"], "--explain: there is no text to explain; give it with --text")
         values |= {"explain": values["text"], "text": ""}
-    is_for_text = interactive.check_interactive_flags(values, given, ("do_train", "do_eval", "do_predict"))
+    is_for_text = interactive.check_interactive_flags(values, given_names, ("do_train", "do_eval", "do_predict"))
     if values["text_b"] and not values["text"] and not values["explain"]:
         raise InputError("--text_b is the second text of a pair; give the first one with --text")
-    for one, other in (("test_file", "predict_file"), ("dev_file", "dev_split")):
-        if {one, other} <= given and values[one] and values[other]:
-            raise InputError(f"--{one} and --{other}: give one of them")
-    is_sharded = check_shards(values, given, {"input_file": "output_file", "predict_file": "output_dir"})
+    for first, second in (("test_file", "predict_file"), ("dev_file", "dev_split")):
+        if {first, second} <= given_names and values[first] and values[second]:
+            raise InputError(f"--{first} and --{second}: give one of them")
+    is_sharded = check_shards(values, given_names, {"input_file": "output_file", "predict_file": "output_dir"})
     if is_sharded and (values["do_train"] or values["do_eval"]):
         raise InputError(
             "--predict_file: several files are predicted by a command of their own; leave out the other --do_…"
         )
-    values = complete_values(ClassifySettings, values, given)
-    # What the training files are says nothing of another file.
-    values["predict_header"] = values["predict_header"] or (values["header"] if "header" in given else "auto")
+    values = complete_values(ClassifySettings, values, given_names)
+    # The training files' header does not determine whether another file has one.
+    values["predict_header"] = values["predict_header"] or (values["header"] if "header" in given_names else "auto")
     if values["task_name"]:
         task = find_task(values["task_name"])
         has_own_input = is_table(values["input_file"])
         if not has_own_input and not has_user_test_file(task, values["predict_file"], values["test_file"]):
-            _check_task_columns(values["task_name"], given)
+            _check_task_columns(values["task_name"], given_names)
     elif not is_for_text and not any(values[name] for name in _OWN_FILES):
         raise InputError(
             f"--task_name is needed: {', '.join(TASKS)} (the four-column format is cola); or your "
@@ -86,31 +87,28 @@ def check(values: dict, given: frozenset[str]) -> dict:
     return values
 
 
-def _check_task_columns(task_name: str, given: frozenset[str]) -> None:
-    """InputError for a flag about the columns of own files if all files belong to a task: it would
-    have no effect.
-    """
+def _check_task_columns(task_name: str, given_names: frozenset[str]) -> None:
+    """Raise InputError for a column flag, which would have no effect if all files belong to a task."""
     for name in ("text_column", "label_column", "predict_header"):
         refuse_if(
-            name in given,
+            name in given_names,
             f"--{name}: the columns of --task_name={task_name} are known; leave it out, or leave "
             "--task_name out and name your own files",
         )
 
 
 def run(settings: ClassifySettings) -> dict:
-    """Do what the settings say; returns the report that is also written to run_report.json.
+    """Run the command, and return the report that is also in run_report.json.
 
-    In this order, which driver.run holds for every command that trains: open the model's files and
-    read the splits (ClassificationTask.open, .read), plan (.plan), train or go on (.make_model
-    names the head, whose file has the loss; .train), evaluate (.evaluate), predict (.predict),
-    report.
+    The phases are methods of ClassificationTask, called by driver.run: open the model's files and
+    read the splits (.open, .read), plan (.plan), train or resume (.make_model names the head, and
+    the head's module has the loss; .train), evaluate (.evaluate), predict (.predict), report.
     """
     if settings.new.text or settings.files.input_file or settings.new.explain:
         return classify_texts(settings)
     if files.is_pattern(settings.data.predict_file):
         return predict_shards(settings)
-    from bert_cli.runs import driver  # and the pages of reports, which a text does without
+    from bert_cli.runs import driver  # also imports report pages, which a text does not need
 
     return driver.run(ClassificationTask(settings), settings)
 

@@ -1,4 +1,4 @@
-"""Pre-train a BERT by masked-LM and next-sentence prediction, and evaluate it, as Google's run_pretraining.py does.
+"""Pre-train a BERT as Google's run_pretraining.py does, and evaluate it.
 
 It trains on plain text (one sentence per line, empty lines between documents) with new masks and pairs in each pass, or
 on TFRecord files of bert-create-pretraining-data; the kind of file is detected. It writes into output_dir:
@@ -39,18 +39,19 @@ from bert_cli.settings.groups import check_share
 from bert_cli.settings.pretraining import PretrainSettings, check_whole_words
 
 
-def check(values: dict, given: frozenset[str]) -> dict:
-    """The values of all flags, with what a training run left in flags.txt; InputError for what does
-    not go together.
+def check(values: dict, given_names: frozenset[str]) -> dict:
+    """Return the flag values, completed from a training run's flags.txt.
+
+    Raise InputError if flags are missing or contradictory.
     """
     if not (values["do_train"] or values["do_eval"]):
         raise InputError("nothing to do: give at least one of --do_train, --do_eval")
     for name in ("input_file", "output_dir"):
-        # An evaluation may read another text than the training did.
-        if name not in given and not (name == "input_file" and values["eval_file"] and not values["do_train"]):
+        # An evaluation may use another text than the training.
+        if name not in given_names and not (name == "input_file" and values["eval_file"] and not values["do_train"]):
             raise InputError(f"--{name} is needed; --help describes it")
     refuse_inference(values)
-    values = complete_values(PretrainSettings, values, given)
+    values = complete_values(PretrainSettings, values, given_names)
     check_max_seq_length(values["max_seq_length"], pairs=not values["no_nsp"])
     check_share("masked_lm_prob", values["masked_lm_prob"])
     check_whole_words(values)
@@ -58,11 +59,11 @@ def check(values: dict, given: frozenset[str]) -> dict:
 
 
 def run(settings: PretrainSettings) -> dict:
-    """Do what the settings say; returns the report that is also written to run_report.json.
+    """Run the command, and return the report that is also in run_report.json.
 
-    In this order, which driver.run holds for every command that trains: open the model's files and
-    the data (PretrainingTask.open, .read), plan (.plan), train or go on (.make_model names the
-    heads, whose file has the loss; .train), evaluate (.evaluate), report.
+    The phases are methods of PretrainingTask, called by driver.run: open the model's files and the
+    data (.open, .read), plan (.plan), train or resume (.make_model names the heads, and their
+    modules have the loss; .train), evaluate (.evaluate), report.
     """
     return driver.run(PretrainingTask(settings), settings)
 

@@ -1,6 +1,6 @@
-"""Fine-tune a BERT for extractive question answering, evaluate it, and answer questions, as Google's run_squad.py does.
+"""Fine-tune a BERT for extractive question answering, evaluate it, and answer questions.
 
-It writes into output_dir:
+It works like Google's run_squad.py, and writes into output_dir:
 
     model.ckpt-N            the weights after N steps, in Google's format
     predictions.json        the answer to each question of predict_file
@@ -38,40 +38,45 @@ from bert_cli.runs.tasks.squad import SquadTask, check_values, find_trained_mode
 from bert_cli.settings.checks import check_and_derive
 from bert_cli.settings.squad import SquadSettings
 
-_TASKS = ("do_train", "do_predict", "do_eval")  # may be given together
-_ALONE = ("question", "input_file", "score_only")
+_PHASES = ("do_train", "do_predict", "do_eval")  # can be used together
+_EXCLUSIVE = ("question", "input_file", "score_only")
 
 
-def check(values: dict, given: frozenset[str]) -> dict:
-    """The values of all flags, with what a training run left in flags.txt; InputError for what does
-    not go together.
+def check(values: dict, given_names: frozenset[str]) -> dict:
+    """Return the flag values, completed from a training run's flags.txt.
+
+    Raise InputError if flags are missing or contradictory.
     """
     _check_task(values)
     check_and_derive(values)
     if not values["do_train"] and not values["score_only"]:
-        start, out = values["init_checkpoint"], values["output_dir"]
-        # Questions need no output_dir: a checkpoint alone is enough for them.
-        folder = trained_folder(start, out) if out else find_trained_model(start, out).folder
-        values |= read_remembered(SquadSettings, folder, given)
+        init_checkpoint, output_dir = values["init_checkpoint"], values["output_dir"]
+        # Questions need no output_dir: a checkpoint is enough.
+        folder = (
+            trained_folder(init_checkpoint, output_dir)
+            if output_dir
+            else find_trained_model(init_checkpoint, output_dir).folder
+        )
+        values |= read_remembered(SquadSettings, folder, given_names)
     check_values(values)
     return values
 
 
 def _check_task(values: dict) -> None:
-    """InputError unless the flags say one thing to do, and all that it needs."""
-    runs = [name for name in _TASKS if values[name]]
-    others = [name for name in _ALONE if values[name]]
-    if not runs and not others:
+    """Raise InputError unless the flags name one thing to do and everything that it needs."""
+    phases = [name for name in _PHASES if values[name]]
+    exclusive = [name for name in _EXCLUSIVE if values[name]]
+    if not phases and not exclusive:
         raise InputError(
             "nothing to do: give at least one of --do_train, --do_predict, --do_eval, or "
             "--question, --input_file, --score_only"
         )
-    # The three phases of a run count as one.
-    if len(runs[:1] + others) > 1:
-        raise InputError(f"--{(runs[:1] + others)[0]} and --{others[-1]} do not go together; give one of them")
+    # Any of the three phases counts as one thing to do.
+    if len(phases[:1] + exclusive) > 1:
+        raise InputError(f"--{(phases[:1] + exclusive)[0]} and --{exclusive[-1]} do not go together; give one of them")
     needs = {"do_train": ("train_file", "output_dir"), "do_predict": ("predict_file", "output_dir")}
     needs |= {"do_eval": needs["do_predict"], "score_only": ("predictions_file", "predict_file")}
-    for task in runs + others:
+    for task in phases + exclusive:
         for name in needs.get(task, ()):
             if not values[name]:
                 raise InputError(f"--{task} needs --{name}; --help describes it")
@@ -90,17 +95,16 @@ def _check_task(values: dict) -> None:
 
 
 def run(settings: SquadSettings) -> dict:
-    """Do what the settings say; returns the report that is also written to run_report.json, or
-    scores, or an answer.
+    """Run the command, and return the report (also in run_report.json), scores or an answer.
 
-    A training run goes through driver.run, as in every command that trains: SquadTask.open, .read,
-    .plan, .make_model (names the head, whose file has the loss), .train, .evaluate, .predict.
+    The phases of training are methods of SquadTask, called by driver.run: .open, .read, .plan,
+    .make_model (names the head, and the head's module has the loss), .train, .evaluate, .predict.
     """
     if settings.scoring.score_only:
         return score_file(settings)
     if settings.questions.question or settings.files.input_file:
         return squad_interactive.run(settings)
-    from bert_cli.runs import driver  # and the pages of reports, which a question does without
+    from bert_cli.runs import driver  # also imports report pages, which a question does not need
 
     return driver.run(SquadTask(settings), settings)
 

@@ -1,4 +1,4 @@
-"""Fine-tune a BERT for named-entity recognition or another token classification, evaluate it, and predict.
+"""Fine-tune a BERT for named-entity recognition or another token classification, and predict.
 
 It trains on train.txt (one word and its tag per line, empty lines between sentences; any scheme of tags) or
 train.jsonl of data_dir, scores the entities of dev.txt as conlleval does, tags test.txt, and writes into output_dir:
@@ -36,33 +36,33 @@ from bert_cli.runs.tasks.tagging import TaggingTask, tag_text
 from bert_cli.settings.checks import check_table_flags
 from bert_cli.settings.tagging import TagSettings, window_stride
 
-# The trained run's own, which another data_dir has files in the place of.
+# Flags from the training run that are dropped if another data_dir is used.
 _FILES = ("data_dir", "dev_file", "test_file")
 
 
-def check(values: dict, given: frozenset[str]) -> dict:
-    """The values of all flags, with what a training run left in flags.txt; InputError for what does
-    not go together.
+def check(values: dict, given_names: frozenset[str]) -> dict:
+    """Return the flag values, completed from a training run's flags.txt.
+
+    Raise InputError if flags are contradictory.
     """
-    interactive.check_interactive_flags(values, given, ("do_train", "do_eval", "do_predict"))
+    interactive.check_interactive_flags(values, given_names, ("do_train", "do_eval", "do_predict"))
     if values["input_file"]:
-        check_table_flags(given - {"header"}, is_table(values["input_file"]))
-    values = complete_values(TagSettings, values, given, _FILES if "data_dir" in given else ())
+        check_table_flags(given_names - {"header"}, is_table(values["input_file"]))
+    values = complete_values(TagSettings, values, given_names, _FILES if "data_dir" in given_names else ())
     values["doc_stride"] = window_stride(values["doc_stride"], values["max_seq_length"])
     return values
 
 
 def run(settings: TagSettings) -> dict:
-    """Do what the settings say; returns the report, which is also written to run_report.json unless
-    text is tagged.
+    """Run the command, and return the report.
 
-    A training run goes through driver.run, as in every command that trains: TaggingTask.open,
-    .read, .plan, .make_model (names the head, whose file has the loss), .train, .evaluate,
-    .predict.
+    The report is also in run_report.json, unless text is tagged. The phases of training are methods
+    of TaggingTask, called by driver.run: .open, .read, .plan, .make_model (names the head, and the
+    head's module has the loss), .train, .evaluate, .predict.
     """
     if settings.new.text or settings.files.input_file:
         return tag_text(settings)
-    from bert_cli.runs import driver  # and the pages of reports, which a text does without
+    from bert_cli.runs import driver  # also imports report pages, which a text does not need
 
     return driver.run(TaggingTask(settings), settings)
 

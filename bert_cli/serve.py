@@ -32,8 +32,8 @@ from bert_cli.weights.path import CheckpointPath, find_checkpoint
 _PACKAGES = ("fastapi", "uvicorn", "httptools", "prometheus_client")
 
 
-def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
-    """InputError unless there is a model to serve, and what serves it."""
+def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]:
+    """Return the flag values; raise InputError without a model to serve, or without its packages."""
     refuse_if(
         not values["output_dir"] and not values["model"],
         "--output_dir or --model=NAME=DIRECTORY is needed",
@@ -48,8 +48,8 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     return values
 
 
-def _keys(path: str | None) -> list[str]:
-    """The API keys of a file, one per line."""
+def _read_keys(path: str | None) -> list[str]:
+    """Return the API keys in a file, which has one per line."""
     if not path:
         return []
     files.check_readable(path, "api_key_file")
@@ -59,11 +59,11 @@ def _keys(path: str | None) -> list[str]:
 
 
 def run(settings: ServeSettings) -> None:
-    """Serve until a signal asks for the end."""
+    """Serve until a signal asks to stop."""
     server = settings.server
-    named = {DEFAULT: settings.phases.output_dir} if settings.phases.output_dir else {}
-    paths = named | dict(settings.served.model)
-    keys = _keys(server.api_key_file)
+    default_path = {DEFAULT: settings.phases.output_dir} if settings.phases.output_dir else {}
+    paths = default_path | dict(settings.served.model)
+    keys = _read_keys(server.api_key_file)
     checkpoints = {name: find_checkpoint(path, "output_dir") for name, path in paths.items()}
     from bert_cli.serving.processes import shared_metrics
 
@@ -76,7 +76,14 @@ def run(settings: ServeSettings) -> None:
 def _serve(
     settings: ServeSettings, paths: dict[str, str], keys: list[str], checkpoints: Sequence[CheckpointPath]
 ) -> None:
-    """Answer in this process, or in several that share the weights."""
+    """Answer requests in this process, or in several processes that share the weights.
+
+    Args:
+        settings: all flags.
+        paths: checkpoint or directory by model name.
+        keys: API keys.
+        checkpoints: the checkpoints at these paths.
+    """
     server = settings.server
     # Import late: a wrong flag need not wait for these imports.
     from bert_cli.serving.processes import run_workers
@@ -93,12 +100,19 @@ def _serve(
 
     for checkpoint in checkpoints:
         share(checkpoint)
-    code = run_workers(server.num_workers, lambda: _work(settings, paths, keys, listener))
-    refuse_if(code, "the server processes end by themselves; their errors are above")
+    exit_code = run_workers(server.num_workers, lambda: _work(settings, paths, keys, listener))
+    refuse_if(exit_code, "the server processes end by themselves; their errors are above")
 
 
 def _work(settings: ServeSettings, paths: dict[str, str], keys: list[str], listener: socket.socket) -> None:
-    """One process: load the models, then answer."""
+    """Load the models, then answer requests, in one process.
+
+    Args:
+        settings: all flags.
+        paths: checkpoint or directory by model name.
+        keys: API keys.
+        listener: listening socket, which all processes share.
+    """
     from bert_cli.serving.app import State
     from bert_cli.serving.served_model import Options, load_served
     from bert_cli.serving.server import serve

@@ -26,37 +26,42 @@ from bert_cli.settings.texts import TokenizeSettings
 from bert_cli.text.vocabulary import UNK
 
 
-def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
-    """InputError unless there are texts, from one place."""
+def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]:
+    """Return the flag values; raise InputError unless texts come from one place."""
     if bool(values["texts"]) == bool(values["input_file"]):
         raise InputError('give texts, such as "the dog sees a cat .", or --input_file=FILE')
     refuse_table(values["input_file"])
     return values
 
 
-def table_of(record: dict[str, Any], unknown: list[str]) -> list[str]:
-    """Lines for a terminal; unknown: the words that are [UNK], in their order."""
-    words = iter(unknown)
+def format_table(record: dict[str, Any], unknown_words: list[str]) -> list[str]:
+    """Return a table for a terminal, line by line.
+
+    Args:
+        record: tokens, input_ids and segment_ids.
+        unknown_words: words that became [UNK], in order.
+    """
+    words = iter(unknown_words)
     lines = ["    id  segment  token"]
-    for token, number, segment in zip(*(record[key] for key in ("tokens", "input_ids", "segment_ids")), strict=True):
+    for token, token_id, segment in zip(*(record[key] for key in ("tokens", "input_ids", "segment_ids")), strict=True):
         mark = f"  <- {next(words, '')}" if token == UNK else ""
-        lines.append(f"{number:6}  {segment:7}  {token}{mark}")
+        lines.append(f"{token_id:6}  {segment:7}  {token}{mark}")
     return lines
 
 
 def run(settings: TokenizeSettings) -> list[dict[str, Any]]:
-    """Print what the settings ask for; returns the records."""
+    """Print the tokens, and return the records."""
     source = settings.files.input_file
     if source and source != STANDARD:
         files.check_readable(source, "input_file")
     tokenizer = load_tokenizer(settings.model)
     records = []
     for _, text in read_texts(settings.texts.texts, source, settings.text_files.encoding):
-        parts = divided(text)
-        records.append(record := encoded_text(tokenizer, *parts))
-        unknown = [word for part in parts if part for word in unknown_words(tokenizer, part)]
+        texts = divided(text)
+        records.append(record := encoded_text(tokenizer, *texts))
+        unknown = [word for text_or_none in texts if text_or_none for word in unknown_words(tokenizer, text_or_none)]
         is_json = settings.shown.format == "jsonl"
-        print_text(json.dumps(record, ensure_ascii=False) if is_json else "\n".join(table_of(record, unknown)))
+        print_text(json.dumps(record, ensure_ascii=False) if is_json else "\n".join(format_table(record, unknown)))
     return records
 
 
