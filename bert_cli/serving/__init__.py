@@ -1,1 +1,1 @@
-"""The HTTP server of bert-serve: models, the queue of requests, the answers, and the pages."""
+"""HTTP server for bert-serve: models, request queue, responses and pages."""

@@ -18,25 +18,29 @@ from bert_cli.base.log import LOG
 from bert_cli.base.version import __version__
 from bert_cli.serving.errors import RequestError
 from bert_cli.serving.metrics import Metrics
-from bert_cli.serving.openapi import described
+from bert_cli.serving.openapi import route_arguments
 from bert_cli.serving.pages import render_page
-from bert_cli.serving.paths import public_prefix, routed
+from bert_cli.serving.paths import normalize_scope, public_prefix
 from bert_cli.serving.payloads import Json, parse_object
 from bert_cli.serving.responses import error_response, json_response
 from bert_cli.serving.service import Service
 
-_OPEN = ("/health", "/ready")  # without an API key
-_READ_ON = 8  # times --max_body_bytes: of a larger body no more is read
+# Paths that need no API key.
+_PUBLIC_PATHS = ("/health", "/ready")
+# A body of up to this many times --max_body_bytes is read and discarded.
+_DISCARD_FACTOR = 8
 
 
 class State:
-    """What all requests share.
+    """State that all requests share.
 
     Attributes:
-        keys: API keys, () if none is needed.
-        root_path: path below which a proxy publishes the server, "" for none.
-        is_draining: whether the server is about to end.
-        running: number of requests that are not yet answered.
+        service: answers the requests.
+        keys: API keys; if empty, requests need no key.
+        root_path: path below which a proxy publishes the server, or "".
+        is_draining: whether the server is shutting down.
+        running: number of requests without a complete response.
+        metrics: counts and times for GET /metrics.
     """
 
     def __init__(self, service: Service, keys: Sequence[str], root_path: str):
@@ -48,122 +52,133 @@ class State:
         self.metrics = Metrics(service)
 
     def is_allowed(self, authorization: str) -> bool:
-        """Whether a request's Authorization header has a key: as a bearer token, or as the password
-        that a browser asks for.
+        """Return whether an Authorization header has a valid API key.
+
+        The key is a bearer token, or the password of basic authentication, which browsers use.
         """
         if not self.keys:
             return True
-        scheme, _, given = authorization.partition(" ")
+        scheme, _, credentials = authorization.partition(" ")
         if scheme.lower() == "basic":
             try:
-                given = base64.b64decode(given, validate=True).decode().partition(":")[2]
+                credentials = base64.b64decode(credentials, validate=True).decode().partition(":")[2]
             except (binascii.Error, ValueError):
                 return False
         elif scheme.lower() != "bearer":
             return False
-        found = given.strip().encode()
-        # All are compared, in the same time.
-        return sum(hmac.compare_digest(found, key) for key in self.keys) > 0
+        received_key = credentials.strip().encode()
+        # Compare with every key, so that the time does not depend on the keys.
+        return sum(hmac.compare_digest(received_key, key) for key in self.keys) > 0
 
 
-async def read_body(request: Request, most: int, seconds: float) -> bytes:
-    """The body; RequestError 413 for one that is too large, 408 for one that does not end."""
+async def read_body(request: Request, max_bytes: int, seconds: float) -> bytes:
+    """Return a request's body.
+
+    Args:
+        request: the request.
+        max_bytes: largest accepted size.
+        seconds: time limit for receiving the body.
+
+    Raises:
+        RequestError: 413 if the body is too large, 408 if it is not complete in time, 400 if the
+            client closes the connection.
+    """
     length = request.headers.get("content-length", "")
-    if length.isdigit() and int(length) > _READ_ON * most:
-        raise RequestError(413, f"the body has {int(length):,} bytes; {most:,} are allowed (--max_body_bytes)")
-    parts = []
+    if length.isdigit() and int(length) > _DISCARD_FACTOR * max_bytes:
+        raise RequestError(413, f"the body has {int(length):,} bytes; {max_bytes:,} are allowed (--max_body_bytes)")
+    chunks = []
     size = 0
     try:
         async with asyncio.timeout(seconds):
-            async for part in request.stream():
-                size += len(part)
-                # What is too large is read to its end, but not kept: many clients send all before
-                # they read, and would see no answer but a connection that is reset.
-                if size <= most:
-                    parts.append(part)
-                elif size > _READ_ON * most:
+            async for chunk in request.stream():
+                size += len(chunk)
+                # Read an oversized body to its end, but discard it: many clients send everything
+                # before they read, and would see a connection reset instead of the error.
+                if size <= max_bytes:
+                    chunks.append(chunk)
+                elif size > _DISCARD_FACTOR * max_bytes:
                     break
     except ClientDisconnect:
         raise RequestError(400, "the connection was closed within the request") from None
     except TimeoutError:
         raise RequestError(408, f"the request did not end within {seconds} s") from None
-    if size > most:
-        raise RequestError(413, f"the body is too large; {most:,} bytes are allowed (--max_body_bytes)")
-    return b"".join(parts)
+    if size > max_bytes:
+        raise RequestError(413, f"the body is too large; {max_bytes:,} bytes are allowed (--max_body_bytes)")
+    return b"".join(chunks)
 
 
 def make_app(state: State) -> FastAPI:
-    """The application, for uvicorn."""
+    """Return the FastAPI application with all routes."""
     service = state.service
     limits = service.limits
-    # Its redirects would be absolute, with the scheme and host that the proxy uses. Its openapi.json
-    # would keep every prefix that a client makes up.
+    # Disable FastAPI's redirects: they are absolute, and contain the scheme and host between proxy
+    # and server. Disable its openapi.json: it would store every prefix that a client invents.
     options: dict[str, Any] = {"docs_url": None, "redoc_url": None, "openapi_url": None, "redirect_slashes": False}
     app = FastAPI(title="bert_cli", version=__version__, **options)
 
-    async def posted(request: Request, answer: Callable[[Json], Awaitable[Json]]) -> Response:
+    async def answer_post(request: Request, answer: Callable[[Json], Awaitable[Json]]) -> Response:
         body = await read_body(request, limits.max_body_bytes, limits.request_timeout)
         return json_response(await answer(parse_object(body)))
 
-    @app.post("/predict", **described("predict"))
+    @app.post("/predict", **route_arguments("predict"))
     async def predict(request: Request) -> Response:
-        return await posted(request, service.predict)
+        return await answer_post(request, service.predict)
 
-    @app.post("/v1/models/{name}:predict", **described("instances"))
+    @app.post("/v1/models/{name}:predict", **route_arguments("instances"))
     async def predict_instances(name: str, request: Request) -> Response:
-        return await posted(request, lambda body: service.predict_instances(name, body))
+        return await answer_post(request, lambda body: service.predict_instances(name, body))
 
-    @app.post("/v1/embeddings", **described("embeddings"))
+    @app.post("/v1/embeddings", **route_arguments("embeddings"))
     async def embeddings(request: Request) -> Response:
-        return await posted(request, service.embeddings)
+        return await answer_post(request, service.embeddings)
 
-    @app.post("/explain", **described("explain"))
+    @app.post("/explain", **route_arguments("explain"))
     async def explain(request: Request) -> Response:
-        return await posted(request, service.explain)
+        return await answer_post(request, service.explain)
 
-    @app.post("/v1/models/{name}/versions/{version}:predict", **described("instances"))
+    @app.post("/v1/models/{name}/versions/{version}:predict", **route_arguments("instances"))
     async def predict_version(name: str, version: str, request: Request) -> Response:
         service.check_version(name, version)
-        return await posted(request, lambda body: service.predict_instances(name, body))
+        return await answer_post(request, lambda body: service.predict_instances(name, body))
 
-    @app.get("/v1/models", **described("models"))
+    @app.get("/v1/models", **route_arguments("models"))
     async def models() -> Response:
-        return json_response(service.listing())
+        return json_response(service.list_models())
 
-    @app.get("/health", **described("health"))
+    @app.get("/health", **route_arguments("health"))
     async def health() -> Response:
         return json_response({"status": "ok"})
 
-    @app.get("/ready", **described("ready"))
+    @app.get("/ready", **route_arguments("ready"))
     async def ready() -> Response:
         if state.is_draining:
             return json_response({"status": "ending"}, 503)
         return json_response({"status": "ready"})
 
-    @app.get("/metrics", **described("metrics"))
+    @app.get("/metrics", **route_arguments("metrics"))
     async def metrics() -> Response:
         return Response(state.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
     _add_model_routes(app, service)
     _add_pages(app, state)
-    for kind in (RequestError, HTTPException, Exception):
-        app.add_exception_handler(kind, _answer_error)
+    for error_type in (RequestError, HTTPException, Exception):
+        app.add_exception_handler(error_type, _answer_error)
     return app
 
 
 def _add_model_routes(app: FastAPI, service: Service) -> None:
-    @app.get("/v1/models/{name}", **described("model"))
+    @app.get("/v1/models/{name}", **route_arguments("model"))
     async def model(name: str) -> Response:
-        return json_response(service.model_status(name))
+        return json_response(service.get_model_status(name))
 
-    @app.get("/v1/models/{name}/versions/{version}", **described("model"))
+    @app.get("/v1/models/{name}/versions/{version}", **route_arguments("model"))
     async def model_version(name: str, version: str) -> Response:
         service.check_version(name, version)
-        return json_response(service.model_status(name))
+        return json_response(service.get_model_status(name))
 
-    @app.get("/v1/models/{name}/metadata", **described("metadata"))
+    @app.get("/v1/models/{name}/metadata", **route_arguments("metadata"))
     async def metadata(name: str) -> Response:
-        return json_response(service.model_metadata(name))
+        return json_response(service.get_model_metadata(name))
 
 
 def _add_pages(app: FastAPI, state: State) -> None:
@@ -173,7 +188,7 @@ def _add_pages(app: FastAPI, state: State) -> None:
 
     @app.get("/", include_in_schema=False)
     async def try_page(request: Request) -> Response:
-        return page("try.html", request, models=[model.description() for model in state.service.models.values()])
+        return page("try.html", request, models=[model.describe() for model in state.service.models.values()])
 
     @app.get("/docs", include_in_schema=False)
     async def docs(request: Request) -> Response:
@@ -185,8 +200,8 @@ def _add_pages(app: FastAPI, state: State) -> None:
         return json_response(app.openapi() | {"servers": [{"url": prefix or "/"}]})
 
 
-async def _answered(endpoint: Callable[[Request], Awaitable[Response]], request: Request) -> Response:
-    """What an endpoint answers, as the application would."""
+async def _call_endpoint(endpoint: Callable[[Request], Awaitable[Response]], request: Request) -> Response:
+    """Return the endpoint's response, or an error response like the application's."""
     try:
         return await endpoint(request)
     except Exception as error:
@@ -203,13 +218,14 @@ async def _answer_error(request: Request, error: Exception) -> Response:
 
 
 class Guard:
-    """Around the application: API keys, the end of the server, metrics. An ASGI application."""
+    """ASGI middleware that checks API keys, refuses requests while draining, and counts requests."""
 
     def __init__(self, app: FastAPI, state: State):
         self._app = app
         self._state = state
         self._paths = {getattr(route, "path", "") for route in app.routes}
-        # FastAPI's own way to an endpoint takes longer than all else that is done for a short text.
+        # Call these endpoints directly: for a short text, FastAPI's routing takes longer than all
+        # other work.
         self._posts = {
             route.path: route.endpoint
             for route in app.routes
@@ -221,16 +237,16 @@ class Guard:
             await self._app(scope, receive, send)
             return
         state = self._state
-        scope = routed(scope, state.root_path)
+        scope = normalize_scope(scope, state.root_path)
         path = scope["path"]
-        refused = self._refused(scope, path)
-        if refused:
-            await refused(scope, receive, send)
+        refusal = self._check_access(scope, path)
+        if refusal:
+            await refusal(scope, receive, send)
             return
-        began = time.monotonic()
+        start_time = time.monotonic()
         status = 500
 
-        async def noting(message: Any) -> None:
+        async def send_recorded(message: Any) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -239,23 +255,26 @@ class Guard:
         state.running += 1
         try:
             endpoint = self._posts.get(path) if scope["method"] == "POST" else None
-            answer = await _answered(endpoint, Request(scope, receive)) if endpoint else self._app
-            await answer(scope, receive, noting)
+            answer = await _call_endpoint(endpoint, Request(scope, receive)) if endpoint else self._app
+            await answer(scope, receive, send_recorded)
         finally:
             state.running -= 1
-            # Each path that a client makes up would be a time series of its own.
-            shown = path if path in self._paths else "/v1/models/NAME:predict" if path.endswith(":predict") else "other"
-            state.metrics.count(shown, status, time.monotonic() - began)
+            # Replace unknown paths: each path that a client invents would become a time series.
+            path_label = (
+                path if path in self._paths else "/v1/models/NAME:predict" if path.endswith(":predict") else "other"
+            )
+            state.metrics.count(path_label, status, time.monotonic() - start_time)
 
-    def _refused(self, scope: dict, path: str) -> Response | None:
-        if path in _OPEN:
+    def _check_access(self, scope: dict, path: str) -> Response | None:
+        if path in _PUBLIC_PATHS:
             return None
         headers = dict(scope["headers"])
         if not self._state.is_allowed(headers.get(b"authorization", b"").decode("latin-1")):
-            refused = error_response(401, "an API key is needed: Authorization: Bearer KEY")
-            if path in ("/", "/docs"):  # a browser then asks for it, as a password
-                refused.headers["www-authenticate"] = 'Basic realm="bert_cli"'
-            return refused
+            refusal = error_response(401, "an API key is needed: Authorization: Bearer KEY")
+            # On a page, let the browser ask for the key as a password.
+            if path in ("/", "/docs"):
+                refusal.headers["www-authenticate"] = 'Basic realm="bert_cli"'
+            return refusal
         if self._state.is_draining:
             return error_response(503, "the server is ending", 1)
         return None

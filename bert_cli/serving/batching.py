@@ -1,8 +1,8 @@
-"""The queue of a server: texts of all requests wait here, and one thread computes them in batches.
+"""Request queue, and the thread that computes items from several requests in one batch.
 
-A single request never waits for a timer: an idle thread takes what is there. While it computes, the
-next batch grows. Batches take some texts of each request in turn, so a large request does not hold
-up small ones.
+A request never waits for a timer: an idle thread takes all items that are in the queue. While it
+computes, the next batch grows. A batch takes a few items from each request, so that a large request
+does not delay small ones.
 """
 
 import asyncio
@@ -18,31 +18,45 @@ from bert_cli.base.log import LOG
 from bert_cli.serving.errors import RequestError
 from bert_cli.serving.served_model import Item
 
-MOST_ITEMS = 64  # of a batch
-MOST_CHARACTERS = 32_768  # of a batch of several items
-_RETRY_AFTER = 1  # seconds
+MAX_BATCH_ITEMS = 64
+# A batch with one item may have more characters.
+MAX_BATCH_CHARACTERS = 32_768
+# Seconds that a refused client should wait.
+_RETRY_AFTER = 1
 
 
 @dataclasses.dataclass(eq=False)
 class Job:
-    """A request's items. key: items of one key can be computed together. results: by item, None for
-    items still to do; failed: why there are none.
+    """A request's items and results.
+
+    Attributes:
+        key: only jobs with equal keys share a batch.
+        items: items in their order in the request.
+        future: receives all results, or a RequestError.
+        num_taken: number of items that are already in a batch.
+        results: results of the first items; complete when there is one per item.
+        error: exception from the computation, or None.
     """
 
     key: Hashable
     items: Sequence[Item]
     future: "asyncio.Future[list[Any]]"
-    taken: int = 0
+    num_taken: int = 0
     results: list[Any] = dataclasses.field(default_factory=list)
-    failed: Exception | None = None
+    error: Exception | None = None
 
 
 class Batcher:
-    """One thread that computes. compute(key, items): the results of some items, in their order;
-    RequestError and InputError are the client's, anything else is ours.
-    """
+    """Queue of jobs with one thread that computes batches."""
 
     def __init__(self, compute: Callable[[Any, list[Item]], list[Any]], max_queue: int):
+        """Start the thread.
+
+        Args:
+            compute: compute(key, items) returns one result per item. The client sees the message
+                if this raises RequestError or InputError, but not that of other exceptions.
+            max_queue: number of waiting items; further requests are refused.
+        """
         self._compute = compute
         self._max_queue = max_queue
         self._jobs: collections.deque[Job] = collections.deque()
@@ -54,17 +68,21 @@ class Batcher:
 
     @property
     def waiting(self) -> int:
-        """Items that are not yet in a batch."""
+        """Return the number of items that are not yet in a batch."""
         return self._waiting
 
     async def submit(self, key: Hashable, items: Sequence[Item]) -> list[Any]:
-        """The results of the items, in their order. RequestError 429 where too many wait."""
+        """Return one result per item.
+
+        Raises:
+            RequestError: 429 if too many items are waiting, or the error from the computation.
+        """
         if not items:
             return []
         loop = asyncio.get_running_loop()
         job = Job(key, items, loop.create_future())
         with self._changed:
-            # A request that is larger than the queue is taken where nothing waits.
+            # Accept a request that is larger than the queue if no other is waiting.
             if self._waiting and self._waiting + len(items) > self._max_queue:
                 raise RequestError(429, f"{self._waiting} texts wait already; try again later", _RETRY_AFTER)
             self._jobs.append(job)
@@ -73,10 +91,11 @@ class Batcher:
         try:
             return await job.future
         finally:
-            self._drop(job)  # where the client has gone, or the time is over, nothing more is computed
+            # Stop computing if the client has disconnected or the time limit has passed.
+            self._drop(job)
 
     def close(self, seconds: float | None = None) -> bool:
-        """Ends the thread after the batch that it computes; whether that was within this time."""
+        """Stop the thread after its current batch; return False if that takes over `seconds`."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()
@@ -84,12 +103,12 @@ class Batcher:
         return not self._thread.is_alive()
 
     def _drop(self, job: Job) -> None:
-        """Take the rest of a job out of the queue."""
+        """Remove a job's remaining items from the queue."""
         with self._changed:
-            if job.taken < len(job.items):
+            if job.num_taken < len(job.items):
                 self._jobs.remove(job)
-                self._waiting -= len(job.items) - job.taken
-                job.taken = len(job.items)
+                self._waiting -= len(job.items) - job.num_taken
+                job.num_taken = len(job.items)
 
     def _run(self) -> None:
         while True:
@@ -98,58 +117,61 @@ class Batcher:
                     self._changed.wait()
                 if self._is_closed:
                     return
-                batch = self._take()
-            self._deliver(self._computed(batch))
+                batch = self._take_batch()
+            self._deliver(self._compute_batch(batch))
 
-    def _take(self) -> list[tuple[Job, int, int]]:
-        """(job, first item, end) of the next batch, all of the oldest job's key."""
+    def _take_batch(self) -> list[tuple[Job, int, int]]:
+        """Return the next batch as (job, index of the first item, end index).
+
+        All jobs have the key of the oldest one.
+        """
         key = self._jobs[0].key
-        jobs = [job for job in self._jobs if job.key == key][:MOST_ITEMS]
-        each = max(1, MOST_ITEMS // len(jobs))
+        jobs = [job for job in self._jobs if job.key == key][:MAX_BATCH_ITEMS]
+        items_per_job = max(1, MAX_BATCH_ITEMS // len(jobs))
         batch: list[tuple[Job, int, int]] = []
         characters = 0
         for job in jobs:
-            end = job.taken
-            while end < min(len(job.items), job.taken + each):
+            end = job.num_taken
+            while end < min(len(job.items), job.num_taken + items_per_job):
                 characters += job.items[end].characters
-                if characters > MOST_CHARACTERS and (batch or end > job.taken):
+                if characters > MAX_BATCH_CHARACTERS and (batch or end > job.num_taken):
                     break
                 end += 1
-            if end > job.taken:
-                batch.append((job, job.taken, end))
-                self._waiting -= end - job.taken
-                job.taken = end
-            if job.taken == len(job.items):
+            if end > job.num_taken:
+                batch.append((job, job.num_taken, end))
+                self._waiting -= end - job.num_taken
+                job.num_taken = end
+            if job.num_taken == len(job.items):
                 self._jobs.remove(job)
-            if characters > MOST_CHARACTERS:
+            if characters > MAX_BATCH_CHARACTERS:
                 break
-        # What is left of a large request comes after the others.
+        # Move the remaining items of a large request behind the other requests.
         if self._jobs and batch and self._jobs[0] is batch[0][0]:
             self._jobs.rotate(-1)
         return batch
 
-    def _computed(self, batch: list[tuple[Job, int, int]]) -> list[Job]:
-        """The jobs that are finished, with results or their error."""
+    def _compute_batch(self, batch: list[tuple[Job, int, int]]) -> list[Job]:
+        """Compute a batch and return the finished jobs, with results or an error."""
         key = batch[0][0].key
         try:
             results = self._compute(key, [item for job, start, end in batch for item in job.items[start:end]])
         except Exception as error:
             if len(batch) > 1:
-                # One request may have made the batch fail: each is computed by itself.
-                return [job for part in batch for job in self._computed([part])]
+                # Compute each request separately, because one of them may cause the error.
+                return [job for chunk in batch for job in self._compute_batch([chunk])]
             job = batch[0][0]
-            job.failed = error
+            job.error = error
             self._drop(job)
             return [job]
-        place = 0
+        position = 0
         for job, start, end in batch:
-            job.results += results[place : place + end - start]
-            place += end - start
+            job.results += results[position : position + end - start]
+            position += end - start
         return [job for job, _, _ in batch if len(job.results) == len(job.items)]
 
     def _deliver(self, jobs: list[Job]) -> None:
         if jobs:
-            # A loop that was closed has no one waiting.
+            # Ignore a closed event loop: nobody waits for its jobs.
             with contextlib.suppress(RuntimeError):
                 jobs[0].future.get_loop().call_soon_threadsafe(_settle, jobs)
 
@@ -158,10 +180,10 @@ def _settle(jobs: list[Job]) -> None:
     for job in jobs:
         if job.future.done():
             continue
-        if job.failed is None:
+        if job.error is None:
             job.future.set_result(job.results)
         else:
-            job.future.set_exception(_as_request_error(job.failed))
+            job.future.set_exception(_as_request_error(job.error))
 
 
 def _as_request_error(error: Exception) -> RequestError:

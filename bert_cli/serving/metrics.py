@@ -1,4 +1,4 @@
-"""Metrics of a server in Prometheus' format, added up over its processes."""
+"""Server metrics in Prometheus' format, summed over the server's processes."""
 
 import os
 from typing import Any
@@ -13,7 +13,7 @@ _BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
 
 
 class Metrics:
-    """The counts and times of GET /metrics."""
+    """Counts and times for GET /metrics."""
 
     def __init__(self, service: Service):
         self._service = service
@@ -25,7 +25,7 @@ class Metrics:
         self._seconds = Histogram(
             "bert_request_seconds", "Seconds from request to answer.", ("path",), buckets=_BUCKETS, registry=registry
         )
-        # A process that has ended waits for nothing.
+        # Sum over live processes only: a dead process has no waiting texts.
         self._waiting = Gauge(
             "bert_waiting_texts", "Texts that wait for a batch.", registry=registry, multiprocess_mode="livesum"
         )
@@ -34,8 +34,14 @@ class Metrics:
         self._children: dict[tuple[str, int], Any] = {}
 
     def count(self, path: str, status: int, seconds: float) -> None:
-        """Count a request that was answered with a status after a time."""
-        # Looking up labels costs more than counting.
+        """Count a request.
+
+        Args:
+            path: path in the request, from a small fixed set.
+            status: HTTP status in the response.
+            seconds: time from request to response.
+        """
+        # Cache the children: looking up labels takes longer than counting.
         children = self._children.get((path, status))
         if children is None:
             children = self._requests.labels(path, str(status)), self._seconds.labels(path)
@@ -46,7 +52,7 @@ class Metrics:
             self._waiting.set(self._service.batcher.waiting)
 
     def text(self) -> bytes:
-        """Return all metrics, of all processes if there are several."""
+        """Return all metrics in Prometheus' text format, summed if there are several processes."""
         self._waiting.set(self._service.batcher.waiting)
         if not self._is_shared:
             return generate_latest(self._registry)

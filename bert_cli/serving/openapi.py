@@ -1,11 +1,11 @@
-"""Descriptions of the routes for GET /openapi.json and GET /docs."""
+"""Route descriptions for GET /openapi.json and GET /docs."""
 
 from typing import Any
 
 _TEXT = {"text": "the film was lovely ."}
 _RECORD = {"index": 0, "text": "the film was lovely .", "label": "good", "probabilities": {"bad": 0.1, "good": 0.9}}
 _VECTOR = {"object": "embedding", "index": 0, "embedding": [0.1, -0.2]}
-# Name -> (summary, description, example of a request, example of an answer).
+# By name: summary, description, example request, example response.
 _ROUTES: dict[str, tuple[str, str, Any, Any]] = {
     "predict": (
         "Answer a text, a pair, a question, or a list of them",
@@ -71,8 +71,8 @@ _ERRORS = {
 }
 
 
-def described(name: str) -> dict[str, Any]:
-    """Arguments of a FastAPI route."""
+def route_arguments(name: str) -> dict[str, Any]:
+    """Return the keyword arguments for the FastAPI route `name`, a key of _ROUTES."""
     summary, description, request, answer = _ROUTES[name]
     responses: dict[int, Any] = {200: {"description": "the answer"}}
     if answer is not None:

@@ -1,6 +1,4 @@
-"""The pages of the server: templates, each with a policy that allows its own script and style
-alone.
-"""
+"""HTML pages of the server, with a security policy that allows only their inline script and style."""
 
 import os
 import secrets
@@ -10,24 +8,29 @@ import jinja2
 
 from bert_cli.base.version import __version__
 
-_TEMPLATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates")
+_TEMPLATE_DIRECTORY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates")
 
 
-# Compiled with this module, as no request reads a file.
-_LOADED = {
-    name: jinja2.Environment(loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True).get_template(name)
+# Compile the templates at import time, so that no request reads a file.
+_TEMPLATES = {
+    name: jinja2.Environment(loader=jinja2.FileSystemLoader(_TEMPLATE_DIRECTORY), autoescape=True).get_template(name)
     for name in ("try.html", "api.html")
 }
 
 
 def render_page(name: str, **values: Any) -> tuple[str, dict[str, str]]:
-    """(a template as HTML, the headers that belong to it)."""
+    """Return a page as HTML, and its response headers.
+
+    Args:
+        name: a key of _TEMPLATES.
+        **values: variables for the template.
+    """
     nonce = secrets.token_urlsafe(16)
-    own = f"style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'"
+    inline_sources = f"style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'"
     headers = {
-        "content-security-policy": f"default-src 'none'; {own}; connect-src 'self'; img-src data:",
+        "content-security-policy": f"default-src 'none'; {inline_sources}; connect-src 'self'; img-src data:",
         "x-content-type-options": "nosniff",
         "cache-control": "no-store",
     }
-    text = _LOADED[name].render(values, nonce=nonce, generator=f"bert_cli {__version__}")
+    text = _TEMPLATES[name].render(values, nonce=nonce, generator=f"bert_cli {__version__}")
     return text, headers

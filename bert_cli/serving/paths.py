@@ -1,18 +1,22 @@
-"""Paths of requests: trailing slashes, HEAD, and the path below which a proxy publishes the server."""
+"""Normalization of request paths: trailing slashes, HEAD, and the proxy's path prefix."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
-# Nothing that could lead a link of a page to another host.
+# Allow only characters that cannot direct a page's links to another host.
 _PREFIX = re.compile(r"(/[\w.~-]+)+", re.ASCII)
 
 
-def routed(scope: dict[str, Any], root_path: str) -> dict[str, Any]:
-    """Return the ASGI scope of a request as the routes know it.
+def normalize_scope(scope: dict[str, Any], root_path: str) -> dict[str, Any]:
+    """Return an ASGI scope with a path and a method that the routes match.
 
-    Trailing slashes and the root path, which some proxies remove and some keep, are taken off the
-    path. HEAD becomes GET: uvicorn leaves out the body. The query stays.
+    Trailing slashes are removed. So is the root path, which only some proxies remove. HEAD becomes
+    GET, since uvicorn omits the body. The query string is unchanged.
+
+    Args:
+        scope: ASGI scope of an HTTP request.
+        root_path: path below which a proxy publishes the server, or "".
     """
     path = scope["path"]
     if root_path and f"{path}/".startswith(f"{root_path}/"):
@@ -25,7 +29,7 @@ def routed(scope: dict[str, Any], root_path: str) -> dict[str, Any]:
 
 
 def public_prefix(headers: Mapping[str, str], root_path: str) -> str:
-    """Return the path before the routes, as clients see it: --root_path, else of the proxy's header."""
+    """Return the path prefix that clients use: `root_path`, or else x-forwarded-prefix."""
     if root_path:
         return root_path
     prefix = headers.get("x-forwarded-prefix", "").partition(",")[0].strip().rstrip("/")

@@ -1,4 +1,4 @@
-"""--num_workers: several processes that listen on one socket and share the weights in memory."""
+"""Worker processes (--num_workers) that share a socket, the weights and the metrics."""
 
 import contextlib
 import os
@@ -11,19 +11,22 @@ from types import FrameType
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 
-METRICS_DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"  # variable that prometheus_client reads when it is imported
-_MOST_RESTARTS = 5  # of processes that ended by themselves, in a row
-_LONG = 60.0  # seconds; a process that ran longer had no error of its start
+# Environment variable that prometheus_client reads at import time.
+METRICS_DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
+# After this many consecutive failures, no process is restarted.
+_MAX_FAILURES = 5
+# A process that ran longer than this did not fail at startup.
+_STARTUP_SECONDS = 60.0
 
 
 @contextlib.contextmanager
 def shared_metrics() -> Iterator[None]:
-    """Let the processes that are forked within the block count together, in files of a temporary directory.
+    """Share metrics between processes that are forked in the block, using a temporary directory.
 
     prometheus_client must not be imported before.
     """
     with contextlib.ExitStack() as stack:
-        # In memory, if possible: each request writes there.
+        # Prefer a directory in memory, because each request writes there.
         for parent in ("/dev/shm", None):
             with contextlib.suppress(OSError):
                 directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="bert_cli-metrics-", dir=parent))
@@ -35,54 +38,54 @@ def shared_metrics() -> Iterator[None]:
 
 
 def run_workers(count: int, work: Callable[[], None]) -> int:
-    """Run `work` in processes that are forked from this one, until a signal asks for the end.
+    """Run `work` in `count` forked processes until SIGTERM or SIGINT, and return the exit code.
 
-    A process that dies is started again. Return the exit code.
+    A process that dies is replaced. After several failures in a row, all processes end.
     """
     from prometheus_client.multiprocess import mark_process_dead
 
-    running: dict[int, float] = {}  # process -> when it began
-    ending: list[int] = []
+    start_times: dict[int, float] = {}  # by process id, from time.monotonic()
+    received_signals: list[int] = []
 
-    def forward(number: int, frame: FrameType | None) -> None:
-        ending.append(number)
-        for process in running:
+    def end_workers(signal_number: int, frame: FrameType | None) -> None:
+        received_signals.append(signal_number)
+        for process in start_times:
             os.kill(process, signal.SIGTERM)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, forward)
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signal_number, end_workers)
     failures = 0
     while True:
-        while len(running) < count and not ending:
-            running[_forked(work)] = time.monotonic()
-        if not running:
-            return 0 if failures < _MOST_RESTARTS else 1
+        while len(start_times) < count and not received_signals:
+            start_times[_fork_worker(work)] = time.monotonic()
+        if not start_times:
+            return 0 if failures < _MAX_FAILURES else 1
         try:
             process, status = os.wait()
         except InterruptedError:
             continue
-        seconds = time.monotonic() - running.pop(process)
+        seconds = time.monotonic() - start_times.pop(process)
         if METRICS_DIRECTORY in os.environ:
             mark_process_dead(process)
-        if status and not ending:
-            failures = failures + 1 if seconds < _LONG else 1
+        if status and not received_signals:
+            failures = failures + 1 if seconds < _STARTUP_SECONDS else 1
             LOG.error("error: a server process ended with status %d", os.waitstatus_to_exitcode(status))
-            if failures >= _MOST_RESTARTS:
-                forward(signal.SIGTERM, None)
+            if failures >= _MAX_FAILURES:
+                end_workers(signal.SIGTERM, None)
 
 
-def _forked(work: Callable[[], None]) -> int:
+def _fork_worker(work: Callable[[], None]) -> int:
     process = os.fork()
     if process:
         return process
     code = 1
     try:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, signal.SIG_DFL)
+        for signal_number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(signal_number, signal.SIG_DFL)
         work()
         code = 0
     except Exception as error:
         LOG.error("error: %s", error if isinstance(error, InputError) else f"{type(error).__name__}: {error}")
     finally:
-        # Not sys.exit: the exit handlers belong to the process that was forked.
+        # Do not use sys.exit: it would run the exit handlers of the parent process.
         os._exit(code)

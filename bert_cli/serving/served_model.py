@@ -1,4 +1,4 @@
-"""A model that is served: its kind, the items that it takes, and its answers as JSON objects."""
+"""Models of the server: their input items, and their answers as JSON objects."""
 
 import abc
 import dataclasses
@@ -23,94 +23,121 @@ from bert_cli.serving.errors import RequestError
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.path import HUB, CheckpointPath, find_checkpoint
 
-EXPLAIN_BUDGET = 96  # masked copies of a text; more would keep other requests waiting
+# Masked copies of a text per explanation; more would delay other requests.
+EXPLAIN_BUDGET = 96
 
 
 class Item(NamedTuple):
-    """What one answer is made for: a text, a pair, or a question and its context."""
+    """A text, a pair of texts, or a question and its context.
+
+    Attributes:
+        first: the text, the first text or the question.
+        second: the second text, the context or None.
+        id: the client's id for a question, or None.
+    """
 
     first: str
     second: str | None = None
-    id: str | None = None  # of a question
+    id: str | None = None
 
     @property
     def text_or_pair(self) -> str | tuple[str, str]:
+        """Return the text, or both texts of a pair."""
         return self.first if self.second is None else (self.first, self.second)
 
     @property
     def characters(self) -> int:
+        """Return the number of characters in all texts."""
         return len(self.first) + len(self.second or "")
 
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """How models are loaded: as the flags --precision and --engine."""
+    """Values of the flags --precision and --engine for loading a model."""
 
     precision: str
     engine: str
 
 
 class ServedModel(abc.ABC):
-    """One model.
+    """A model that answers items.
 
     Attributes:
-        name: in requests.
-        checkpoint: the checkpoint that was loaded.
-        num_cut_texts: texts that were cut so far.
+        kind: classifier, multi_label, regression, tagger, question_answerer, masked_lm or encoder.
+        api_class: class in bert_cli.api that loads and runs the model; None for an encoder, which
+            only has vectors.
+        fields: names of an item's texts in a JSON object; the second text is optional.
+        can_explain: whether `explain` is implemented.
+        name: name in requests.
+        checkpoint: the loaded checkpoint.
+        num_cut_texts: number of texts that were cut to the model's length so far.
     """
 
-    kind: str  # classifier, multi_label, regression, tagger, question_answerer, masked_lm or encoder
-    loaded_by: Any = None  # the class of bert_cli.api; None: vectors alone
-    fields = ("text", "text_b")  # of an item that is an object; the second one may be missing
-    explains = False
+    kind: str
+    api_class: Any = None
+    fields = ("text", "text_b")
+    can_explain = False
 
     def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
         self.name = name
         self.checkpoint = checkpoint
         self._options = dataclasses.asdict(options)
-        self._model: Any = self.loaded_by.load(checkpoint.argument, **self._options) if self.loaded_by else None
-        self._vectors: FeatureExtractor | str = "not loaded"  # or why there are none
+        self._model: Any = self.api_class.load(checkpoint.argument, **self._options) if self.api_class else None
+        # A string is the reason why the model has no vectors.
+        self._vectors: FeatureExtractor | str = "not loaded"
         self.num_cut_texts = 0
         if isinstance(self._model, Cutting):
             self._model.on_cut = self._count_cuts
 
     @property
     def labels(self) -> list[str]:
+        """Return the label names; empty if the model has no labels."""
         return list(getattr(self._model, "labels", ()))
 
-    def description(self) -> dict[str, Any]:
-        """For the page and GET /v1/models."""
-        about = {"name": self.name, "kind": self.kind, "labels": self.labels}
-        return about | {"takes_pairs": self.takes_pairs, "explains": self.explains}
+    def describe(self) -> dict[str, Any]:
+        """Return name, kind, labels and abilities, for the web page and GET /v1/models."""
+        description = {"name": self.name, "kind": self.kind, "labels": self.labels}
+        return description | {"takes_pairs": self.takes_pairs, "explains": self.can_explain}
 
     @property
     def takes_pairs(self) -> bool:
-        """Whether an item may be a pair of texts."""
+        """Return whether an item may be a pair of texts."""
         return self.fields[1] == "text_b"
 
-    def placed(self, number: int, item: Item, record: dict[str, Any]) -> dict[str, Any]:
-        """An answer with its place in the request, as JSON lines of --input_file have it."""
+    def with_index(self, number: int, item: Item, record: dict[str, Any]) -> dict[str, Any]:
+        """Return an answer together with its index in the request.
+
+        Args:
+            number: index of the item in the request.
+            item: the answered item.
+            record: the answer.
+        """
         return {"index": number} | record
 
     @abc.abstractmethod
     def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
-        """The answers in the order of the items, as JSON lines of the command's --input_file have
-        them, without `index`.
+        """Return one JSON object per item, like the command's output for --input_file.
+
+        `with_index` adds the index.
         """
 
     def explain(self, item: Item) -> dict[str, Any]:
-        """Which words mattered; RequestError for a model without."""
+        """Return each word's contribution to the predicted label.
+
+        Raises:
+            RequestError: 400 if the model cannot explain.
+        """
         raise RequestError(400, f"the model {self.name} is a {self.kind}; classifiers are explained")
 
     def _count_cuts(self, cuts: Cuts, max_tokens: int) -> None:
         if cuts.num_cut_texts:
-            # One line per process: a line per request would fill the log.
-            counted = "GET /metrics counts them (bert_cut_texts_total)"
-            warn_once(f"warning: {self.name}: texts are cut to {max_tokens} tokens; {counted}")
+            # Warn once per process: a line per request would fill the log.
+            hint = "GET /metrics counts them (bert_cut_texts_total)"
+            warn_once(f"warning: {self.name}: texts are cut to {max_tokens} tokens; {hint}")
         self.num_cut_texts += cuts.num_cut_texts
 
     def open_vectors(self) -> None:
-        """Load what `embed` needs, as no request reads a file."""
+        """Load the feature extractor for `embed`, so that no request reads a file."""
         try:
             self._vectors = FeatureExtractor.load(self.checkpoint.argument, normalize=True, **self._options)
             self._vectors.on_cut = self._count_cuts
@@ -120,17 +147,20 @@ class ServedModel(abc.ABC):
             self._vectors = str(error)
 
     def embed(self, items: Sequence[Item]) -> list[tuple[np.ndarray, int]]:
-        """For each item the mean of the last layer, of length 1, float32 [H], and its tokens."""
+        """Return a float32 vector [H] and the number of tokens for each item.
+
+        The vector is the mean of the last layer, normalized to length 1.
+        """
         if isinstance(self._vectors, str):
             raise RequestError(400, f"the model {self.name} gives no vectors: {self._vectors}")
-        texts = [each.first for each in items]
+        texts = [item.first for item in items]
         vectors = np.asarray(self._vectors.extract(texts))
         return list(zip(vectors, self._vectors.count_tokens(texts), strict=True))
 
 
 class _Classifier(ServedModel):
-    loaded_by = Classifier
-    explains = True
+    api_class = Classifier
+    can_explain = True
 
     def __init__(self, name: str, checkpoint: CheckpointPath, options: Options):
         super().__init__(name, checkpoint, options)
@@ -149,7 +179,7 @@ class _Classifier(ServedModel):
 
 class _Tagger(ServedModel):
     kind = "tagger"
-    loaded_by = Tagger
+    api_class = Tagger
 
     @property
     def takes_pairs(self) -> bool:
@@ -161,7 +191,7 @@ class _Tagger(ServedModel):
 
 class _QuestionAnswerer(ServedModel):
     kind = "question_answerer"
-    loaded_by = QuestionAnswerer
+    api_class = QuestionAnswerer
     fields = ("question", "context")
 
     def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
@@ -169,19 +199,19 @@ class _QuestionAnswerer(ServedModel):
             raise RequestError(400, f'the model {self.name} answers questions: give {{"question": …, "context": …}}')
         return self._model.answer([(item.first, item.second or "") for item in items])
 
-    def placed(self, number: int, item: Item, record: dict[str, Any]) -> dict[str, Any]:
+    def with_index(self, number: int, item: Item, record: dict[str, Any]) -> dict[str, Any]:
         return record | {"id": str(number) if item.id is None else item.id}
 
 
 class _MaskFiller(ServedModel):
     kind = "masked_lm"
-    loaded_by = MaskFiller
+    api_class = MaskFiller
 
     def answer(self, items: Sequence[Item]) -> list[dict[str, Any]]:
         pairs = [item.first if item.second is None else f"{item.first}{PAIR_MARK}{item.second}" for item in items]
         return self._model.fill(pairs)
 
-    def placed(self, number: int, item: Item, record: dict[str, Any]) -> dict[str, Any]:
+    def with_index(self, number: int, item: Item, record: dict[str, Any]) -> dict[str, Any]:
         return record
 
 
@@ -192,7 +222,7 @@ class _Encoder(ServedModel):
         raise RequestError(400, f"the model {self.name} has no trained head; POST /v1/embeddings gives its vectors")
 
 
-_KINDS: dict[str, type[ServedModel]] = {
+_MODEL_CLASSES: dict[str, type[ServedModel]] = {
     "bert-classify": _Classifier,
     "bert-tag": _Tagger,
     "bert-squad": _QuestionAnswerer,
@@ -201,25 +231,35 @@ _KINDS: dict[str, type[ServedModel]] = {
 
 
 def load_served(name: str, path: str, options: Options) -> ServedModel:
-    """The model in a folder, by the command that trained it; if none did, a masked LM where it has
-    that head, else an encoder. Imports what computes it, and answers a first text, so that the
-    first request does not wait for it.
+    """Load the model in a directory, and check it with a first text.
+
+    The command that trained the model determines its class. Without such a command, the model is a
+    masked LM if the checkpoint has that head, or else an encoder. The first text also imports the
+    engine, so that the first request does not wait for it.
+
+    Args:
+        name: name in requests.
+        path: directory or checkpoint.
+        options: flags for loading.
+
+    Raises:
+        InputError: if the model cannot be loaded, or its outputs are not finite.
     """
     checkpoint = find_checkpoint(path, "output_dir")
     command = command_of(checkpoint) or ("bert-pretrain" if _has_masked_lm(checkpoint) else "")
-    model = _KINDS.get(command, _Encoder)(name, checkpoint, options)
+    model = _MODEL_CLASSES.get(command, _Encoder)(name, checkpoint, options)
     model.open_vectors()
     check_served(model)
     return model
 
 
 def _has_masked_lm(checkpoint: CheckpointPath) -> bool:
-    # A module for tensorflow-hub holds the encoder alone, and its reader imports TensorFlow.
+    # Skip a tensorflow-hub module: it contains only an encoder, and its reader imports TensorFlow.
     return checkpoint.kind != HUB and any(head_of(name) == MASKED_LM for name in open_checkpoint(checkpoint).shapes)
 
 
 def check_served(model: ServedModel) -> None:
-    """InputError for a model whose numbers are not finite."""
+    """Raise InputError if the model's outputs for a short text are not finite."""
     if model.kind == "encoder":
         is_finite = bool(np.isfinite(model.embed([Item("a text")])[0][0]).all())
     else:

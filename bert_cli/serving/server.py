@@ -1,6 +1,4 @@
-"""uvicorn with what a server in the open needs: a time for each request's head, and an end that
-answers what is running.
-"""
+"""Uvicorn server for untrusted clients: header limits, and a shutdown that completes requests."""
 
 import asyncio
 import logging
@@ -19,16 +17,23 @@ from bert_cli.serving.app import Guard, State, make_app
 from bert_cli.serving.responses import error_response
 from bert_cli.settings.serving import Limits, Server
 
-_MOST_HEAD_BYTES = 65_536  # of a request's line and headers
-_FORCED = 2.0  # seconds before the end of the drain at which running requests are given up
-_LAST_BATCH = 0.5  # seconds that a batch may still take then
-_BACKLOG = 2048  # connections that wait to be accepted
-_KEEP_ALIVE = 75  # seconds that an idle connection stays open
+# Limit for the request line and headers together.
+_MAX_HEAD_BYTES = 65_536
+# Running requests are aborted this long before the drain ends, to leave time for the exit.
+_FORCED_END_SECONDS = 2.0
+# Time for the running batch after requests are aborted.
+_LAST_BATCH_SECONDS = 0.5
+# Connections that may wait to be accepted.
+_BACKLOG = 2048
+# Time after which an idle connection is closed.
+_KEEP_ALIVE_SECONDS = 75
 
 
-def protocol_with_deadline(seconds: float) -> type[HttpToolsProtocol]:
-    """The HTTP protocol, which closes a connection whose request has no whole head in this time, or
-    a head that is too large.
+def make_protocol(seconds: float) -> type[HttpToolsProtocol]:
+    """Return a protocol class that closes connections with slow or large headers.
+
+    Args:
+        seconds: time limit for receiving a request's line and headers.
     """
 
     class Protocol(HttpToolsProtocol):
@@ -58,11 +63,12 @@ def protocol_with_deadline(seconds: float) -> type[HttpToolsProtocol]:
 
         def data_received(self, data: bytes) -> None:
             if self._is_in_head:
-                if self._deadline is None:  # of a further request on this connection
+                # A later request on the same connection needs a new deadline.
+                if self._deadline is None:
                     self._await_head()
                 self._head_bytes += len(data)
             super().data_received(data)
-            if self._is_in_head and self._head_bytes > _MOST_HEAD_BYTES:
+            if self._is_in_head and self._head_bytes > _MAX_HEAD_BYTES:
                 self.transport.close()
 
         def on_headers_complete(self) -> None:
@@ -76,11 +82,11 @@ def protocol_with_deadline(seconds: float) -> type[HttpToolsProtocol]:
             self._head_bytes = 0
 
         def send_400_response(self, msg: str) -> None:
-            """Of bytes that are no HTTP: in JSON, as all other errors."""
-            answer = error_response(400, msg)
-            head = f"HTTP/1.1 400 Bad Request\r\ncontent-length: {len(answer.body)}\r\n"
-            fixed = "content-type: application/json\r\nconnection: close\r\n\r\n"
-            self.transport.write((head + fixed).encode() + answer.body)
+            """Answer bytes that are not HTTP with a JSON error, like all other errors."""
+            response = error_response(400, msg)
+            status_and_length = f"HTTP/1.1 400 Bad Request\r\ncontent-length: {len(response.body)}\r\n"
+            fixed_headers = "content-type: application/json\r\nconnection: close\r\n\r\n"
+            self.transport.write((status_and_length + fixed_headers).encode() + response.body)
             self.transport.close()
 
         def connection_lost(self, error: Exception | None) -> None:
@@ -91,7 +97,7 @@ def protocol_with_deadline(seconds: float) -> type[HttpToolsProtocol]:
 
 
 class _Server(uvicorn.Server):
-    """Ends after the running requests are answered, with exit code 0."""
+    """Server that answers its running requests before it ends with exit code 0."""
 
     def __init__(self, config: uvicorn.Config, state: State, drain_seconds: float):
         super().__init__(config)
@@ -100,29 +106,29 @@ class _Server(uvicorn.Server):
         self._ends_at: float | None = None
 
     def handle_exit(self, sig: int, frame: Any) -> None:
-        # Not the signal's own exit code: a server that was asked to end has done its work.
+        # Do not record the signal, so that the exit code is 0: a requested end is no failure.
         if self._ends_at is not None:
             self._ends_at = 0.0
             return
         self._state.is_draining = True
-        self._ends_at = time.monotonic() + max(self._drain_seconds / 2, self._drain_seconds - _FORCED)
+        self._ends_at = time.monotonic() + max(self._drain_seconds / 2, self._drain_seconds - _FORCED_END_SECONDS)
         LOG.info("ending: %d running requests are answered first", self._state.running)
 
     async def on_tick(self, counter: int) -> bool:
-        is_over = await super().on_tick(counter)
+        should_exit = await super().on_tick(counter)
         if self._ends_at is None:
-            return is_over
-        return is_over or not self._state.running or time.monotonic() > self._ends_at
+            return should_exit
+        return should_exit or not self._state.running or time.monotonic() > self._ends_at
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket that listens; OSError where the address cannot be had."""
+    """Return a listening socket; raise OSError if the address is not available."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
-        # Now, so that clients wait for the models to be loaded, instead of being refused.
+        # Listen already, so that clients wait while models load instead of being refused.
         listener.listen(_BACKLOG)
     except OSError:
         listener.close()
@@ -132,10 +138,17 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def serve(state: State, listener: socket.socket, limits: Limits, settings: Server) -> None:
-    """Log the address, and answer requests until SIGTERM or SIGINT asks for the end."""
+    """Log the address, and answer requests until SIGTERM or SIGINT.
+
+    Args:
+        state: the service and what its requests share.
+        listener: listening socket.
+        limits: limits for requests.
+        settings: flags for the server.
+    """
     app: Any = Guard(make_app(state), state)
     if settings.allowed_origins:
-        # Around the API keys: a browser asks for permission without one.
+        # Put CORS outside the check of API keys: a browser's preflight request has no key.
         app = CORSMiddleware(
             app,
             settings.allowed_origins,
@@ -144,28 +157,28 @@ def serve(state: State, listener: socket.socket, limits: Limits, settings: Serve
         )
     config = uvicorn.Config(
         app,
-        http=protocol_with_deadline(limits.request_timeout),
+        http=make_protocol(limits.request_timeout),
         ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=1,
         backlog=_BACKLOG,
     )
-    # It writes a line for each request that is no HTTP, with which anybody could fill a disk;
-    # errors of our own are logged where they are answered.
+    # Silence uvicorn: it logs a line per malformed request, so anybody could fill the disk. The
+    # application logs its own errors.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     server = _Server(config, state, settings.drain_seconds)
-    # Here, and not when uvicorn does it: from the next line on somebody may send a signal.
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, server.handle_exit)
+    # Install handlers before uvicorn does: after the next log line, others may send signals.
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signal_number, server.handle_exit)
     LOG.info("serving %s", _address(listener))
     server.run(sockets=[listener])
-    if not state.service.batcher.close(_LAST_BATCH):
-        # Its requests were given up. Python's own end would abort the process within the batch.
+    if not state.service.batcher.close(_LAST_BATCH_SECONDS):
+        # Exit immediately: a normal exit during the batch would abort the process with an error.
         logging.shutdown()
         os._exit(0)
 

@@ -1,4 +1,4 @@
-"""What the server does for a request, without HTTP: models by name, one queue, the answers."""
+"""The service behind the HTTP routes: models by name, a request queue, and answers."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,17 +11,21 @@ from bert_cli.serving.payloads import Json
 from bert_cli.serving.served_model import Item, ServedModel
 from bert_cli.settings.serving import Limits
 
-_VERSION = "1"  # of every model in TensorFlow Serving's API, also after --watch has replaced it
-PREDICT, EXPLAIN, EMBED = "predict", "explain", "embed"  # what a batch computes
+# Every model has this version in TensorFlow Serving's API, even after --watch replaces the model.
+_VERSION = "1"
+# Operations of a batch.
+PREDICT, EXPLAIN, EMBED = "predict", "explain", "embed"
 
 
 class Service:
-    """Answers to requests, by one or more models.
+    """Service that answers requests with one or more models.
 
     Attributes:
-        models: by name, the first one is the default. An entry may be replaced while it serves;
-            each batch is computed by one model.
-        on_cut_texts: function of the number of texts that a batch cut to the model's length.
+        models: models by name; the first is the default. An entry may be replaced at any time,
+            since a batch looks up its model once.
+        limits: limits for requests.
+        on_cut_texts: called with the number of texts that a batch cut to the model's length.
+        batcher: the queue of requests.
     """
 
     def __init__(self, models: dict[str, ServedModel], limits: Limits):
@@ -50,53 +54,55 @@ class Service:
             raise RequestError(504, f"no answer within {seconds} s (--request_timeout)") from None
 
     async def predict(self, body: Json) -> Json:
-        """POST /predict: one answer, or with `texts` all of them in `predictions`."""
-        model = payloads.named_model(self.models, body.get("model"))
+        """Answer POST /predict: return one prediction, or a list if the request has `texts`."""
+        model = payloads.find_model(self.models, body.get("model"))
         if "texts" not in body:
             item = payloads.parse_item(body, model, self.limits, "the body")
-            return payloads.placed(model, [item], await self._submit(PREDICT, model, [item]))[0]
+            return payloads.with_indices(model, [item], await self._submit(PREDICT, model, [item]))[0]
         items = payloads.parse_items(body["texts"], model, self.limits, "texts")
-        return {"predictions": payloads.placed(model, items, await self._submit(PREDICT, model, items))}
+        return {"predictions": payloads.with_indices(model, items, await self._submit(PREDICT, model, items))}
 
     async def predict_instances(self, name: str, body: Json) -> Json:
-        """POST /v1/models/NAME:predict, as TensorFlow Serving's REST API has it."""
-        model = payloads.named_model(self.models, name)
+        """Answer POST /v1/models/NAME:predict, like TensorFlow Serving's REST API."""
+        model = payloads.find_model(self.models, name)
         if "instances" not in body:
             raise RequestError(400, "'instances' is missing")
         items = payloads.parse_items(body["instances"], model, self.limits, "instances")
-        return {"predictions": payloads.placed(model, items, await self._submit(PREDICT, model, items))}
+        return {"predictions": payloads.with_indices(model, items, await self._submit(PREDICT, model, items))}
 
     async def explain(self, body: Json) -> Json:
-        """POST /explain: which words of a text mattered to a classifier."""
-        model = payloads.named_model(self.models, body.get("model"))
+        """Answer POST /explain: return each word's contribution to a classifier's prediction."""
+        model = payloads.find_model(self.models, body.get("model"))
         item = payloads.parse_item(body, model, self.limits, "the body")
         return (await self._submit(EXPLAIN, model, [item]))[0]
 
     async def embeddings(self, body: Json) -> Json:
-        """POST /v1/embeddings, as OpenAI's API has it."""
-        model = payloads.named_model(self.models, body.get("model"))
+        """Answer POST /v1/embeddings, like OpenAI's API."""
+        model = payloads.find_model(self.models, body.get("model"))
         items = payloads.embedding_items(body, model, self.limits)
-        found = await self._submit(EMBED, model, items)
-        return payloads.embedding_answer([vector for vector, _ in found], body, model, sum(n for _, n in found))
+        results = await self._submit(EMBED, model, items)
+        return payloads.embedding_answer(
+            [vector for vector, _ in results], body, model, sum(count for _, count in results)
+        )
 
-    def listing(self) -> Json:
-        """GET /v1/models."""
+    def list_models(self) -> Json:
+        """Answer GET /v1/models."""
         return {"object": "list", "data": [_model_object(model) for model in self.models.values()]}
 
     def check_version(self, name: str, version: str) -> None:
-        """Raise RequestError 404 unless TensorFlow Serving's API has this version of a model."""
-        payloads.named_model(self.models, name)
+        """Raise RequestError 404 if there is no model `name`, or no such version of it."""
+        payloads.find_model(self.models, name)
         if version != _VERSION:
             raise RequestError(404, f"no version {version!r:.40} of the model {name}; there is {_VERSION}")
 
-    def model_status(self, name: str) -> Json:
-        """GET /v1/models/NAME, as TensorFlow Serving's and OpenAI's APIs have it."""
+    def get_model_status(self, name: str) -> Json:
+        """Answer GET /v1/models/NAME, like TensorFlow Serving's and OpenAI's APIs."""
         state = {"version": _VERSION, "state": "AVAILABLE", "status": {"error_code": "OK", "error_message": ""}}
-        return {"model_version_status": [state]} | _model_object(payloads.named_model(self.models, name))
+        return {"model_version_status": [state]} | _model_object(payloads.find_model(self.models, name))
 
-    def model_metadata(self, name: str) -> Json:
-        """GET /v1/models/NAME/metadata, as TensorFlow Serving's API has it."""
-        model = payloads.named_model(self.models, name)
+    def get_model_metadata(self, name: str) -> Json:
+        """Answer GET /v1/models/NAME/metadata, like TensorFlow Serving's API."""
+        model = payloads.find_model(self.models, name)
         shape = {"dim": [{"size": "-1", "name": ""}], "unknown_rank": False}
         inputs = {field: {"dtype": "DT_STRING", "tensor_shape": shape, "name": field} for field in model.fields}
         signature = {"inputs": inputs, "outputs": {}, "method_name": "tensorflow/serving/predict"}
@@ -107,4 +113,4 @@ class Service:
 
 
 def _model_object(model: ServedModel) -> Json:
-    return {"id": model.name, "object": "model", "created": 0, "owned_by": "bert_cli"} | model.description()
+    return {"id": model.name, "object": "model", "created": 0, "owned_by": "bert_cli"} | model.describe()

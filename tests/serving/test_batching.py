@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.serving.batching import MOST_CHARACTERS, MOST_ITEMS, Batcher
+from bert_cli.serving.batching import MAX_BATCH_CHARACTERS, MAX_BATCH_ITEMS, Batcher
 from bert_cli.serving.errors import RequestError
 from bert_cli.serving.served_model import Item
 
@@ -74,11 +74,11 @@ def test_a_large_request_does_not_hold_up_a_small_one(computing):
     assert large == [f"large{number}" for number in range(1000)]
     assert small == ["small0"]
     assert "small0" in computing.batches[1][1]
-    assert max(len(texts) for _, texts in computing.batches) <= MOST_ITEMS
+    assert max(len(texts) for _, texts in computing.batches) <= MAX_BATCH_ITEMS
 
 
 def test_long_texts_are_computed_alone(computing):
-    long = [Item("x" * MOST_CHARACTERS), Item("y" * (MOST_CHARACTERS + 1))]
+    long = [Item("x" * MAX_BATCH_CHARACTERS), Item("y" * (MAX_BATCH_CHARACTERS + 1))]
     assert len(run(computing, [("key", long)])[0]) == 2
     assert [len(texts) for _, texts in computing.batches] == [1, 1, 1]
 

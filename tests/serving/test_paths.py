@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.serving.paths import public_prefix, routed
+from bert_cli.serving.paths import normalize_scope, public_prefix
 
 
 @pytest.mark.parametrize(
@@ -23,12 +23,12 @@ from bert_cli.serving.paths import public_prefix, routed
 )
 def test_paths(path, root_path, expected):
     scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"a=/b/"}
-    assert routed(scope, root_path) == scope | {"path": expected, "raw_path": expected.encode()}
+    assert normalize_scope(scope, root_path) == scope | {"path": expected, "raw_path": expected.encode()}
 
 
 def test_head_is_routed_as_get():
     scope = {"method": "HEAD", "path": "/health", "raw_path": b"/health"}
-    assert routed(scope, "")["method"] == "GET"
+    assert normalize_scope(scope, "")["method"] == "GET"
     assert scope["method"] == "HEAD"
 
 

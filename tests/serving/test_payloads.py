@@ -12,7 +12,7 @@ from bert_cli.serving.errors import RequestError
 from bert_cli.serving.payloads import (
     embedding_answer,
     embedding_items,
-    named_model,
+    find_model,
     parse_item,
     parse_items,
     parse_object,
@@ -114,11 +114,11 @@ def test_any_json_is_an_item_or_an_error_of_the_client(value):
 
 def test_models_by_name():
     models = {"first": TEXTS, "second": QUESTIONS}
-    assert named_model(models, None) is TEXTS
-    assert named_model(models, "second") is QUESTIONS
+    assert find_model(models, None) is TEXTS
+    assert find_model(models, "second") is QUESTIONS
     for wrong in ("third", 7, ["first"]):
         with pytest.raises(RequestError, match="there is first, second") as caught:
-            named_model(models, wrong)
+            find_model(models, wrong)
         assert caught.value.status == 404
 
 
