@@ -23,8 +23,6 @@ bert_cli/exports                       15.3    0 11.1   23.3    4    0    1.7   
 bert_cli/runs/extraction               10.4  0.3 17.1   31.8  2.4    0      1      6.4  2.4       26        43.9  24.3
 bert_cli/runs/preparation               7.8  2.1  7.8   36.1  3.3  0.2      4      2.2  0.2     19.3        46.8  26.2
 bert_cli/runs/sweep                     8.9    0 14.2   43.2  6.3    1      4      6.3  3.7      8.9        47.9  79.2
-bert_cli/weights                       14.4    2  9.3     45  4.7    0    1.4      2.1  3.9     18.6        35.2  55.2
-bert_cli/weights/formats               10.1    3 13.5   47.3  3.3  0.8      4      0.4  2.2     11.5        28.8  50.2
 """
 LIMITS = {
     row.split()[0]: dict(zip(RATES, map(float, row.split()[1:]), strict=True)) for row in LIMITS_TABLE.split("\n")[2:-1]

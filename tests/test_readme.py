@@ -146,7 +146,7 @@ def test_the_table_of_tasks_is_that_of_the_package():
 
 
 def test_releases_are_those_that_a_bare_name_is_told_of():
-    """known_models.advice names them, too."""
+    """known_models.download_advice names them, too."""
     known = {f"{each.day}/{each.archive}" for each in known_models._releases().values()}
     assert len(named := set(re.findall(r"\b(20\d\d_\d\d_\d\d/[\w-]+)\.zip", EVERYTHING))) > 5
     assert named <= known

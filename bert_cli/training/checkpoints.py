@@ -14,7 +14,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, explain_write_error
 from bert_cli.base.names import CHECKPOINT, UNFINISHED
 from bert_cli.base.writing import make_names_durable
-from bert_cli.weights.checkpoint import data_files, second_name, write_tf1
+from bert_cli.weights.checkpoint import data_files, second_data_file, write_tf1
 from bert_cli.weights.formats.checkpoint_index import check_data
 from bert_cli.weights.training_folder import numbered_checkpoints, write_state
 
@@ -52,7 +52,7 @@ def save_checkpoint(folder: str, step: int, tensors: dict[str, np.ndarray], keep
             # Remove the index first: data without an index is ignored, but an index without data is
             # a damaged checkpoint.
             old_prefix = os.path.join(folder, f"{CHECKPOINT}{number}")
-            for path in (*reversed(data_files(old_prefix)), second_name(old_prefix)):
+            for path in (*reversed(data_files(old_prefix)), second_data_file(old_prefix)):
                 files.remove(path)
     return prefix
 

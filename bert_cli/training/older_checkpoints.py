@@ -10,9 +10,9 @@ from bert_cli.base.log import warn_once
 from bert_cli.base.names import CHECKPOINT
 from bert_cli.base.writing import atomic_write, link_file, publish_file, staging_folder
 from bert_cli.training.checkpoints import write_checked
-from bert_cli.weights.checkpoint import Tf1Reader, data_files, saved_step, second_name
+from bert_cli.weights.checkpoint import Tf1Reader, data_files, saved_step, second_data_file
 from bert_cli.weights.formats.checkpoint_index import with_second_shard
-from bert_cli.weights.names import is_of_optimizer
+from bert_cli.weights.names import is_optimizer_state
 from bert_cli.weights.training_folder import numbered_checkpoints
 
 
@@ -33,14 +33,14 @@ def drop_older_moments(folder: str, step: int) -> None:
 def _drop_moments(folder: str, number: int) -> None:
     prefix = os.path.join(folder, f"{CHECKPOINT}{number}")
     data, index = data_files(prefix)
-    second = second_name(prefix)
+    second = second_data_file(prefix)
     try:
         reader = Tf1Reader(prefix)
-        has_work = any(map(is_of_optimizer, reader.shapes)) or files.exists(second)
+        has_work = any(map(is_optimizer_state, reader.shapes)) or files.exists(second)
         # Skip a checkpoint with another step: it does not belong to this run.
         if not has_work or saved_step(reader) != number:
             return
-        weights = {name: reader.read(name) for name in reader.shapes if not is_of_optimizer(name)}
+        weights = {name: reader.read(name) for name in reader.shapes if not is_optimizer_state(name)}
     except InputError as error:
         warn_once(f"warning: {error}; until then it stays as it is")
         return

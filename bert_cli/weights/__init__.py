@@ -1,1 +1,1 @@
-"""Checkpoints in and out: Google's, Hugging Face's, Keras', modules for tensorflow-hub."""
+"""Readers and writers for checkpoints from Google, Hugging Face, Keras and tensorflow-hub."""

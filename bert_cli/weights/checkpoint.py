@@ -1,4 +1,4 @@
-"""Weights from and to files under Google's TF1 variable names, and into the variables of a model."""
+"""Opening checkpoints of any format, writing TF1 checkpoints, and loading weights into a model."""
 
 import contextlib
 import dataclasses
@@ -16,7 +16,7 @@ from bert_cli.weights.electra import ElectraReader, networks_in
 from bert_cli.weights.formats.checkpoint_index import read_array, read_index
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.model_garden import ModelGardenReader, is_object_checkpoint
-from bert_cli.weights.names import STEP_NAME, is_of_training
+from bert_cli.weights.names import STEP_NAME, is_training_state
 from bert_cli.weights.path import HUB, HUGGING_FACE, KERAS, TF1, CheckpointPath
 from bert_cli.weights.reader import Reader
 from bert_cli.weights.training_folder import numbered_checkpoints, step_number
@@ -26,38 +26,37 @@ _ENCODER = "bert/"
 
 
 class Tf1Reader(Reader):
-    """Variables of a TF1 checkpoint (`prefix`.index and its data files)."""
+    """Reader for a TF1 checkpoint (`prefix`.index and its data files)."""
 
     def __init__(self, prefix: str):
-        """InputError for a checkpoint that is damaged or cut short."""
+        """Read the index; raise InputError if it is damaged or cut short."""
         self.description = prefix
-        with _damage_reported(prefix):
-            self._entries = read_index(prefix, checks_itself=True)
+        with _reporting_damage(prefix):
+            self._entries = read_index(prefix, verify_checksums=True)
         self.shapes = {name: entry.shape for name, entry in self._entries.items()}
         self.unused: list[str] = []
 
     def read(self, name: str) -> np.ndarray:
-        """The values of a variable; InputError where they are not what was written."""
+        """Return a variable's values; raise InputError if their checksum is wrong."""
         entry = self._entries[name]
-        with _damage_reported(self.description):
+        with _reporting_damage(self.description):
             return read_array(entry, name) if entry.is_plain else self._read_foreign(name)
 
     def _read_foreign(self, name: str) -> np.ndarray:
-        """Texts, and variables in parts, as TensorFlow reads them."""
+        """Return strings or a partitioned variable, using TensorFlow."""
         import tensorflow as tf
 
         try:
-            # load_checkpoint would take a folder of the same name for the checkpoint.
+            # Avoid load_checkpoint: it would prefer a directory with the same name.
             return tf.compat.v1.train.NewCheckpointReader(self.description).get_tensor(name)
-        # The reader turns a short data file into one of several exceptions, by the place of the
-        # cut.
+        # For a data file that is cut short, the exception depends on the position of the cut.
         except (tf.errors.OpError, RuntimeError, IndexError) as error:
             raise ValueError(first_line(error)) from None
 
 
 @contextlib.contextmanager
-def _damage_reported(prefix: str) -> Iterator[None]:
-    """Within it, damage of the files of a checkpoint becomes an InputError."""
+def _reporting_damage(prefix: str) -> Iterator[None]:
+    """Convert errors from damaged checkpoint files to InputError within the block."""
     try:
         yield
     except (ValueError, OSError) as error:
@@ -67,13 +66,20 @@ def _damage_reported(prefix: str) -> Iterator[None]:
 
 
 class AverageReader(Reader):
-    """The mean of the last checkpoints of a training run up to one of them; values that are not of
-    the model are from that one.
+    """Reader for the mean of several checkpoints from one training run.
+
+    Values that belong to the training state are not averaged, but read from the last checkpoint.
     """
 
     def __init__(self, path: CheckpointPath, count: int):
-        """path: a model.ckpt-N; count: how many, that one among them. InputError where there are
-        fewer, or it is none such.
+        """Open the checkpoints.
+
+        Args:
+            path: the last checkpoint, which must be a model.ckpt-N.
+            count: number of checkpoints, including the last one.
+
+        Raises:
+            InputError: if there are fewer checkpoints, or `path` has another form.
         """
         if path.kind != TF1 or not os.path.basename(path.location).startswith(CHECKPOINT):
             raise InputError(f"--average_last={count} is about the {CHECKPOINT}N of a training run, not {path.name}")
@@ -93,33 +99,36 @@ class AverageReader(Reader):
         self.unused: list[str] = []
 
     def read(self, name: str) -> np.ndarray:
-        if is_of_training(name):
+        """Return a weight's mean, or the last value if the variable is not a weight."""
+        if is_training_state(name):
             return self._readers[-1].read(name)
-        # The mean in float64: a sum of float32 would be rounded once for each checkpoint.
+        # Sum in float64: float32 would round once per checkpoint.
         values = np.stack([reader.read(name) for reader in self._readers])
         return np.asarray(values.mean(axis=0, dtype=np.float64), np.float32)
 
 
-_SHARED: dict[CheckpointPath, Reader] = {}
+_SHARED_READERS: dict[CheckpointPath, Reader] = {}
 
 
 def register_shared(path: CheckpointPath, reader: Reader) -> None:
-    """Let open_checkpoint give this reader for the checkpoint, see weights.shared."""
-    _SHARED[path] = reader
+    """Let `open_checkpoint(path)` return this reader in future calls (see weights.shared)."""
+    _SHARED_READERS[path] = reader
 
 
 def open_checkpoint(path: CheckpointPath) -> Reader:
-    """The reader of the checkpoint's format."""
-    if path in _SHARED:
-        return _SHARED[path]
+    """Return a reader for the checkpoint's format."""
+    if path in _SHARED_READERS:
+        return _SHARED_READERS[path]
     if path.kind == HUGGING_FACE:
         return HuggingFaceReader(path.location)
     if path.kind == HUB:
-        from bert_cli.weights.hub import HubReader  # imports TensorFlow
+        # Import late: this imports TensorFlow.
+        from bert_cli.weights.hub import HubReader
 
         return HubReader(path.location, path.name)
     if path.kind == KERAS:
-        from bert_cli.weights.keras_weights import KerasReader  # h5py takes a moment to import
+        # Import late: h5py takes half a second.
+        from bert_cli.weights.keras_weights import KerasReader
 
         return KerasReader(path.location)
     return _open_tf1(path.location, path.network)
@@ -133,84 +142,106 @@ def _open_tf1(prefix: str, network: str) -> Reader:
 
 
 def saved_step(reader: Reader) -> int:
-    """The global_step of a checkpoint, 0 where it has none."""
+    """Return a checkpoint's global_step, or 0 if it has no such variable."""
     return int(reader.read(STEP_NAME)) if STEP_NAME in reader.shapes else 0
 
 
 def write_tf1(prefix: str, tensors: dict[str, np.ndarray]) -> None:
-    """Write a TF1 checkpoint that the original's scripts read; the folder must exist."""
+    """Write a TF1 checkpoint that Google's scripts can read.
+
+    Args:
+        prefix: path without the ending .index; its directory must exist.
+        tensors: values by Google's name.
+    """
     import tensorflow as tf
 
-    def tensor(value: np.ndarray) -> tf.Tensor:
-        # TensorFlow's own way copies numbers twice, which takes as long as to write them.
+    def to_tensor(value: np.ndarray) -> tf.Tensor:
+        # Use DLPack: convert_to_tensor copies numbers twice, which takes as long as writing them.
         if isinstance(value, np.ndarray) and value.dtype.kind in "fiu" and value.flags.c_contiguous and value.size:
-            return tf.experimental.dlpack.from_dlpack(_same_memory(value).__dlpack__())
+            return tf.experimental.dlpack.from_dlpack(_as_writable(value).__dlpack__())
         return tf.convert_to_tensor(value)
 
-    # Sorted, so that the same weights give the same file whatever the order of the dict.
+    # Sort the names, so that equal weights give equal files.
     names = sorted(tensors)
-    # The operation itself: tf.compat.v1.train.Saver would need a graph and a session around it.
+    # Call the operation directly: tf.compat.v1.train.Saver would need a graph and a session.
     tf.raw_ops.SaveV2(
         prefix=tf.constant(prefix),
         tensor_names=tf.constant(names),
         shape_and_slices=tf.constant([""] * len(names)),
-        tensors=[tensor(tensors[name]) for name in names],
+        tensors=[to_tensor(tensors[name]) for name in names],
     )
 
 
-def _same_memory(values: np.ndarray) -> np.ndarray:
-    """The same numbers, for a reader that knows of no memory that is only to be read, as DLPack's."""
-    # NumPy refuses to export a read-only array by DLPack. SaveV2 only reads, so the view may claim
-    # to be writable.
+def _as_writable(values: np.ndarray) -> np.ndarray:
+    """Return a view of an array that claims to be writable."""
+    # NumPy does not export read-only arrays through DLPack. SaveV2 does not write, so this is safe.
     interface = values.__array_interface__ | {"data": (values.ctypes.data, False)}
     return np.asarray(types.SimpleNamespace(__array_interface__=interface, owner=values))
 
 
 def data_files(prefix: str) -> list[str]:
-    """The files of a checkpoint written by `write_tf1`; the index, which makes it visible, comes
-    last.
+    """Return the file paths that `write_tf1` writes.
+
+    The index comes last, because it makes the checkpoint visible.
     """
     return [f"{prefix}.data-00000-of-00001", f"{prefix}.index"]
 
 
-def second_name(prefix: str) -> str:
-    """The name of a checkpoint's data while it takes the place of other data, see
-    training.older_checkpoints.
+def second_data_file(prefix: str) -> str:
+    """Return the path for a checkpoint's new data while the old data still exists.
+
+    See training.older_checkpoints.
     """
     return f"{prefix}.data-00000-of-00002"
 
 
 @dataclasses.dataclass(frozen=True)
 class LoadReport:
-    """What came of loading: names by what happened to them."""
+    """Result of loading a checkpoint: names of loaded, missing and unused variables.
+
+    Attributes:
+        source: the checkpoint's description.
+        loaded: names in both the model and the checkpoint.
+        missing: names in the model only; these variables keep their random initial values.
+        unused: names in the checkpoint only.
+    """
 
     source: str
     loaded: list[str]
-    missing: list[str]  # in the model, not in the checkpoint: they keep their random initial values
-    unused: list[str]  # in the checkpoint, not in the model
+    missing: list[str]
+    unused: list[str]
 
     def check_whole(self, reason: str, optional: str | tuple[str, ...] = ()) -> None:
-        """InputError, ending with `reason`, for a missing variable with a name that begins with no
-        `optional` one.
+        """Raise InputError if a variable is missing.
+
+        Args:
+            reason: text at the end of the message.
+            optional: prefix or prefixes of names that may be missing.
         """
         missing = [name for name in self.missing if not name.startswith(optional)]
         if missing:
             raise InputError(f"{self.source}: lacks {list_some(missing, 3)}: {reason}")
 
     def lines(self) -> list[str]:
-        text = [
+        """Return the log lines."""
+        lines = [
             f"{self.source}: {len(self.loaded)} variables loaded, {len(self.missing)} missing, {len(self.unused)} unused"
         ]
         for title, names in (("missing (start from random values)", self.missing), ("unused", self.unused)):
             if names:
-                # BERT-Large has about 400 variables: a line of the log shows the first few.
-                text.append(f"  {title}: {list_some(names)}")
-        return text
+                # Shorten the list: BERT-Large has about 400 variables.
+                lines.append(f"  {title}: {list_some(names)}")
+        return lines
 
 
 def load_weights(variables: dict, reader: Reader) -> LoadReport:
-    """Assign the variables (Google's name -> variable) that the checkpoint has, see read_weights."""
-    # All is read before anything is assigned: a file that is cut short leaves the model as it was.
+    """Assign the checkpoint's values to the variables that it has (see `read_weights`).
+
+    Args:
+        variables: the model's variables by Google's name.
+        reader: an open checkpoint.
+    """
+    # Read everything before assigning anything, so that a damaged file does not change the model.
     values, report = read_weights({name: tuple(variable.shape) for name, variable in variables.items()}, reader)
     for name, value in values.items():
         variables[name].assign(value)
@@ -218,31 +249,36 @@ def load_weights(variables: dict, reader: Reader) -> LoadReport:
 
 
 def read_weights(shapes: Mapping[str, tuple[int, ...]], reader: Reader) -> tuple[dict[str, np.ndarray], LoadReport]:
-    """The values of the variables with these names and shapes that the checkpoint has.
+    """Return the values that the checkpoint has for these variables, and a report.
 
-    Raises InputError for a shape that differs, for a masked LM with an output matrix of its own, and
-    if the checkpoint has none of the variables of a BERT encoder that is to be loaded.
+    Args:
+        shapes: shapes by Google's name.
+        reader: an open checkpoint.
+
+    Raises:
+        InputError: if a shape differs, if the checkpoint has no encoder variable, or if a
+            masked LM has a separate output matrix.
     """
-    # Every command and class loads its weights here. A classifier of such a model can be used.
+    # Check this only for a masked LM: other heads do not need the output matrix.
     if any(head_of(name) == MASKED_LM for name in shapes):
         reader.check_tied()
     check_shapes(shapes, reader)
     loaded = [name for name in shapes if name in reader.shapes]
     missing = [name for name in shapes if name not in reader.shapes]
-    wanted = [name for name in shapes if name.startswith(_ENCODER)]
-    if wanted and not any(name in reader.shapes for name in wanted):
-        known = sorted(reader.shapes)[:3] + reader.unused[:3]
+    encoder_names = [name for name in shapes if name.startswith(_ENCODER)]
+    if encoder_names and not any(name in reader.shapes for name in encoder_names):
+        examples = sorted(reader.shapes)[:3] + reader.unused[:3]
         raise InputError(
             f"{reader.description}: holds no variable of this encoder ({_ENCODER}…); it has "
-            f"{', '.join(known[:3])}…; is it a BERT checkpoint?"
+            f"{', '.join(examples[:3])}…; is it a BERT checkpoint?"
         )
     values = {name: reader.read(name) for name in loaded}
-    unused = [name for name in reader.shapes if name not in shapes and not is_of_training(name)]
+    unused = [name for name in reader.shapes if name not in shapes and not is_training_state(name)]
     return values, LoadReport(reader.description, loaded, missing, sorted(unused) + reader.unused)
 
 
 def check_shapes(shapes: Mapping[str, tuple[int, ...]], reader: Reader) -> None:
-    """Raise InputError for the first variable that the checkpoint has with another shape."""
+    """Raise InputError if a variable has another shape in the checkpoint than in `shapes`."""
     wrong = [name for name, shape in shapes.items() if reader.shapes.get(name, shape) != shape]
     if wrong:
         name = wrong[0]

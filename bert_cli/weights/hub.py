@@ -1,8 +1,7 @@
-"""Encoder weights from a tensorflow-hub module: one that bert-export wrote, or a published BERT in
-TF2's or TF1's format.
+"""Reader for encoder weights in a tensorflow-hub module.
 
-Only the variables are read, by name. The module's graph is neither loaded nor run, so nothing in it
-is trusted.
+The module comes from bert-export, or is a published BERT in the format of TF1 or TF2. Only its
+variables are read. Its graph is never loaded, so an untrusted module is safe.
 """
 
 import os
@@ -19,10 +18,13 @@ from bert_cli.weights.formats.checkpoint_index import read_index
 from bert_cli.weights.model_garden import flat_shape
 from bert_cli.weights.reader import Reader
 
-_CASING = "do_lower_case"  # a boolean variable of the published modules, and of ours
-_BOOKKEEPING = "save_counter"  # tf.train.Checkpoint's own
-_HEAD_WIDTH = 64  # in all of Google's models
-# The end of a published name -> Google's name. The modules of 2019 have the second form of each.
+# Boolean variable in published modules and in those of bert-export.
+_CASING = "do_lower_case"
+# A variable that tf.train.Checkpoint adds.
+_BOOKKEEPING = "save_counter"
+# Width of an attention head in all of Google's models.
+_HEAD_WIDTH = 64
+# Google's names for the ends of published names. Modules from 2019 use the second alternative.
 _LAYER, _GOOGLE_LAYER = r"(?:transformer|encoder)/layer_(\d+)/", r"bert/encoder/layer_\1/"
 _PUBLISHED = {
     r"word_embeddings/embeddings": r"bert/embeddings/word_embeddings",
@@ -41,75 +43,88 @@ _PUBLISHED = {
 
 
 def google_name(name: str) -> str | None:
-    """Google's name of a variable that a module calls `name`, such as
-    transformer/layer_0/output/kernel; None for others.
+    """Return Google's name for a module's variable, or None if BERT has no such variable.
+
+    Args:
+        name: name in the module, such as transformer/layer_0/output/kernel.
     """
     for pattern, replacement in _PUBLISHED.items():
-        found = re.fullmatch(f"(?:.*/)?{pattern}", name.removesuffix(":0"))
-        if found:
-            return found.expand(replacement)
+        match = re.fullmatch(f"(?:.*/)?{pattern}", name.removesuffix(":0"))
+        if match:
+            return match.expand(replacement)
     return None
 
 
 class HubReader(Reader):
-    """Variables of a module's folder, as model.checkpoint's readers have them.
+    """Reader for the variables in a tensorflow-hub module.
 
-    `shapes`: Google's name -> shape; `unused`: names that no encoder has; `heads`: number of
-    attention heads, None where the module does not say.
+    Attributes:
+        heads: number of attention heads; None if the variables do not determine it.
     """
 
     def __init__(self, folder: str, description: str | None = None):
+        """Open a module; raise InputError if it is damaged.
+
+        Args:
+            folder: the module's directory.
+            description: name for messages; None for the directory.
+        """
         prefix = os.path.join(folder, "variables", "variables")
         self.description = description or folder
         if not files.exists(prefix + ".index"):
             raise InputError(f"{self.description}: holds no module for tensorflow-hub (no variables/variables.index)")
         self._casing_key: str | None = None
         try:
-            # First, as TensorFlow's reader allocates whatever size a damaged index claims.
+            # Check the index first: TensorFlow's reader allocates any size that a damaged one claims.
             read_index(prefix)
             self._reader = tf.train.load_checkpoint(prefix)
             shapes = {name: tuple(shape) for name, shape in self._reader.get_variable_to_shape_map().items()}
-            named = self._named() if OBJECT_GRAPH in shapes else {name: name for name in shapes}
+            keys_by_name = self._keys_by_name() if OBJECT_GRAPH in shapes else {name: name for name in shapes}
         except (tf.errors.OpError, ValueError, RuntimeError, IndexError) as error:
             raise InputError(_damaged(self.description, error)) from None
         self._keys: dict[str, str] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.unused: list[str] = []
         self.heads: int | None = None
-        for name, key in sorted(named.items()):
-            known = google_name(name)
-            if known is None or known in self._keys:
+        for name, key in sorted(keys_by_name.items()):
+            google = google_name(name)
+            if google is None or google in self._keys:
                 self.unused += [name] if name != _BOOKKEEPING and key != self._casing_key else []
                 continue
-            self._keys[known] = key
-            self.shapes[known] = flat_shape(known, shapes[key])
-            if known.endswith("query/kernel") and len(shapes[key]) == 3:
+            self._keys[google] = key
+            self.shapes[google] = flat_shape(google, shapes[key])
+            if google.endswith("query/kernel") and len(shapes[key]) == 3:
                 self.heads = shapes[key][1]
 
-    def _named(self) -> dict[str, str]:
-        """Variable's name -> its key in the checkpoint, for a checkpoint of objects (TF2)."""
+    def _keys_by_name(self) -> dict[str, str]:
+        """Return each variable's key in a TF2 checkpoint."""
         objects = checkpoint_objects(self._reader.get_tensor(OBJECT_GRAPH))
         roots = objects[0].children
         if _CASING in roots:
             self._casing_key = objects[roots[_CASING]].key
-        if "weights" in roots:  # bert-export's: a dict from Google's names
-            chosen = {name: objects[number] for name, number in objects[roots["weights"]].children.items()}
+        # bert-export stores a dict from Google's names.
+        if "weights" in roots:
+            items = {name: objects[number] for name, number in objects[roots["weights"]].children.items()}
         else:
-            chosen = {each.name: each for each in objects if each.name is not None}
-        return {name: each.key for name, each in chosen.items() if each.key is not None}
+            items = {item.name: item for item in objects if item.name is not None}
+        return {name: item.key for name, item in items.items() if item.key is not None}
 
     def read(self, name: str) -> np.ndarray:
+        """Return a variable's values; raise InputError if the module is damaged."""
         try:
             return self._reader.get_tensor(self._keys[name]).reshape(self.shapes[name])
         except (tf.errors.OpError, ValueError, RuntimeError, IndexError) as error:
             raise InputError(_damaged(self.description, error)) from None
 
     def do_lower_case(self) -> bool | None:
-        """What the module says of its texts; None where it says nothing, as those in TF1's format."""
+        """Return whether texts must be lowercased; None if the module has no such setting.
+
+        Modules in TF1 format do not have it.
+        """
         return None if self._casing_key is None else bool(self._reader.get_tensor(self._casing_key))
 
     def config(self) -> BertConfig | None:
-        """The sizes of the BERT that these variables make up; None where they make up none."""
+        """Return the config of a BERT with these variables; None if they are another model."""
         shapes = self.shapes
         words, positions, types, kernel = (
             shapes.get(f"bert/{name}", ())
@@ -117,17 +132,16 @@ class HubReader(Reader):
                          "encoder/layer_0/intermediate/dense/kernel")
         )  # fmt: skip
         widths = {shape[-1] for shape in (words, positions, types) if shape} | {kernel[0] if kernel else None}
-        layers = {int(found[1]) for name in shapes if (found := re.match(r"bert/encoder/layer_(\d+)/", name))}
+        layers = {int(match[1]) for name in shapes if (match := re.match(r"bert/encoder/layer_(\d+)/", name))}
         without_pooler = [name for name in shapes if not name.startswith("bert/pooler/")]
-        # A table for each of words, positions and types, a LayerNorm of two variables, and 16
-        # variables in each layer.
+        # There are three embedding tables, two LayerNorm variables, and 16 variables per layer.
         complete = layers == set(range(len(layers))) and len(without_pooler) == 5 + 16 * len(layers)
-        # Another table in addition, such as a projection of the embeddings, makes another model.
-        others = [name for name in self.unused if "embedding" in name]
-        if not all((words, positions, types, kernel)) or len(widths) > 1 or not complete or others:
+        # A model with another table, such as an embedding projection, is not a BERT.
+        other_tables = [name for name in self.unused if "embedding" in name]
+        if not all((words, positions, types, kernel)) or len(widths) > 1 or not complete or other_tables:
             return None
         hidden = words[1]
-        # Only kernels that keep their heads separate show the number of heads.
+        # Fall back to Google's head width: only kernels with a head axis give the number of heads.
         heads = self.heads or hidden // _HEAD_WIDTH
         if not heads or hidden % heads:
             raise InputError(f"{self.description}: does not say its number of attention heads; give --bert_config_file")

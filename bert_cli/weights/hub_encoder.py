@@ -1,9 +1,8 @@
-"""An encoder that is not a BERT of ours: a module for tensorflow-hub, run by its own graph. Imports
-TensorFlow.
+"""Encoder that runs a tensorflow-hub module's graph.
 
-This is what --hub_module asks for where the module's variables make up no BERT, such as an ALBERT.
-The module must take a dict of input_word_ids, input_mask and input_type_ids, and give pooled_output
-and sequence_output, as the published ones do.
+It is used if the module for --hub_module is not a BERT, for example an ALBERT. Like published
+modules, it must take a dict with input_word_ids, input_mask and input_type_ids, and return a dict
+with pooled_output and sequence_output.
 """
 
 import re
@@ -20,7 +19,8 @@ from bert_cli.weights.module_path import find_module
 from bert_cli.weights.path import CheckpointPath
 
 _PROBE_LENGTH = 8
-_MAX_POSITIONS = 512  # of all published modules
+# Maximum sequence length of all published modules.
+_MAX_POSITIONS = 512
 
 
 def _load(folder: str, name: str) -> Any:
@@ -28,25 +28,30 @@ def _load(folder: str, name: str) -> Any:
         return tf.saved_model.load(folder)
     except (OSError, ValueError, RuntimeError, KeyError, tf.errors.OpError) as error:
         reason = first_line(error)
-        unknown = re.search(r"Op type not registered '(\w+)'", reason)
-        if unknown:
-            texts = "(does it take texts? --hub_preprocess is for these)"
-            reason = f"it needs the operation {unknown[1]}, which is not TensorFlow's {texts}"
+        match = re.search(r"Op type not registered '(\w+)'", reason)
+        if match:
+            hint = "(does it take texts? --hub_preprocess is for these)"
+            reason = f"it needs the operation {match[1]}, which is not TensorFlow's {hint}"
         raise InputError(f"{name}: this module cannot be loaded: {reason}") from None
 
 
 class _Module:
-    """A loaded module that was tried on a small batch; InputError where it has not the interface of
-    an encoder.
+    """A loaded module that was tested on a small batch.
+
+    Attributes:
+        takes_training: whether the module has an argument `training`.
+        width: output width.
+        layers: number of layers.
     """
 
     def __init__(self, folder: str, name: str):
+        """Load and test a module; raise InputError if it does not have an encoder's interface."""
         self.loaded = _load(folder, name)
         needed = f"--hub_module needs an encoder that takes a dict of {', '.join(INPUTS)}, int32 [batch, length]"
         if not callable(self.loaded):
             raise InputError(f"{name}: is not an encoder in TF2's format, and holds no BERT in TF1's; {needed}")
         batch = {name: tf.ones([1, _PROBE_LENGTH], tf.int32) for name in INPUTS}
-        # Some published modules have no argument `training`, and say so only when they are called.
+        # Try both: some published modules have no argument `training`, which only a call shows.
         for takes_training in (True, False):
             self.takes_training = takes_training
             outputs = self._try(batch)
@@ -64,7 +69,7 @@ class _Module:
         self.layers = len(outputs.get("encoder_outputs", [sequence]))
 
     def _try(self, batch: dict) -> dict | None:
-        """The outputs; None where the module says that it does not take this, or gives no dict."""
+        """Return the outputs, or None if the module rejects the batch or returns no dict."""
         try:
             outputs = self(batch, False)
         except (TypeError, ValueError, KeyError, tf.errors.OpError):
@@ -76,23 +81,36 @@ class _Module:
 
     @property
     def weights(self) -> list[tf.Variable]:
+        """Return the trainable variables."""
         return list(getattr(self.loaded, "trainable_variables", ()))
 
 
 def module_config(module: CheckpointPath, vocab_size: int) -> ModuleConfig:
-    """What a module is like; InputError where it is not an encoder."""
-    tried = _Module(module.location, module.name)
+    """Return a module's config; raise InputError if it is not an encoder.
+
+    Args:
+        module: the module.
+        vocab_size: vocabulary size, which the module does not contain.
+    """
+    loaded = _Module(module.location, module.name)
     positions = [
-        int(weight.shape[0]) for weight in tried.weights if "position" in weight.name and weight.shape.rank == 2
+        int(weight.shape[0]) for weight in loaded.weights if "position" in weight.name and weight.shape.rank == 2
     ]
-    return ModuleConfig(module.identity, vocab_size, tried.width, tried.layers, min(positions, default=_MAX_POSITIONS))
+    return ModuleConfig(
+        module.identity, vocab_size, loaded.width, loaded.layers, min(positions, default=_MAX_POSITIONS)
+    )
 
 
 def preprocessor_lower_cases(folder: str, name: str, word: str) -> bool:
-    """Whether a module that makes token ids of texts lower-cases them: it is asked for a lower-case
-    word it knows.
+    """Return whether a preprocessor module lowercases texts, by trying a word in both cases.
+
+    Args:
+        folder: the module's directory.
+        name: name for messages.
+        word: a lowercase word in the module's vocabulary.
     """
-    import tensorflow_text  # noqa: F401  (registers the operations of the module's graph)
+    # Import tensorflow_text, which registers operations that the graph uses.
+    import tensorflow_text  # noqa: F401
 
     module = _load(folder, name)
     try:
@@ -103,54 +121,59 @@ def preprocessor_lower_cases(folder: str, name: str, word: str) -> bool:
 
 
 class ModuleEncoder(Scoped):
-    """A module with the interface of model.encoder.BertEncoder, as far as the heads need it.
+    """A module with the part of BertEncoder's interface that heads use.
 
-    Its trainable variables are called hub/<name in the module> in checkpoints. What it has no place
-    for, `packed`, `seed` and the compute dtype, is left out: it computes padding too, and in its
-    own precision.
+    Its trainable variables are hub/<name in the module> in checkpoints. It ignores `packed`, `seed`
+    and the compute dtype, because the graph computes padding, too, and has a fixed precision.
     """
 
     def __init__(self, config: ModuleConfig):
+        """Load the module that the config names; raise InputError if its width differs."""
         super().__init__("hub")
         self.config = config
-        found = find_module(config.hub_module, "hub_module")
-        self._module = _Module(found.location, found.name)
+        path = find_module(config.hub_module, "hub_module")
+        self._module = _Module(path.location, path.name)
         if self._module.width != config.hidden_size:
             raise InputError(
-                f"{found.name}: its outputs are {self._module.width} wide, not "
+                f"{path.name}: its outputs are {self._module.width} wide, not "
                 f"{config.hidden_size} as when it was trained"
             )
-        self._named: dict[str, tf.Variable] = {}
+        self._variables: dict[str, tf.Variable] = {}
         for variable in self._module.weights:
             name = f"{self.scope}/{variable.name.removesuffix(':0')}"
-            # A module may have two variables of one name; in a checkpoint names are keys.
-            while name in self._named:
+            # Make names unique for the checkpoint: a module may use a name twice.
+            while name in self._variables:
                 name += "_"
-            self._named[name] = variable
+            self._variables[name] = variable
 
     def named(self) -> dict[str, tf.Variable]:
-        return dict(self._named)
+        """Return the variables by name."""
+        return dict(self._variables)
 
     def without_gradient(self, layer: int | None) -> set[str]:
-        """As BertEncoder's: the variables with a zero gradient on a small batch (a loaded graph
-        never gives None).
+        """Return the names of variables that a loss on a layer does not depend on.
+
+        These have a zero gradient on a small batch. A loaded graph never returns None instead.
+
+        Args:
+            layer: layer index in encoder_outputs; None for pooled_output.
         """
         batch = {name: tf.ones([1, _PROBE_LENGTH], tf.int32) for name in INPUTS}
         with tf.GradientTape() as tape:
             outputs = self(batch)
             states = outputs["pooled_output"] if layer is None else outputs["encoder_outputs"][layer]
-            # Not their sum, which normalised outputs keep whatever the variables are.
+            # Use random weights: the sum of normalized outputs is constant.
             total = tf.reduce_sum(states * tf.random.stateless_normal(states.shape, seed=(1, 2)))
-        gradients = tape.gradient(total, list(self._named.values()), unconnected_gradients="zero")
+        gradients = tape.gradient(total, list(self._variables.values()), unconnected_gradients="zero")
         return {
             name
-            for name, gradient in zip(self._named, gradients, strict=True)
+            for name, gradient in zip(self._variables, gradients, strict=True)
             if not np.any(tf.convert_to_tensor(gradient))
         }
 
     def call(self, inputs, training=False, seed=None, packed=False, pooled_only=False, return_attention=False):
-        """As BertEncoder's, without embedding_output and attention_probs."""
-        # A Python bool: a SavedModel has one traced function for each of its values.
+        """Return BertEncoder's outputs (see `BertEncoder.call`), without embeddings and attention."""
+        # Pass a Python bool: a SavedModel has a traced function for each of the two values.
         outputs = self._module(encoder_inputs(inputs), bool(training))
         sequence = tf.cast(outputs["sequence_output"], tf.float32)
         states = [tf.cast(state, tf.float32) for state in outputs.get("encoder_outputs", [sequence])]

@@ -1,5 +1,6 @@
-"""Folders in Hugging Face's layout: model.safetensors and config.json. The tokenizer's files:
-text/tokenizer_json.py.
+"""Reader and writer for the weights and the config in Hugging Face's format.
+
+The tokenizer's files are in text/tokenizer_json.py.
 """
 
 import os
@@ -25,8 +26,7 @@ from bert_cli.weights.hugging_face_names import google_name, hugging_face_name, 
 from bert_cli.weights.path import hugging_face_weights
 from bert_cli.weights.reader import Reader
 
-# Stored by some writers although they are copies: their name and, in Google's spelling, what they
-# must equal.
+# Copies of weights that some writers store, and Google's name of the original.
 _TIED = {
     "cls.predictions.decoder.weight": "bert/embeddings/word_embeddings",
     "cls.predictions.decoder.bias": "cls/predictions/output_bias",
@@ -36,7 +36,12 @@ _TIED = {
 
 
 class _TensorFiles(Protocol):
-    """Weights under PyTorch's names and in its orientation."""
+    """Weights under PyTorch's names and in its orientation.
+
+    Attributes:
+        description: path to the file.
+        shapes: shapes by stored name.
+    """
 
     description: str
     shapes: dict[str, tuple[int, ...]]
@@ -55,10 +60,10 @@ def _open_tensors(folder: str) -> _TensorFiles:
 
 
 class HuggingFaceReader(Reader):
-    """Weights of a Hugging Face directory under Google's names; nothing in it is executed."""
+    """Reader for a Hugging Face directory, under Google's names; no code in it is executed."""
 
     def __init__(self, folder: str):
-        """Open model.safetensors, its shards, or tf_model.h5. Raises InputError if a file is damaged."""
+        """Open model.safetensors, its shards or tf_model.h5; raise InputError for a damaged file."""
         self._tensors = _open_tensors(folder)
         self.description = self._tensors.description
         self.shapes: dict[str, tuple[int, ...]] = {}
@@ -82,7 +87,7 @@ class HuggingFaceReader(Reader):
         return self._tensors.read(stored_name).astype(np.float32, copy=False)
 
     def check_tied(self) -> None:
-        """Raise InputError if the masked-LM decoder is stored and is not a copy of the word embeddings."""
+        """Raise InputError if a stored masked-LM decoder differs from the word embeddings."""
         for stored_name in self.unused:
             original = _TIED.get(stored_name)
             if original in self.shapes:
@@ -96,34 +101,42 @@ class HuggingFaceReader(Reader):
 
 DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 _ACTIVATIONS = {"gelu_erf": "gelu", "gelu_tanh": "gelu_new"}
-# The original's dropout before a classifier, whatever the config's own rates say.
+# Google's code uses this dropout before a classifier and ignores the config's rates.
 _CLASSIFIER_DROPOUT = 0.1
 
 
 def write_safetensors(
-    path: str, tensors: dict[str, np.ndarray], kind: str, dtype: str = "float32", model_type: str = BERT
+    path: str, tensors: dict[str, np.ndarray], head_type: str, dtype: str = "float32", model_type: str = BERT
 ) -> None:
-    """Write weights (Google's name -> float32 array) as transformers names them.
+    """Write weights under the names that transformers uses.
 
-    kind: a key of HEAD_TYPES. dtype: a key of DTYPES; InputError where a number is too large for
-    it. model_type: a key of NETWORKS.
+    Args:
+        path: file to write.
+        tensors: float32 arrays by Google's name.
+        head_type: a key of HEAD_TYPES.
+        dtype: a key of DTYPES.
+        model_type: a key of NETWORKS.
+
+    Raises:
+        InputError: if the network has no such weight, a number is too large for `dtype`, or the
+            file cannot be written.
     """
     renamed = {}
     for name, values in tensors.items():
-        stored = hugging_face_name(name, model_type, kind)
-        if stored is None:
+        stored_name = hugging_face_name(name, model_type, head_type)
+        if stored_name is None:
             raise InputError(f"{name}: Hugging Face's {NETWORKS[model_type].title} has no such weight")
-        turned = values.T if is_transposed(name) else values
+        oriented = values.T if is_transposed(name) else values
         with np.errstate(over="ignore"):
-            # safetensors writes the memory as it lies, whatever the strides say.
-            cast = np.ascontiguousarray(turned).astype(DTYPES[dtype])
-        if not np.array_equal(np.isfinite(cast.astype(np.float32)), np.isfinite(turned)):
+            # Make it contiguous: safetensors ignores strides.
+            cast = np.ascontiguousarray(oriented).astype(DTYPES[dtype])
+        if not np.array_equal(np.isfinite(cast.astype(np.float32)), np.isfinite(oriented)):
             raise InputError(f"{name}: has numbers above the largest {dtype}; store it as float32 or bfloat16")
-        renamed[stored.removeprefix(f"{model_type}.") if kind == ENCODER else stored] = cast
-    # The metadata is what transformers asks for: without "format" it refuses the file.
+        renamed[stored_name.removeprefix(f"{model_type}.") if head_type == ENCODER else stored_name] = cast
+    # Set the metadata "format", because transformers refuses a file without it.
     try:
         save_file(renamed, path, metadata={"format": "pt"})
-        # safetensors 0.8 writes through a temporary file.
+        # Set the permissions: safetensors 0.8 renames a private temporary file.
         follow_umask(path)
     except (OSError, SafetensorError) as error:
         raise InputError(f"{path}: cannot be written: {error}") from None
@@ -131,91 +144,108 @@ def write_safetensors(
 
 def hugging_face_config(
     config: BertConfig,
-    kind: str,
+    head_type: str,
     labels: tuple[str, ...] | None,
     pad_token_id: int = 0,
     dtype: str = "float32",
     problem_type: ProblemType | None = None,
 ) -> dict:
-    """The contents of config.json; labels are names of the classifier's outputs, in their order,
-    where it has one.
+    """Return the contents of config.json.
 
-    problem_type: of a classifier of texts, where it is known. Hugging Face's "gelu" is the erf
-    form and "gelu_new" the tanh form, whatever they are called in `config`.
+    Args:
+        config: the model's config.
+        head_type: a key of HEAD_TYPES.
+        labels: label names in the order of the classifier's outputs; None if the head has no labels.
+        pad_token_id: id of [PAD].
+        dtype: type for storing weights.
+        problem_type: a text classifier's problem type; None if unknown.
     """
     network = config.network
     values = config.values() | {
-        "architectures": [network.architecture(kind)],
+        "architectures": [network.architecture(head_type)],
         "hidden_act": _ACTIVATIONS.get(config.activation, config.activation),
         "model_type": config.model_type,
         "pad_token_id": pad_token_id,
         "torch_dtype": dtype,
         **network.stated,
     }
-    del values["gelu"]  # our own key: hidden_act says it
-    if CLASSIFIER in HEAD_TYPES[kind].heads:
+    # Remove our own key: hidden_act has the form of gelu in Hugging Face's names.
+    del values["gelu"]
+    if CLASSIFIER in HEAD_TYPES[head_type].heads:
         values[network.classifier_dropout] = _CLASSIFIER_DROPOUT
     if labels is not None:
-        # JSON has no integers as keys.
+        # Use strings, because JSON has no integer keys.
         values["id2label"] = {str(number): label for number, label in enumerate(labels)}
         values["label2id"] = {label: number for number, label in enumerate(labels)}
-    if kind == CLASSIFIER and problem_type and problem_type.hugging_face:
+    if head_type == CLASSIFIER and problem_type and problem_type.hugging_face:
         values["problem_type"] = problem_type.hugging_face
-    own_keys = {field: key for key, field in network.keys.items()}
-    values = {own_keys.get(key, key): value for key, value in values.items() if key not in network.constants}
-    # Sorted, as transformers writes its own files.
+    stored_keys = {field: key for key, field in network.keys.items()}
+    values = {stored_keys.get(key, key): value for key, value in values.items() if key not in network.constants}
+    # Sort the keys, like transformers.
     return dict(sorted(values.items()))
 
 
 def _head_type(values: dict) -> str | None:
-    """The key of HEAD_TYPES that a config.json names by its class; None where it names none of these."""
-    named = values.get("architectures")
-    first = named[0] if isinstance(named, list) and named else None
-    return HEAD_TYPES_OF_CLASSES.get(first) if isinstance(first, str) else None
+    """Return the head type for the class in a config.json; None for an unknown class."""
+    classes = values.get("architectures")
+    class_name = classes[0] if isinstance(classes, list) and classes else None
+    return HEAD_TYPES_OF_CLASSES.get(class_name) if isinstance(class_name, str) else None
 
 
 def read_hugging_face_problem(path: str) -> ProblemType | None:
-    """The problem type that a config.json names, or its architecture; None for neither. InputError
-    for no JSON object.
+    """Return the problem type in a config.json, or the one that its class implies, or None.
+
+    Raises:
+        InputError: if the file is not a JSON object.
     """
     values = read_json_object(path)
     if _head_type(values) == CHOICE:
         return MULTIPLE_CHOICE
-    named = values.get("problem_type")
-    return next((each for each in PROBLEM_TYPES.values() if named and each.hugging_face == named), None)
+    stored = values.get("problem_type")
+    return next(
+        (candidate for candidate in PROBLEM_TYPES.values() if stored and candidate.hugging_face == stored),
+        None,
+    )
 
 
 def read_cross_encoder_activation(path: str) -> str | None:
-    """Return the function, such as Sigmoid, that sentence-transformers applies to the logit of a cross-encoder.
+    """Return the activation that sentence-transformers applies to a cross-encoder's logit.
 
-    None if the config.json has no such key, or the function is the identity.
+    Args:
+        path: path to a config.json.
+
+    Returns:
+        A class name, such as "Sigmoid"; None if there is no activation, or only the identity.
     """
     values = read_json_object(path)
     section = values.get("sentence_transformers")
-    named = section.get("activation_fn") if isinstance(section, dict) else None
-    named = named or values.get("sbert_ce_default_activation_function")
-    name = named.rpartition(".")[2] if isinstance(named, str) else ""
+    function = section.get("activation_fn") if isinstance(section, dict) else None
+    function = function or values.get("sbert_ce_default_activation_function")
+    name = function.rpartition(".")[2] if isinstance(function, str) else ""
     return name if name not in ("", "Identity") else None
 
 
 def read_hugging_face_labels(path: str) -> tuple[tuple[str, ...] | None, str | None]:
-    """The label names of a config.json, None where it has none but LABEL_0, LABEL_1, …; and its
-    architecture.
+    """Return the label names and the head type in a config.json.
 
-    The architecture is a key of HEAD_TYPES, None where the file names none of these. InputError for
-    a file that is not a JSON object, or numbers its labels with gaps.
+    Returns:
+        The label names, or None if there are only generic ones (LABEL_0, LABEL_1, …). A key of
+        HEAD_TYPES, or None for an unknown class.
+
+    Raises:
+        InputError: if the file is not a JSON object, or its label numbers have gaps.
     """
     values = read_json_object(path)
-    kind = _head_type(values)
+    head_type = _head_type(values)
     names = values.get("id2label")
     if not names:
-        return None, kind
+        return None, head_type
     if not isinstance(names, dict) or sorted(names) != sorted(map(str, range(len(names)))):
         raise InputError(f"{path}: id2label does not number its labels 0, 1, …")
     labels = tuple(str(names[str(number)]) for number in range(len(names)))
-    return (None if labels == generic_labels(len(labels)) else labels), kind
+    return (None if labels == generic_labels(len(labels)) else labels), head_type
 
 
 def generic_labels(count: int) -> tuple[str, ...]:
-    """Names for outputs that have none: transformers' own."""
+    """Return the names that transformers gives to outputs without labels."""
     return tuple(f"LABEL_{number}" for number in range(count))

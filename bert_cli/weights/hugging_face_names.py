@@ -1,20 +1,20 @@
-"""Names of weights in Hugging Face's folders, for each network, and Google's names of them."""
+"""Conversion between Google's and Hugging Face's weight names, for each network."""
 
 from bert_cli.base.head_types import CHOICE, CLASSIFIER, HEAD_TYPES, TAGGER
 from bert_cli.model.networks import BERT, NETWORKS
-from bert_cli.weights.names import WEIGHT_NAMES, of_any_layer
+from bert_cli.weights.names import WEIGHT_NAMES, find_google_name
 
-# Scopes of Google's output_weights and output_bias; all other names differ by their punctuation
-# alone.
+# Hugging Face's prefix for each scope of Google's output_weights and output_bias. All other names
+# differ only in punctuation.
 _HEADS = {
     "": "classifier",
     "cls/predictions/": "cls.predictions",
     "cls/seq_relationship/": "cls.seq_relationship",
     "cls/squad/": "qa_outputs",
 }
-# By model_type: parts of the names of Hugging Face's BERT -> of another network, in the order in
-# which they are replaced.
-_PARTS = {
+# By model_type: substrings of BERT's names in Hugging Face's format, and their replacements in
+# another network. They apply in this order.
+_REPLACEMENTS = {
     BERT: {},
     "distilbert": {
         "attention.self.query.": "attention.q_lin.",
@@ -39,20 +39,26 @@ _PARTS = {
         "predictions.dense_1.": "predictions.dense_prediction.",
     },
 }
-# After them, of the class with this head alone.
-_PARTS_OF_HEADS = {
+# By model_type and head type: replacements that apply afterwards.
+_HEAD_REPLACEMENTS = {
     ("electra", TAGGER): {"classifier.out_proj.": "classifier."},
     ("electra", CHOICE): {"classifier.out_proj.": "classifier.", "classifier.dense.": "sequence_summary.summary."},
 }
 
 
-def _renamed(name: str, model_type: str, head_type: str) -> str:
-    """Hugging Face's name of a weight that Google calls `name`, with the leading "bert.",
-    "distilbert." or "electra.".
+def _network_name(name: str, model_type: str, head_type: str) -> str:
+    """Return Hugging Face's name, including the leading "bert.", "distilbert." or "electra.".
+
+    The weight need not exist in this network.
+
+    Args:
+        name: Google's name.
+        model_type: a key of NETWORKS.
+        head_type: a key of HEAD_TYPES.
     """
     renamed = _bert_name(name)
-    for part, replacement in (_PARTS[model_type] | _PARTS_OF_HEADS.get((model_type, head_type), {})).items():
-        renamed = renamed.replace(part, replacement)
+    for old, new in (_REPLACEMENTS[model_type] | _HEAD_REPLACEMENTS.get((model_type, head_type), {})).items():
+        renamed = renamed.replace(old, new)
     return f"{model_type}.{renamed.removeprefix('bert.')}" if renamed.startswith("bert.") else renamed
 
 
@@ -60,19 +66,19 @@ def _bert_name(name: str) -> str:
     scope, _, weight = name.rpartition("output_")
     if scope in _HEADS and weight in ("weights", "bias"):
         return f"{_HEADS[scope]}.{weight.replace('weights', 'weight')}"
-    renamed = _with_their_norms(name.replace("/", ".").replace("encoder.layer_", "encoder.layer."))
+    renamed = _with_pytorch_norms(name.replace("/", ".").replace("encoder.layer_", "encoder.layer."))
     renamed = renamed.removesuffix(".kernel")
     return renamed if renamed.endswith((".bias", ".weight")) else f"{renamed}.weight"
 
 
-def _with_their_norms(name: str) -> str:
-    """The name with PyTorch's words for the weights of a LayerNorm in place of TensorFlow's."""
+def _with_pytorch_norms(name: str) -> str:
+    """Return a name with PyTorch's terms for LayerNorm weights."""
     return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
 
 
-# Names of all networks, without the leading "bert." -> Google's.
+# Google's name by Hugging Face's name without the leading network, for all networks.
 _GOOGLE_NAMES = {
-    _renamed(name, model_type, head_type).removeprefix(f"{model_type}."): name
+    _network_name(name, model_type, head_type).removeprefix(f"{model_type}."): name
     for model_type in NETWORKS
     for head_type in HEAD_TYPES
     for name in WEIGHT_NAMES
@@ -80,27 +86,34 @@ _GOOGLE_NAMES = {
 
 
 def google_name(name: str) -> str | None:
-    """Google's name for a weight; None for one that Google's BERT does not have.
+    """Return Google's name for a weight, or None if Google's BERT has no such weight.
 
-    The tied `cls.predictions.decoder.*`, `vocab_projector.weight` and `generator_lm_head.weight`,
-    and the buffer `embeddings.position_ids` are such.
+    This includes the tied `cls.predictions.decoder.*`, `vocab_projector.weight` and
+    `generator_lm_head.weight`, and the buffer `embeddings.position_ids`.
     """
-    # The first files kept TensorFlow's words for the weights of a LayerNorm.
-    renamed = _with_their_norms(name)
+    # The oldest files still use TensorFlow's terms for LayerNorm weights.
+    renamed = _with_pytorch_norms(name)
     for network in NETWORKS:
         renamed = renamed.removeprefix(f"{network}.")
-    return of_any_layer(renamed, _GOOGLE_NAMES)
+    return find_google_name(renamed, _GOOGLE_NAMES)
 
 
 def is_transposed(name: str) -> bool:
-    """Whether Hugging Face stores the weight that Google calls `name` transposed."""
-    # PyTorch keeps a kernel as [out, in], Google as [in, out].
+    """Return whether Hugging Face stores the weight with Google's name `name` transposed."""
+    # PyTorch stores a kernel as [out, in], Google as [in, out].
     return name.endswith("/kernel")
 
 
 def hugging_face_name(name: str, model_type: str = BERT, head_type: str = CLASSIFIER) -> str | None:
-    """The inverse of google_name, with the leading "bert.", "distilbert." or "electra."; None for a
-    name that no such network of Hugging Face's has. head_type: a key of HEAD_TYPES, of the class.
+    """Return Hugging Face's name for a weight, or None if the network has no such weight.
+
+    Args:
+        name: Google's name.
+        model_type: a key of NETWORKS.
+        head_type: a key of HEAD_TYPES, because names depend on the class.
+
+    Returns:
+        A name with the leading "bert.", "distilbert." or "electra.".
     """
-    renamed = _renamed(name, model_type, head_type)
+    renamed = _network_name(name, model_type, head_type)
     return renamed if google_name(renamed) == name else None

@@ -1,11 +1,11 @@
-"""Names of models that people type for a path, and where these are to be had."""
+"""Download advice for model names that are given as paths."""
 
 import os
 import re
 from typing import NamedTuple
 
 _GOOGLE = "https://storage.googleapis.com/bert_models"
-# Name on the hub -> (day of Google's release, name of its archive).
+# By name on the hub: date of Google's release, and archive name.
 _RELEASES = {
     "bert-base-uncased": ("2018_10_18", "uncased_L-12_H-768_A-12"),
     "bert-large-uncased": ("2018_10_18", "uncased_L-24_H-1024_A-16"),
@@ -17,17 +17,22 @@ _RELEASES = {
     "bert-large-uncased-whole-word-masking": ("2019_05_30", "wwm_uncased_L-24_H-1024_A-16"),
     "bert-large-cased-whole-word-masking": ("2019_05_30", "wwm_cased_L-24_H-1024_A-16"),
 }
-# Google's 24 models of 2020, of Turc et al. 2019 (arXiv 1908.08962): layers and widths; a head is
-# 64 wide.
+# Google's 24 small models from 2020 (Turc et al. 2019, arXiv 1908.08962). Their heads are 64 wide.
 SMALL_DAY = "2020_02_20"
 SMALL_LAYERS = (2, 4, 6, 8, 10, 12)
 SMALL_WIDTHS = (128, 256, 512, 768)
 _NAME = re.compile(r"([A-Za-z0-9][\w-]*/)?[A-Za-z0-9][A-Za-z0-9.-]*")
-_FILE = (".ckpt", ".h5", ".zip", ".gz", ".index", ".meta", ".bin", ".safetensors")
+_FILE_ENDINGS = (".ckpt", ".h5", ".zip", ".gz", ".index", ".meta", ".bin", ".safetensors")
 
 
 class _Release(NamedTuple):
-    """A model of Google's: the day of its release, its archive, and its owner and name on the hub."""
+    """A released model.
+
+    Attributes:
+        day: release date, which is in the URL.
+        archive: archive name without ".zip".
+        home: owner and name on the hub.
+    """
 
     day: str
     archive: str
@@ -35,24 +40,34 @@ class _Release(NamedTuple):
 
 
 def _releases() -> dict[str, _Release]:
-    """All of them, by their names on the hub, with and without the owner, and of their archives."""
+    """Return all releases by archive name, and by name on the hub with and without the owner."""
     small = [f"uncased_L-{layers}_H-{width}_A-{width // 64}" for layers in SMALL_LAYERS for width in SMALL_WIDTHS]
     releases = [_Release(SMALL_DAY, archive, f"google/bert_{archive}") for archive in small]
-    # After the small ones: one of these has the archive's name of bert-base-uncased.
+    # Add these after the small ones: the archive name of bert-base-uncased is also a small model's.
     releases += [_Release(day, archive, f"google-bert/{name}") for name, (day, archive) in _RELEASES.items()]
-    return {name: each for each in releases for name in (each.home, os.path.basename(each.home), each.archive)}
+    return {
+        name: release
+        for release in releases
+        for name in (release.home, os.path.basename(release.home), release.archive)
+    }
 
 
-def advice(path: str, flag: str) -> str | None:
-    """What to download from where, for a path that is the name of a model rather; None for any
-    other path.
+def download_advice(path: str, flag: str) -> str | None:
+    """Return advice if a path looks like a model name, or None.
+
+    Args:
+        path: the flag's value.
+        flag: flag that needs a checkpoint.
     """
     release = _releases().get(path)
-    # All of these names have a hyphen; without one it is rather a folder that was mistyped.
-    looks_so = (
-        _NAME.fullmatch(path) and "-" in os.path.basename(path) and "bert" in path.lower() and not path.endswith(_FILE)
+    # Require a hyphen: all model names have one, and other paths are probably mistyped directories.
+    looks_like_model = (
+        _NAME.fullmatch(path)
+        and "-" in os.path.basename(path)
+        and "bert" in path.lower()
+        and not path.endswith(_FILE_ENDINGS)
     )
-    if not release and not looks_so:
+    if not release and not looks_like_model:
         return None
     text = (
         f"{path}: is not a path here, but looks like the name of a model, and models are not downloaded automatically; "

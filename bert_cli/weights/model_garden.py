@@ -1,4 +1,4 @@
-"""Checkpoints of BertEncoder in TensorFlow's Model Garden, and Google's TF2 releases: a BERT under Google's names.
+"""Reader for BERT checkpoints from TensorFlow's Model Garden and from Google's TF2 releases.
 
 Their keys are paths of Python attributes, such as model/layer_with_weights-4/_intermediate_dense/kernel.
 Source: official/nlp/modeling of https://github.com/tensorflow/models.
@@ -16,7 +16,7 @@ from bert_cli.weights.reader import Reader
 
 _ENDING = "/.ATTRIBUTES/VARIABLE_VALUE"
 _OF_TRAINING = re.compile(r"save_counter|global_step|(.*/)?_?optimizer/.*|.*/\.OPTIMIZER_SLOT/.*")
-# A layer of the encoder, numbered by Keras among all layers with weights, or in a list of its own; and its weight.
+# A weight in an encoder layer. The number counts all layers with weights, or only encoder layers.
 _LAYER = re.compile(
     r"(?P<root>.*?)/?(?P<list>layer_with_weights-|_?transformer_layers/)(?P<number>\d+)/"
     r"(?P<weight>_(?:attention_layer|attention_layer_norm|attention_output_dense|intermediate_dense|output_dense|"
@@ -31,20 +31,21 @@ _WEIGHTS = {
     r"_output_layer_norm/(gamma|beta)": r"output/LayerNorm/\1",
 }
 _TABLE = "_?(?:position_)?embeddings"
-# Below the encoder, by its layers with weights; a network of embeddings may be one of these.
+# Paths relative to the encoder. The embeddings may form a network of their own within it.
 _NUMBERED = {
     rf"(?:layer_with_weights-0/)?layer_with_weights-0/{_TABLE}": "bert/embeddings/word_embeddings",
     rf"(?:layer_with_weights-0/)?layer_with_weights-1/{_TABLE}": "bert/embeddings/position_embeddings",
     rf"(?:layer_with_weights-0/)?layer_with_weights-2/{_TABLE}": "bert/embeddings/token_type_embeddings",
     r"(?:layer_with_weights-0/)?layer_with_weights-3/(gamma|beta)": r"bert/embeddings/LayerNorm/\1",
-    # By the attributes of newer releases.
+    # Newer releases use these attributes.
     rf"_embedding_layer/{_TABLE}": "bert/embeddings/word_embeddings",
     rf"_position_embedding_layer/{_TABLE}": "bert/embeddings/position_embeddings",
     rf"_type_embedding_layer/{_TABLE}": "bert/embeddings/token_type_embeddings",
     r"_embedding_norm_layer/(gamma|beta)": r"bert/embeddings/LayerNorm/\1",
     r"_pooler_layer/(kernel|bias)": r"bert/pooler/dense/\1",
 }
-# Anywhere: the head of a pretrainer. Its table of words may have the key of both, as it is the shorter one.
+# A pretrainer's head, at any path. TensorFlow stores the shared word embeddings under the shorter
+# path, which may be the head's.
 _MASKED_LM = {
     r"(?:.*/)?masked_lm/embedding_table": "bert/embeddings/word_embeddings",
     r"(?:.*/)?masked_lm/dense/(kernel|bias)": r"cls/predictions/transform/dense/\1",
@@ -54,12 +55,17 @@ _MASKED_LM = {
 
 
 def is_object_checkpoint(names: Iterable[str]) -> bool:
-    """Return whether the names of a checkpoint are paths of Python attributes, as TensorFlow 2 writes them."""
+    """Return whether a checkpoint's names are Python attribute paths, as in TensorFlow 2."""
     return any(name.endswith(_ENDING) for name in names)
 
 
 def flat_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return Google's shape of a variable that keeps its heads apart: [H, N, D], [N, D] or [N, D, H]."""
+    """Return Google's shape for a variable with separate attention heads.
+
+    Args:
+        name: Google's name.
+        shape: [H, N, D], [N, D] or [N, D, H]; other shapes are unchanged.
+    """
     if name.endswith("attention/output/dense/kernel"):
         return (math.prod(shape[:-1]), shape[-1])
     if "/attention/self/" in name:
@@ -68,9 +74,10 @@ def flat_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def google_names(paths: Iterable[str]) -> dict[str, str]:
-    """Return Google's name -> path, for the paths of one encoder and its masked LM.
+    """Return the paths of an encoder and its masked LM by Google's name.
 
-    Raises ValueError if there are layers of several encoders.
+    Raises:
+        ValueError: if there are layers from several encoders.
     """
     paths = list(paths)
     layers = {path: match for path in paths if (match := _LAYER.fullmatch(path))}
@@ -82,7 +89,7 @@ def google_names(paths: Iterable[str]) -> dict[str, str]:
     if lists:
         root, list_name = lists.pop()
         is_numbered = list_name.startswith("layer_with_weights")
-    # The embeddings have the first numbers, so the layers' own begin later. A gap stays one.
+    # Subtract the lowest number: embeddings have the first numbers. Keep gaps between layers.
     first = min(numbers, default=0) if is_numbered else 0
     patterns = {(f"{re.escape(root)}/" if root else "") + below: name for below, name in _NUMBERED.items()}
     if not lists and not layers:
@@ -103,20 +110,24 @@ def google_names(paths: Iterable[str]) -> dict[str, str]:
 
 
 def _expand(patterns: dict[str, str], text: str) -> str | None:
-    """Return the replacement of the first pattern that matches the whole text."""
+    """Return the replacement for the first pattern that matches the whole text."""
     matches = ((re.fullmatch(pattern, text), replacement) for pattern, replacement in patterns.items())
     return next((match.expand(replacement) for match, replacement in matches if match), None)
 
 
 class ModelGardenReader(Reader):
-    """An encoder of the Model Garden under Google's names.
+    """Reader for an encoder from the Model Garden, under Google's names.
 
     Attributes:
-        heads: number of attention heads, None if no kernel keeps them apart.
+        heads: number of attention heads; None if no kernel has a separate axis for them.
     """
 
     def __init__(self, reader: Reader):
-        """reader: of the same checkpoint, under its own keys. Raises InputError if they are not a BERT's."""
+        """Find the variables; raise InputError if they are not exactly one BERT.
+
+        Args:
+            reader: reader for the checkpoint under its stored names.
+        """
         keys = {key.removesuffix(_ENDING): key for key in reader.shapes if key.endswith(_ENDING)}
         paths = [path for path in keys if not _OF_TRAINING.fullmatch(path)]
         try:
@@ -141,11 +152,18 @@ class ModelGardenReader(Reader):
         self.heads = next((shape[1] for shape in kernels if len(shape) == 3), None)
 
     def read(self, name: str) -> np.ndarray:
-        """See Reader."""
+        """Return a variable's values."""
         return self._reader.read(self._keys[name]).reshape(self.shapes[name])
 
     def check_heads(self, heads: int, config_name: str) -> None:
-        """Raise InputError if a config has another number of attention heads, which no shape would show."""
+        """Raise InputError if a config has another number of attention heads.
+
+        Google's shapes do not contain this number.
+
+        Args:
+            heads: number in the config.
+            config_name: the config's name for messages.
+        """
         if self.heads not in (None, heads):
             raise InputError(
                 f"{config_name}: says num_attention_heads {heads}, but {self.description} has {self.heads}; "

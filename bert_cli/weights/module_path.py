@@ -1,6 +1,4 @@
-"""Finding a tensorflow-hub module from what people type; no TensorFlow, unless a module must be
-downloaded.
-"""
+"""Finding a tensorflow-hub module from a flag; only a download imports TensorFlow."""
 
 import os
 import tarfile
@@ -14,15 +12,22 @@ from bert_cli.weights.path import HUB, CheckpointPath, module_folder
 
 
 def is_url(handle: str) -> bool:
-    """Whether a module must be downloaded, which imports TensorFlow."""
+    """Return whether a module must be downloaded, which imports TensorFlow."""
     return handle.startswith(("http://", "https://"))
 
 
 def find_module(handle: str, flag: str) -> CheckpointPath:
-    """Resolve a folder, a .tar.gz, or a URL, which tensorflow-hub downloads and keeps.
+    """Return the module at a path or URL, after downloading or unpacking it.
 
-    An archive is unpacked into a temporary folder, which is gone when the process ends. InputError,
-    naming `flag`, where there is no module.
+    tensorflow-hub caches a download. An archive is unpacked into a directory that is deleted when
+    the process ends.
+
+    Args:
+        handle: a directory, a .tar.gz file or a URL.
+        flag: flag name for messages.
+
+    Raises:
+        InputError: if there is no module.
     """
     if is_url(handle):
         folder = _download(handle, flag)
@@ -32,24 +37,27 @@ def find_module(handle: str, flag: str) -> CheckpointPath:
         raise InputError(f"{handle}: no such module; --{flag} takes a folder, a .tar.gz, or a URL")
     else:
         folder = _unpack(handle, flag)
-    found = module_folder(folder)
-    if found is None:
+    module = module_folder(folder)
+    if module is None:
         raise InputError(f"{handle}: holds no module for tensorflow-hub (no saved_model.pb); check --{flag}")
-    return CheckpointPath(HUB, found, None if found == handle else handle)
+    return CheckpointPath(HUB, module, None if module == handle else handle)
 
 
-def own_module(config_file: str, handle: str) -> str | None:
-    """Path of the module that a folder's config names, where it lies in that folder; None for one
-    that lies elsewhere.
+def bundled_module(config_file: str, handle: str) -> str | None:
+    """Return the path to a config's module, or None if that is in another directory.
 
-    A config may come from anybody: a URL in it is never followed, nor a path or a link that leads
-    out of its folder.
+    A config may be untrusted. Therefore URLs are not followed, nor paths and links that leave the
+    config's directory.
+
+    Args:
+        config_file: path to the config.
+        handle: module in the config.
     """
     folder = os.path.realpath(os.path.dirname(config_file) or ".")
     path = os.path.join(folder, handle)
     if files.is_remote(handle) or files.is_remote(config_file) or not handle:
         return None
-    # realpath follows links, so that one which leads elsewhere is outside.
+    # Use realpath, which resolves links, so that a link to another directory is refused.
     inside = os.path.realpath(path).startswith(os.path.join(folder, ""))
     return path if inside and ".." not in handle.split("/") else None
 
@@ -58,9 +66,10 @@ def _download(handle: str, flag: str) -> str:
     setup_tensorflow()
     import tensorflow as tf
 
-    # Only here: a module that is not a URL needs none of it, and it needs setuptools below 81.
+    # Import late: tensorflow_hub needs setuptools below 81, and only URLs need it.
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # its import of pkg_resources
+        # Ignore the warning about pkg_resources, which tensorflow_hub imports.
+        warnings.simplefilter("ignore")
         import tensorflow_hub as hub
     try:
         return hub.resolve(handle)
@@ -72,7 +81,8 @@ def _unpack(path: str, flag: str) -> str:
     folder = files.make_process_folder()
     try:
         with files.open_binary(path) as file, tarfile.open(fileobj=file, mode="r:gz") as archive:
-            archive.extractall(folder, filter="data")  # nothing outside of the folder, no devices
+            # Use the filter "data", which refuses device files and paths outside the directory.
+            archive.extractall(folder, filter="data")
     except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
         raise InputError(f"{path}: is an incomplete or damaged .tar.gz of a module: {error}; check --{flag}") from None
     entries = os.listdir(folder)

@@ -1,6 +1,4 @@
-"""Google's names: of the variables of a BERT with all its heads, and of the values that training
-stores with them; no TensorFlow.
-"""
+"""Google's names for the variables of BERT and for the training state in a checkpoint."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,7 +7,7 @@ from bert_cli.base.head_types import pretraining_shapes
 from bert_cli.model.config import BertConfig
 from bert_cli.model.shapes import encoder_shapes
 
-# The weights of a BERT or a relative of it, of one layer with all heads.
+# Weights of BERT and related networks with one layer and all heads.
 WEIGHT_NAMES = (
     *encoder_shapes(
         BertConfig(1, 1, 1, 1, intermediate_size=1, max_position_embeddings=1, type_vocab_size=1, embedding_size=2)
@@ -19,50 +17,51 @@ WEIGHT_NAMES = (
     *(f"discriminator_predictions/{layer}/{name}" for layer in ("dense", "dense_1") for name in ("kernel", "bias")),
 )
 STEP_NAME = "global_step"
-# The position of bert-pretrain in its data: two numbers; their meaning depends on the kind of data.
+# Position of bert-pretrain in its data, as two numbers. Their meaning depends on the data format.
 POSITION_NAME = "input_position"
-# The loss scale of training in float16, and the steps since it last changed.
+# Loss scale for float16, and the number of steps since its last change.
 SCALE_NAME = "loss_scale"
 GOOD_STEPS_NAME = "loss_scale_good_steps"
-# What a checkpoint that a signal asked for keeps besides, see training.saved_state; remainders are
-# of earlier versions.
+# Additional state in a checkpoint that is saved on a signal (see training.saved_state). Earlier
+# versions wrote remainders.
 LOG_DECAY_NAME = "log_decay"
 UNROUNDED_ENDING = "/unrounded"
 REMAINDER_ENDING = "/remainder"
-_BOOKKEEPING = (STEP_NAME, POSITION_NAME, SCALE_NAME, GOOD_STEPS_NAME, LOG_DECAY_NAME)
-# After "encoder/layer_" of Google, "encoder.layer." and "transformer.layer." of Hugging Face,
-# "encoder_layer_" of Keras.
+_BOOKKEEPING_NAMES = (STEP_NAME, POSITION_NAME, SCALE_NAME, GOOD_STEPS_NAME, LOG_DECAY_NAME)
+# Matches the number in encoder/layer_0 (Google), encoder.layer.0 or transformer.layer.0 (Hugging
+# Face), and encoder_layer_0 (Keras).
 _LAYER_NUMBER = re.compile(r"(?:(?<=encoder[/._]layer[/._])|(?<=transformer\.layer\.))\d+")
 MOMENT_ENDINGS = ("/adam_m", "/adam_v")
 
 
-def is_of_optimizer(name: str) -> bool:
-    """Whether a name is of a moment, or of a number that only a checkpoint with moments needs."""
+def is_optimizer_state(name: str) -> bool:
+    """Return whether a variable is an optimizer moment, or is only needed together with moments."""
     return name == LOG_DECAY_NAME or name.endswith((*MOMENT_ENDINGS, UNROUNDED_ENDING, REMAINDER_ENDING))
 
 
 def has_moments(names: Iterable[str]) -> bool:
-    """Whether a checkpoint of these names holds the moments of an optimizer."""
+    """Return whether variables with these names include optimizer moments."""
     return any(name.endswith(MOMENT_ENDINGS) for name in names)
 
 
 def weight_of(name: str) -> str:
-    """The weight that a moment is of; any other name as it is."""
+    """Return the name of a moment's weight; other names are unchanged."""
     return name.removesuffix(MOMENT_ENDINGS[0]).removesuffix(MOMENT_ENDINGS[1])
 
 
-def is_of_training(name: str) -> bool:
-    """Whether a name is none of a weight."""
-    return name in _BOOKKEEPING or is_of_optimizer(name)
+def is_training_state(name: str) -> bool:
+    """Return whether a variable is training state and not a weight."""
+    return name in _BOOKKEEPING_NAMES or is_optimizer_state(name)
 
 
-def of_any_layer(foreign: str, table: Mapping[str, str]) -> str | None:
-    """Google's name of a weight that another format calls `foreign`; None for a name that is not in
-    the table.
+def find_google_name(name: str, table: Mapping[str, str]) -> str | None:
+    """Return Google's name for a weight in another format, or None if it is not in the table.
 
-    table: that format's names -> WEIGHT_NAMES. Its names of layer 0 serve for every layer, with the
-    number put in.
+    Args:
+        name: name in the other format.
+        table: WEIGHT_NAMES by their names in the other format. Names for layer 0 apply to every
+            layer.
     """
-    number = _LAYER_NUMBER.search(foreign)
-    known = table.get(_LAYER_NUMBER.sub("0", foreign, count=1))
-    return known.replace("layer_0", f"layer_{number[0]}") if known and number else known
+    number = _LAYER_NUMBER.search(name)
+    google_name = table.get(_LAYER_NUMBER.sub("0", name, count=1))
+    return google_name.replace("layer_0", f"layer_{number[0]}") if google_name and number else google_name

@@ -1,4 +1,4 @@
-"""Finding a checkpoint from what people type; no TensorFlow."""
+"""Finding a checkpoint from a path in a flag, without TensorFlow."""
 
 import dataclasses
 import os
@@ -27,20 +27,24 @@ HUGGING_FACE = "hugging_face"
 KERAS = "keras"
 HUB = "hub"
 _SHARD = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
-# Weights of a Hugging Face folder, in the order in which they are preferred.
+# Weight files in a Hugging Face directory, in order of preference.
 _HUGGING_FACE_FILES = (SAFETENSORS, SAFETENSORS_INDEX, TF_MODEL)
 _HUGGING_FACE_SHARD = re.compile(r"model-\d+-of-\d+\.safetensors")
-_ASSETS = ("assets", "assets.extra")  # of a SavedModel: its own files, and files that others added
+# Directories in a SavedModel for its own files, and for files that users add.
+_ASSETS = ("assets", "assets.extra")
 
 
 @dataclasses.dataclass(frozen=True)
 class CheckpointPath:
-    """A checkpoint that exists.
+    """An existing checkpoint.
 
-    `location` is a TF1 prefix, a folder in Hugging Face's layout, a .weights.h5 file, or the folder
-    of a module for tensorflow-hub; `handle` is what messages call it where that is not its
-    location: a module from an archive, or the built-in model. `network`: of a TF1 checkpoint of
-    ELECTRA, see weights.electra; "" for the first.
+    Attributes:
+        kind: TF1, HUGGING_FACE, KERAS or HUB.
+        location: a TF1 prefix, a Hugging Face directory, a .weights.h5 file, or the directory of a
+            tensorflow-hub module.
+        handle: name for messages if the location is not meaningful, for example for a module from
+            an archive, or the built-in model.
+        network: the network in an ELECTRA checkpoint (see weights.electra); "" for the first one.
     """
 
     kind: str
@@ -50,40 +54,43 @@ class CheckpointPath:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Return the name for messages."""
         return self.handle or self.argument
 
     @property
     def argument(self) -> str:
-        """What find_checkpoint finds it by."""
+        """Return the path with which find_checkpoint finds this checkpoint."""
         return f"{self.location}/{self.network}" if self.network else self.location
 
     @property
     def identity(self) -> str:
-        """What it is called from any working directory."""
+        """Return a name that does not depend on the working directory."""
         return self.name if self.handle == BUILTIN_MODEL else files.make_absolute(self.name)
 
     @property
     def folder(self) -> str:
+        """Return the checkpoint's directory."""
         return self.location if self.kind in (HUGGING_FACE, HUB) else os.path.dirname(self.location) or "."
 
     @property
     def file(self) -> str:
-        """One of its files that is written with the weights."""
+        """Return the path to a file that is written together with the weights."""
         if self.kind == HUGGING_FACE:
             return hugging_face_weights(self.location) or os.path.join(self.location, SAFETENSORS)
         return self.location + {TF1: ".index", HUB: "/saved_model.pb"}.get(self.kind, "")
 
     @property
     def hugging_face_config(self) -> str | None:
-        """Path of the config.json of a Hugging Face folder; None where there is none, as in the
-        built-in model's, and for another format.
+        """Return a Hugging Face directory's config.json path, or None.
+
+        Other formats have no such file, nor has the built-in model.
         """
         return self.companion(HUGGING_FACE_CONFIG) if self.kind == HUGGING_FACE else None
 
     def companion(self, *names: str) -> str | None:
-        """The first of these files that is next to the checkpoint or among a module's assets; None
-        for none.
+        """Return the path to the first existing file with one of these names, or None.
+
+        The files are next to the checkpoint, or among a module's assets.
         """
         folders = [os.path.join(self.folder, name) for name in _ASSETS] if self.kind == HUB else [self.folder]
         paths = (os.path.join(folder, name) for name in names for folder in folders)
@@ -91,16 +98,23 @@ class CheckpointPath:
 
 
 def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = False) -> CheckpointPath:
-    """Resolve a TF1 prefix, one of its files, a folder with a checkpoint, a Hugging Face folder or
-    file, a .weights.h5, or the folder of a module for tensorflow-hub; a TF1 checkpoint of ELECTRA
-    with /generator after it is its generator.
+    """Return the checkpoint at a path.
 
-    strict: see newest_undamaged. Raises InputError, naming `flag`, where nothing that can be read
-    is there.
+    Args:
+        path: one of the following:
+            - a TF1 prefix, a file of such a checkpoint, or its directory;
+            - the same for ELECTRA, with /generator at the end for its generator;
+            - a Hugging Face directory, or a weight file in it;
+            - a .weights.h5 file, or its directory;
+            - the directory with a tensorflow-hub module.
+        flag: flag name for messages.
+        strict: see `newest_undamaged`.
+
+    Raises:
+        InputError: if there is no checkpoint in a supported format.
     """
     refuse_web_address(path)
-    # Any of its files may name a checkpoint, as a shell completes their names rather than the
-    # prefix.
+    # Accept a file of the checkpoint: a shell completes file names rather than the prefix.
     prefix = _SHARD.sub("", path)
     if files.exists(prefix + ".index"):
         return CheckpointPath(TF1, prefix)
@@ -114,22 +128,22 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
         return CheckpointPath(KERAS, path)
     parent = os.path.dirname(path.rstrip("/"))
     if name == GENERATOR and parent:
-        found = find_checkpoint(parent, flag, strict)
-        if found.kind == TF1:
-            return dataclasses.replace(found, network=GENERATOR)
+        checkpoint = find_checkpoint(parent, flag, strict)
+        if checkpoint.kind == TF1:
+            return dataclasses.replace(checkpoint, network=GENERATOR)
     if name.endswith((".zip", ".tar.gz")) and files.exists(path):
         raise InputError(
             f"{path}: is an archive; unpack it and give the path of its bert_model.ckpt to "
             f"--{flag} (a module for tensorflow-hub is given to --hub_module as it is)"
         )
-    if hint := known_models.advice(path, flag):
+    if hint := known_models.download_advice(path, flag):
         raise InputError(hint)
     raise InputError(f"{path}: no checkpoint there ({name}.index does not exist); check --{flag}")
 
 
 def _find_in_folder(folder: str, flag: str, strict: bool) -> CheckpointPath:
     folder = model_folder(folder)
-    # A run's own checkpoints come first: its folder may hold an exported model as well.
+    # Prefer checkpoints of a training run: its directory may also contain an exported model.
     latest = newest_undamaged(folder, strict)
     if latest:
         return CheckpointPath(TF1, latest)
@@ -153,8 +167,9 @@ def _find_in_folder(folder: str, flag: str, strict: bool) -> CheckpointPath:
 
 
 def module_folder(folder: str) -> str | None:
-    """The folder of a module for tensorflow-hub: this one, or, of what bert-export wrote, its
-    encoder; None for neither.
+    """Return the directory with a tensorflow-hub module, or None.
+
+    This is `folder`, or its subdirectory "encoder" as bert-export writes it.
     """
     for path in (folder, os.path.join(folder, "encoder")):
         if all(files.exists(os.path.join(path, name)) for name in ("saved_model.pb", "variables")):
@@ -163,7 +178,7 @@ def module_folder(folder: str) -> str | None:
 
 
 def hugging_face_weights(folder: str) -> str | None:
-    """Return the path of the weights in a Hugging Face folder, None if it has no file that is read."""
+    """Return the path to the weights in a Hugging Face directory, or None without a supported file."""
     paths = (os.path.join(folder, name) for name in _HUGGING_FACE_FILES)
     return next((path for path in paths if files.exists(path)), None)
 
@@ -171,7 +186,7 @@ def hugging_face_weights(folder: str) -> str | None:
 def _hugging_face_folder(folder: str, flag: str) -> CheckpointPath:
     weights = hugging_face_weights(folder)
     if weights:
-        # bert_config.json: as the built-in model has it.
+        # Accept bert_config.json, too: the built-in model has it.
         if not any(files.exists(os.path.join(folder, name)) for name in (HUGGING_FACE_CONFIG, CONFIG)):
             name = os.path.basename(weights)
             raise InputError(f"{folder}: has {name} but no config.json; both are needed for --{flag}")
@@ -182,17 +197,20 @@ def _hugging_face_folder(folder: str, flag: str) -> CheckpointPath:
 
 
 def model_folder(folder: str) -> str:
-    """The folder of the model to use of a run's folder: the folder within it that best.json names,
-    else itself.
+    """Return the directory with the model to use from a run.
 
-    InputError where that one is not there.
+    This is the subdirectory in best.json, or else `folder` itself.
+
+    Raises:
+        InputError: if the subdirectory does not exist.
     """
     path = os.path.join(folder, BEST_FILE)
     if not files.exists(path) or files.is_directory(path):
         return folder
     name = read_json_object(path, "remove it to take the last checkpoint").get("folder")
     if not isinstance(name, str) or name in ("", ".", "..") or name != os.path.basename(name):
-        return folder  # not ours: it leads out of the folder
+        # Ignore a file that this package did not write: its path leaves the directory.
+        return folder
     inner = os.path.join(folder, name)
     if not files.is_directory(inner):
         raise InputError(f"{path}: names {name}, which is not there; restore it, or remove {BEST_FILE}")

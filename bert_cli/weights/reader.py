@@ -1,4 +1,4 @@
-"""The interface of what reads the weights of a model."""
+"""The interface of checkpoint readers."""
 
 from typing import Protocol
 
@@ -6,12 +6,12 @@ import numpy as np
 
 
 class Reader(Protocol):
-    """A checkpoint of any format, opened.
+    """An open checkpoint in any format.
 
     Attributes:
-        description: name of the checkpoint in messages.
-        shapes: Google's name -> shape.
-        unused: stored names that no BERT has.
+        description: name for messages.
+        shapes: shapes by Google's name.
+        unused: stored names that BERT does not use.
     """
 
     description: str
@@ -19,12 +19,12 @@ class Reader(Protocol):
     unused: list[str]
 
     def read(self, name: str) -> np.ndarray:
-        """Return the values of a variable."""
+        """Return a variable's values."""
         ...
 
     def check_tied(self) -> None:
-        """Raise InputError if the masked LM has an output matrix that is not its word embeddings.
+        """Raise InputError if the masked LM's output matrix differs from its word embeddings.
 
-        Only Hugging Face's layout can hold one.
+        Only Hugging Face's format can have a separate matrix.
         """
         return

@@ -1,6 +1,4 @@
-"""The checkpoints of a training run: model.ckpt-N, and the file `checkpoint` that names the newest;
-no TensorFlow.
-"""
+"""Checkpoints of a training run: model.ckpt-N, and the file `checkpoint` that names the newest."""
 
 import os
 import re
@@ -11,7 +9,7 @@ from bert_cli.base.log import warn_once
 from bert_cli.base.names import CHECKPOINT, STATE
 from bert_cli.base.writing import atomic_write
 from bert_cli.weights.formats.checkpoint_index import check_data, read_index
-from bert_cli.weights.names import has_moments, is_of_training
+from bert_cli.weights.names import has_moments, is_training_state
 
 _NUMBERED = re.compile(r"^model\.ckpt-(\d+)\.index$")
 _DATA = re.compile(r"^model\.ckpt-(\d+)\.data-\d+-of-\d+$")
@@ -19,12 +17,12 @@ _STATE_PATH = re.compile(r'^model_checkpoint_path:\s*"(.*)"\s*$', re.MULTILINE)
 
 
 def latest_checkpoint(folder: str) -> str | None:
-    """Prefix of the newest checkpoint of a training folder, or None.
+    """Return the newest checkpoint's prefix in a training directory, or None.
 
-    The `checkpoint` file names it; where that file is missing, is no text, or names one that is
-    gone, the highest model.ckpt-N is it.
+    This is the prefix in the `checkpoint` file. If that file is missing or damaged, or its
+    checkpoint does not exist, the result is the model.ckpt-N with the highest number.
     """
-    named = _named_by_state(folder)
+    named = _existing_state_prefix(folder)
     if named:
         return named
     numbers = numbered_checkpoints(folder)
@@ -32,15 +30,19 @@ def latest_checkpoint(folder: str) -> str | None:
 
 
 def newest_to_train(folder: str, strict: bool = False) -> str | None:
-    """The newest_undamaged to go on from, with a warning where it has no moments; strict:
-    InputError.
+    """Return the newest undamaged checkpoint for resuming training, or None.
+
+    Args:
+        folder: training directory.
+        strict: raise InputError, instead of a warning, if the checkpoint is damaged or has no
+            optimizer moments.
     """
-    found = newest_undamaged(folder, strict, to_train=True)
-    if found and not has_moments(read_index(found)):
-        lost = "the optimizer's moments are lost and start from 0"
-        refuse_if(strict, f"{found}: holds weights alone; without --strict {lost}")
-        warn_once(f"warning: {found} holds weights alone: {lost}, so the run will end in other weights")
-    return found
+    prefix = newest_undamaged(folder, strict, to_train=True)
+    if prefix and not has_moments(read_index(prefix)):
+        consequence = "the optimizer's moments are lost and start from 0"
+        refuse_if(strict, f"{prefix}: holds weights alone; without --strict {consequence}")
+        warn_once(f"warning: {prefix} holds weights alone: {consequence}, so the run will end in other weights")
+    return prefix
 
 
 def _lost_steps(first: int, last: int) -> str:
@@ -48,15 +50,19 @@ def _lost_steps(first: int, last: int) -> str:
 
 
 def newest_undamaged(folder: str, strict: bool = False, to_train: bool = False) -> str | None:
-    """As latest_checkpoint, but an older one where the checksums of that one are wrong, with a
-    warning; strict: InputError.
+    """Return the newest checkpoint with correct checksums, or None if there is no checkpoint.
 
-    to_train: what training alone needs must be sound too; InputError where no checkpoint is whole,
-    as nothing of the run's folder may be changed then. Else it is the newest: its reader will
-    report the damage.
+    A warning reports a damaged newer checkpoint.
+
+    Args:
+        folder: training directory.
+        strict: raise InputError instead of using an older checkpoint.
+        to_train: check the training state, too. If all checkpoints are damaged, raise InputError,
+            because the directory must not change then. Otherwise return the newest one, so that its
+            reader reports the damage.
     """
     newest = latest_checkpoint(folder)
-    lost = _without_index(folder)
+    lost = _find_data_without_index(folder)
     if lost and newest:
         refuse_if(strict, f"{lost}.index: does not exist; without --strict {os.path.basename(newest)} is used")
         steps = _lost_steps(step_number(newest) + 1, step_number(lost))
@@ -67,12 +73,12 @@ def newest_undamaged(folder: str, strict: bool = False, to_train: bool = False) 
         raise InputError(
             f"{newest}: is damaged or cut short ({reason}); without --strict the checkpoint before it is used"
         )
-    found = _NUMBERED.match(f"{os.path.basename(newest)}.index")
-    # Only older ones: a checkpoint with a higher number is of a run that went on from elsewhere.
+    newest_match = _NUMBERED.match(f"{os.path.basename(newest)}.index")
+    # Use only older ones: a higher number belongs to a run that continued from another checkpoint.
     for number in reversed(numbered_checkpoints(folder)):
         candidate = os.path.join(folder, f"{CHECKPOINT}{number}")
-        if (found is None or number < int(found[1])) and not _damage(candidate, to_train):
-            lost = f", and {_lost_steps(number + 1, int(found[1]))}" if found else ""
+        if (newest_match is None or number < int(newest_match[1])) and not _damage(candidate, to_train):
+            lost = f", and {_lost_steps(number + 1, int(newest_match[1]))}" if newest_match else ""
             warn_once(
                 f"warning: {newest} is damaged or cut short ({reason}): {os.path.basename(candidate)} is used{lost}"
             )
@@ -86,21 +92,21 @@ def newest_undamaged(folder: str, strict: bool = False, to_train: bool = False) 
 
 
 def check_no_index_lost(folder: str, advice: str) -> None:
-    """InputError where a folder has the data of a checkpoint, but the index of none."""
-    if latest_checkpoint(folder) is None and (lost := _without_index(folder)):
+    """Raise InputError, with `advice`, if a directory has checkpoint data but no index file."""
+    if latest_checkpoint(folder) is None and (lost := _find_data_without_index(folder)):
         raise InputError(f"{lost}.index: does not exist, and no checkpoint before it is there; restore it, or {advice}")
 
 
-def _without_index(folder: str) -> str | None:
-    """Prefix of the newest checkpoint where its data is there and its index is not.
+def _find_data_without_index(folder: str) -> str | None:
+    """Return the newest checkpoint's prefix if its data exists but not its index.
 
-    The `checkpoint` file names the newest checkpoint. Data of a higher number is of a save
-    that was killed before that file named it; without that file it counts as well.
+    The `checkpoint` file names the newest checkpoint. Data with a higher number belongs to a save
+    that was killed, and is ignored. Without that file, the highest number is the newest.
     """
-    numbers = {int(found[1]) for name in files.list_directory(folder) if (found := _DATA.match(name))}
-    named = _state_path(folder)
-    if named is not None:
-        number = os.path.basename(named).removeprefix(CHECKPOINT)
+    numbers = {int(match[1]) for name in files.list_directory(folder) if (match := _DATA.match(name))}
+    path = _state_path(folder)
+    if path is not None:
+        number = os.path.basename(path).removeprefix(CHECKPOINT)
         numbers &= {int(number)} if number.isdecimal() else set()
     newest = max(numbers, default=None)
     if newest is None or newest in numbered_checkpoints(folder):
@@ -109,67 +115,69 @@ def _without_index(folder: str) -> str | None:
 
 
 def _damage(prefix: str, to_train: bool) -> str | None:
-    """The damage of a checkpoint, None for a whole one. Of a remote checkpoint only the index is
-    read.
+    """Return why a checkpoint is damaged, or None for an undamaged one.
+
+    Only the index is checked if the checkpoint is remote.
     """
     try:
         if files.is_remote(prefix):
             read_index(prefix)
         else:
-            check_data(prefix, lambda name: to_train or not is_of_training(name))
+            check_data(prefix, lambda name: to_train or not is_training_state(name))
     except (ValueError, OSError, InputError) as error:
         return str(error).removeprefix(f"{prefix}: ")
     return None
 
 
 def _state_path(folder: str) -> str | None:
-    """What the `checkpoint` file of a folder names, "" for nothing; None where there is no such file."""
+    """Return the path in the `checkpoint` file, "" if it has no path, or None without the file."""
     state = os.path.join(folder, STATE)
     if not files.exists(state) or files.is_directory(state):
         return None
-    # After a power cut it can hold anything.
-    found = _STATE_PATH.search(files.read_bytes(state).decode("utf-8", "replace"))
-    return found[1] if found else ""
+    # Accept any bytes: the file may be damaged after a power failure.
+    match = _STATE_PATH.search(files.read_bytes(state).decode("utf-8", "replace"))
+    return match[1] if match else ""
 
 
-def _named_by_state(folder: str) -> str | None:
-    """The prefix that the `checkpoint` file of a folder names, if it is there."""
-    named = _state_path(folder)
-    if not named:
+def _existing_state_prefix(folder: str) -> str | None:
+    """Return the prefix in the `checkpoint` file, or None if that checkpoint does not exist."""
+    path = _state_path(folder)
+    if not path:
         return None
-    # Folders get moved: an absolute path of another place still names a file of this one.
-    candidates = [os.path.join(folder, path) for path in (named, os.path.basename(named)) if "\0" not in path]
+    # Try the base name, too: an absolute path is wrong after the directory was moved.
+    candidates = [os.path.join(folder, name) for name in (path, os.path.basename(path)) if "\0" not in name]
     return next((path for path in candidates if files.exists(path + ".index")), None)
 
 
-def write_state(folder: str, step: int, kept: list[int]) -> None:
-    """Write the `checkpoint` file: model.ckpt-`step` is the newest, `kept` has the steps of all
-    checkpoints.
+def write_state(folder: str, step: int, kept_steps: list[int]) -> None:
+    """Write the `checkpoint` file in the format of tf.train.latest_checkpoint.
+
+    Args:
+        folder: training directory.
+        step: the newest checkpoint's step.
+        kept_steps: the steps with a checkpoint.
     """
-    # Names without their folder, so that a folder may be moved; in the format of
-    # tf.train.latest_checkpoint.
+    # Write names without a directory, so that users can move the directory.
     lines = [f'model_checkpoint_path: "{CHECKPOINT}{step}"']
-    lines += [f'all_model_checkpoint_paths: "{CHECKPOINT}{number}"' for number in kept]
+    lines += [f'all_model_checkpoint_paths: "{CHECKPOINT}{number}"' for number in kept_steps]
     with atomic_write(os.path.join(folder, STATE)) as file:
         file.write("\n".join(lines) + "\n")
 
 
 def repair_state(folder: str, prefix: str) -> None:
-    """Rewrite the `checkpoint` file where it does not name this checkpoint of the folder, the
-    newest whole one.
-    """
-    if _named_by_state(folder) != prefix:
+    """Rewrite the `checkpoint` file unless it names the newest undamaged checkpoint, `prefix`."""
+    if _existing_state_prefix(folder) != prefix:
         step = step_number(prefix)
         write_state(folder, step, [number for number in numbered_checkpoints(folder) if number <= step])
 
 
 def numbered_checkpoints(folder: str) -> list[int]:
-    """The N of all model.ckpt-N in a folder, ascending."""
-    return sorted(int(found[1]) for name in files.list_directory(folder) if (found := _NUMBERED.match(name)))
+    """Return the step numbers in a directory's checkpoint names (model.ckpt-N), ascending."""
+    return sorted(int(match[1]) for name in files.list_directory(folder) if (match := _NUMBERED.match(name)))
 
 
 def step_number(prefix: str) -> int:
-    """The N of model.ckpt-N; InputError for another name."""
+    """Return the number N in a prefix model.ckpt-N; raise InputError for another name."""
     number = prefix.rpartition("-")[2]
     if not number.isdecimal():
         raise InputError(f"{prefix}: the name does not end in -<step>, so the step of its training is unknown")

@@ -12,7 +12,7 @@ from bert_cli.weights.electra import (
     config_of,
     google_name,
     networks_in,
-    own_names,
+    our_to_google_names,
 )
 from bert_cli.weights.path import find_checkpoint
 
@@ -31,7 +31,7 @@ def test_the_networks_of_a_checkpoint():
 
 
 def test_names_of_the_discriminator():
-    assert own_names(BOTH, DISCRIMINATOR) == {
+    assert our_to_google_names(BOTH, DISCRIMINATOR) == {
         "bert/embeddings/word_embeddings": "electra/embeddings/word_embeddings",
         f"bert/{ENCODER}": f"electra/{ENCODER}",
         "discriminator_predictions/dense_1/bias": "discriminator_predictions/dense_1/bias",
@@ -40,7 +40,7 @@ def test_names_of_the_discriminator():
 
 
 def test_names_of_a_generator_that_shares_the_embeddings():
-    assert own_names(BOTH, GENERATOR) == {
+    assert our_to_google_names(BOTH, GENERATOR) == {
         "bert/embeddings/word_embeddings": "electra/embeddings/word_embeddings",
         "bert/embeddings_project/kernel": "generator/embeddings_project/kernel",
         f"bert/{ENCODER}": f"generator/{ENCODER}",
@@ -53,14 +53,14 @@ def test_names_of_a_generator_that_shares_the_embeddings():
 
 def test_a_generator_with_embeddings_of_its_own():
     """Google's --untied_generator_embeddings."""
-    names = own_names([*BOTH, "generator/embeddings/word_embeddings"], GENERATOR)
+    names = our_to_google_names([*BOTH, "generator/embeddings/word_embeddings"], GENERATOR)
     assert names["bert/embeddings/word_embeddings"] == "generator/embeddings/word_embeddings"
 
 
 def test_one_network_that_is_generator_and_discriminator():
     """Google's --untied_generator=false."""
     names = [name for name in BOTH if not name.startswith("generator/")]
-    assert own_names(names, DISCRIMINATOR).keys() >= {
+    assert our_to_google_names(names, DISCRIMINATOR).keys() >= {
         "cls/predictions/output_bias",
         "discriminator_predictions/dense_1/bias",
         f"bert/{ENCODER}",
@@ -69,7 +69,7 @@ def test_one_network_that_is_generator_and_discriminator():
 
 @pytest.mark.parametrize("network", [DISCRIMINATOR, GENERATOR])
 def test_every_name_there_and_back(network):
-    for ours, google in own_names(BOTH, network).items():
+    for ours, google in our_to_google_names(BOTH, network).items():
         assert google_name(ours, network) == google
     assert google_name("output_weights", network) == "output_weights"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.weights.known_models import advice
+from bert_cli.weights.known_models import download_advice
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from bert_cli.weights.known_models import advice
     ],
 )
 def test_names(path, parts):
-    text = advice(path, "from")
+    text = download_advice(path, "from")
     for part in parts:
         assert part in text
 
@@ -40,8 +40,8 @@ def test_names(path, parts):
     "path", ["./bert-x", "a/b/bert-x", "bert-x.ckpt", "model.zip", "some-model", "bert", "uncased_L-3_H-128_A-2"]
 )
 def test_paths(path):
-    assert advice(path, "from") is None
+    assert download_advice(path, "from") is None
 
 
 def test_uncased_models_need_no_flag():
-    assert "--do_lower_case" not in advice("bert-large-uncased-whole-word-masking", "from")
+    assert "--do_lower_case" not in download_advice("bert-large-uncased-whole-word-masking", "from")

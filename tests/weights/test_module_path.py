@@ -5,24 +5,24 @@ import os
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.weights.module_path import find_module, is_url, own_module
+from bert_cli.weights.module_path import bundled_module, find_module, is_url
 
 
 def test_a_module_inside_the_folder(tmp_path):
     config = str(tmp_path / "bert_config.json")
-    assert own_module(config, "module/1") == str(tmp_path / "module" / "1")
+    assert bundled_module(config, "module/1") == str(tmp_path / "module" / "1")
 
 
 @pytest.mark.parametrize("handle", ["", "../other", "module/../../other", "/etc", "https://tfhub.dev/x", "gs://b/x"])
 def test_no_module_elsewhere(tmp_path, handle):
-    assert own_module(str(tmp_path / "bert_config.json"), handle) is None
+    assert bundled_module(str(tmp_path / "bert_config.json"), handle) is None
 
 
 def test_no_link_that_leads_out(tmp_path):
     folder = tmp_path / "run"
     folder.mkdir()
     os.symlink(tmp_path, folder / "module")
-    assert own_module(str(folder / "bert_config.json"), "module") is None
+    assert bundled_module(str(folder / "bert_config.json"), "module") is None
 
 
 def test_what_is_no_module(tmp_path):

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.weights.known_models import advice
+from bert_cli.weights.known_models import download_advice
 from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath, find_checkpoint
 from bert_cli.weights.training_folder import latest_checkpoint, numbered_checkpoints, step_number
 
@@ -221,7 +221,7 @@ def test_a_name_without_a_step(prefix):
     ["bert_output", "model/bert_model.ckpt", "./bert-base-uncased", "runs/my/bert-1", "bert-base.zip", "resnet-50"],
 )
 def test_paths_are_no_names_of_models(path):
-    assert advice(path, "init_checkpoint") is None
+    assert download_advice(path, "init_checkpoint") is None
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ def test_a_shared_checkpoint_is_read_from_its_file(tmp_path, monkeypatch):
     left = {"global_step": np.int64(7), "output_bias/adam_m": np.ones(3, np.float32)}
     write_tf1(str(tmp_path / "bert_model.ckpt"), tensors | left)
     path = find_checkpoint(str(tmp_path / "bert_model.ckpt"))
-    monkeypatch.setattr(checkpoint, "_SHARED", {})
+    monkeypatch.setattr(checkpoint, "_SHARED_READERS", {})
     share(path)
     shared = open_checkpoint(path)
     assert shared.read("global_step") == 7

@@ -9,7 +9,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.config_files import MODULE_KEY
 from bert_cli.model.networks import BERT, ELECTRA, NETWORKS
 from bert_cli.model.shapes import encoder_shapes
-from bert_cli.weights.names import is_of_training
+from bert_cli.weights.names import is_training_state
 from bert_cli.weights.path import CheckpointPath
 
 
@@ -52,7 +52,7 @@ def describe_checkpoint(checkpoint: CheckpointPath) -> ModelDescription:
     from bert_cli.weights.electra import ElectraReader
 
     reader = open_checkpoint(checkpoint)
-    shapes = {name: shape for name, shape in reader.shapes.items() if not is_of_training(name)}
+    shapes = {name: shape for name, shape in reader.shapes.items() if not is_training_state(name)}
     config_file = checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
     is_electra = isinstance(reader, ElectraReader)
     network = NETWORKS[ELECTRA].title if is_electra else _network(config_file) if config_file else None

@@ -36,7 +36,7 @@ from bert_cli.text.tokenizer_files import (
 from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary, without_blank_end
 from bert_cli.weights.electra import ElectraReader
 from bert_cli.weights.model_garden import ModelGardenReader
-from bert_cli.weights.module_path import find_module, own_module
+from bert_cli.weights.module_path import bundled_module, find_module
 from bert_cli.weights.path import HUB, TF1, CheckpointPath
 from bert_cli.weights.reader import Reader
 
@@ -180,7 +180,7 @@ def _read_config(
         check_config(module, paths.config_file, paths.checkpoint, ignored_keys=("hub_module",))
         # A module is code that will be run. So load it only if the user names it, or if it is in
         # the config's directory.
-        handle = files.make_absolute(hub_module) if hub_module else own_module(paths.config_file, module.hub_module)
+        handle = files.make_absolute(hub_module) if hub_module else bundled_module(paths.config_file, module.hub_module)
         if handle is None:
             raise InputError(
                 f"{paths.config_file}: this model was trained on the module {module.hub_module}, "

@@ -1,1 +1,1 @@
-"""Layouts of weight files, read under the names that they store. No TensorFlow, and no code in them is run."""
+"""Readers for weight files, without TensorFlow and without running code in the files."""

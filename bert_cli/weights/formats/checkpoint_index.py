@@ -1,8 +1,7 @@
-"""The index of a TF1 checkpoint (`prefix`.index), checked before anybody takes its word for how
-large things are, and the arrays that it names, read without TensorFlow.
+"""Reader for a TF1 checkpoint's index (`prefix`.index) and arrays, without TensorFlow.
 
-TensorFlow reads the index with C++ that allocates what a size in it claims, and ends the process
-where that fails.
+It checks all sizes in the index. TensorFlow's C++ code allocates any size that an index claims, and
+aborts the process if that fails.
 """
 
 import math
@@ -18,51 +17,69 @@ import numpy as np
 from bert_cli.base.binary_formats import mask, masked_crc32c, read_varint
 from bert_cli.base.files import check_no_pointer, file_size, list_directory, open_binary, read_bytes
 
-# The fixed-size types as NumPy calls them, by their numbers in TensorFlow's DataType.
+# NumPy's names of the fixed-size types, by their numbers in TensorFlow's DataType.
 _DTYPES = {
     1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 8: "complex64", 9: "int64", 10: "bool",
     14: "bfloat16", 17: "uint16", 18: "complex128", 19: "float16", 22: "uint32", 23: "uint64",
 }  # fmt: skip
-_MOST_DIMENSIONS = 254  # of a TensorShape
-_STRING = 7  # the DataType of texts, which have another kind of checksum
-_PIECE = 1 << 24  # bytes of a data file that are read at once
+# TensorShape's limit.
+_MAX_DIMENSIONS = 254
+# The DataType for strings, which use another checksum.
+_STRING = 7
+# Size of each read from a data file.
+_CHUNK_BYTES = 1 << 24
 
 
 class Entry(NamedTuple):
-    """Position and type of a variable in a data file."""
+    """A variable's position and type in a data file.
+
+    Attributes:
+        path: data file.
+        dtype: number in TensorFlow's DataType.
+        shape: the whole variable's shape.
+        offset: position in bytes.
+        size: number of bytes.
+        checksum: masked CRC-32C.
+        is_sliced: whether the values are in separate entries, one per slice.
+    """
 
     path: str
-    dtype: int  # by its number in TensorFlow's DataType
+    dtype: int
     shape: tuple[int, ...]
-    offset: int  # bytes
-    size: int  # bytes
-    checksum: bytes  # masked CRC-32C
-    is_sliced: bool  # each slice has an entry of its own
+    offset: int
+    size: int
+    checksum: bytes
+    is_sliced: bool
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is an array."""
+        """Return whether this is an array that `read_array` can read."""
         return self.dtype in _DTYPES and not self.is_sliced
 
 
-def read_index(prefix: str, checks_itself: bool = False) -> dict[str, Entry]:
-    """The entries of all variables. ValueError where an index is not a table, or claims what its
-    data files have not.
+def read_index(prefix: str, verify_checksums: bool = False) -> dict[str, Entry]:
+    """Return the entries by variable name.
 
-    checks_itself: ValueError, too, where a checksum says that the index is not what was written.
+    Args:
+        prefix: the checkpoint's prefix.
+        verify_checksums: also verify the index's checksums.
+
+    Raises:
+        ValueError: if the index is not a table, a checksum is wrong, or a data file is too small
+            for an entry.
     """
     sizes: dict[str, int] = {}
     entries = {}
     shards = 1
-    # The first entry, a header without a key, has the number of data files; the others are
+    # The first entry is a header without a key, with the number of data files. The others are
     # BundleEntryProtos.
     for key, value, is_sound in table_entries(read_bytes(f"{prefix}.index")):
         name = key.decode("utf-8", "replace")
         fields = dict(_fields(value))
-        if checks_itself and not is_sound:
+        if verify_checksums and not is_sound:
             raise ValueError(f"the checksum of the index is wrong near {name or 'its beginning'}")
         if key:
-            # proto3 leaves fields out that are 0: number of the data file, offset, size.
+            # Use 0 for missing fields: proto3 omits a data file number, offset or size of 0.
             path = f"{prefix}.data-{fields.get(3, 0):05d}-of-{shards:05d}"
             entry = Entry(path, fields.get(1, 0), _shape(fields), fields.get(4, 0), fields.get(5, 0),
                           fields.get(6, mask(0)), 7 in fields)  # fmt: skip
@@ -73,30 +90,40 @@ def read_index(prefix: str, checks_itself: bool = False) -> dict[str, Entry]:
     return entries
 
 
-def check_data(prefix: str, is_wanted: Callable[[str], bool] = lambda name: True) -> None:
-    """As read_index; besides, ValueError where a checksum says that index or data are not what was
-    written.
+def check_data(prefix: str, should_check: Callable[[str], bool] = lambda name: True) -> None:
+    """Verify the checksums in the index, and those of data files.
 
-    is_wanted(name): whether the data of a variable is looked at. Raises OSError where a file cannot
-    be read.
+    Args:
+        prefix: the checkpoint's prefix.
+        should_check: should_check(name) returns whether to verify a variable's data.
+
+    Raises:
+        ValueError: if a checksum is wrong (see also `read_index`).
+        OSError: if a file cannot be read.
     """
-    wanted: dict[str, list[tuple[int, str, Entry]]] = {}
-    for name, entry in read_index(prefix, checks_itself=True).items():
-        if is_wanted(name) and entry.dtype != _STRING and not entry.is_sliced:
-            wanted.setdefault(entry.path, []).append((entry.offset, name, entry))
-    for path in sorted(wanted):
+    entries_by_path: dict[str, list[tuple[int, str, Entry]]] = {}
+    for name, entry in read_index(prefix, verify_checksums=True).items():
+        if should_check(name) and entry.dtype != _STRING and not entry.is_sliced:
+            entries_by_path.setdefault(entry.path, []).append((entry.offset, name, entry))
+    for path in sorted(entries_by_path):
         with open_binary(path) as file:
-            for _, name, entry in sorted(wanted[path]):
+            for _, name, entry in sorted(entries_by_path[path]):
                 if _checksum(file, entry.offset, entry.size) != entry.checksum:
                     raise ValueError(_wrong_checksum(name, path))
 
 
 def read_array(entry: Entry, name: str) -> np.ndarray:
-    """The values of an entry that `is_plain`. ValueError where they are not what was written;
-    OSError for no file.
+    """Return an entry's values; it must be `is_plain`.
+
+    Args:
+        entry: the variable's entry.
+        name: the variable's name, for messages.
+
+    Raises:
+        ValueError: if the checksum is wrong.
+        OSError: if the data file cannot be read.
     """
-    # Read straight into the array, piece by piece with the checksum: one pass, and no second copy
-    # of a large table.
+    # Compute the checksum while reading into the array: one pass, and no second copy.
     values = np.empty(entry.shape, _DTYPES[entry.dtype])
     raw = values.reshape(-1).view(np.uint8)
     with open_binary(entry.path) as file:
@@ -110,16 +137,15 @@ def _wrong_checksum(name: str, path: str) -> str:
 
 
 def _checksum(file: Any, offset: int, size: int, target: np.ndarray | None = None) -> bytes:
-    """Of some bytes of a file, which are also put into `target`, uint8 [size], if it is given."""
+    """Return the checksum of `size` bytes, and copy them to `target`, uint8 [size], if not None."""
     file.seek(offset)
-    # CRC-32C goes on from piece to piece, so a table of gigabytes is never in memory twice.
-    found = done = 0
-    while done < size and (piece := file.read(min(size - done, _PIECE))):
-        found = google_crc32c.extend(found, piece)
+    checksum = num_read = 0
+    while num_read < size and (chunk := file.read(min(size - num_read, _CHUNK_BYTES))):
+        checksum = google_crc32c.extend(checksum, chunk)
         if target is not None:
-            target[done : done + len(piece)] = np.frombuffer(piece, np.uint8)
-        done += len(piece)
-    return mask(found)
+            target[num_read : num_read + len(chunk)] = np.frombuffer(chunk, np.uint8)
+        num_read += len(chunk)
+    return mask(checksum)
 
 
 def _shape(fields: dict) -> tuple[int, ...]:
@@ -127,12 +153,12 @@ def _shape(fields: dict) -> tuple[int, ...]:
 
 
 def _check_entry(name: str, entry: Entry, prefix: str, sizes: dict[str, int]) -> None:
-    """sizes: of the data files that were looked at."""
-    # A dimension of 0 is left aside here: it would make any product 0.
-    if len(entry.shape) > _MOST_DIMENSIONS or math.prod(filter(None, entry.shape)) >= 1 << 63:
+    """Raise ValueError if an entry is inconsistent; `sizes` caches the sizes of data files."""
+    # Skip dimensions of 0, which would hide overflow in the product.
+    if len(entry.shape) > _MAX_DIMENSIONS or math.prod(filter(None, entry.shape)) >= 1 << 63:
         raise ValueError(f"{name} has a shape that no variable can have")
     dtype = _DTYPES.get(entry.dtype)
-    size = _size_of_all(prefix) if entry.is_sliced else entry.size
+    size = _total_data_size(prefix) if entry.is_sliced else entry.size
     count = math.prod(entry.shape)
     width = np.dtype(dtype).itemsize if dtype else 1
     if count * width > size or (dtype and not entry.is_sliced and count * width < size):
@@ -146,29 +172,27 @@ def _check_entry(name: str, entry: Entry, prefix: str, sizes: dict[str, int]) ->
         raise ValueError(f"{name} is after the end of {os.path.basename(entry.path)}")
 
 
-def _size_of_all(prefix: str) -> int:
+def _total_data_size(prefix: str) -> int:
     folder, name = os.path.split(prefix)
     folder = folder or "."
-    found = [each for each in list_directory(folder) if each.startswith(f"{name}.data-")]
-    return sum(file_size(os.path.join(folder, each)) for each in found)
+    names = [data_name for data_name in list_directory(folder) if data_name.startswith(f"{name}.data-")]
+    return sum(file_size(os.path.join(folder, data_name)) for data_name in names)
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
-    """Number and value of each field of a protobuf message, an integer or bytes, depending on its
-    number.
-    """
+    """Yield each field's number and value, an integer or bytes, in a protobuf message."""
     value: int | bytes
     position = 0
     while position < len(message):
         tag, position = varint(message, position)
-        kind = tag & 7
-        # Wire types: 0 is a varint, 1 eight bytes, 2 a length and that number of bytes, 5 four
-        # bytes; the others ended with proto2.
-        if kind == 0:
+        wire_type = tag & 7
+        # Wire types: 0 is a varint, 1 is eight bytes, 2 is a length and as many bytes, 5 is four
+        # bytes. proto3 has no others.
+        if wire_type == 0:
             value, position = varint(message, position)
         else:
-            length = {1: 8, 5: 4}.get(kind)
-            if kind == 2:
+            length = {1: 8, 5: 4}.get(wire_type)
+            if wire_type == 2:
                 length, position = varint(message, position)
             if length is None or position + length > len(message):
                 raise ValueError("an entry of the index is not a message")
@@ -178,18 +202,23 @@ def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
 
 
 _MAGIC = 0xDB4775248B80FB57
-_FOOTER, _TRAILER = 48, 5  # bytes; after each block are its compression (1) and checksum (4)
+# Bytes. The trailer after each block contains its compression (1) and checksum (4).
+_FOOTER, _TRAILER = 48, 5
 
 
 def table_entries(data: bytes) -> Iterator[tuple[bytes, bytes, bool]]:
-    """(key, value, whether the checksum of their block is right) of all entries; ValueError for
-    bytes that are no table.
+    """Yield each entry in a table as (key, value, is_sound).
+
+    is_sound is whether the entry's block has the correct checksum.
+
+    Raises:
+        ValueError: if `data` is not a table.
     """
     if len(data) < _FOOTER or struct.unpack("<Q", data[-8:])[0] != _MAGIC:
         raise ValueError("the index is not a table")
     end = 0
     for start, length in _blocks(data):
-        # Blocks that overlap would let a small file claim to hold an index of any size.
+        # Refuse overlapping blocks, because a small file could have any number of them.
         if start < end:
             raise ValueError("two blocks of the index overlap")
         end = start + length
@@ -201,24 +230,30 @@ def table_entries(data: bytes) -> Iterator[tuple[bytes, bytes, bool]]:
 
 
 def _blocks(data: bytes) -> Iterator[tuple[int, int]]:
-    """(offset, size) of each block of entries."""
+    """Yield the offset and the size for each block with entries."""
     position = len(data) - _FOOTER
-    for _ in range(2):  # of the footer's two handles the second one is of the block that lists the blocks
+    # Use the second handle in the footer: it points to the block that lists all blocks.
+    for _ in range(2):
         offset, position = varint(data, position)
         size, position = varint(data, position)
     for _, handle in _entries(_block(data, offset, size)):
-        start, place = varint(handle, 0)
-        yield start, varint(handle, place)[0]
+        start, value_position = varint(handle, 0)
+        yield start, varint(handle, value_position)[0]
 
 
 def with_second_shard(index: bytes) -> bytes:
-    """The index of a checkpoint of one data file, which calls this file 00000-of-00002 instead of
-    00000-of-00001; there are no variables in the other one.
+    """Return a checkpoint's index with its data file renamed to 00000-of-00002.
+
+    The file 00001-of-00002 has no variables.
+
+    Args:
+        index: content of the index file, for the single data file 00000-of-00001.
     """
     start, size = next(_blocks(index))
-    end = start + size + 1  # with the type of compression, which the checksum covers
-    # The first entry is the header: lengths of its shared key, key and value, then field 1, the
-    # number of data files.
+    # Include the compression type, which the checksum covers.
+    end = start + size + 1
+    # The first entry is the header: lengths of the shared key, the key and the value, then field 1,
+    # the number of data files.
     if index[start : start + 5] != b"\0\0\x06\x08\x01":
         raise ValueError("the index is not of one data file")
     block = index[start : start + 4] + b"\x02" + index[start + 5 : end]
@@ -234,9 +269,7 @@ def _block(data: bytes, offset: int, size: int) -> bytes:
 
 
 def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and values of a block; a key is stored without the bytes that it shares with the key
-    before.
-    """
+    """Yield the keys and values in a block."""
     count = struct.unpack("<I", block[-4:])[0] if len(block) >= 4 else 0
     end = len(block) - 4 * (count + 1)
     if end < 0:
@@ -245,16 +278,16 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
     key = b""
     while position < end:
         shared, position = varint(block, position)
-        rest, position = varint(block, position)
+        unshared, position = varint(block, position)
         length, position = varint(block, position)
-        if shared > len(key) or position + rest + length > end:
+        if shared > len(key) or position + unshared + length > end:
             raise ValueError("an entry is after the end of its block")
-        # Keys are sorted, so each is stored without the bytes that it shares with the one before.
-        key = key[:shared] + block[position : position + rest]
-        position += rest + length
+        # A key is stored without the prefix that it shares with the previous key.
+        key = key[:shared] + block[position : position + unshared]
+        position += unshared + length
         yield key, block[position - length : position]
 
 
 def varint(data: bytes, position: int) -> tuple[int, int]:
-    """A number of an index file and where it ends; ValueError where it does not."""
+    """Return a number in an index, and its end position; raise ValueError if it has no end."""
     return read_varint(data, position, "a number in the index does not end")

@@ -1,4 +1,4 @@
-"""Weight files of other programs that are not read, and how to make model.safetensors from them."""
+"""Advice for weight files in unsupported formats: how to convert them to model.safetensors."""
 
 import contextlib
 import json
@@ -12,20 +12,20 @@ from bert_cli.base.files import list_directory
 from bert_cli.base.json_files import read_json
 from bert_cli.base.names import HUGGING_FACE_CONFIG, SAFETENSORS
 
-# Release 5 of transformers removed what reads them.
+# transformers 5 cannot read these formats.
 _WITH_FLAX, _WITH_TENSORFLOW = (f"with transformers below 5 and {name}" for name in ("Flax", "TensorFlow"))
-# Part of transformers' names for a shard, "-00001-of-00002", or for a variant, ".fp16".
-_PART = r"(?:[.-][\w.-]+)?"
+# Part of a file name that is a shard number ("-00001-of-00002") or a variant (".fp16").
+_SUFFIX = r"(?:[.-][\w.-]+)?"
 
 
 class _Format(NamedTuple):
-    """Files of a format, and what to do with them.
+    """An unsupported file format, with advice.
 
     Attributes:
-        pattern: regular expression of the file names.
-        title: what the format is.
-        argument: argument of from_pretrained that reads it; None if transformers does not.
-        advice: what to do in addition to, or instead of, using transformers.
+        pattern: regular expression for file names.
+        title: description for messages.
+        argument: from_pretrained's argument for this format; None if transformers cannot read it.
+        advice: condition for using transformers; if it cannot be used, other advice.
     """
 
     pattern: str
@@ -37,14 +37,14 @@ class _Format(NamedTuple):
 _FROM_TF = "from_tf=True"
 _PICKLE = "is a pickle, which could run code, and is not read"
 _FORMATS = (
-    _Format(rf"pytorch_model{_PART}\.bin(?:\.index{_PART}\.json)?", _PICKLE, "", "where it is trusted"),
-    _Format(rf"flax_model{_PART}\.msgpack(?:\.index\.json)?", "has weights of Flax", "from_flax=True", _WITH_FLAX),
+    _Format(rf"pytorch_model{_SUFFIX}\.bin(?:\.index{_SUFFIX}\.json)?", _PICKLE, "", "where it is trusted"),
+    _Format(rf"flax_model{_SUFFIX}\.msgpack(?:\.index\.json)?", "has weights of Flax", "from_flax=True", _WITH_FLAX),
     _Format(
         r"tf_model(?:-\d+-of-\d+\.h5|\.h5\.index\.json)", "has weights of TensorFlow in shards", _FROM_TF, _WITH_TENSORFLOW
     ),
     _Format(r"adapter_model\.\w+", "has an adapter without its model", None, "merge the two with peft's merge_and_unload"),
     _Format(
-        rf"(?!model\.safetensors$)[\w.-]+\.safetensors|model\.safetensors\.index{_PART}\.json",
+        rf"(?!model\.safetensors$)[\w.-]+\.safetensors|model\.safetensors\.index{_SUFFIX}\.json",
         "has another name than transformers gives to weights", None, f"call the file {SAFETENSORS}",
     ),
     _Format(r".+\.(?:pt|pth)", _PICKLE, None, f"write its weights as {SAFETENSORS} where it is trusted"),
@@ -58,32 +58,34 @@ _FORMATS = (
 
 
 def is_foreign(name: str) -> bool:
-    """Return whether a file name is of a format that is not read."""
+    """Return whether a file name belongs to an unsupported format."""
     return _format_of(name) is not None
 
 
 def foreign_weights(folder: str) -> InputError | None:
-    """Return the error for a directory with weights in other formats only; None if it has none."""
-    known = [(format_, name) for name in list_directory(folder) if (format_ := _format_of(name))]
-    if not known:
+    """Return the error for a directory with unsupported weights, or None without such files."""
+    files_with_formats = [(format_, name) for name in list_directory(folder) if (format_ := _format_of(name))]
+    if not files_with_formats:
         return None
-    format_, name = min(known, key=lambda pair: _FORMATS.index(pair[0]))
+    format_, name = min(files_with_formats, key=lambda pair: _FORMATS.index(pair[0]))
     if format_.argument is None:
         return InputError(f"{folder}: {name} {format_.title}; {format_.advice}")
-    return InputError(f"{folder}: {name} {format_.title}; {_way(folder, format_.argument, format_.advice)}")
+    return InputError(
+        f"{folder}: {name} {format_.title}; {_conversion_advice(folder, format_.argument, format_.advice)}"
+    )
 
 
 def from_tensorflow(folder: str) -> str:
-    """Return how to make model.safetensors from TensorFlow weights, for a message."""
-    return _way(folder, _FROM_TF, _WITH_TENSORFLOW)
+    """Return advice for converting TensorFlow weights to model.safetensors."""
+    return _conversion_advice(folder, _FROM_TF, _WITH_TENSORFLOW)
 
 
-def _way(folder: str, argument: str, condition: str) -> str:
-    place = json.dumps(folder, ensure_ascii=False)
-    arguments = ", ".join(filter(None, [place, argument]))
+def _conversion_advice(folder: str, argument: str, condition: str) -> str:
+    directory = json.dumps(folder, ensure_ascii=False)
+    arguments = ", ".join(filter(None, [directory, argument]))
     code = (
         f"from transformers import {_class_name(folder)} as Model; "
-        f"Model.from_pretrained({arguments}).save_pretrained({place})"
+        f"Model.from_pretrained({arguments}).save_pretrained({directory})"
     )
     return f"make {SAFETENSORS} once {condition}: python -c {shlex.quote(code)}"
 
@@ -93,13 +95,14 @@ def _format_of(name: str) -> _Format | None:
 
 
 def _class_name(folder: str) -> str:
-    """Return the class of transformers that keeps the model's head."""
-    # AutoModel would leave the head out.
+    """Return the transformers class that keeps the model's head."""
+    # Read the class from the config: AutoModel would drop the head.
     path = os.path.join(folder, HUGGING_FACE_CONFIG)
     values = None
-    with contextlib.suppress(InputError):  # a missing or damaged config changes the advice only
+    # Ignore a missing or damaged config: the advice is then less specific.
+    with contextlib.suppress(InputError):
         values = read_json(path)
     names = values.get("architectures") if isinstance(values, dict) else None
     name = names[0] if isinstance(names, list) and names else None
-    # The line is to be run, so anything but a name is left out of it.
+    # Accept only a name, because users run the command that contains it.
     return name if isinstance(name, str) and re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) else "AutoModel"

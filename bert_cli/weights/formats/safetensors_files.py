@@ -1,4 +1,4 @@
-"""Safetensors files: one, or several shards with an index."""
+"""Reader for a safetensors file, or for several shards with an index."""
 
 import os
 
@@ -11,22 +11,24 @@ from bert_cli.base.json_files import expect_member, read_json_object
 from bert_cli.base.names import SAFETENSORS_INDEX
 
 _DOWNLOAD = "download the model again"
-_LONGEST_REPLY = 200  # bytes; a server's error that was saved in place of a file is short
+# A longer file is not a server's error message that was saved as a file.
+_MAX_REPLY_BYTES = 200
 
 
 class SafetensorsFiles:
-    """Tensors of a safetensors file or its shards; only the values that `read` returns are loaded.
+    """Tensors in a safetensors file or in shards; `read` loads them lazily.
 
     Attributes:
-        description: path of the file or of the index.
-        shapes: stored name -> shape.
+        description: path to the file or the index.
+        shapes: shapes by stored name.
     """
 
     def __init__(self, path: str):
-        """Open a file, or the shards that an index lists.
+        """Open a file, or the shards in an index.
 
-        Raises InputError if a file is damaged or a shard is missing, is outside of the directory,
-        or has other tensors than the index lists.
+        Raises:
+            InputError: if a file is damaged, or if a shard is missing, is outside the directory, or
+                does not have the tensors in the index.
         """
         self.description = path
         self.shapes: dict[str, tuple[int, ...]] = {}
@@ -44,12 +46,17 @@ class SafetensorsFiles:
             refuse_if(name not in self._files, f"{path}: lists {name} in {shard}, which does not have it; {_DOWNLOAD}")
 
     def read(self, name: str) -> np.ndarray:
-        """Return a tensor in its stored type."""
+        """Return a tensor in its stored dtype."""
         return self._files[name].get_tensor(name)
 
 
 def _open(path: str, listed_in: str) -> safe_open:
-    """Map a file into memory. listed_in: the index that lists it, or the file itself."""
+    """Map a file into memory.
+
+    Args:
+        path: the file.
+        listed_in: the index that lists this file, or the file itself.
+    """
     if path != listed_in and not exists(path):
         raise InputError(f"{listed_in}: lists {os.path.basename(path)}, which is not there; download it, too")
     try:
@@ -59,22 +66,22 @@ def _open(path: str, listed_in: str) -> safe_open:
 
 
 def _saved_reply(path: str) -> str:
-    """Return the text of a short file, such as a server's "Entry not found", for a message."""
+    """Return a short file's text, such as a server's "Entry not found", for a message."""
     if not exists(path):
         return ""
     with open_binary(path) as file:
-        content = file.read(_LONGEST_REPLY + 1)
+        content = file.read(_MAX_REPLY_BYTES + 1)
     text = content.decode("ascii", "replace").strip()
-    is_text = bool(text) and len(content) <= _LONGEST_REPLY and text.isprintable() and "\ufffd" not in text
+    is_text = bool(text) and len(content) <= _MAX_REPLY_BYTES and text.isprintable() and "\ufffd" not in text
     return f'; it holds the text "{text}": {_DOWNLOAD}' if is_text else ""
 
 
 def _read_index(path: str) -> dict[str, str]:
-    """Return the file name of each tensor's shard."""
+    """Return each tensor's shard as a file name."""
     weight_map = expect_member(read_json_object(path, _DOWNLOAD), "weight_map", dict, path, _DOWNLOAD)
     refuse_if(not weight_map, f"{path}: lists no tensor; {_DOWNLOAD}")
     for name, shard in weight_map.items():
-        # An index may come from anybody: it names files of its own directory only.
+        # Accept only names in the same directory, because an index may be untrusted.
         is_file_name = isinstance(shard, str) and not set(shard) & set("/\\\0") and shard.endswith(".safetensors")
         refuse_if(
             not is_file_name,
