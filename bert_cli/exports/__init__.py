@@ -1,1 +1,1 @@
-"""Models in other forms: conversion, SavedModel, tensorflow-hub, ONNX."""
+"""Conversion and export of models: other checkpoint formats, SavedModel, tensorflow-hub, ONNX."""

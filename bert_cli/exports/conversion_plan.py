@@ -1,7 +1,6 @@
-"""What bert-convert is asked for, compared with what exists: the source, the head type, and what
-the target cannot hold.
+"""Choices and checks before a conversion: source, head type, and the target format's limits.
 
-Imports no TensorFlow.
+This module does not import TensorFlow.
 """
 
 import re
@@ -17,29 +16,43 @@ from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.module_path import find_module, is_url
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
-# A constant of modeling.py in Google's repository, not a key of bert_config.json.
+# Google's modeling.py has this constant; bert_config.json has no key for it.
 _GOOGLE_EPSILON = 1e-12
 
 
 def find_source(path: str, strict: bool = False) -> CheckpointPath:
-    """What --from names; an archive or a URL is a module for tensorflow-hub."""
-    # A module that is unpacked is a folder, which find_checkpoint knows by its saved_model.pb.
+    """Return the checkpoint for --from; an archive or a URL is a tensorflow-hub module.
+
+    Args:
+        path: the flag's value.
+        strict: see `find_checkpoint`.
+    """
+    # An unpacked module needs no special case: find_checkpoint finds its saved_model.pb.
     if path.endswith((".tar.gz", ".tgz")) or is_url(path):
         return find_module(path, "from")
     return find_checkpoint(path, "from", strict)
 
 
 def check_dtype(dtype: str, target: Target) -> None:
-    """InputError where the target's format cannot store numbers of this dtype."""
+    """Raise InputError if the target's format cannot store this dtype."""
     if dtype != "float32" and target.format != "hf":
         raise InputError(f"--{dtype}: a {FORMATS[target.format].title} holds float32; this is for Hugging Face folders")
 
 
-def choose_head_type(head: str, found: tuple[str, ...], model: ModelBundle, target: Target) -> str | None:
-    """A key of HEAD_TYPES for --head and the heads that were found; None where the target takes
-    several side by side.
+def choose_head_type(head: str, heads: tuple[str, ...], model: ModelBundle, target: Target) -> str | None:
+    """Return the head type to convert, a key of HEAD_TYPES.
 
-    InputError where it cannot.
+    Args:
+        head: value of --head, a key of HEAD_TYPES or "auto".
+        heads: heads in the checkpoint, sorted.
+        model: the model to convert.
+        target: the result's format and path.
+
+    Returns:
+        None if the checkpoint has several heads, and the target can store them together.
+
+    Raises:
+        InputError: if the checkpoint does not have the head, or the target cannot store it.
     """
     if target.format == "hub":
         if head not in ("auto", ENCODER):
@@ -47,40 +60,47 @@ def choose_head_type(head: str, found: tuple[str, ...], model: ModelBundle, targ
         return ENCODER
     network = model.config.network
     if head != "auto":
-        lacking = [name for name in HEAD_TYPES[head].heads if name not in found]
-        if lacking:
+        missing_heads = [name for name in HEAD_TYPES[head].heads if name not in heads]
+        if missing_heads:
             raise InputError(
-                f"--head={head}: the checkpoint has no {' and no '.join(lacking)}; it has "
-                f"{', '.join(found) or 'no head'}"
+                f"--head={head}: the checkpoint has no {' and no '.join(missing_heads)}; it has "
+                f"{', '.join(heads) or 'no head'}"
             )
         if target.format == "hf" and not network.has_class(head):
             raise InputError(f"--head={head}: Hugging Face's {network.title} has no class with this head")
         return head
-    # bert-pretrain trains that head in any network.
+    # Drop this head: bert-pretrain trains it for any network, but this one's class has no such head.
     if target.format == "hf" and NEXT_SENTENCE in network.lacks:
-        found = tuple(name for name in found if name != NEXT_SENTENCE)
-    # A classifier, a tagger and a choice of endings have the same variables; only the files next to
-    # them say which one it is.
-    if found == (CLASSIFIER,):
+        heads = tuple(name for name in heads if name != NEXT_SENTENCE)
+    # Use the files next to the checkpoint: a classifier, a tagger and a multiple-choice head have
+    # the same variables.
+    if heads == (CLASSIFIER,):
         return model.classifier_type if model.classifier_type in (TAGGER, CHOICE) else CLASSIFIER
-    # Exactly these heads: a class of Hugging Face has a fixed set of them, and no other can be
-    # loaded into it.
-    kind = next((name for name, kind in HEAD_TYPES.items() if kind.heads == found), None)
-    if kind is None and target.format == "hf":
+    # Require exactly these heads: a Hugging Face class has a fixed set, and loads no others.
+    head_type = next((name for name, details in HEAD_TYPES.items() if details.heads == heads), None)
+    if head_type is None and target.format == "hf":
         raise InputError(
-            f"the checkpoint has {', '.join(found)}; Hugging Face has no class for all: choose with --head"
+            f"the checkpoint has {', '.join(heads)}; Hugging Face has no class for all: choose with --head"
         )
-    return kind
+    return head_type
 
 
 def check_words(vocabulary: Vocabulary | None, config: BertConfig, resize_vocab: int | None, target: Target) -> None:
-    """Warn where the vocabulary has fewer words than the model; InputError where it has more, also
-    than --resize_vocab asks for.
+    """Compare the vocabulary's size with the converted model's, and warn if it is smaller.
+
+    Args:
+        vocabulary: the vocabulary; None, which causes a warning, if there is no file.
+        config: the source model's config.
+        resize_vocab: value of --resize_vocab, or None.
+        target: the result's format and path.
+
+    Raises:
+        InputError: if the vocabulary is larger than the converted model's.
     """
     size = resize_vocab or config.vocab_size
     if vocabulary is None:
-        more = ", so no tokenizer is written" if target.format == "hf" else ""
-        LOG.warning("warning: no vocab.txt next to the checkpoint%s; --vocab_file gives one", more)
+        consequence = ", so no tokenizer is written" if target.format == "hf" else ""
+        LOG.warning("warning: no vocab.txt next to the checkpoint%s; --vocab_file gives one", consequence)
     elif resize_vocab and size < vocabulary.size:
         raise InputError(
             f"--resize_vocab={size}: {vocabulary.path} has {vocabulary.size} entries; give at least as many"
@@ -98,7 +118,7 @@ def check_words(vocabulary: Vocabulary | None, config: BertConfig, resize_vocab:
 
 
 def check_label_names(labels: tuple[str, ...] | None, count: int) -> None:
-    """InputError where the names do not fit `count` outputs."""
+    """Raise InputError unless there are `count` different labels of one line, or None."""
     if labels is None:
         return
     if len(labels) != count:
@@ -106,15 +126,14 @@ def check_label_names(labels: tuple[str, ...] | None, count: int) -> None:
             f"labels.txt or config.json names {len(labels)} labels, but the classifier has {count} outputs"
         )
     for number, label in enumerate(labels):
-        # labels.txt has one label a line, so a line end in a name of Hugging Face's config.json
-        # would make two of it.
+        # Refuse line breaks, which names in config.json may have: labels.txt has one label per line.
         if not label or re.search(r"[\r\n]", label) or label in labels[:number]:
             raise InputError(f"label {label!r} (number {number}): names must differ and be one line each")
 
 
 def warn_of_google(config: BertConfig, target: Target) -> None:
-    """Google's own scripts compute one model only; ours reads the rest from bert_config.json."""
-    # ELECTRA's have the erf form.
+    """Warn if Google's scripts would ignore a setting in the model's bert_config.json."""
+    # Except ELECTRA: Google's scripts for it compute the erf form.
     if config.model_type != ELECTRA and target.format == "tf1" and config.activation == "gelu_erf":
         LOG.warning(
             "warning: this model has the erf form of gelu; Google's scripts compute the tanh form, ours the right one"

@@ -10,7 +10,7 @@ from bert_cli.base.head_types import CHOICE, CLASSIFIER, MASKED_LM, POOLER
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, copy_file, write_json, write_lines
 from bert_cli.exports.converted import Converted
-from bert_cli.exports.hub_writing import reported_writing, save_encoder
+from bert_cli.exports.hub_writing import reporting_errors, save_encoder
 from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.model.config_files import write_config
 from bert_cli.model.layers import named_weights
@@ -97,7 +97,7 @@ def _write_weights(staged: str, converted: Converted) -> None:
         raise InputError(
             "the checkpoint has no pooler, which a module for tensorflow-hub needs; give another --to_format"
         )
-    with reported_writing(target.path(target.name)):
+    with reporting_errors(target.path(target.name)):
         if target.format == "tf1":
             if config.model_type == ELECTRA:
                 # A checkpoint of Google's that holds one of the two networks.

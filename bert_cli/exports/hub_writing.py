@@ -1,4 +1,4 @@
-"""An encoder as a module for tensorflow-hub, for bert-export and bert-convert. Imports TensorFlow."""
+"""Writer for encoders as tensorflow-hub modules, for bert-export and bert-convert."""
 
 import contextlib
 import os
@@ -20,23 +20,31 @@ from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.text.tokenizer_settings import LOWER_CASE
 
-_EXTRAS = "assets.extra"  # the place that SavedModel keeps for others' files
+# SavedModel reserves this directory for additional files.
+_EXTRAS = "assets.extra"
 
 
 @contextlib.contextmanager
-def reported_writing(path: str) -> Iterator[None]:
-    """Turn what goes wrong with files into an InputError."""
+def reporting_errors(path: str) -> Iterator[None]:
+    """Convert errors from writing files to InputError within the block."""
     try:
         yield
-    # Python writes our files, TensorFlow its own; each has its own exceptions.
+    # Catch both: Python and TensorFlow write some of the files each.
     except (OSError, tf.errors.OpError) as error:
         raise InputError(f"{path}: cannot be written: {explain_write_error(error, path)}") from None
 
 
 def write_saved_model(path: str, module: tf.train.Checkpoint, signatures: Callable | dict[str, Callable]) -> None:
-    """Write a module and its signatures as a SavedModel into the folder `path`."""
-    # TensorFlow traces functions that it writes itself, with AutoGraph. Since Python 3.13 its syntax trees get a
-    # DeprecationWarning. In a program that turns warnings into errors, AutoGraph gives up, with five log lines a function.
+    """Write a module as a SavedModel.
+
+    Args:
+        path: directory to write.
+        module: root object.
+        signatures: concrete functions, by signature name if there are several.
+    """
+    # TensorFlow traces its own functions with AutoGraph. Since Python 3.13, its syntax trees cause a
+    # DeprecationWarning. In a program that turns warnings into errors, AutoGraph fails, and logs
+    # five lines per function.
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r".*'___pyct_anno'", DeprecationWarning)
         tf.saved_model.save(module, path, signatures)
@@ -49,21 +57,27 @@ def save_encoder(
     vocab: bytes | None,
     tokenizer: Mapping[str, Any],
 ) -> None:
-    """Write an encoder with the interface of the published bert_en_uncased_L-12_H-768_A-12 into the
-    folder `path`.
+    """Write an encoder with the published bert_en_uncased_L-12_H-768_A-12's interface.
 
-    Call it with a dict of `input_word_ids`, `input_mask`, `input_type_ids`, int32 [B, S], and
-    `training` (dropout). It returns a dict: `pooled_output` and `default` [B, H], `sequence_output`
-    [B, S, H], `encoder_outputs`, a list of them. `variables` and `trainable_variables` are
-    restored, under Google's names also in the dict `weights`. `vocab_file`, an asset with the bytes
-    `vocab` (left out for None), and `do_lower_case`, a boolean variable, are there as in the
-    published ones; what our commands need more, to train the encoder further, is in assets.extra.
-    `tokenizer`: casing and settings, as values of a tokenizer_config.json.
+    The module is called with a dict of `input_word_ids`, `input_mask` and `input_type_ids`, int32
+    [B, S], and with `training` (dropout). It returns a dict with `pooled_output` and `default`
+    [B, H], `sequence_output` [B, S, H], and `encoder_outputs`, a list with one [B, S, H] per layer.
+
+    Like the published module, it has `variables`, `trainable_variables`, the asset `vocab_file` and
+    the boolean variable `do_lower_case`. In addition, the dict `weights` has the variables by
+    Google's names, and assets.extra has the files that this package needs for further training.
+
+    Args:
+        path: directory to write.
+        model: the encoder.
+        config: its config.
+        vocab: content of vocab.txt; None omits the asset.
+        tokenizer: values for tokenizer_config.json, including the casing.
     """
     module = tf.train.Checkpoint()
     weights = named_weights(model)
     module.weights = {name: variable.value for name, variable in weights.items()}
-    # tensorflow-hub reads these lists by name from whatever it loads.
+    # tensorflow-hub expects these three attributes.
     module.variables = list(module.weights.values())
     module.trainable_variables = list(module.weights.values())
     module.regularization_losses = []
@@ -79,18 +93,18 @@ def save_encoder(
             "encoder_outputs": outputs["encoder_outputs"],
         }
 
-    # Both are traced now: a SavedModel holds only what was traced, and KerasLayer calls either.
+    # Trace both: a SavedModel contains only traced functions, and KerasLayer may call either.
     for training in (False, True):
         encode.get_concrete_function(tensor_specs(spec.ENCODER), training=training)
     module.__call__ = encode
 
-    # A signature has tensors only, so the list encoder_outputs is left out.
+    # Leave out the list encoder_outputs: a signature returns only tensors.
     @tf.function(autograph=False)
     def serve(**inputs):
         outputs = encode(inputs, training=False)
         return {name: outputs[name] for name in ("default", "pooled_output", "sequence_output")}
 
-    # An asset is a file that is copied while the module is saved.
+    # Use a temporary file, which is copied as an asset when the module is saved.
     with tempfile.TemporaryDirectory(prefix="bert-vocab-") as folder:
         if vocab is not None:
             vocab_file = os.path.join(folder, VOCABULARY)
@@ -98,12 +112,17 @@ def save_encoder(
                 file.write(vocab)
             module.vocab_file = tf.saved_model.Asset(vocab_file)
         write_saved_model(path, module, serve.get_concrete_function(**tensor_specs(spec.ENCODER)))
-    # After saving, which makes the folder; SavedModel leaves assets.extra alone.
+    # Write these after saving, which creates the directory.
     write_extras(path, tokenizer)
     write_config(os.path.join(path, _EXTRAS, CONFIG), config)
 
 
 def write_extras(path: str, tokenizer: Mapping[str, Any]) -> None:
-    """Write a tokenizer_config.json next to a module, for readers that do not load it."""
+    """Write tokenizer_config.json into a module's directory, for readers that do not load it.
+
+    Args:
+        path: the module's directory.
+        tokenizer: values to write.
+    """
     files.make_directory(os.path.join(path, _EXTRAS))
     write_json(os.path.join(path, _EXTRAS, TOKENIZER_CONFIG), dict(tokenizer))

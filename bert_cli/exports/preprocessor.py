@@ -1,4 +1,4 @@
-"""A preprocessor of texts for tensorflow-hub. Imports TensorFlow."""
+"""Writer for text preprocessors as tensorflow-hub modules."""
 
 import tensorflow as tf
 import tensorflow_text as tf_text
@@ -9,18 +9,25 @@ from bert_cli.text.vocabulary import CLS, MASK, PAD_ID, SEP, Vocabulary
 
 
 def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabulary, seq_length: int) -> None:
-    """Write a preprocessor with the interface of the published bert_en_uncased_preprocess into the
-    folder `path`.
+    """Write a preprocessor with the published bert_en_uncased_preprocess's interface.
 
-    Call it with string [B]: it returns the encoder's inputs, int32 [B, seq_length]. Its parts:
-    `tokenize(texts)` -> ragged int32 [B, (words), (pieces)]; `tokenize.get_special_tokens_dict()`;
-    `bert_pack_inputs([ids_a] or [ids_a, ids_b], seq_length=…)` of such ids, or of ragged int32 [B,
-    (pieces)]. As in the published one, an empty second text still has its [SEP].
+    The module is called with string [B], and returns the encoder's inputs, int32 [B, seq_length].
+    It has these functions:
+    - `tokenize(texts)` returns ragged int32 [B, (words), (pieces)].
+    - `tokenize.get_special_tokens_dict()` returns the ids of special tokens.
+    - `bert_pack_inputs([ids_a] or [ids_a, ids_b], seq_length=…)` takes such ids, or ragged int32
+      [B, (pieces)]. Like in the published module, an empty second text still adds a [SEP].
+
+    Args:
+        path: directory to write.
+        tokenizer: tokenizer to include.
+        vocabulary: its vocabulary.
+        seq_length: default length for the encoder's inputs.
     """
     module = tf.train.Checkpoint()
     module.tokenizer = tokenizer
     cls_id, sep_id = vocabulary.ids[CLS], vocabulary.ids[SEP]
-    special = {
+    special_tokens = {
         "vocab_size": vocabulary.size,
         "start_of_sequence_id": cls_id,
         "end_of_segment_id": sep_id,
@@ -31,14 +38,16 @@ def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabula
     module.tokenize = tf.train.Checkpoint()
     module.tokenize.__call__ = tf.function(tokenizer.pieces, input_signature=[TEXTS], autograph=False)
     module.tokenize.get_special_tokens_dict = tf.function(
-        lambda: {name: tf.constant(number) for name, number in special.items()}, input_signature=[], autograph=False
+        lambda: {name: tf.constant(token_id) for name, token_id in special_tokens.items()},
+        input_signature=[],
+        autograph=False,
     )
 
     @tf.function(autograph=False)
     def pack_inputs(inputs, seq_length=seq_length):
-        # Callers may give words of pieces, as tokenize does, or pieces alone.
+        # Accept ids with an axis for words, as from `tokenize`, or without it.
         segments = [ids.merge_dims(1, -1) if ids.ragged_rank > 1 else ids for ids in inputs]
-        # tensorflow-text's own here: the published module does it so, and programs compare with it.
+        # Use tensorflow-text's packing: results must be equal to the published module's.
         trimmer = tf_text.RoundRobinTrimmer(seq_length - len(segments) - 1)
         ids, types = tf_text.combine_segments(trimmer.trim(segments), cls_id, sep_id)
         word_ids, mask = tf_text.pad_model_inputs(ids, seq_length, pad_value=PAD_ID)
@@ -49,8 +58,7 @@ def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabula
             "input_type_ids": tf.cast(type_ids, tf.int32),
         }
 
-    # Each combination of shapes that bert_pack_inputs takes is traced now; a SavedModel cannot
-    # trace later.
+    # Trace each combination of shapes for bert_pack_inputs: a SavedModel cannot trace later.
     for rank in (1, 2):
         for count in (1, 2):
             spec = tf.RaggedTensorSpec([None] * (rank + 1), tf.int32, ragged_rank=rank)
@@ -60,7 +68,7 @@ def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabula
 
     def preprocess(inputs):
         packed = pack_inputs([tokenizer.pieces(inputs)], seq_length=tf.constant(seq_length))
-        # A Keras model on top is built from the static shape.
+        # Set the static shape, which a Keras model on top needs.
         return {name: tf.ensure_shape(values, [None, seq_length]) for name, values in packed.items()}
 
     module.__call__ = tf.function(

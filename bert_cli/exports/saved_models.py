@@ -1,8 +1,6 @@
-"""bert-export --format=saved_model and --format=hub: a classifier of raw text, or an encoder and a
-preprocessor.
+"""Writer for SavedModels: a classifier for raw text, or an encoder with a preprocessor.
 
-The objects are tf.train.Checkpoint with attributes, which is what tf.saved_model.load gives back.
-Imports TensorFlow.
+Like the objects from tf.saved_model.load, the modules are tf.train.Checkpoint with attributes.
 """
 
 import os
@@ -16,7 +14,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.names import CALIBRATION
 from bert_cli.base.writing import atomic_write
 from bert_cli.exports.exported import Exported, exporting
-from bert_cli.exports.hub_writing import reported_writing, save_encoder, write_extras, write_saved_model
+from bert_cli.exports.hub_writing import reporting_errors, save_encoder, write_extras, write_saved_model
 from bert_cli.exports.loaded import load_head_model
 from bert_cli.exports.preprocessor import save_preprocessor
 from bert_cli.exports.text_graph import TEXTS, GraphTokenizer, check_settings, vocabulary_lines
@@ -33,33 +31,40 @@ _SECOND_TEXTS = tf.TensorSpec([None], tf.string, name="text_b")
 
 
 def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer, exported: Exported) -> None:
-    """Write a SavedModel into the folder `path`.
+    """Write a classifier as a SavedModel.
 
-    Signature serving_default: `text` string [B], with `pairs` also `text_b` string [B] (empty for
-    none). Signature token_ids: the encoder's inputs, int32 [B, S]. Both give `probabilities`
-    float32 [B, L], `labels` string [B, L], the names of their columns, and, if single-label,
-    `label` string [B], the most probable one; without labels, of a regression, `value` float32 [B].
-    Texts are cut to max_seq_length tokens.
+    The signature serving_default takes `text` string [B] and, if `exported.pairs`, `text_b` string
+    [B], which is empty for a single text. It cuts texts to `exported.max_seq_length` tokens. The
+    signature token_ids takes the encoder's inputs, int32 [B, S].
+
+    Both return `probabilities` float32 [B, L], and `labels` string [B, L], the column names. A
+    single-label model also returns `label` string [B], the most probable label. A regression model
+    only returns `value` float32 [B].
+
+    Args:
+        path: directory to write.
+        model: the classifier.
+        tokenizer: tokenizer to include.
+        exported: vocabulary, labels and settings.
     """
     module = tf.train.Checkpoint()
     module.variables = [variable.value for variable in named_weights(model).values()]
-    # As an attribute, so that its table and the vocabulary are saved with the module.
+    # Set an attribute, so that the tokenizer's table and vocabulary are saved with the module.
     module.tokenizer = tokenizer
     labels = exported.labels
     ids = exported.model.vocabulary.ids
     module.label_names = names = tf.constant(list(labels or ()), tf.string)
 
     def classify(inputs: dict) -> dict:
-        # packed: rows of a served batch differ in length, and padding would be computed for all of
-        # them.
+        # Pack the batch, because its rows differ in length and padding takes time.
         logits = model(inputs, packed=True)
-        answers = model.activated(logits)
+        activated = model.activated(logits)
         if not labels:
-            return {"value": answers}
-        # TensorFlow Serving wants a row of each output per text.
-        outputs = {"probabilities": answers, "labels": tf.tile(names[tf.newaxis], [tf.shape(answers)[0], 1])}
+            return {"value": activated}
+        # Repeat the labels: TensorFlow Serving needs one row per text in each output.
+        outputs = {"probabilities": activated, "labels": tf.tile(names[tf.newaxis], [tf.shape(activated)[0], 1])}
         if model.problem_type.is_exclusive:
-            # Of the logits as they are: a division may round two of them to one.
+            # Use the logits before calibration: its division may round two of them to one value.
             outputs["label"] = tf.gather(names, tf.argmax(model.formulas.activated(logits), axis=1))
         return outputs
 
@@ -71,7 +76,7 @@ def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer,
     module.classify_tokens = tf.function(classify, input_signature=[tensor_specs(spec.ENCODER)], autograph=False)
     specs = [TEXTS, _SECOND_TEXTS] if exported.pairs else [TEXTS]
     module.classify_texts = tf.function(classify_texts, specs, autograph=False)
-    # A signature's arguments are tensors by name; the function takes them as one dict.
+    # Convert keyword arguments to a dict: a signature's arguments are tensors by name.
     by_tokens = tf.function(lambda **inputs: module.classify_tokens(inputs), autograph=False)
     signatures = {
         "serving_default": module.classify_texts.get_concrete_function(),
@@ -81,7 +86,7 @@ def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer,
 
 
 def _load_classifier(reader: Reader, exported: Exported) -> BertClassifier:
-    """InputError where the checkpoint holds no classifier of these labels (None: of a number)."""
+    """Load the classifier; raise InputError if the checkpoint has none with these labels."""
     labels, model, problem_type = exported.labels, exported.model, exported.problem_type
     shape = reader.shapes.get("output_weights")
     if shape is None:
@@ -95,24 +100,29 @@ def _load_classifier(reader: Reader, exported: Exported) -> BertClassifier:
     spec = HeadSpec(CLASSIFIER, count, model.text_input, activation=activation, temperatures=temperatures)
     if temperatures:
         LOG.info("probabilities are calibrated: %s", CALIBRATION)
-    wanted = spec.shapes(model.config.hidden_size)["output_weights"]
-    if tuple(shape) != wanted:
-        what = f"{spec.num_outputs} labels ({', '.join(labels)}) need" if labels else "a number needs"
+    expected_shape = spec.shapes(model.config.hidden_size)["output_weights"]
+    if tuple(shape) != expected_shape:
+        need = f"{spec.num_outputs} labels ({', '.join(labels)}) need" if labels else "a number needs"
         raise InputError(
-            f"{reader.description}: output_weights has the shape {list(shape)}, {what} {list(wanted)}; check --labels"
+            f"{reader.description}: output_weights has the shape {list(shape)}, {need} {list(expected_shape)}; check --labels"
         )
     return load_head_model(reader, model.config, spec, problem_type).model
 
 
 def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> list[str]:
-    """Write a classifier, or, with `is_encoder`, encoder and preprocessor into `folder`; returns
-    their folders.
+    """Write the SavedModels for an export, and return their directories.
 
-    InputError where the checkpoint is not whole, or the folder cannot be written.
+    Args:
+        folder: directory to write.
+        exported: the model and its settings.
+        is_encoder: whether to write an encoder and a preprocessor instead of a classifier.
+
+    Raises:
+        InputError: if the checkpoint is incomplete, or the directory cannot be written.
     """
     model = exported.model
     config = model.config
-    lower, settings = model.do_lower_case, model.tokenizer_settings
+    do_lower_case, settings = model.do_lower_case, model.tokenizer_settings
     check_settings(settings)
     reader = open_checkpoint(model.required_checkpoint)
     if is_encoder:
@@ -121,25 +131,29 @@ def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> li
         loaded = _load_classifier(reader, exported)
     LOG.info(
         "%s: %d layers, hidden size %d, %d words, %s, text is %s", model.required_checkpoint.name, config.num_hidden_layers,
-        config.hidden_size, model.vocabulary.size, config.activation, "lower-cased" if lower else "taken as it is",
+        config.hidden_size, model.vocabulary.size, config.activation, "lower-cased" if do_lower_case else "taken as it is",
     )  # fmt: skip
-    with reported_writing(folder), exporting(folder) as new:
-        # Next to the export, not in it: saving copies it into the assets.
-        vocab_path = os.path.join(os.path.dirname(new), "vocab.txt")
+    with reporting_errors(folder), exporting(folder) as staged:
+        # Write this next to the export, because saving copies it into the assets.
+        vocab_path = os.path.join(os.path.dirname(staged), "vocab.txt")
         with atomic_write(vocab_path) as file:
             file.write(vocabulary_lines(model.vocabulary, settings))
-        tokenizer = GraphTokenizer(model.vocabulary, lower, vocab_path, settings)
+        tokenizer = GraphTokenizer(model.vocabulary, do_lower_case, vocab_path, settings)
         if is_encoder:
-            save_encoder(os.path.join(new, "encoder"), loaded, config, model.vocab_bytes, model.tokenizer_values)
-            save_preprocessor(os.path.join(new, "preprocess"), tokenizer, model.vocabulary, exported.max_seq_length)
-            write_extras(os.path.join(new, "preprocess"), model.tokenizer_values)
+            save_encoder(os.path.join(staged, "encoder"), loaded, config, model.vocab_bytes, model.tokenizer_values)
+            save_preprocessor(os.path.join(staged, "preprocess"), tokenizer, model.vocabulary, exported.max_seq_length)
+            write_extras(os.path.join(staged, "preprocess"), model.tokenizer_values)
         else:
-            save_classifier(new, loaded, tokenizer, exported)
+            save_classifier(staged, loaded, tokenizer, exported)
     if not is_encoder:
         texts = "text and text_b" if exported.pairs else "text"
-        named = ", ".join(exported.labels or ()) or "none, a number"
+        label_names = ", ".join(exported.labels or ()) or "none, a number"
         LOG.info(
-            "%s; labels: %s; %s, cut to %d tokens", exported.problem_type.name, named, texts, exported.max_seq_length
+            "%s; labels: %s; %s, cut to %d tokens",
+            exported.problem_type.name,
+            label_names,
+            texts,
+            exported.max_seq_length,
         )
         LOG.info("wrote %s: serving_default takes %s, %s token ids", folder, texts, TOKENS_SIGNATURE)
         return [folder]

@@ -1,4 +1,4 @@
-"""Where bert-convert writes to: the format, the files, and their appearing all together."""
+"""Target of bert-convert: its format, its files, and their publication in a safe order."""
 
 import dataclasses
 import os
@@ -21,20 +21,25 @@ from bert_cli.base.writing import publish_file
 from bert_cli.model.config_files import read_config
 
 _KERAS_ENDING = ".weights.h5"
-# A file with this name in the target folder would be taken for the new model's where that brings
-# none of its own.
-_TELLING = (LABELS, FLAGS, VOCABULARY, TOKENIZER_CONFIG, TOKENIZER, ADDED_TOKENS)
+# Files that describe a model. An old one in the target directory would seem to belong to the new
+# model if that does not have such a file.
+_MODEL_FILES = (LABELS, FLAGS, VOCABULARY, TOKENIZER_CONFIG, TOKENIZER, ADDED_TOKENS)
 _CONFIGS = (CONFIG, HUGGING_FACE_CONFIG)
 
 
 class Format(NamedTuple):
-    """A format of models: its name in messages, and the file that a model in a folder is found by."""
+    """A model format.
+
+    Attributes:
+        title: name for messages.
+        file: file by which a model in a directory is found.
+    """
 
     title: str
     file: str
 
 
-# By the names of settings.tools.MODEL_FORMATS.
+# The keys are settings.tools.MODEL_FORMATS.
 FORMATS = {
     "tf1": Format("TF1 checkpoint", "bert_model.ckpt"),
     "hf": Format("Hugging Face folder", SAFETENSORS),
@@ -45,8 +50,12 @@ FORMATS = {
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """`format` is one of settings.tools.MODEL_FORMATS; `name` is the TF1 prefix's or the file's
-    name in `folder`.
+    """A converted model's format and path.
+
+    Attributes:
+        format: one of settings.tools.MODEL_FORMATS.
+        folder: directory.
+        name: file name or TF1 prefix in the directory.
     """
 
     format: str
@@ -55,101 +64,123 @@ class Target:
 
     @property
     def weight_files(self) -> list[str]:
-        """Names of the files with weights; the file that makes the checkpoint visible comes last."""
+        """Return weight file names; the file that makes the checkpoint visible comes last."""
         if self.format == "hub":
             data = ("variables.data-00000-of-00001", "variables.index")
             return [*(os.path.join("variables", name) for name in data), "fingerprint.pb", self.name]
         return [f"{self.name}.data-00000-of-00001", f"{self.name}.index"] if self.format == "tf1" else [self.name]
 
     def path(self, name: str) -> str:
+        """Return the path to a file in the directory."""
         return os.path.join(self.folder, name)
 
 
 def find_target(path: str, to_format: str) -> Target:
-    """What --to and --to_format mean; InputError where they do not go together.
+    """Return the target for --to and --to_format.
 
-    A name that ends in .weights.h5 is a Keras file, one with .ckpt in it is the prefix of a TF1
-    checkpoint, and any other is a folder, which becomes Hugging Face's unless to_format (a format,
-    or "auto") says otherwise.
+    A path that ends in .weights.h5 is a Keras file. A name with .ckpt is a TF1 prefix. Any other
+    path is a directory, by default in Hugging Face's format.
+
+    Args:
+        path: value of --to.
+        to_format: a format, or "auto".
+
+    Raises:
+        InputError: if path and format do not fit together.
     """
     name = os.path.basename(path.rstrip("/"))
-    # A folder that is there decides before its name does: model.ckpt may be a folder.
+    # Check for a directory before the name: model.ckpt may be a directory.
     is_folder = files.is_directory(path) or path.endswith("/")
     if is_folder or not (".ckpt" in name or name.endswith((".h5", ".safetensors"))):
-        chosen = "hf" if to_format == "auto" else to_format
+        chosen_format = "hf" if to_format == "auto" else to_format
         if files.exists(path) and not is_folder:
             raise InputError(f"--to={path}: is a file, a folder is needed")
-        return Target(chosen, path.rstrip("/") or "/", FORMATS[chosen].file)
-    said = "h5" if name.endswith(".h5") else "hf" if name.endswith(".safetensors") else "tf1"
-    if to_format not in ("auto", said):
-        raise InputError(f"--to={path}: this is a name for --to_format={said}, not for --to_format={to_format}")
-    # save_weights of Keras 3 refuses any other ending.
-    if said == "h5" and not name.endswith(_KERAS_ENDING):
+        return Target(chosen_format, path.rstrip("/") or "/", FORMATS[chosen_format].file)
+    implied_format = "h5" if name.endswith(".h5") else "hf" if name.endswith(".safetensors") else "tf1"
+    if to_format not in ("auto", implied_format):
+        raise InputError(
+            f"--to={path}: this is a name for --to_format={implied_format}, not for --to_format={to_format}"
+        )
+    # Keras 3's save_weights needs this ending.
+    if implied_format == "h5" and not name.endswith(_KERAS_ENDING):
         raise InputError(f"--to={path}: Keras wants a name that ends in {_KERAS_ENDING}")
-    if said == "hf" and name != "model.safetensors":
+    if implied_format == "hf" and name != "model.safetensors":
         raise InputError(f"--to={path}: in a Hugging Face folder the file is called model.safetensors; give the folder")
-    # Completion by the shell ends at a file, while the prefix is meant.
-    if said == "tf1" and (name.endswith((".index", ".meta")) or ".data-" in name):
+    # Refuse file names, which a shell completes instead of the prefix.
+    if implied_format == "tf1" and (name.endswith((".index", ".meta")) or ".data-" in name):
         raise InputError(f"--to={path}: give the prefix, {name.rpartition('.')[0]}")
-    return Target(said, os.path.dirname(path) or ".", name)
+    return Target(implied_format, os.path.dirname(path) or ".", name)
 
 
 def check_free(target: Target, overwrite: bool) -> None:
-    """InputError where files with the target's names exist already."""
+    """Raise InputError if the target's weight files exist, unless `overwrite` is set."""
     for name in () if overwrite else target.weight_files:
         if files.exists(target.path(name)):
             raise InputError(f"{target.path(name)}: exists already; give another --to, or --overwrite")
 
 
-def _is_same(name: str, staged: str, present: str) -> bool:
+def _has_same_content(name: str, staged: str, present: str) -> bool:
     if files.read_bytes(staged) == files.read_bytes(present):
         return True
-    # Google's own file has more keys than ours, and none of them changes the model.
+    # Compare models: Google's bert_config.json has additional keys without effect.
     return name == CONFIG and _is_same_model(staged, present)
 
 
-def _is_same_model(one: str, other: str) -> bool:
-    configs = [read_config(path) for path in (one, other)]
-    # hidden_act and gelu together name one function, so they are compared by what they make of it.
-    bare = [dataclasses.replace(config, hidden_act="linear", gelu="tanh") for config in configs]
-    return bare[0] == bare[1] and configs[0].activation == configs[1].activation
+def _is_same_model(path: str, other_path: str) -> bool:
+    configs = [read_config(config_file) for config_file in (path, other_path)]
+    # Compare the resulting activation, because it depends on hidden_act and gelu together.
+    without_activation = [dataclasses.replace(config, hidden_act="linear", gelu="tanh") for config in configs]
+    return without_activation[0] == without_activation[1] and configs[0].activation == configs[1].activation
 
 
-def _check_neighbours(staged: str, target: Target, companions: list[str]) -> None:
-    """InputError where a file that is not replaced would be read as one of the converted model."""
-    if target.format == "hub":  # its sidecar files have folders of their own
+def _check_other_files(staged: str, target: Target, companions: list[str]) -> None:
+    """Raise InputError if a file that is not replaced would seem to belong to the new model."""
+    # A module's other files are in separate directories.
+    if target.format == "hub":
         return
-    for name in _TELLING:
+    for name in _MODEL_FILES:
         if name not in companions and files.exists(target.path(name)):
             raise InputError(f"{target.path(name)}: belongs to another model than the converted one; give another --to")
     written = next(name for name in _CONFIGS if name in companions)
     for name in _CONFIGS:
-        other = target.path(name)
-        if name not in companions and files.exists(other) and not _is_same_model(os.path.join(staged, written), other):
-            raise InputError(f"{other}: describes another model than the converted one; give another --to")
+        existing = target.path(name)
+        if (
+            name not in companions
+            and files.exists(existing)
+            and not _is_same_model(os.path.join(staged, written), existing)
+        ):
+            raise InputError(f"{existing}: describes another model than the converted one; give another --to")
 
 
 def publish(staged: str, target: Target, companions: list[str], overwrite: bool, is_source_folder: bool) -> list[str]:
-    """Move the companions and then the weights from `staged` into the target folder; returns the
-    names of new files.
+    """Move the converted files into the target directory, and return the names of new files.
 
-    A sidecar file that exists already with the same content is left as it is. InputError, before
-    anything is moved, where one says something else and `overwrite` is not set, or where a
-    companion of another model would be taken for one of this. is_source_folder: the files there
-    belong to the model that is converted.
+    A companion that already exists with the same content is not replaced.
+
+    Args:
+        staged: directory with the converted files.
+        target: the result's format and path.
+        companions: names of files other than weights.
+        overwrite: replace companions with other content.
+        is_source_folder: whether existing files in the directory belong to the source model.
+
+    Raises:
+        InputError: before anything is moved, if a companion exists with other content and
+            `overwrite` is not set, or if another model's file would seem to belong to this one.
     """
     present = [name for name in companions if files.exists(target.path(name))]
-    kept = [name for name in present if _is_same(name, os.path.join(staged, name), target.path(name))]
-    # All are checked before the first is moved, so that an error leaves the folder as it was.
+    unchanged = [name for name in present if _has_same_content(name, os.path.join(staged, name), target.path(name))]
+    # Check all files before moving the first, so that an error does not change the directory.
     for name in present:
-        if name not in kept and not overwrite:
+        if name not in unchanged and not overwrite:
             raise InputError(f"{target.path(name)}: exists already and differs; give another --to, or --overwrite")
-    _check_neighbours(staged, target, companions + (list(_TELLING) if is_source_folder else []))
-    new = [name for name in companions if name not in kept] + target.weight_files
-    for name in reversed(target.weight_files):  # never new sidecar files with old weights
+    _check_other_files(staged, target, companions + (list(_MODEL_FILES) if is_source_folder else []))
+    published = [name for name in companions if name not in unchanged] + target.weight_files
+    # Remove the old weights first, so that they never exist together with new companions.
+    for name in reversed(target.weight_files):
         files.remove(target.path(name))
-    # Weights come after their companions, and the file that makes them visible last, so that no
-    # reader sees a part.
-    for name in new:
+    # Move weights after their companions, and the file that makes them visible last, so that no
+    # reader sees an incomplete model.
+    for name in published:
         publish_file(os.path.join(staged, name), target.path(name))
-    return new
+    return published

@@ -1,12 +1,11 @@
-"""Our tokenizer as a TensorFlow graph, for exported models: bytes in, token ids out. Imports
-TensorFlow.
+"""Tokenizer as a TensorFlow graph from bytes to token ids, for exported models.
 
-Words are cut by a table with an entry for each code point, which is asked of BasicTokenizer itself
-when a model is exported; only decomposition (NFD) and the search for pieces are tensorflow-text's.
-The graph gives the ids of the Python tokenizer for all texts, with one exception: see
-CharacterTable. (tensorflow-text's own BertTokenizer gives others for 233 of 1,603 hard texts: with
-ß, a final sigma, symbols, controls, line separators and more.) Bytes that are no UTF-8 are left
-out, as the original does with byte strings.
+A table with an entry per code point splits texts into words. It is made with BasicTokenizer during
+the export. tensorflow-text only does the decomposition (NFD) and the search for word pieces. For
+all texts, the graph returns the same ids as the Python tokenizer, with one exception (see
+CharacterTable). tensorflow-text's BertTokenizer differs for 233 of 1,603 hard texts, for example
+with ß, a final sigma, symbols, control characters or line separators. Bytes that are not UTF-8 are
+ignored, like in Google's code.
 """
 
 import dataclasses
@@ -20,111 +19,132 @@ import tensorflow_text as tf_text
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.messages import list_names
-from bert_cli.exports.graph_added_tokens import PLACES, AddedTokenMarker, marks_by_id
+from bert_cli.exports.graph_added_tokens import MARK_CODES, AddedTokenMarker, marks_by_id
 from bert_cli.text.tokenization import BasicTokenizer
 from bert_cli.text.tokenizer_settings import GOOGLE, TokenizerSettings
 from bert_cli.text.vocabulary import UNK, Vocabulary
 
-# What happens to a character: it is part of a word, a word by itself, between words, or deleted.
-_INSIDE, _ALONE, _SPACE, _DELETED = range(4)
-# What it means for a sigma near it.
+# Kinds: a character is part of a word, a word by itself, between words, or deleted.
+_IN_WORD, _ALONE, _SPACE, _DELETED = range(4)
+# Cases: how a character affects a sigma near it.
 _UNCASED, _CASED, _IGNORED = range(3)
 _SIGMA, _FINAL_SIGMA = ord("Σ"), ord("ς")
-# Replaces all unassigned code points: a noncharacter, which never decomposes.
+# A noncharacter, which never decomposes, replaces all unassigned code points.
 _UNASSIGNED = 0xFDD0
-_UNUSED_PLANES = 0x40000  # from here on there are tags, variation selectors and private use, and the rest is unassigned
+# From here on, only tags, variation selectors and private use are assigned.
+_UNUSED_PLANES = 0x40000
 _PAGE = 256
 TEXTS = tf.TensorSpec([None], tf.string, name="text")
 
 
-def _kind(tokenizer: BasicTokenizer, character: str) -> int:
+def _classify(tokenizer: BasicTokenizer, character: str) -> int:
     words = tokenizer.tokenize(f"a{character}a")
     if len(words) == 1:
-        return _DELETED if words[0] == "aa" else _INSIDE
+        return _DELETED if words[0] == "aa" else _IN_WORD
     return _SPACE if len(words) == 2 else _ALONE
 
 
-def _case(character: str) -> int:
+def _character_case(character: str) -> int:
     if f"{character}Σ".lower().endswith("ς"):
         return _CASED
     return _IGNORED if f"A{character}Σ".lower().endswith("ς") else _UNCASED
 
 
-@functools.cache  # a second's work, and the same for all vocabularies that have no character that is new
-def _entries(do_lower_case: bool, rules: TokenizerSettings, kept: frozenset[str]) -> np.ndarray:
-    """Return int32 [0x110000]. kept: characters of the vocabulary that Python does not know.
+# Cache the table: it takes a second, and is equal for all vocabularies without unknown characters.
+@functools.cache
+def _make_entries(do_lower_case: bool, rules: TokenizerSettings, unknown_characters: frozenset[str]) -> np.ndarray:
+    """Return an entry per code point, int32 [0x110000].
 
-    Bits 0-20: what to exclusive-or the code with to have its lower-case form, so that most pages
-    are equal; 21-22 and 23-24: its kind before and after decomposition; 25-26: its case; 27: it is
-    unknown.
+    Bits 0-20 are the code point XOR its lowercase form, so that most pages are equal. Bits 21-22
+    and 23-24 are the kind before and after decomposition. Bits 25-26 are the case. Bit 27 is set if
+    the character is unknown.
+
+    Args:
+        do_lower_case: whether text is lowercased.
+        rules: settings that change the kinds.
+        unknown_characters: characters in the vocabulary that Python does not know.
     """
-    before = dataclasses.replace(rules, strip_accents=False)
-    plain = BasicTokenizer(False, cache_size=0, settings=before)
-    last = BasicTokenizer(do_lower_case, cache_size=0, settings=rules)
+    first_settings = dataclasses.replace(rules, strip_accents=False)
+    first_tokenizer = BasicTokenizer(False, cache_size=0, settings=first_settings)
+    final_tokenizer = BasicTokenizer(do_lower_case, cache_size=0, settings=rules)
     entries = np.full((sys.maxunicode + 1,), 1 << 27, np.int32)
     for code in range(sys.maxunicode + 1):
         character = chr(code)
         category = unicodedata.category(character)
-        is_unknown = category == "Cn" and character not in kept
-        if category == "Co":  # 137,468 of them, which differ in nothing
+        is_unknown = category == "Cn" and character not in unknown_characters
+        # Skip private use: these 137,468 characters are all equal.
+        if category == "Co":
             entries[code] = 0
         elif category == "Cs" or (is_unknown and code >= _UNUSED_PLANES):
             continue
-        elif is_unknown:  # but the original's blocks of ideographs have unassigned places
-            if _kind(plain, character) == _ALONE:
+        # Keep unassigned code points in Google's blocks of ideographs as words.
+        elif is_unknown:
+            if _classify(first_tokenizer, character) == _ALONE:
                 entries[code] = _ALONE << 21 | _ALONE << 23
         else:
-            # Of the only longer result, of U+0130, the rest is an accent. It goes, or is added later.
-            is_changed = do_lower_case and (last.strips_accents or len(character.lower()) == 1)
+            # Ignore the second character: only U+0130 has one, an accent, which is removed, or else
+            # added later.
+            is_changed = do_lower_case and (final_tokenizer.strips_accents or len(character.lower()) == 1)
             change = code ^ ord(character.lower()[0]) if is_changed else 0
-            case = _case(character) if do_lower_case else _UNCASED
-            entries[code] = change | _kind(plain, character) << 21 | _kind(last, character) << 23 | case << 25
+            case = _character_case(character) if do_lower_case else _UNCASED
+            entries[code] = (
+                change
+                | _classify(first_tokenizer, character) << 21
+                | _classify(final_tokenizer, character) << 23
+                | case << 25
+            )
     return entries
 
 
 class CharacterTable:
-    """Properties of all code points, as BasicTokenizer and the running Python have them, for
-    look-up in a graph.
+    """Properties of code points, for lookup in a graph.
 
-    A code point that Python's Unicode does not know, and that is in no token of the vocabulary,
-    becomes U+FDD0: tables of tensorflow-text may know it, and take it apart or reorder it. One in a
-    vocabulary is left as it is, and is the exception: such vocabularies are newer than this Python.
+    They come from BasicTokenizer and the running Python. A code point that Python does not know
+    becomes U+FDD0, because newer tables in tensorflow-text might decompose or reorder it. A
+    vocabulary that is newer than this Python may contain such a character. It is unchanged then,
+    and ids may differ from the Python tokenizer's.
     """
 
     def __init__(self, do_lower_case: bool, characters: set[str], settings: TokenizerSettings = GOOGLE):
-        """characters: of the vocabulary."""
-        kept = frozenset(character for character in characters if unicodedata.category(character) == "Cn")
+        """Make the table.
+
+        Args:
+            do_lower_case: whether text is lowercased.
+            characters: all characters in the vocabulary.
+            settings: the other tokenizer settings.
+        """
+        unknown_characters = frozenset(character for character in characters if unicodedata.category(character) == "Cn")
         rules = TokenizerSettings(settings.strip_accents, settings.tokenize_chinese_chars)
-        entries = _entries(do_lower_case, rules, kept)
+        entries = _make_entries(do_lower_case, rules, unknown_characters)
         if settings.added_tokens:
             entries = entries.copy()
-            places = PLACES[: len(settings.added_tokens)]
-            entries[places.start : places.stop] = _ALONE << 21 | _ALONE << 23
+            codes = MARK_CODES[: len(settings.added_tokens)]
+            entries[codes.start : codes.stop] = _ALONE << 21 | _ALONE << 23
         pages, numbers = np.unique(entries.reshape(-1, _PAGE), axis=0, return_inverse=True)
         self._pages = tf.constant(pages.reshape(-1), tf.int32)
         self._numbers = tf.constant(numbers.reshape(-1), tf.int32)
 
     def look_up(self, codes: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
-        """int32 [N] -> four int32 [N]: lower-case codes, kinds before and kinds after
-        decomposition, cases.
-        """
+        """Return lowercase codes, kinds before and after decomposition, and cases, all int32 [N]."""
         page = tf.gather(self._numbers, codes // _PAGE)
         entry = tf.gather(self._pages, page * _PAGE + codes % _PAGE)
 
-        def bits(first, count):
+        def extract_bits(first, count):
             return tf.bitwise.bitwise_and(tf.bitwise.right_shift(entry, first), (1 << count) - 1)
 
-        lower = tf.where(entry >= 1 << 27, _UNASSIGNED, tf.bitwise.bitwise_xor(codes, bits(0, 21)))
-        return lower, bits(21, 2), bits(23, 2), bits(25, 2)
+        lower = tf.where(entry >= 1 << 27, _UNASSIGNED, tf.bitwise.bitwise_xor(codes, extract_bits(0, 21)))
+        return lower, extract_bits(21, 2), extract_bits(23, 2), extract_bits(25, 2)
 
 
 def _final_sigmas(codes: tf.Tensor, cases: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-    """bool [N]: the capital sigmas that end a word: a cased letter before them, none after; ignored
-    ones do not count.
+    """Return whether each code point is a capital sigma that ends a word, bool [N].
+
+    They follow a cased character and precede an uncased one, not counting ignored characters. All
+    arguments are [N]; `rows` has each character's text index.
     """
     counted = tf.not_equal(cases, _IGNORED)
-    place = tf.cumsum(tf.cast(counted, tf.int32), exclusive=True)
-    # A stop at both ends, so that there is always a neighbour.
+    position = tf.cumsum(tf.cast(counted, tf.int32), exclusive=True)
+    # Pad both ends, so that there is always a neighbor.
     cased = tf.pad(tf.boolean_mask(tf.equal(cases, _CASED), counted), [[1, 1]])
     row = tf.pad(tf.boolean_mask(rows, counted), [[1, 1]], constant_values=-1)
 
@@ -132,13 +152,11 @@ def _final_sigmas(codes: tf.Tensor, cases: tf.Tensor, rows: tf.Tensor) -> tf.Ten
         neighbour = tf.minimum(neighbour, tf.size(row) - 1)
         return tf.gather(cased, neighbour) & tf.equal(tf.gather(row, neighbour), rows)
 
-    return tf.equal(codes, _SIGMA) & is_cased(place) & ~is_cased(place + 2)
+    return tf.equal(codes, _SIGMA) & is_cased(position) & ~is_cased(position + 2)
 
 
 class GraphTokenizer(tf.Module):
-    """FullTokenizer in a graph. `vocab_table` reads `vocab_path`, which becomes an asset of the
-    saved model.
-    """
+    """Graph version of FullTokenizer."""
 
     def __init__(
         self,
@@ -150,10 +168,14 @@ class GraphTokenizer(tf.Module):
         """Make the tables.
 
         Args:
-            vocabulary: the vocabulary, added tokens included.
-            do_lower_case: whether text is lower-cased.
-            vocab_path: a file as vocabulary_lines has it; None: the table is in the graph itself.
-            settings: the other settings; InputError for one that a graph cannot have.
+            vocabulary: the vocabulary, including added tokens.
+            do_lower_case: whether text is lowercased.
+            vocab_path: file with `vocabulary_lines`, which becomes an asset in a SavedModel. If
+                None, the graph contains the vocabulary.
+            settings: the other tokenizer settings.
+
+        Raises:
+            InputError: if a graph does not support a setting.
         """
         super().__init__()
         check_settings(settings)
@@ -171,7 +193,7 @@ class GraphTokenizer(tf.Module):
             )
         self.vocab_table = tf.lookup.StaticHashTable(initializer, default_value=-1)
         lengths = [len(token.content) for token in settings.added_tokens]
-        # The original's limit is one of characters; longer words are replaced before.
+        # Allow 4 bytes per character: Google's limit counts characters, and `words` applies it.
         self._pieces = tf_text.WordpieceTokenizer(
             self.vocab_table,
             max_bytes_per_word=4 * max(self._longest_word, *lengths, 0),
@@ -180,19 +202,25 @@ class GraphTokenizer(tf.Module):
         )
 
     def words(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """Return the words, string [B] -> ragged string [B, (words)]; a too long word is [UNK]."""
+        """Return the words of texts, string [B], as ragged string [B, (words)].
+
+        Words that are too long become [UNK].
+        """
         if self._added:
             texts = self._added.mark(texts, is_normalized=False)
         codes = tf.strings.unicode_decode(texts, "UTF-8", errors="ignore")
         lower, kinds, last_kinds, cases = self._characters.look_up(codes.flat_values)
         if self.do_lower_case or self._strips_accents:
-            kept = tf.not_equal(kinds, _DELETED)  # before decomposition, which reorders accents that then meet
-            rows = tf.boolean_mask(codes.value_rowids(), kept)
-            found, lower, cases = (tf.boolean_mask(values, kept) for values in (codes.flat_values, lower, cases))
+            # Delete characters before decomposition, which reorders adjacent accents.
+            is_kept = tf.not_equal(kinds, _DELETED)
+            rows = tf.boolean_mask(codes.value_rowids(), is_kept)
+            original_codes, lower, cases = (
+                tf.boolean_mask(values, is_kept) for values in (codes.flat_values, lower, cases)
+            )
             if self.do_lower_case:
-                lower = tf.where(_final_sigmas(found, cases, rows), _FINAL_SIGMA, lower)
-            kept_codes = tf.RaggedTensor.from_value_rowids(lower, rows, codes.nrows(), validate=False)
-            lowered = tf.strings.unicode_encode(kept_codes, "UTF-8")
+                lower = tf.where(_final_sigmas(original_codes, cases, rows), _FINAL_SIGMA, lower)
+            lowered_codes = tf.RaggedTensor.from_value_rowids(lower, rows, codes.nrows(), validate=False)
+            lowered = tf.strings.unicode_encode(lowered_codes, "UTF-8")
             if self._strips_accents:
                 lowered = tf_text.normalize_utf8(lowered, "NFD")
             else:
@@ -202,15 +230,17 @@ class GraphTokenizer(tf.Module):
         if self._added and self._added.has_normalized:
             codes, last_kinds = self._mark_normalized(self._added, codes, last_kinds)
         rows = codes.value_rowids()
-        present = tf.not_equal(last_kinds, _DELETED)
-        values, kinds, rows = (tf.boolean_mask(part, present) for part in (codes.flat_values, last_kinds, rows))
-        inside = tf.equal(kinds, _INSIDE)
-        goes_on = tf.pad(inside[:-1] & tf.equal(rows[:-1], rows[1:]), [[1, 0]])[: tf.size(rows)]
-        begins = tf.equal(kinds, _ALONE) | (inside & ~goes_on)
-        of_word = tf.not_equal(kinds, _SPACE)
-        numbers = tf.boolean_mask(tf.cumsum(tf.cast(begins, tf.int64)) - 1, of_word)
+        is_kept = tf.not_equal(last_kinds, _DELETED)
+        values, kinds, rows = (tf.boolean_mask(tensor, is_kept) for tensor in (codes.flat_values, last_kinds, rows))
+        in_word = tf.equal(kinds, _IN_WORD)
+        continues = tf.pad(in_word[:-1] & tf.equal(rows[:-1], rows[1:]), [[1, 0]])[: tf.size(rows)]
+        begins = tf.equal(kinds, _ALONE) | (in_word & ~continues)
+        is_visible = tf.not_equal(kinds, _SPACE)
+        word_indices = tf.boolean_mask(tf.cumsum(tf.cast(begins, tf.int64)) - 1, is_visible)
         count = tf.math.count_nonzero(begins)
-        characters = tf.RaggedTensor.from_value_rowids(tf.boolean_mask(values, of_word), numbers, count, validate=False)
+        characters = tf.RaggedTensor.from_value_rowids(
+            tf.boolean_mask(values, is_visible), word_indices, count, validate=False
+        )
         words = tf.strings.unicode_encode(characters, "UTF-8")
         words = tf.where(characters.row_lengths() > self._longest_word, UNK, words)
         if self._added:
@@ -220,7 +250,7 @@ class GraphTokenizer(tf.Module):
     def _mark_normalized(
         self, added: AddedTokenMarker, codes: tf.RaggedTensor, kinds: tf.Tensor
     ) -> tuple[tf.RaggedTensor, tf.Tensor]:
-        """Return codes and kinds with a mark for each added token of the normalized text."""
+        """Return codes and kinds with a mark for each added token in the normalized text."""
         present = tf.not_equal(kinds, _DELETED)
         spaced = tf.where(tf.equal(kinds, _SPACE), ord(" "), codes.flat_values)
         values = tf.boolean_mask(spaced, present)
@@ -231,34 +261,36 @@ class GraphTokenizer(tf.Module):
         return codes, self._characters.look_up(codes.flat_values)[2]
 
     def pieces(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """string [B] -> ragged int32 [B, (words), (pieces)], ids as FullTokenizer.encode gives
-        them.
+        """Return token ids for texts, string [B], as ragged int32 [B, (words), (pieces)].
+
+        The ids are equal to those from FullTokenizer.encode.
         """
         return tf.cast(self._pieces.tokenize(self.words(texts)), tf.int32)
 
 
 def check_settings(settings: TokenizerSettings) -> None:
-    """Raise InputError for a setting that the graph does not compute."""
-    whole = [token.content for token in settings.added_tokens if token.single_word]
-    kinds = {"never_split": settings.never_split, "added tokens with single_word": whole}
-    for kind, texts in kinds.items():
+    """Raise InputError for a setting that the graph does not support."""
+    single_words = [token.content for token in settings.added_tokens if token.single_word]
+    unsupported = {"never_split": settings.never_split, "added tokens with single_word": single_words}
+    for feature, texts in unsupported.items():
         if texts:
             raise InputError(
-                f"the tokenizer has {kind} ({list_names(texts)}), which no TensorFlow graph computes; "
+                f"the tokenizer has {feature} ({list_names(texts)}), which no TensorFlow graph computes; "
                 "predict with the commands, or export with --format=onnx"
             )
 
 
 def vocabulary_lines(vocabulary: Vocabulary, settings: TokenizerSettings = GOOGLE) -> str:
-    """Return the vocabulary for TextFileInitializer, which wants no empty line and none twice.
+    """Return the vocabulary for TextFileInitializer, which refuses empty and repeated lines.
 
-    Of a repeated token the last line counts. An added token that is no piece of words is its mark.
+    The last of several equal tokens counts. An added token that is not a word piece is represented
+    by its mark.
     """
     lines = []
     marks = marks_by_id(settings)
     for number, token in enumerate(vocabulary.tokens):
-        # No word has a bracket and more, so such a line is never found; nor is a token with a
-        # carriage return, which the reader of tables drops.
+        # Use a placeholder that no word is equal to, because a bracket is always a separate word.
+        # Carriage returns need one, too: TextFileInitializer drops them.
         can_be_found = token and vocabulary.ids[token] == number and "\r" not in token
         lines.append(marks.get(number) or (token if can_be_found else f"[line {number}]"))
     return "".join(f"{line}\n" for line in lines)

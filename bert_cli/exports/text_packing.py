@@ -1,13 +1,19 @@
-"""features.packing as a TensorFlow graph, for exported models. Imports TensorFlow."""
+"""Graph version of features.packing, for exported models."""
 
 import tensorflow as tf
 
 
 def pack(ids_a: tf.RaggedTensor, ids_b: tf.RaggedTensor | None, max_seq_length: int, cls_id: int, sep_id: int) -> dict:
-    """features.packing.pack for a batch: ragged int32 [B, (tokens)] -> the encoder's inputs, int32
-    [B, S].
+    """Return the encoder's inputs, int32 [B, S], for a batch.
 
-    S is the longest of the batch.
+    It is equal to the result of features.packing.pack. S is the longest row's length.
+
+    Args:
+        ids_a: first texts' token ids, ragged int32 [B, (tokens)].
+        ids_b: second texts' token ids, ragged int32 [B, (tokens)], or None.
+        max_seq_length: maximum row length.
+        cls_id: id of [CLS].
+        sep_id: id of [SEP].
     """
     rows = ids_a.nrows()
     length_a = ids_a.row_lengths()
@@ -17,10 +23,10 @@ def pack(ids_a: tf.RaggedTensor, ids_b: tf.RaggedTensor | None, max_seq_length: 
     keep_a = tf.minimum(length_a, tf.maximum(budget - budget // 2, budget - length_b))
     keep_b = tf.minimum(length_b, budget - keep_a)
     ones = tf.ones([rows], tf.int64)
-    parts = [_repeated(cls_id, ones), _cut(ids_a, keep_a), _repeated(sep_id, ones)]
+    segments = [_repeat(cls_id, ones), _cut(ids_a, keep_a), _repeat(sep_id, ones)]
     if ids_b is not None:
-        parts += [_cut(ids_b, keep_b), _repeated(sep_id, has_b)]
-    packed = tf.concat(parts, axis=1)
+        segments += [_cut(ids_b, keep_b), _repeat(sep_id, has_b)]
+    packed = tf.concat(segments, axis=1)
     word_ids = packed.to_tensor()
     mask = tf.sequence_mask(packed.row_lengths(), tf.shape(word_ids)[1], tf.int32)
     positions = tf.range(tf.shape(word_ids)[1], dtype=tf.int64)
@@ -34,5 +40,5 @@ def _cut(ids: tf.RaggedTensor, lengths: tf.Tensor) -> tf.RaggedTensor:
     return tf.RaggedTensor.from_row_lengths(tf.boolean_mask(ids.flat_values, kept), lengths, validate=False)
 
 
-def _repeated(token_id: int, counts: tf.Tensor) -> tf.RaggedTensor:
+def _repeat(token_id: int, counts: tf.Tensor) -> tf.RaggedTensor:
     return tf.RaggedTensor.from_row_lengths(tf.fill([tf.reduce_sum(counts)], token_id), counts, validate=False)
