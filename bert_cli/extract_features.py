@@ -97,7 +97,7 @@ def run(settings: ExtractSettings) -> int:
     if line := builtin_message(checkpoint, model.config):
         LOG.info(line)
     layers = parse_layers(plan.layers_text(extraction, attention), model.config.num_hidden_layers)
-    vector_format = plan.form_of(extraction, layers, model.config.hidden_size)
+    vector_format = plan.choose_format(extraction, layers, model.config.hidden_size)
     plan.check_attention(attention, model.config, layers)
     if not shows_attention and extraction.resume and is_whole(output_file):
         LOG.info("%s is whole: nothing is left to do; remove it to compute it again", output_file)

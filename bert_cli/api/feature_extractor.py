@@ -47,7 +47,7 @@ class FeatureExtractor(loading.Cutting):
         self._session = session
         self._settings = settings
         self._model = model
-        self.width = model.config.hidden_size * len(session.choice.places)
+        self.width = model.config.hidden_size * len(session.choice.state_indices)
 
     @classmethod
     @named_arguments(init_checkpoint="path")
@@ -132,7 +132,7 @@ class FeatureExtractor(loading.Cutting):
         tokenizer = self._model.tokenizer
         convert = tokenizer.convert_ids_to_tokens
         choice = self._session.choice
-        limits = chunk_limits(self._model.config, len(choice.places), choice.pooling != "none")
+        limits = chunk_limits(self._model.config, len(choice.state_indices), choice.pooling != "none")
         lines = (
             TextLine(number, text.strip(), None if text_b is None else text_b.strip())
             for number, (text, text_b) in enumerate(pairs)

@@ -1,1 +1,1 @@
-"""Vectors of texts: what is read and written, and what computes them."""
+"""Extraction of vectors from texts: input, computation and output."""

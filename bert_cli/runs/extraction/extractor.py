@@ -1,6 +1,4 @@
-"""What gives vectors: the interface of an encoder, and an encoder that an inference engine
-computes. Imports no TensorFlow.
-"""
+"""The extractor interface, and its implementation for inference engines."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -18,34 +16,43 @@ from bert_cli.runs.engine.inference_session import MAX_TOKENS, load_tensors, req
 from bert_cli.runs.loading.checks import PairCheck
 from bert_cli.weights.path import CheckpointPath
 
-# Of batch after batch: (numbers of the windows, their values float32 [B, L, H], without pooling [B, S, L, H]).
+# Per batch: window indices, and their values, float32 [B, L, H], or [B, S, L, H] without pooling.
 Windows = Iterator[tuple[np.ndarray, np.ndarray]]
 
 
 @dataclasses.dataclass(frozen=True)
 class VectorChoice:
-    """What is asked of an encoder.
+    """Settings that determine the extracted vectors.
 
-    pooling: of settings.texts.POOLINGS; places: of the layers, 0 for the embedding, n for the n-th
-    Transformer layer; max_seq_length: tokens of a window; batch_size: windows that are computed at
-    once; attention: whether it is given, too.
+    Attributes:
+        pooling: one of settings.texts.POOLINGS.
+        state_indices: 0 for the embedding, n for the n-th Transformer layer.
+        max_seq_length: maximum number of tokens in a window.
+        batch_size: number of windows per batch.
+        with_attention: whether to extract attention, too.
     """
 
     pooling: str
-    places: Sequence[int]
+    state_indices: Sequence[int]
     max_seq_length: int
     batch_size: int
-    attention: bool = False
+    with_attention: bool = False
 
     @property
     def tokens(self) -> int:
-        """That are computed at once."""
+        """Return the maximum number of tokens per batch."""
         return self.batch_size * self.max_seq_length
 
 
 class Extractor:
-    """An encoder that gives vectors: FeaturesSession with TensorFlow, InferenceExtractor with
-    another engine.
+    """An encoder that computes vectors.
+
+    FeaturesSession uses TensorFlow, and InferenceExtractor uses another engine.
+
+    Attributes:
+        precision: dtype for the computation.
+        choice: settings for the vectors.
+        check_pairs: check of second texts, or None.
     """
 
     precision: str
@@ -53,48 +60,52 @@ class Extractor:
     check_pairs: PairCheck | None = None
 
     def load(self, checkpoint: CheckpointPath) -> None:
-        """Take the weights. InputError where one is missing; the pooler's count only where it is
-        asked for.
-        """
+        """Load the weights; raise InputError if one is missing that the vectors need."""
         raise NotImplementedError
 
     def batches(self, features: ExtractionFeatures, attention: dict[int, np.ndarray]) -> Windows:
-        """The values of all windows. The attention of each one is put into `attention`, where it is
-        asked for.
+        """Yield the values for all windows, batch by batch.
+
+        Args:
+            features: windows of token ids.
+            attention: receives each window's attention by its index, if choice.with_attention.
         """
         raise NotImplementedError
 
     def extract(self, features: ExtractionFeatures) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Vectors float32 [T, L, H] of all tokens in their order, or with pooling [windows, L, H]
-        (for mean: the sum); and where it was asked for, the attention of each window, float32
-        [layers, N, length, length], else an empty list.
+        """Return vectors and attention.
+
+        Returns:
+            vectors: float32 [T, L, H] for all tokens in order. With pooling, float32
+                [windows, L, H]; mean pooling returns sums here.
+            attention: float32 [layers, N, length, length] per window, or an empty list if
+                choice.with_attention is False.
         """
         if self.check_pairs:
             self.check_pairs(features.sequences)
         attention: dict[int, np.ndarray] = {}
         vectors: np.ndarray | None = None
-        pools = self.choice.pooling != "none"
+        has_pooling = self.choice.pooling != "none"
         sequences = features.sequences
         for rows, values in self.batches(features, attention):
-            # Made with the first batch, whose shape gives layers and width.
+            # Allocate with the first batch, which has the number of layers and the width.
             if vectors is None:
-                count = len(features.sequences) if pools else len(features.token_ids)
+                count = len(features.sequences) if has_pooling else len(features.token_ids)
                 vectors = np.empty((count, *values.shape[-2:]), np.float32)
-            if pools:
+            if has_pooling:
                 vectors[rows] = values
                 continue
             for row, window in zip(rows.tolist(), values, strict=True):
-                places = features.positions[sequences.offsets[row] : sequences.offsets[row + 1]]
-                # Windows overlap; -1 marks a token that counts in another window, where it has more
-                # context.
-                counts = np.flatnonzero(places >= 0)
-                vectors[features.offsets[features.window_lines[row]] + places[counts]] = window[counts]
+                positions = features.positions[sequences.offsets[row] : sequences.offsets[row + 1]]
+                # Skip tokens with -1: windows overlap, and they have more context in another one.
+                counted = np.flatnonzero(positions >= 0)
+                vectors[features.offsets[features.window_lines[row]] + positions[counted]] = window[counted]
         assert vectors is not None, "a chunk holds at least one line"
         return vectors, [attention[row] for row in sorted(attention)]
 
 
 class InferenceExtractor(Extractor):
-    """See Extractor."""
+    """Extractor that uses an inference engine instead of TensorFlow."""
 
     _network: Runner
 
@@ -110,47 +121,52 @@ class InferenceExtractor(Extractor):
         self._engine = inference.engine
         self.precision = inference.precision
         self.choice = choice
-        self._layers = () if choice.pooling == "pooler" else tuple(choice.places)
+        self._layers = () if choice.pooling == "pooler" else tuple(choice.state_indices)
         self._max_tokens = min(MAX_TOKENS, choice.tokens)
 
     def load(self, checkpoint: CheckpointPath) -> None:
-        """See Extractor."""
-        # Many published encoders come without a pooler.
+        """Load the weights (see Extractor.load)."""
+        # The pooler may be missing, as in many published encoders.
         optional = POOLER if self._layers else ()
         tensors, _, _ = load_tensors(
             checkpoint, encoder_shapes(self._config), optional, "it is not the model of this config"
         )
-        self._network = self._engine.encoder(self.precision, tensors, self._config, self._layers, self.choice.attention)
+        self._network = self._engine.encoder(
+            self.precision, tensors, self._config, self._layers, self.choice.with_attention
+        )
 
     def batches(self, features: ExtractionFeatures, attention: dict[int, np.ndarray]) -> Windows:
+        """Yield the values for all windows (see Extractor.batches)."""
         sequences = features.sequences
         lengths = sequences.lengths
-        groups = equal_length_groups if self.choice.attention else similar_length_groups
+        groups = equal_length_groups if self.choice.with_attention else similar_length_groups
         for rows in groups(lengths, self._max_tokens):
             width = int(lengths[rows[0]])
-            found = self._network(sequences.padded(rows, width))
-            if self.choice.attention:
-                layers = [found[f"attention_{number}"] for number in range(self._config.num_hidden_layers)]
+            outputs = self._network(sequences.padded(rows, width))
+            if self.choice.with_attention:
+                layers = [outputs[f"attention_{number}"] for number in range(self._config.num_hidden_layers)]
                 attention |= dict(zip(rows.tolist(), np.stack(layers, axis=1), strict=True))
             if self._layers:
-                states = [found[f"state_{number}"] for number in range(len(self._layers))]
-                yield rows, self._pooled(states, features.counted(rows, width))
+                states = [outputs[f"state_{number}"] for number in range(len(self._layers))]
+                yield rows, self._pool(states, features.counted(rows, width))
             else:
-                yield rows, found["pooled_output"][:, np.newaxis]
+                yield rows, outputs["pooled_output"][:, np.newaxis]
 
-    def _pooled(self, states: list[np.ndarray], counted: np.ndarray) -> np.ndarray:
-        """states: L of float32 [B, S, H]; counted: int32 [B, S] -> [B, L, H], without pooling [B,
-        S, L, H].
+    def _pool(self, states: list[np.ndarray], counted: np.ndarray) -> np.ndarray:
+        """Return pooled states, float32 [B, L, H], or [B, S, L, H] without pooling.
+
+        Args:
+            states: L arrays, float32 [B, S, H].
+            counted: 1 for tokens that count, int32 [B, S].
         """
         if self.choice.pooling == "mean":
-            # The sum, not the mean: a line may have several windows, and is divided once by all of
-            # its tokens.
+            # Sum here and divide later: a line may have several windows.
             weights = counted.astype(np.float32)[:, np.newaxis]  # [B, 1, S]
             return np.concatenate([weights @ state for state in states], axis=1)
         if self.choice.pooling == "max":
-            real = counted[:, :, np.newaxis] > 0
-            # A window without a counted token must not win with a zero.
-            states = [np.where(real, state, -np.inf).max(axis=1) for state in states]
+            is_counted = counted[:, :, np.newaxis] > 0
+            # Use -inf, so that a window without counted tokens does not contribute zeros.
+            states = [np.where(is_counted, state, -np.inf).max(axis=1) for state in states]
             return np.stack(states, axis=1)
         if self.choice.pooling == "cls":
             return np.stack([state[:, 0] for state in states], axis=1)

@@ -1,4 +1,4 @@
-"""Vectors of lines, computed and written chunk by chunk. Imports no TensorFlow."""
+"""Computing and writing the vectors of lines, chunk by chunk."""
 
 import contextlib
 import dataclasses
@@ -25,11 +25,18 @@ from bert_cli.settings.texts import ExtractSettings
 
 
 def open_extractor(model: AnyModel, devices: Devices, choice: VectorChoice, strict: bool = False) -> Extractor:
-    """Return an encoder on its devices, its weights still to be loaded; strict: see checks.warn_or_fail."""
+    """Return an extractor without weights.
+
+    Args:
+        model: the model.
+        devices: flags that select engine, devices and precision.
+        choice: settings for the vectors.
+        strict: whether a conflict is an error instead of a warning.
+    """
     config = model.config
     check_pairs = PairCheck(config, model.config_name, strict)
     if inference := devices.inference:
-        if choice.attention and inference.precision == INT8:
+        if choice.with_attention and inference.precision == INT8:
             raise InputError(f"{inference.flag} shows no attention; leave it out")
         return InferenceExtractor(config, inference, choice, check_pairs)
     setup_tensorflow()
@@ -42,37 +49,45 @@ def write_features(
     session: Extractor,
     settings: ExtractSettings,
     model: AnyModel,
-    form: VectorFormat,
+    vector_format: VectorFormat,
     source: str,
     target: str,
     done: int = 0,
     facts: dict[str, str] | None = None,
 ) -> int:
-    """Write the vectors of the lines of `source` to `target`, and return the number of lines.
+    """Write the vectors of a file's lines, and return the number of lines.
 
-    form: of plan.form_of. done, facts: see outputs.vectors.files.open_writer.
+    Args:
+        session: extractor with weights.
+        settings: flags.
+        model: the model.
+        vector_format: format from `plan.choose_format`.
+        source: file to read.
+        target: file to write.
+        done: number of lines that an interrupted run has written (see open_writer).
+        facts: properties that resumed runs must share (see open_writer).
     """
     extraction = settings.extraction
     attentions = settings.attention.attentions
     length = session.choice.max_seq_length
-    limits = plan.chunk_limits(model.config, len(form.layers), form.unit == "line", bool(attentions))
+    limits = plan.chunk_limits(model.config, len(vector_format.layers), vector_format.unit == "line", bool(attentions))
     tokenizer = model.tokenizer
-    combine = plan.combination(extraction)
+    combine = plan.choose_combination(extraction)
     convert = tokenizer.convert_ids_to_tokens
     cuts = NOT_CUT
     with contextlib.ExitStack() as stack:
         texts, total, identifiers = stack.enter_context(plan.open_texts(settings, source, target, done))
-        form = dataclasses.replace(form, has_ids=bool(identifiers))
+        vector_format = dataclasses.replace(vector_format, has_ids=bool(identifiers))
         if done:
             LOG.info("resuming after line %d of %s.partial", done, target)
         chunks = extraction_chunks(texts, tokenizer, length, extraction.long_text, extraction.words, **limits)
-        # Before the writer is opened: no file is begun for a vocabulary that does not fit.
-        chunks = plan.checked_first(chunks, source, model.vocabulary, settings.model)
-        writer = stack.enter_context(open_writer(target, extraction.output_format, form, done, facts))
+        # Check before opening the writer: a wrong vocabulary must not leave an unfinished file.
+        chunks = plan.check_first_chunk(chunks, source, model.vocabulary, settings.model)
+        writer = stack.enter_context(open_writer(target, extraction.output_format, vector_format, done, facts))
         archive = stack.enter_context(open_archive(attentions)) if attentions else None
-        # After everything is opened, so that the rate measures computing alone.
-        began = time.monotonic()
-        progress = plan.reporter(total, done, stack)
+        # Start the clock after opening all files, so that the rate only measures the computation.
+        start_time = time.monotonic()
+        progress = plan.make_reporter(total, done, stack)
         for features in chunks:
             vectors, attention = session.extract(features)
             rows = feature_rows(vectors, features, extraction.pooling, combine, extraction.normalize, convert)
@@ -81,12 +96,12 @@ def write_features(
             if archive:
                 ends = features.offsets.tolist()
                 tokens = [convert(features.token_ids[start:end].tolist()) for start, end in itertools.pairwise(ends)]
-                # Attention has its own file, whose numbers follow the same flag as the vectors.
+                # Use the same dtype as for vectors.
                 dtype = "<f2" if extraction.float16 else "<f4"
                 write_attention(archive, features.first_line, tokens, attention, dtype)
             cuts += features.cuts
             progress(features.first_line + len(features))
-        rate = cuts.num_texts / (time.monotonic() - began)
+        rate = cuts.num_texts / (time.monotonic() - start_time)
     written = " and ".join(path for path in (target, attentions) if path and path != STANDARD)
     prefix = f"wrote {written}: " if written else ""
     LOG.info("%s%d lines, %.1f a second", prefix, cuts.num_texts, rate)

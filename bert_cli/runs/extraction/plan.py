@@ -1,7 +1,6 @@
-"""What bert-extract-features reads and writes, how much of it at a time, and what runs that are
-resumed have in common.
+"""Planning an extraction: input texts, output format, chunk sizes, and conditions for resuming.
 
-Imports no TensorFlow: what is wrong with the files or does not suit the model is reported at once.
+This module does not import TensorFlow, so that it reports wrong flags and files immediately.
 """
 
 import contextlib
@@ -36,15 +35,23 @@ from bert_cli.settings.groups import LAST_LAYER, LAST_LAYERS, ModelFiles
 from bert_cli.settings.texts import Attention, Extraction, ExtractSettings
 from bert_cli.text.vocabulary import Vocabulary
 
-MAX_LINES = 8192  # that are held at once
-MAX_NUMBERS = 1 << 24  # float32 that are held at once: 64 MB
+# Limits for a chunk in memory: lines, and float32 numbers (64 MB).
+MAX_LINES = 8192
+MAX_NUMBERS = 1 << 24
 
 
 def check_files(input_file: str, output_file: str, attentions: str | None, output_format: str) -> None:
-    """InputError unless the texts can be read, and the files be written, none of them over another."""
+    """Raise InputError if the input cannot be read, or an output cannot be written.
+
+    Args:
+        input_file: file to read.
+        output_file: file for vectors.
+        attentions: file for attention, or None.
+        output_format: format for vectors.
+    """
     if input_file != STANDARD:
         files.check_readable(input_file, "input_file")
-    # Standard output is no file that another could be written over.
+    # Ignore standard output, because it cannot overwrite another file.
     targets = [path for path in (output_file, attentions) if path and path != STANDARD]
     files.check_output_files(targets, [input_file])
     if len({files.resolve(path) for path in targets}) < len(targets):
@@ -53,20 +60,26 @@ def check_files(input_file: str, output_file: str, attentions: str | None, outpu
 
 
 def layers_text(extraction: Extraction, attention: Attention) -> str:
-    """--layers, or its default."""
-    one = attention.show_attention or extraction.words or extraction.pooling != "none"
-    return extraction.layers or (LAST_LAYER if one else LAST_LAYERS)
+    """Return the value of --layers, or its default."""
+    has_single_layer = attention.show_attention or extraction.words or extraction.pooling != "none"
+    return extraction.layers or (LAST_LAYER if has_single_layer else LAST_LAYERS)
 
 
 def check_attention(attention: Attention, config: BertConfig | ModuleConfig, chosen: Sequence[Layer]) -> None:
-    """InputError for a layer or a head that the model does not show."""
-    wanted = attention.attentions or attention.show_attention
-    # A module gives encoder_outputs, of which the embedding is none.
+    """Raise InputError for a layer or a head that the model does not provide.
+
+    Args:
+        attention: flags for attention.
+        config: the model's config.
+        chosen: layers for vectors.
+    """
+    needs_attention = attention.attentions or attention.show_attention
+    # A tensorflow-hub module returns neither attention nor embeddings.
     if isinstance(config, ModuleConfig):
-        if wanted or any(layer.place == 0 for layer in chosen):
+        if needs_attention or any(layer.place == 0 for layer in chosen):
             raise InputError(f"{config.hub_module}: this module shows neither attention nor its embedding")
         return
-    if not wanted:
+    if not needs_attention:
         return
     layers, heads = config.num_hidden_layers, config.num_attention_heads
     if not -layers <= attention.layer < layers:
@@ -75,22 +88,31 @@ def check_attention(attention: Attention, config: BertConfig | ModuleConfig, cho
         raise InputError(f"--head={attention.head}: this model has the heads 0 to {heads - 1}")
 
 
-def combination(extraction: Extraction) -> str:
-    """How layers are combined; a line has one vector in any case."""
+def choose_combination(extraction: Extraction) -> str:
+    """Return how to combine layers; a line always has one vector, so "concat" replaces "none"."""
     has_lines = extraction.pooling != "none" and not extraction.words
     return "concat" if has_lines and extraction.combine == "none" else extraction.combine
 
 
-def form_of(extraction: Extraction, layers: Sequence[Layer], hidden_size: int) -> VectorFormat:
-    """What is written. InputError for columns of the same name."""
-    kind = "word" if extraction.words else "token" if extraction.pooling == "none" else "line"
-    combine = combination(extraction)
-    # As they were asked for: -1 stays -1 in JSON lines, as in Google's.
+def choose_format(extraction: Extraction, layers: Sequence[Layer], hidden_size: int) -> VectorFormat:
+    """Return the format of the written vectors.
+
+    Args:
+        extraction: flags for the vectors.
+        layers: chosen layers.
+        hidden_size: the model's width.
+
+    Raises:
+        InputError: if two columns would have the same name.
+    """
+    unit = "word" if extraction.words else "token" if extraction.pooling == "none" else "line"
+    combine = choose_combination(extraction)
+    # Keep the indices from the flag: like Google's script, write -1 as -1.
     indices = tuple(layer.asked for layer in layers)
     if extraction.output_format in ("parquet", "tfrecord") and combine == "none" and len(set(indices)) < len(indices):
         raise InputError(f"--layers={extraction.layers}: names a layer twice, and each is one column; leave one out")
     width = hidden_size * (len(layers) if combine == "concat" else 1)
-    return VectorFormat(kind, indices, combine != "none", width, "<f2" if extraction.float16 else "<f4")
+    return VectorFormat(unit, indices, combine != "none", width, "<f2" if extraction.float16 else "<f4")
 
 
 def chunk_limits(
@@ -99,11 +121,19 @@ def chunk_limits(
     is_pooled: bool,
     with_attention: bool = False,
 ) -> dict[str, Any]:
-    """The bounds of extraction_chunks that hold memory down: max_lines, cost and max_cost, in
-    float32 numbers.
+    """Return arguments for `extraction_chunks` that limit memory use.
+
+    Args:
+        config: the model's config.
+        num_layers: number of chosen layers.
+        is_pooled: whether vectors are for lines, not tokens.
+        with_attention: whether attention is extracted, too.
+
+    Returns:
+        max_lines, cost and max_cost. Costs are numbers of float32 values.
     """
     vectors = 0 if is_pooled else num_layers * config.hidden_size
-    # Attention grows with the square of a line's tokens, vectors with their number.
+    # The size of attention is quadratic in a line's number of tokens.
     pairs = 0
     if with_attention and isinstance(config, BertConfig):
         pairs = config.num_hidden_layers * config.num_attention_heads
@@ -115,14 +145,18 @@ def chunk_limits(
 
 
 def resume_facts(settings: ExtractSettings, model: AnyModel, precision: str) -> dict[str, str]:
-    """By flag, all that decides the numbers of an output: what the runs that write one file must
-    have in common.
+    """Return all facts that determine the vectors, by flag name.
 
-    precision: the dtype that is computed in.
+    A run may only resume another's output if these are equal.
+
+    Args:
+        settings: flags.
+        model: the model.
+        precision: dtype for the computation.
     """
-    # Formats and batch sizes change no number of a vector.
-    same = ("layers", "pooling", "combine", "normalize", "words", "long_text")
-    values = {name: getattr(settings.extraction, name) for name in same}
+    # Leave out formats and batch sizes, which do not change the vectors.
+    flag_names = ("layers", "pooling", "combine", "normalize", "words", "long_text")
+    values = {name: getattr(settings.extraction, name) for name in flag_names}
     values |= {
         "max_seq_length": settings.encoding.max_seq_length,
         "gelu": settings.model.gelu,
@@ -138,24 +172,25 @@ def resume_facts(settings: ExtractSettings, model: AnyModel, precision: str) -> 
 
 
 def plan_shards(settings: ExtractSettings, model: AnyModel) -> ShardPlan:
-    """What is to be done where --input_file names several files."""
+    """Return the plan for several input files."""
     extraction = settings.extraction
     check_format(extraction.output_format)
-    facts = resume_facts(settings, model, settings.devices.precision)
-    del facts["input_file"]  # the files themselves are compared
-    facts |= {"output_format": extraction.output_format, "float16": format_value(extraction.float16)}
+    shared_facts = resume_facts(settings, model, settings.devices.precision)
+    # Leave out the input files, because a shard plan compares them anyway.
+    del shared_facts["input_file"]
+    shared_facts |= {"output_format": extraction.output_format, "float16": format_value(extraction.float16)}
     names = [settings.files.output_file]
     flags = ("input_file", "output_file")
-    return ShardPlan(flag_values(settings), flags, names, facts, model.required_checkpoint.file)
+    return ShardPlan(flag_values(settings), flags, names, shared_facts, model.required_checkpoint.file)
 
 
 class Texts(NamedTuple):
-    """The texts to compute.
+    """Input texts.
 
     Attributes:
-        lines: the texts that are left, in order.
+        lines: remaining texts, in order.
         total: number of all lines, or None for standard input.
-        identifiers: ids of all lines of a table that has ids, else empty.
+        identifiers: ids of all lines; empty if the input has no ids.
     """
 
     lines: Iterator[TextLine]
@@ -165,9 +200,16 @@ class Texts(NamedTuple):
 
 @contextlib.contextmanager
 def open_texts(settings: ExtractSettings, input_file: str, output_file: str, done: int) -> Iterator[Texts]:
-    """Open the texts of a file of lines or of a table, from line `done` on.
+    """Open the texts in a file of lines or a table.
 
-    Raise InputError, naming the partial output, if it has more lines than there are.
+    Args:
+        settings: flags.
+        input_file: file to read.
+        output_file: file to write, for messages.
+        done: number of lines to skip, which an interrupted run has written.
+
+    Raises:
+        InputError: if `done` is larger than the number of lines.
     """
     form = settings.text_form
     if input_file == STANDARD:
@@ -182,16 +224,16 @@ def open_texts(settings: ExtractSettings, input_file: str, output_file: str, don
     total = 0
     last = b"\n"
     with files.open_binary(input_file) as file:
-        recoded = with_line_feeds(as_utf8(file, form.encoding, input_file), input_file)
-        while block := recoded.read(1 << 20):
+        utf8_file = with_line_feeds(as_utf8(file, form.encoding, input_file), input_file)
+        while block := utf8_file.read(1 << 20):
             total = total + block.count(b"\n")
             last = block[-1:]
-    # A last line without its end is a line.
+    # Count a last line without a line break.
     total += last != b"\n"
     _check_done(output_file, done, total)
     with files.open_binary(input_file) as file:
-        recoded = with_line_feeds(as_utf8(file, form.encoding, input_file), input_file, logs=False)
-        yield Texts(read_text_lines(recoded, input_file, done), total)
+        utf8_file = with_line_feeds(as_utf8(file, form.encoding, input_file), input_file, logs=False)
+        yield Texts(read_text_lines(utf8_file, input_file, done), total)
 
 
 def _check_done(output_file: str, done: int, total: int) -> None:
@@ -199,21 +241,34 @@ def _check_done(output_file: str, done: int, total: int) -> None:
         raise InputError(f"{partial_name(output_file)}: has more lines than --input_file; leave --resume out")
 
 
-def checked_first(
+def check_first_chunk(
     chunks: Iterator[ExtractionFeatures], input_file: str, vocabulary: Vocabulary, flags: ModelFiles
 ) -> Iterator[ExtractionFeatures]:
-    """The same chunks, of which the first one is made and checked now, before a file is begun that
-    an error would leave unfinished.
+    """Return the same chunks, after making and checking the first one.
+
+    Call this before opening the output, which an error would leave unfinished.
+
+    Args:
+        chunks: chunks of features.
+        input_file: file with the texts, for messages.
+        vocabulary: the vocabulary.
+        flags: flags with model files, for messages.
     """
-    first = list(itertools.islice(chunks, 1))
-    for features in first:
+    first_chunk = list(itertools.islice(chunks, 1))
+    for features in first_chunk:
         check_first_unknown(input_file, features.sequences, vocabulary, flags)
-    return itertools.chain(first, chunks)
+    return itertools.chain(first_chunk, chunks)
 
 
-def reporter(total: int | None, done: int, stack: contextlib.ExitStack) -> Callable[[int], None]:
-    """A function of the number of lines that are done, for the log; `total` None: not known."""
+def make_reporter(total: int | None, done: int, stack: contextlib.ExitStack) -> Callable[[int], None]:
+    """Return a function that reports progress, called with the number of finished lines.
+
+    Args:
+        total: number of all lines, or None if unknown.
+        done: number of lines that were finished before.
+        stack: closes the progress bar.
+    """
     if total:
         return stack.enter_context(Progress("features", total, done, max(1, total // 10), unit="lines")).update
-    began = time.monotonic()
-    return lambda count: LOG.info("features %d  lines/s %.1f", count, (count - done) / (time.monotonic() - began))
+    start_time = time.monotonic()
+    return lambda count: LOG.info("features %d  lines/s %.1f", count, (count - done) / (time.monotonic() - start_time))

@@ -1,6 +1,4 @@
-"""The attention of one text for people: --show_attention, as links, a table or heat maps. Imports
-no TensorFlow.
-"""
+"""Display of one text's attention as links, a table or heat maps (--show_attention)."""
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
@@ -16,10 +14,10 @@ from bert_cli.text.tokenization import FullTokenizer
 
 
 def check_map(path: str) -> None:
-    """InputError unless --attention_map can be written, over nothing but a page of ours."""
+    """Raise InputError if --attention_map cannot be written; only replace our own pages."""
     if not path:
         return
-    # Here, as only a page needs the modules of pages.
+    # Import late: only this flag needs the report modules.
     from bert_cli.report.page import is_our_page
 
     files.check_output_files([path], [])
@@ -27,30 +25,37 @@ def check_map(path: str) -> None:
         raise InputError(f"--attention_map={path}: is a file that bert_cli has not made; give another name")
 
 
-def show_attention(session: Extractor, asked: Attention, tokenizer: FullTokenizer, model: str) -> None:
-    """Print and write what `asked` says of the text asked.show_attention. model: its name."""
-    text = split_line(asked.show_attention)
+def show_attention(session: Extractor, flags: Attention, tokenizer: FullTokenizer, model: str) -> None:
+    """Print the attention for a text, and write a page with heat maps if the flags ask for it.
+
+    Args:
+        session: extractor with weights.
+        flags: the text in `show_attention`, and the form of the output.
+        tokenizer: the model's tokenizer.
+        model: the model's name for the page.
+    """
+    text = split_line(flags.show_attention)
     features = next(extraction_chunks([text], tokenizer, session.choice.max_seq_length, words=True))
     warn_cuts(features.cuts, session.choice.max_seq_length, place="--show_attention")
     tokens = tokenizer.convert_ids_to_tokens(features.token_ids.tolist())
     units = units_of(tokens, features.words[0] if features.words else [])
-    # Before the model computes: a word that the text lacks costs no time.
-    places = find_word(asked.attention_of, units) if asked.attention_of else []
+    # Search before computing: a wrong word must fail fast.
+    positions = find_word(flags.attention_of, units) if flags.attention_of else []
     attention = session.extract(features)[1][0]
-    layer = attention[asked.layer]
-    heads = layer.mean(axis=0) if asked.head is None else layer[asked.head]
+    layer = attention[flags.layer]
+    heads = layer.mean(axis=0) if flags.head is None else layer[flags.head]
     lines: list[str] = []
-    if places:
+    if positions:
         by_word = attention_of_words(heads, units)
-        lines = [line for place in places for line in word_table(by_word, units, place, asked.top_k)]
-    elif not asked.attention_map:
-        links = strongest_links(heads, tokens, asked.top_k)
+        lines = [line for position in positions for line in word_table(by_word, units, position, flags.top_k)]
+    elif not flags.attention_map:
+        links = strongest_links(heads, tokens, flags.top_k)
         lines = [f"{probability:.4f}  {source} -> {target}" for probability, source, target in links]
     if lines:
         print_text("\n".join(lines))
-    if asked.attention_map:
+    if flags.attention_map:
         from bert_cli.report.attention_map import attention_page
         from bert_cli.report.page import write_page
 
-        write_page(asked.attention_map, attention_page(model, asked.show_attention, tokens, attention))
-        LOG.info("wrote %s: %d layers, %d heads, %d tokens", asked.attention_map, *attention.shape[:3])
+        write_page(flags.attention_map, attention_page(model, flags.show_attention, tokens, attention))
+        LOG.info("wrote %s: %d layers, %d heads, %d tokens", flags.attention_map, *attention.shape[:3])

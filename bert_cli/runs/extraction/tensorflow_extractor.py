@@ -1,4 +1,4 @@
-"""A BERT encoder that gives vectors of tokens or of whole lines, and attention. Imports TensorFlow."""
+"""The extractor that uses TensorFlow."""
 
 import numpy as np
 import tensorflow as tf
@@ -17,11 +17,12 @@ from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.hub_encoder import ModuleEncoder
 from bert_cli.weights.path import HUB, CheckpointPath
 
-_ATTENTION_TOKENS = 1024  # in a batch, where attention is asked for: it takes layers · heads · length numbers a token
+# Tokens per batch with attention, which takes layers * heads * length numbers per token.
+_ATTENTION_TOKENS = 1024
 
 
 class FeaturesSession(Extractor, Session):
-    """A BertEncoder with its strategy and precision."""
+    """Extractor with a BertEncoder or a tensorflow-hub module, a strategy and a precision."""
 
     def __init__(
         self,
@@ -41,8 +42,8 @@ class FeaturesSession(Extractor, Session):
         self._runner = self.make_runner(self._forward, spec.EXTRACTION)
 
     def load(self, checkpoint: CheckpointPath) -> None:
-        """See Extractor. A module that is not a BERT has its own weights."""
-        # A module's variables were made with it.
+        """Load the weights (see Extractor.load)."""
+        # A module that is not a BERT already has its weights.
         if checkpoint.kind == HUB and isinstance(self.model, ModuleEncoder):
             return
         self._load_for_inference(
@@ -52,49 +53,49 @@ class FeaturesSession(Extractor, Session):
         )
 
     def _forward(self, batch: dict) -> dict[str, tf.Tensor]:
-        """`vectors` [B, S, L, H], or with pooling [B, L, H] (for mean: the sum), and `attention`
-        [B, layers, N, S, S].
+        """Return `vectors` and, if choice.with_attention, `attention` [B, layers, N, S, S].
 
-        What does not lead to these (layers above the highest one, the pooler) is never computed:
-        the graph drops it.
+        `vectors` are [B, S, L, H], or [B, L, H] with pooling; mean pooling returns sums. The graph
+        drops operations without effect on these, such as layers above the highest chosen one.
         """
-        # The last layer then computes one row of each text.
-        only_pooler = self.choice.pooling == "pooler" and not self.choice.attention
+        # With only the pooler, the last layer computes one row per text.
+        only_pooler = self.choice.pooling == "pooler" and not self.choice.with_attention
         outputs = self.model(
             spec.encoder_inputs(batch),
             packed=self.packed,
             pooled_only=only_pooler,
-            return_attention=self.choice.attention,
+            return_attention=self.choice.with_attention,
         )
         results = {}
         if self.choice.pooling == "pooler":
             results["vectors"] = outputs["pooled_output"][:, tf.newaxis]
         else:
-            # A module has no embedding; plan.check_attention refuses the layer before.
+            # A module has no embedding, but plan.check_attention has refused this layer then.
             states = [outputs.get("embedding_output"), *outputs["encoder_outputs"]]
-            results["vectors"] = self._pool([states[place] for place in self.choice.places], batch["counted"])
-        if self.choice.attention:
+            results["vectors"] = self._pool([states[index] for index in self.choice.state_indices], batch["counted"])
+        if self.choice.with_attention:
             results["attention"] = tf.stack(outputs["attention_probs"], axis=1)
         return results
 
     def _pool(self, states: list[tf.Tensor], counted: tf.Tensor) -> tf.Tensor:
-        """states: L of float32 [B, S, H]; counted: int32 [B, S], 1 for the tokens that count."""
+        """Return pooled states (see InferenceExtractor._pool)."""
         if self.choice.pooling == "mean":
             weights = tf.cast(counted, tf.float32)[:, tf.newaxis]  # [B, 1, S]
             return tf.concat([tf.matmul(weights, state) for state in states], axis=1)
         if self.choice.pooling == "max":
-            real = counted[:, :, tf.newaxis] > 0
-            states = [tf.reduce_max(tf.where(real, state, state.dtype.min), axis=1) for state in states]
+            is_counted = counted[:, :, tf.newaxis] > 0
+            states = [tf.reduce_max(tf.where(is_counted, state, state.dtype.min), axis=1) for state in states]
             return tf.stack(states, axis=1)
         if self.choice.pooling == "cls":
             return tf.stack([state[:, 0] for state in states], axis=1)
         return tf.stack(states, axis=2)
 
     def batches(self, features: ExtractionFeatures, attention: dict[int, np.ndarray]) -> Windows:
+        """Yield the values for all windows (see Extractor.batches)."""
         sequences = features.sequences
         lengths = sequences.lengths
         tokens = self.choice.tokens
-        if self.choice.attention:
+        if self.choice.with_attention:
             tokens = min(tokens, _ATTENTION_TOKENS)
 
         def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
@@ -104,8 +105,8 @@ class FeaturesSession(Extractor, Session):
         for rows in length_groups(lengths, tokens):
             with memory_advice("batch_size"):
                 results = self._runner(rows, make_batch)
-            if self.choice.attention:
+            if self.choice.with_attention:
                 for row, probabilities in zip(rows.tolist(), results["attention"], strict=True):
-                    # A copy, as the slice would keep the whole batch in memory.
+                    # Copy, because a slice would keep the whole batch in memory.
                     attention[row] = probabilities[..., : lengths[row], : lengths[row]].copy()
             yield rows, results["vectors"]
