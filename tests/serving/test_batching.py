@@ -1,4 +1,4 @@
-"""The queue: what is computed together, in turns, within bounds; and what an error takes with it."""
+"""The request queue: batches, fairness, limits, and isolation of errors."""
 
 import asyncio
 import threading
@@ -15,32 +15,32 @@ def items(text, count):
     return [Item(f"{text}{number}") for number in range(count)]
 
 
-class Computing:
-    """Computes by giving each item's text back; the first batch waits until it is let go."""
+class SlowComputation:
+    """Return each item's text; the first batch waits for the event `may_go`."""
 
     def __init__(self):
         self.batches = []
         self.may_go = threading.Event()
 
-    def __call__(self, key, given):
-        self.batches.append((key, [item.first for item in given]))
+    def __call__(self, key, items):
+        self.batches.append((key, [item.first for item in items]))
         assert self.may_go.wait(20)
-        if any(item.first.startswith("bad") for item in given):
+        if any(item.first.startswith("bad") for item in items):
             raise InputError("a bad text")
-        if any(item.first.startswith("bug") for item in given):
+        if any(item.first.startswith("bug") for item in items):
             raise KeyError("bug")
-        return [item.first for item in given]
+        return [item.first for item in items]
 
 
 @pytest.fixture
 def computing():
-    return Computing()
+    return SlowComputation()
 
 
 def run(computing, requests, max_queue=10_000):
-    """Results or errors of requests that come, in this order, while a first one is computed."""
+    """Return the results or errors of requests that arrive while another one is computed."""
 
-    async def ask():
+    async def run_requests():
         batcher = Batcher(computing, max_queue)
         try:
             tasks = [asyncio.create_task(batcher.submit("key", items("first", 1)))]
@@ -55,7 +55,7 @@ def run(computing, requests, max_queue=10_000):
             computing.may_go.set()
             batcher.close()
 
-    return asyncio.run(ask())
+    return asyncio.run(run_requests())
 
 
 def test_requests_that_wait_are_computed_together(computing):
@@ -83,7 +83,7 @@ def test_long_texts_are_computed_alone(computing):
     assert [len(texts) for _, texts in computing.batches] == [1, 1, 1]
 
 
-def test_an_error_takes_only_its_own_request_with_it(computing, caplog):
+def test_an_error_affects_only_its_request(computing, caplog):
     good, bad, bug = run(computing, [("key", items(name, 2)) for name in ("good", "bad", "bug")])
     assert good == ["good0", "good1"]
     assert (bad.status, bad.message) == (400, "a bad text")
@@ -95,11 +95,11 @@ def test_a_full_queue_refuses(computing):
     first, second = run(computing, [("key", items("a", 8)), ("key", items("b", 3))], max_queue=10)
     assert len(first) == 8
     assert (second.status, second.retry_after) == (429, 1)
-    assert run(Computing(), [("key", items("larger", 30))], max_queue=10)[0][-1] == "larger29"
+    assert run(SlowComputation(), [("key", items("larger", 30))], max_queue=10)[0][-1] == "larger29"
 
 
-def test_what_nobody_waits_for_is_not_computed(computing):
-    async def ask():
+def test_an_abandoned_request_is_not_computed(computing):
+    async def run_requests():
         batcher = Batcher(computing, 100)
         try:
             first = asyncio.create_task(batcher.submit("key", items("first", 1)))
@@ -116,12 +116,12 @@ def test_what_nobody_waits_for_is_not_computed(computing):
             computing.may_go.set()
             batcher.close()
 
-    asyncio.run(ask())
+    asyncio.run(run_requests())
     assert [texts for _, texts in computing.batches] == [["first0"], ["next0"]]
 
 
-def test_a_request_that_is_given_up_leaves_the_queue_at_once(computing):
-    async def ask():
+def test_an_abandoned_request_leaves_the_queue_immediately(computing):
+    async def run_requests():
         batcher = Batcher(computing, 10)
         try:
             first = asyncio.create_task(batcher.submit("key", items("first", 1)))
@@ -140,11 +140,11 @@ def test_a_request_that_is_given_up_leaves_the_queue_at_once(computing):
             computing.may_go.set()
             batcher.close()
 
-    asyncio.run(ask())
+    asyncio.run(run_requests())
 
 
 def test_close_does_not_wait_longer_than_asked(computing):
-    async def ask():
+    async def run_requests():
         batcher = Batcher(computing, 10)
         first = asyncio.create_task(batcher.submit("key", items("first", 1)))
         while not computing.batches:
@@ -154,14 +154,14 @@ def test_close_does_not_wait_longer_than_asked(computing):
         assert batcher.close(20)
         assert await first == ["first0"]
 
-    asyncio.run(ask())
+    asyncio.run(run_requests())
 
 
-def test_no_items_no_batch(computing):
+def test_no_batch_without_items(computing):
     assert run(computing, [("key", [])]) == [[]]
 
 
-def test_errors_say_their_status():
+def test_an_error_has_status_and_message():
     with pytest.raises(RequestError) as caught:
         raise RequestError(413, "too large")
     assert (caught.value.status, str(caught.value)) == (413, "too large")

@@ -1,4 +1,4 @@
-"""Paths of requests: trailing slashes, HEAD, and prefixes of proxies."""
+"""Request paths: trailing slashes, HEAD, and proxy prefixes."""
 
 import pytest
 
@@ -46,5 +46,5 @@ def test_head_is_routed_as_get():
         ("bert", "", ""),
     ],
 )
-def test_the_prefix_that_pages_show(header, root_path, prefix):
+def test_the_prefix_in_pages(header, root_path, prefix):
     assert public_prefix({"x-forwarded-prefix": header} if header else {}, root_path) == prefix

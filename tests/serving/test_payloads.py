@@ -1,4 +1,4 @@
-"""What a request may hold, and what it is answered with."""
+"""Checks of requests, and the JSON in responses."""
 
 import base64
 import types
@@ -41,7 +41,7 @@ def test_items(value, item):
 
 
 @pytest.mark.parametrize(
-    ("value", "status", "said"),
+    ("value", "status", "message"),
     [
         (7, 400, "a text, a pair of texts or an object"),
         (["a"], 400, "a pair of two texts"),
@@ -56,8 +56,8 @@ def test_items(value, item):
         ("a\ud800b", 400, "surrogate"),
     ],
 )
-def test_items_that_are_refused(value, status, said):
-    with pytest.raises(RequestError, match=said) as caught:
+def test_invalid_items(value, status, message):
+    with pytest.raises(RequestError, match=message) as caught:
         parse_item(value, TEXTS, LIMITS, "here")
     assert caught.value.status == status
     assert str(caught.value).startswith("here: ")
@@ -89,7 +89,7 @@ def test_lists():
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[1]", b"\xff", b'"a"', b"[" * 100_000, b"null"])
-def test_bodies_that_are_no_object(body):
+def test_a_body_that_is_not_an_object(body):
     with pytest.raises(RequestError) as caught:
         parse_object(body)
     assert caught.value.status == 400
@@ -132,7 +132,7 @@ def test_embeddings_as_numbers_and_as_base64():
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ({}, "a text or a list"),
         ({"input": []}, "a text or a list"),
@@ -142,7 +142,7 @@ def test_embeddings_as_numbers_and_as_base64():
         ({"input": "a", "encoding_format": "int8"}, "float or base64"),
     ],
 )
-def test_embeddings_that_are_refused(body, said):
-    with pytest.raises(RequestError, match=said):
+def test_invalid_embedding_requests(body, message):
+    with pytest.raises(RequestError, match=message):
         embedding_items(body, TEXTS, LIMITS)
     assert embedding_items({"input": ["a", "b"]}, TEXTS, LIMITS) == [Item("a"), Item("b")]
