@@ -1,4 +1,4 @@
-"""TF1 checkpoints: written, read back, loaded into models; every damage is one line."""
+"""TF1 checkpoints: writing, reading, loading into models, and damage."""
 
 import json
 import os
@@ -24,13 +24,13 @@ def prefix(tmp_path) -> str:
     return str(tmp_path / "model.ckpt-12")
 
 
-def one_line(caught) -> str:
+def message_of(caught) -> str:
     text = str(caught.value)
     assert "\n" not in text
     return text
 
 
-def test_what_is_written_is_read_back_bit_for_bit(prefix):
+def test_written_values_are_read_bit_for_bit(prefix):
     rng = np.random.default_rng(0)
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, np.float32(1e-45), np.finfo(np.float32).max], np.float32)
     tensors = {
@@ -52,25 +52,25 @@ def test_what_is_written_is_read_back_bit_for_bit(prefix):
     assert theirs.get_variable_to_shape_map() == {name: list(np.shape(value)) for name, value in tensors.items()}
     assert ours.shapes == {name: np.shape(value) for name, value in tensors.items()}
     for name, value in tensors.items():
-        for found in (theirs.get_tensor(name), ours.read(name)):
-            assert np.asarray(found).dtype == np.asarray(value).dtype
-            assert np.asarray(found).tobytes() == np.asarray(value).tobytes(), name
+        for values in (theirs.get_tensor(name), ours.read(name)):
+            assert np.asarray(values).dtype == np.asarray(value).dtype
+            assert np.asarray(values).tobytes() == np.asarray(value).tobytes(), name
 
 
-def test_a_model_comes_back_bit_for_bit(prefix, tiny_config, values_of, batch_of):
+def test_a_model_is_restored_bit_for_bit(prefix, tiny_config, values_of, batch_of):
     config = tiny_config(gelu="erf")
-    saved, other = BertClassifier(config, 3, seed=1), BertClassifier(config, 3, seed=2)
-    write_tf1(prefix, values_of(named_weights(saved)))
-    report = load_weights(named_weights(other), Tf1Reader(prefix))
-    assert (sorted(report.loaded), report.missing, report.unused) == (sorted(named_weights(saved)), [], [])
-    for name, value in values_of(named_weights(other)).items():
-        assert np.array_equal(value, named_weights(saved)[name].numpy()), name
+    source, target = BertClassifier(config, 3, seed=1), BertClassifier(config, 3, seed=2)
+    write_tf1(prefix, values_of(named_weights(source)))
+    report = load_weights(named_weights(target), Tf1Reader(prefix))
+    assert (sorted(report.loaded), report.missing, report.unused) == (sorted(named_weights(source)), [], [])
+    for name, value in values_of(named_weights(target)).items():
+        assert np.array_equal(value, named_weights(source)[name].numpy()), name
     inputs = batch_of([9, 3], 9)
-    np.testing.assert_array_equal(saved(inputs), other(inputs))
+    np.testing.assert_array_equal(source(inputs), target(inputs))
 
 
-def test_report_of_loading(prefix, tiny_config, values_of):
-    """From pre-training to classification: the encoder is loaded, the heads differ, optimizer slots do not count."""
+def test_the_report_of_loading_a_pretrained_encoder(prefix, tiny_config, values_of):
+    """Load a pre-trained model into a classifier: the encoder matches, and moments are not unused."""
     config = tiny_config()
     source, target = BertPretrainer(config, seed=1), BertClassifier(config, 3, seed=2)
     tensors = values_of(named_weights(source))
@@ -93,7 +93,7 @@ def test_report_of_loading(prefix, tiny_config, values_of):
     ]
 
 
-def test_lines_of_a_report_name_the_first_eight(prefix, tiny_config, values_of):
+def test_a_report_names_the_first_eight_missing_variables(prefix, tiny_config, values_of):
     variables = named_weights(BertEncoder(tiny_config()))
     kept = {name: value for name, value in values_of(variables).items() if "layer_1" not in name}
     write_tf1(prefix, kept)
@@ -111,7 +111,7 @@ def test_a_wrong_shape_is_named_and_nothing_is_assigned(prefix, tiny_config, val
     before = values_of(variables)
     with pytest.raises(InputError) as caught:
         load_weights(variables, Tf1Reader(prefix))
-    assert one_line(caught) == (
+    assert message_of(caught) == (
         f"{prefix}: bert/embeddings/word_embeddings has the shape [24, 12], this model needs [23, 12]; does "
         "--bert_config_file belong to this checkpoint?"
     )
@@ -124,19 +124,19 @@ def test_several_wrong_shapes_are_counted(prefix, tiny_config, values_of):
         load_weights(named_weights(BertEncoder(tiny_config())), Tf1Reader(prefix))
 
 
-def test_another_number_of_labels_has_its_own_advice(prefix, tiny_config, values_of):
+def test_advice_for_another_number_of_labels(prefix, tiny_config, values_of):
     write_tf1(prefix, values_of(named_weights(BertClassifier(tiny_config(), 4))))
     with pytest.raises(InputError) as caught:
         load_weights(named_weights(BertClassifier(tiny_config(), 3)), Tf1Reader(prefix))
-    assert "output_weights has the shape [4, 12], this model needs [3, 12]" in one_line(caught)
-    assert "another number of labels" in one_line(caught)
+    assert "output_weights has the shape [4, 12], this model needs [3, 12]" in message_of(caught)
+    assert "another number of labels" in message_of(caught)
 
 
-def test_a_checkpoint_of_something_else(prefix, tiny_config):
+def test_a_checkpoint_of_another_model(prefix, tiny_config):
     write_tf1(prefix, {"generator/w": np.zeros(3, np.float32), "output_bias": np.zeros(3, np.float32)})
     with pytest.raises(InputError) as caught:
         load_weights(named_weights(BertClassifier(tiny_config(), 3)), Tf1Reader(prefix))
-    message = one_line(caught)
+    message = message_of(caught)
     assert message.startswith(f"{prefix}: holds no variable of this encoder (bert/…); it has generator/w, output_bias")
     assert message.endswith("is it a BERT checkpoint?")
 
@@ -149,7 +149,7 @@ def load_all(prefix: str) -> None:
 
 @pytest.fixture
 def written(prefix) -> str:
-    """A whole checkpoint of three variables, about 10 kB."""
+    """Return the prefix of a checkpoint with three variables, about 10 kB."""
     rng = np.random.default_rng(0)
     write_tf1(prefix, {name: rng.normal(size=(20, 40)).astype(np.float32) for name in ("bert/a", "bert/b", "bert/c")})
     load_all(prefix)
@@ -163,12 +163,12 @@ def test_a_cut_file(written, ending, share):
     os.truncate(path, int(os.path.getsize(path) * share))
     with pytest.raises(InputError) as caught:
         load_all(written)
-    message = one_line(caught)
+    message = message_of(caught)
     assert message.startswith(f"{written}: this checkpoint is damaged or cut short (")
     assert message.endswith("download or copy it again")
 
 
-# The last bytes of an index are filling, which no checksum covers.
+# Do not change the last bytes of an index: they are padding without a checksum.
 @pytest.mark.parametrize(
     ("ending", "share"),
     [(".data-00000-of-00001", 0.1), (".data-00000-of-00001", 0.99), (".index", 0.1), (".index", 0.5)],
@@ -186,7 +186,7 @@ def test_a_missing_data_file(written):
     os.remove(written + ".data-00000-of-00001")
     with pytest.raises(InputError) as caught:
         load_all(written)
-    assert one_line(caught).startswith(f"{written}: this checkpoint is damaged or cut short")
+    assert message_of(caught).startswith(f"{written}: this checkpoint is damaged or cut short")
 
 
 def test_damage_is_found_before_anything_is_assigned(prefix, tiny_config, values_of):
@@ -202,10 +202,10 @@ def test_damage_is_found_before_anything_is_assigned(prefix, tiny_config, values
 
 def test_a_complete_foreign_checkpoint_loads_into_the_pretrainer(shared):
     folder = shared / "data" / "checkpoint_tf1_tiny"
-    found = find_checkpoint(str(folder))
-    config = read_config(found.companion("bert_config.json"))
+    checkpoint = find_checkpoint(str(folder))
+    config = read_config(checkpoint.companion("bert_config.json"))
     variables = named_weights(BertPretrainer(config))
-    report = load_weights(variables, open_checkpoint(found))
+    report = load_weights(variables, open_checkpoint(checkpoint))
     assert report.missing == report.unused == []
     assert sorted(report.loaded) == sorted(variables)
     assert sum(name.startswith("cls/") for name in report.loaded) == 7

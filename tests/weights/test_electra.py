@@ -52,13 +52,13 @@ def test_names_of_a_generator_that_shares_the_embeddings():
 
 
 def test_a_generator_with_embeddings_of_its_own():
-    """Google's --untied_generator_embeddings."""
+    """Google's script writes this with --untied_generator_embeddings."""
     names = our_to_google_names([*BOTH, "generator/embeddings/word_embeddings"], GENERATOR)
     assert names["bert/embeddings/word_embeddings"] == "generator/embeddings/word_embeddings"
 
 
 def test_one_network_that_is_generator_and_discriminator():
-    """Google's --untied_generator=false."""
+    """Google's script writes this with --untied_generator=false."""
     names = [name for name in BOTH if not name.startswith("generator/")]
     assert our_to_google_names(names, DISCRIMINATOR).keys() >= {
         "cls/predictions/output_bias",
@@ -68,7 +68,7 @@ def test_one_network_that_is_generator_and_discriminator():
 
 
 @pytest.mark.parametrize("network", [DISCRIMINATOR, GENERATOR])
-def test_every_name_there_and_back(network):
+def test_names_are_inverted_exactly(network):
     for ours, google in our_to_google_names(BOTH, network).items():
         assert google_name(ours, network) == google
     assert google_name("output_weights", network) == "output_weights"
@@ -92,7 +92,7 @@ def test_a_path_names_the_generator(prefix, tmp_path):
     assert reader.description == f"{prefix} (discriminator; {prefix}/generator is the generator)"
 
 
-def test_no_generator_in_a_bert(tmp_path):
+def test_a_bert_has_no_generator(tmp_path):
     write_tf1(str(tmp_path / "bert_model.ckpt"), {"bert/pooler/dense/bias": np.zeros(2, np.float32)})
     path = find_checkpoint(str(tmp_path / "bert_model.ckpt" / "generator"))
     assert path.name == f"{tmp_path}/bert_model.ckpt/generator"
@@ -109,7 +109,7 @@ def shapes_of(hidden: int) -> dict[str, tuple[int, ...]]:
 
 
 @pytest.mark.parametrize(("hidden", "heads"), [(256, 4), (768, 12), (1024, 16), (64, 1), (16, 1)])
-def test_sizes_by_the_variables(hidden, heads):
+def test_the_config_follows_from_the_shapes(hidden, heads):
     config = config_of(shapes_of(hidden), "here")
     assert (config.hidden_size, config.num_attention_heads, config.intermediate_size) == (hidden, heads, 4 * hidden)
     assert (config.vocab_size, config.max_position_embeddings, config.type_vocab_size) == (30, 12, 2)
@@ -117,14 +117,14 @@ def test_sizes_by_the_variables(hidden, heads):
     assert config.model_type == "electra"
 
 
-def test_sizes_that_the_variables_do_not_say():
+def test_shapes_without_a_unique_config():
     with pytest.raises(InputError, match="here: its width 193 does not say the number of heads; --bert_config_file"):
         config_of(shapes_of(193), "here")
     with pytest.raises(InputError, match="here: lacks variables of an ELECTRA; --bert_config_file"):
         config_of({name: shape for name, shape in shapes_of(64).items() if "position" not in name}, "here")
 
 
-def test_an_average_is_of_one_network(tmp_path):
+def test_an_average_reads_one_network(tmp_path):
     from bert_cli.weights.checkpoint import AverageReader
 
     for step in (1, 2):

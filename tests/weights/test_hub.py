@@ -1,4 +1,4 @@
-"""Weights from hub modules: those of bert-export, and ones with the published modules' names and shapes."""
+"""Weights in tensorflow-hub modules: those of bert-export, and ones like published modules."""
 
 import io
 import os
@@ -19,7 +19,7 @@ from bert_cli.weights.hub import google_name
 from bert_cli.weights.module_path import find_module
 
 CONFIG = BertConfig(11, 12, 2, 3, intermediate_size=20, max_position_embeddings=7, type_vocab_size=2)
-# Published name -> Google's, with n for the number of a layer.
+# Google's names by published name, with n for a layer's number.
 NEW = {
     "word_embeddings/embeddings": "embeddings/word_embeddings",
     "type_embeddings/embeddings": "embeddings/token_type_embeddings",
@@ -45,7 +45,7 @@ NEW = {
     "pooler_transform/kernel": "pooler/dense/kernel",
     "pooler_transform/bias": "pooler/dense/bias",
 }
-# What the modules of 2019 call otherwise, behind bert_model/.
+# Replacements in names for modules from 2019, which also begin with bert_model/.
 OLD = {
     "type_embeddings/embeddings": "embedding_postprocessor/type_embeddings",
     "position_embedding/embeddings": "embedding_postprocessor/position_embeddings",
@@ -57,14 +57,15 @@ OLD = {
 
 @pytest.fixture
 def drawn() -> dict[str, np.ndarray]:
+    """Return random values for an encoder's weights."""
     rng = np.random.default_rng(5)
     weights = named_weights(BertEncoder(CONFIG))
     return {name: rng.normal(size=value.shape).astype(np.float32) for name, value in weights.items()}
 
 
 def published(drawn: dict, is_old: bool) -> dict[str, np.ndarray]:
-    """The weights with published names, heads apart."""
-    found = {}
+    """Return weights under published names, with separate attention heads."""
+    tensors = {}
     for name, ours in NEW.items():
         for number in range(2 if "layer_n/" in name else 1):
             value = drawn["bert/" + ours.replace("layer_n/", f"layer_{number}/")]
@@ -72,16 +73,16 @@ def published(drawn: dict, is_old: bool) -> dict[str, np.ndarray]:
                 value = value.reshape(*value.shape[:-1], 3, 4)
             if ours.endswith("attention/output/dense/kernel"):
                 value = value.reshape(3, 4, 12)
-            name_here = name.replace("layer_n/", f"layer_{number}/")
+            stored_name = name.replace("layer_n/", f"layer_{number}/")
             for new, old in OLD.items() if is_old else ():
-                name_here = name_here.replace(new, old)
-            found["bert_model/" * is_old + name_here] = value
-    assert len(found) == len(drawn)
-    return found
+                stored_name = stored_name.replace(new, old)
+            tensors["bert_model/" * is_old + stored_name] = value
+    assert len(tensors) == len(drawn)
+    return tensors
 
 
 def load(handle):
-    """What comes of loading a module into an encoder: weights by name, the report, and the module's reader."""
+    """Load a module into an encoder, and return the weights by name, the report and the reader."""
     weights = named_weights(BertEncoder(CONFIG))
     reader = open_checkpoint(find_module(str(handle), "hub_module"))
     return weights, load_weights(weights, reader), reader
@@ -120,20 +121,22 @@ def test_modules_of_bert_export(drawn, tmp_path):
     report, reader = assert_loads(tmp_path / "module", drawn)
     assert report.unused == []
     assert reader.do_lower_case() is True
-    with pytest.raises(InputError, match="number of attention heads"):  # which its bert_config.json knows
+    # Only its bert_config.json has the number of heads.
+    with pytest.raises(InputError, match="number of attention heads"):
         reader.config()
     with tarfile.open(tmp_path / "module.tar.gz", "w:gz") as archive:
-        for part in os.listdir(tmp_path / "module"):
-            archive.add(tmp_path / "module" / part, arcname=part)
+        for name in os.listdir(tmp_path / "module"):
+            archive.add(tmp_path / "module" / name, arcname=name)
     report, _ = assert_loads(tmp_path / "module.tar.gz", drawn)
     assert report.source == str(tmp_path / "module.tar.gz")
-    loaded = tf.saved_model.load(str(tmp_path / "module"))  # the steps of the tutorials of 2020
+    # Load it like the tutorials from 2020.
+    loaded = tf.saved_model.load(str(tmp_path / "module"))
     assert pathlib.Path(loaded.vocab_file.asset_path.numpy().decode()).read_bytes() == b"words\n"
     assert bool(loaded.do_lower_case.numpy())
 
 
 def test_modules_of_tf1(drawn, tmp_path):
-    """They keep the heads together and say nothing of their number: 64 wide, as in all of Google's models."""
+    """Kernels without a head axis do not give the number of heads, which are 64 wide then."""
     (tmp_path / "variables").mkdir()
     (tmp_path / "saved_model.pb").touch()
     more = {f"module/{name}": value for name, value in drawn.items()}
@@ -153,17 +156,17 @@ def test_modules_of_tf1(drawn, tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda found: found.pop("transformer/layer_1/output/bias"),
-        lambda found: found.update({"embedding_projection/kernel": np.ones((3, 3), np.float32)}),
-        lambda found: found.update({"word_embeddings/embeddings": np.ones((11, 5), np.float32)}),
+        lambda values: values.pop("transformer/layer_1/output/bias"),
+        lambda values: values.update({"embedding_projection/kernel": np.ones((3, 3), np.float32)}),
+        lambda values: values.update({"word_embeddings/embeddings": np.ones((11, 5), np.float32)}),
     ],
     ids=["a layer lacks a bias", "a projection of the embeddings", "narrow embeddings"],
 )
-def test_what_makes_up_no_bert(drawn, tmp_path, change):
-    found = published(drawn, False)
-    change(found)
+def test_variables_that_are_not_a_bert(drawn, tmp_path, change):
+    values = published(drawn, False)
+    change(values)
     module = tf.train.Checkpoint()
-    module.variables = [tf.Variable(value, name=name) for name, value in found.items()]
+    module.variables = [tf.Variable(value, name=name) for name, value in values.items()]
     tf.saved_model.save(module, str(tmp_path / "module"))
     assert open_checkpoint(find_module(str(tmp_path / "module"), "hub_module")).config() is None
 
@@ -174,13 +177,14 @@ def test_names():
         google_name("transformer/layer_1/self_attention/query/kernel")
         == "bert/encoder/layer_1/attention/self/query/kernel"
     )
-    assert google_name("bert/embeddings_project/kernel") == "bert/embeddings_project/kernel"  # of our own ELECTRA
+    # bert-export writes this for an ELECTRA.
+    assert google_name("bert/embeddings_project/kernel") == "bert/embeddings_project/kernel"
     for name in ("save_counter", "output/kernel", "cls/predictions/output_bias", "embeddings/embeddings"):
         assert google_name(name) is None
 
 
 def test_handles(drawn, tmp_path):
-    """A folder, the folder of what bert-export wrote, and archives with and without a folder in them."""
+    """Find a module by its directory, by bert-export's output, and in two kinds of archives."""
     save_encoder(str(tmp_path / "export" / "encoder"), filled_encoder(drawn), CONFIG, None, {"do_lower_case": True})
     encoder = str(tmp_path / "export" / "encoder")
     assert find_module(encoder, "hub_module").location == encoder
@@ -189,9 +193,9 @@ def test_handles(drawn, tmp_path):
         path = tmp_path / "module.tar.gz"
         with tarfile.open(path, "w:gz") as archive:
             archive.add(encoder, arcname=arcname)
-        found = find_module(str(path), "hub_module")
-        assert found.name == found.identity == str(path)
-        assert (pathlib.Path(found.location) / "saved_model.pb").exists()
+        module = find_module(str(path), "hub_module")
+        assert module.name == module.identity == str(path)
+        assert (pathlib.Path(module.location) / "saved_model.pb").exists()
 
 
 def test_an_archive_cannot_write_elsewhere(tmp_path):

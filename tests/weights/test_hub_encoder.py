@@ -1,4 +1,4 @@
-"""Encoders that are no BERT: modules for tensorflow-hub that are run as they are."""
+"""tensorflow-hub modules that are not a BERT and run their own graph."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ SPEC = {name: tf.TensorSpec([None, None], tf.int32, name=name) for name in INPUT
 
 
 class Averages(tf.Module):
-    """An encoder of words that know their neighbours' mean; `dense` is only in the pooled output."""
+    """An encoder that adds the mean of all words to each; only pooled_output depends on `dense`."""
 
     def __init__(self, with_training: bool):
         super().__init__()
@@ -48,11 +48,11 @@ class Averages(tf.Module):
 
 def save(path, with_training=True) -> str:
     module = Averages(with_training)
-    kept = tf.train.Checkpoint(words=module.words, position_table=module.position_table)
-    kept.dense, kept.twin = module.dense, module.twin
-    kept.__call__ = module.function
-    kept.trainable_variables = [module.words, module.position_table, module.dense, module.twin]
-    tf.saved_model.save(kept, str(path))
+    saved = tf.train.Checkpoint(words=module.words, position_table=module.position_table)
+    saved.dense, saved.twin = module.dense, module.twin
+    saved.__call__ = module.function
+    saved.trainable_variables = [module.words, module.position_table, module.dense, module.twin]
+    tf.saved_model.save(saved, str(path))
     return str(path)
 
 
@@ -64,7 +64,7 @@ INPUT = {
 
 
 @pytest.mark.parametrize("with_training", [True, False])
-def test_it_gives_what_the_module_gives(tmp_path, with_training):
+def test_outputs_are_those_of_the_module(tmp_path, with_training):
     path = save(tmp_path / "module", with_training)
     config = module_config(find_module(path, "hub_module"), 9)
     assert config == ModuleConfig(path, 9, 4, 1, 16)
@@ -105,7 +105,7 @@ def test_config_files(tmp_path):
     assert read_module_config(path) is None
 
 
-def refused(tmp_path, function, *parts):
+def assert_refused(tmp_path, function, *parts):
     module = tf.train.Checkpoint()
     if function:
         module.__call__ = function
@@ -117,14 +117,14 @@ def refused(tmp_path, function, *parts):
         assert part in str(error.value)
 
 
-def test_modules_that_are_no_encoders(tmp_path):
-    refused(tmp_path / "bare", None, "is not an encoder in TF2's format", "--hub_module needs an encoder")
+def test_modules_that_are_not_encoders(tmp_path):
+    assert_refused(tmp_path / "bare", None, "is not an encoder in TF2's format", "--hub_module needs an encoder")
     texts = tf.function(lambda text: {"pooled_output": text}, input_signature=[tf.TensorSpec([None], tf.string)])
-    refused(tmp_path / "texts", texts, "is not an encoder of token ids")
-    listed = tf.function(lambda inputs: [inputs["input_mask"]], input_signature=[SPEC])
-    refused(tmp_path / "listed", listed, "is not an encoder of token ids")
-    half = tf.function(lambda inputs: {"pooled_output": tf.ones([1, 4])}, input_signature=[SPEC])
-    refused(tmp_path / "half", half, "gives no pooled_output [batch, H] and sequence_output")
+    assert_refused(tmp_path / "texts", texts, "is not an encoder of token ids")
+    returning_list = tf.function(lambda inputs: [inputs["input_mask"]], input_signature=[SPEC])
+    assert_refused(tmp_path / "listed", returning_list, "is not an encoder of token ids")
+    incomplete = tf.function(lambda inputs: {"pooled_output": tf.ones([1, 4])}, input_signature=[SPEC])
+    assert_refused(tmp_path / "half", incomplete, "gives no pooled_output [batch, H] and sequence_output")
 
 
 def test_a_module_that_changed_and_one_that_is_cut_short(tmp_path):

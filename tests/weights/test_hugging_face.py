@@ -1,4 +1,4 @@
-"""Weights in Hugging Face's layout: names, orientation, stored dtypes, damage."""
+"""Weights in Hugging Face's format: names, orientation, stored dtypes and damage."""
 
 import json
 import os
@@ -23,8 +23,8 @@ from bert_cli.weights.path import find_checkpoint
 from bert_cli.weights.shared import SharedReader
 
 
-def hugging_face_name(name: str, old: bool = False) -> str:
-    """The name that Hugging Face's BERT has for a weight of Google's; `old` LayerNorms have gamma and beta."""
+def hugging_face_name(name: str, has_old_names: bool = False) -> str:
+    """Return the name in Hugging Face's BERT; in old files, LayerNorm has gamma and beta."""
     heads = {
         "output_weights": "classifier.weight",
         "output_bias": "classifier.bias",
@@ -39,15 +39,15 @@ def hugging_face_name(name: str, old: bool = False) -> str:
     name = name.replace("/", ".").replace("layer_", "layer.").removesuffix(".kernel")
     if name.endswith("_embeddings") or not name.endswith(("bias", "gamma", "beta")):
         return f"{name}.weight"
-    return name if old else name.replace(".gamma", ".weight").replace(".beta", ".bias")
+    return name if has_old_names else name.replace(".gamma", ".weight").replace(".beta", ".bias")
 
 
-def converted(variables: dict, prefix: str = "bert.", old: bool = False, dtype=np.float32) -> dict:
-    """Weights as Hugging Face stores them: kernels [out, in], the encoder's names after `prefix`."""
+def hugging_face_tensors(variables: dict, prefix: str = "bert.", has_old_names: bool = False, dtype=np.float32) -> dict:
+    """Return weights in Hugging Face's format, with `prefix` before the encoder's names."""
     tensors = {}
     for name, variable in variables.items():
         value = variable.numpy().T if name.endswith("kernel") else variable.numpy()
-        renamed = re.sub(r"^bert\.", prefix, hugging_face_name(name, old))
+        renamed = re.sub(r"^bert\.", prefix, hugging_face_name(name, has_old_names))
         tensors[renamed] = np.ascontiguousarray(value).astype(dtype)
     assert len(tensors) == len(variables)
     return tensors
@@ -55,7 +55,7 @@ def converted(variables: dict, prefix: str = "bert.", old: bool = False, dtype=n
 
 @pytest.fixture
 def folder(tmp_path):
-    """folder(tensors) -> path of a folder with config.json and these tensors in model.safetensors."""
+    """Return a function that writes config.json and model.safetensors and returns their directory."""
 
     def write(tensors: dict) -> str:
         (tmp_path / "config.json").write_text(json.dumps({"vocab_size": 23}))
@@ -65,8 +65,8 @@ def folder(tmp_path):
     return write
 
 
-def changed(config, seed: int):
-    """A pretrainer, all of whose weights, biases too, differ from their first values."""
+def changed_pretrainer(config, seed: int):
+    """Return a pretrainer with random values in all variables, including biases."""
     model, rng = BertPretrainer(config, seed=seed), np.random.default_rng(seed)
     for variable in named_weights(model).values():
         variable.assign(variable.numpy() + rng.normal(0, 0.1, variable.shape).astype(np.float32))
@@ -74,8 +74,8 @@ def changed(config, seed: int):
 
 
 def test_names_in_hugging_faces_spelling(tiny_config):
-    """A sample of the names as they stand in real files, so that the helper above cannot hide a common error."""
-    names = converted(named_weights(BertPretrainer(tiny_config())))
+    """Compare with names from real files: the helper might have the same error as the package."""
+    names = hugging_face_tensors(named_weights(BertPretrainer(tiny_config())))
     assert {
         "bert.embeddings.word_embeddings.weight",
         "bert.embeddings.LayerNorm.weight",
@@ -95,7 +95,7 @@ def test_names_in_hugging_faces_spelling(tiny_config):
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted"),
+    ("name", "expected"),
     [
         ("bert.encoder.layer.11.attention.output.dense.weight", "bert/encoder/layer_11/attention/output/dense/kernel"),
         ("encoder.layer.0.output.LayerNorm.beta", "bert/encoder/layer_0/output/LayerNorm/beta"),
@@ -108,15 +108,15 @@ def test_names_in_hugging_faces_spelling(tiny_config):
         ("my.pooler.dense.bias", None),
     ],
 )  # fmt: skip
-def test_google_name(name, wanted):
-    assert google_name(name) == wanted
+def test_google_name(name, expected):
+    assert google_name(name) == expected
 
 
 @pytest.mark.parametrize(("prefix", "old"), [("bert.", False), ("", False), ("bert.", True), ("", True)])
 def test_same_outputs_from_either_layout(folder, tiny_config, batch_of, prefix, old):
     config = tiny_config(gelu="erf")
-    source, target = changed(config, seed=1), BertPretrainer(config, seed=2)
-    tensors = converted(named_weights(source), prefix, old)
+    source, target = changed_pretrainer(config, seed=1), BertPretrainer(config, seed=2)
+    tensors = hugging_face_tensors(named_weights(source), prefix, old)
     buffers = {
         "cls.predictions.decoder.weight": tensors[f"{prefix}embeddings.word_embeddings.weight"].copy(),
         f"{prefix}embeddings.position_ids": np.arange(9)[None],
@@ -134,8 +134,8 @@ def test_same_outputs_from_either_layout(folder, tiny_config, batch_of, prefix, 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float64])
 def test_other_stored_dtypes_become_float32(folder, tiny_config, dtype):
-    source = changed(tiny_config(), seed=3)
-    reader = HuggingFaceReader(folder(converted(named_weights(source), dtype=dtype)))
+    source = changed_pretrainer(tiny_config(), seed=3)
+    reader = HuggingFaceReader(folder(hugging_face_tensors(named_weights(source), dtype=dtype)))
     target = BertPretrainer(tiny_config())
     load_weights(named_weights(target), reader)
     for name, variable in named_weights(source).items():
@@ -151,14 +151,14 @@ def test_other_stored_dtypes_become_float32(folder, tiny_config, dtype):
 )
 def test_heads_of_fine_tuned_models(folder, tiny_config, build):
     source = build(tiny_config())
-    reader = HuggingFaceReader(folder(converted(named_weights(source))))
+    reader = HuggingFaceReader(folder(hugging_face_tensors(named_weights(source))))
     assert reader.unused == []
     for name, variable in named_weights(source).items():
         assert np.array_equal(reader.read(name), variable.numpy()), name
 
 
-def test_shapes_are_told_in_googles_orientation(folder, tiny_config):
-    tensors = converted(named_weights(BertEncoder(tiny_config(intermediate_size=8))))
+def test_shapes_have_googles_orientation(folder, tiny_config):
+    tensors = hugging_face_tensors(named_weights(BertEncoder(tiny_config(intermediate_size=8))))
     reader = HuggingFaceReader(folder(tensors))
     assert reader.shapes["bert/encoder/layer_0/intermediate/dense/kernel"] == (12, 8)
     assert reader.shapes["bert/encoder/layer_0/output/dense/kernel"] == (8, 12)
@@ -166,7 +166,7 @@ def test_shapes_are_told_in_googles_orientation(folder, tiny_config):
         load_weights(named_weights(BertEncoder(tiny_config())), reader)
 
 
-def test_weights_of_something_else(folder, tiny_config):
+def test_weights_of_another_model(folder, tiny_config):
     reader = HuggingFaceReader(folder({"transformer.wte.weight": np.zeros((2, 2), np.float32)}))
     with pytest.raises(InputError) as caught:
         load_weights(named_weights(BertEncoder(tiny_config())), reader)
@@ -175,7 +175,7 @@ def test_weights_of_something_else(folder, tiny_config):
 
 @pytest.mark.parametrize("size", [0, 5, 100, -1])
 def test_a_cut_file(folder, tiny_config, size):
-    path = os.path.join(folder(converted(named_weights(BertEncoder(tiny_config())))), "model.safetensors")
+    path = os.path.join(folder(hugging_face_tensors(named_weights(BertEncoder(tiny_config())))), "model.safetensors")
     os.truncate(path, size if size >= 0 else os.path.getsize(path) + size)
     with pytest.raises(InputError) as caught:
         HuggingFaceReader(os.path.dirname(path))
@@ -183,7 +183,7 @@ def test_a_cut_file(folder, tiny_config, size):
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_is_not_there(tmp_path):
+def test_a_missing_file(tmp_path):
     with pytest.raises(InputError, match="is an incomplete or damaged safetensors file"):
         HuggingFaceReader(str(tmp_path))
 
@@ -191,7 +191,7 @@ def test_a_file_that_is_not_there(tmp_path):
 @pytest.mark.parametrize("build", [BertPretrainer, lambda config: BertClassifier(config, 3), BertSpanModel])
 def test_shards_are_read_bit_for_bit(tmp_path, tiny_config, build):
     source = named_weights(build(tiny_config()))
-    tensors = sorted(converted(source).items())
+    tensors = sorted(hugging_face_tensors(source).items())
     weight_map = {}
     for number in range(3):
         shard = f"model-{number + 1:05d}-of-00003.safetensors"
@@ -205,7 +205,7 @@ def test_shards_are_read_bit_for_bit(tmp_path, tiny_config, build):
 
 
 def tensorflow_path(name: str) -> str:
-    """The path in a tf_model.h5 of the tensor that PyTorch calls `name`."""
+    """Return the path in tf_model.h5 for PyTorch's `name`."""
     head = {"cls.predictions": "mlm___cls", "cls.seq_relationship": "nsp___cls"}
     group = next((group for start, group in head.items() if name.startswith(start)), name.partition(".")[0])
     name = name.replace("cls.", f"{group}.", 1) if name.startswith("cls.") else name
@@ -223,7 +223,7 @@ def tensorflow_path(name: str) -> str:
 def test_tensorflow_weights_of_transformers_are_read_bit_for_bit(tmp_path, tiny_config, build):
     source = named_weights(build(tiny_config()))
     with h5py.File(tmp_path / "tf_model.h5", "w") as file:
-        for name, values in converted(source).items():
+        for name, values in hugging_face_tensors(source).items():
             path = tensorflow_path(name)
             file[path] = values.T if path.endswith("kernel:0") else values
     reader = HuggingFaceReader(str(tmp_path))
@@ -241,7 +241,7 @@ def test_tensorflow_weights_of_transformers_are_read_bit_for_bit(tmp_path, tiny_
 )
 def test_an_untied_masked_lm_is_refused_and_its_encoder_is_used(folder, tiny_config, name):
     config = tiny_config()
-    tensors = converted(named_weights(BertPretrainer(config)))
+    tensors = hugging_face_tensors(named_weights(BertPretrainer(config)))
     table = tensors["bert.embeddings.word_embeddings.weight"]
     path = folder(tensors | {name: table + 1})
     shared = SharedReader(HuggingFaceReader(path))
@@ -257,8 +257,8 @@ def test_an_untied_masked_lm_is_refused_and_its_encoder_is_used(folder, tiny_con
 
 
 def test_an_untied_bias_is_refused(folder, tiny_config):
-    tensors = converted(named_weights(BertPretrainer(tiny_config())))
-    other = tensors["cls.predictions.bias"] + 1
-    reader = HuggingFaceReader(folder(tensors | {"cls.predictions.decoder.bias": other}))
+    tensors = hugging_face_tensors(named_weights(BertPretrainer(tiny_config())))
+    different_bias = tensors["cls.predictions.bias"] + 1
+    reader = HuggingFaceReader(folder(tensors | {"cls.predictions.decoder.bias": different_bias}))
     with pytest.raises(InputError, match=r"cls\.predictions\.decoder\.bias differs from cls/predictions/output_bias"):
         load_weights(named_weights(BertPretrainer(tiny_config())), reader)

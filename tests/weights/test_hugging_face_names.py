@@ -1,4 +1,4 @@
-"""Names of weights in Hugging Face's folders, of BERT, DistilBERT and ELECTRA."""
+"""Hugging Face's weight names for BERT, DistilBERT and ELECTRA."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from bert_cli.weights.names import WEIGHT_NAMES
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted"),
+    ("name", "expected"),
     [
         ("distilbert.transformer.layer.11.attention.out_lin.weight", "bert/encoder/layer_11/attention/output/dense/kernel"),
         ("transformer.layer.3.sa_layer_norm.weight", "bert/encoder/layer_3/attention/output/LayerNorm/gamma"),
@@ -19,12 +19,12 @@ from bert_cli.weights.names import WEIGHT_NAMES
         ("distilbert.transformer.layer.x.ffn.lin2.bias", None),
     ],
 )  # fmt: skip
-def test_google_name_of_distilbert(name, wanted):
-    assert google_name(name) == wanted
+def test_google_name_of_distilbert(name, expected):
+    assert google_name(name) == expected
 
 
 @pytest.mark.parametrize(
-    ("name", "head_type", "wanted"),
+    ("name", "head_type", "expected"),
     [
         ("bert/pooler/dense/kernel", CLASSIFIER, "classifier.dense.weight"),
         ("bert/pooler/dense/kernel", CHOICE, "sequence_summary.summary.weight"),
@@ -39,12 +39,12 @@ def test_google_name_of_distilbert(name, wanted):
          "discriminator_predictions.dense_prediction.bias"),
     ],
 )  # fmt: skip
-def test_electras_names_differ_by_class(name, head_type, wanted):
-    assert hugging_face_name(name, "electra", head_type) == wanted
+def test_names_for_electra_depend_on_the_class(name, head_type, expected):
+    assert hugging_face_name(name, "electra", head_type) == expected
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted"),
+    ("name", "expected"),
     [
         ("bert/pooler/dense/kernel", True),
         ("discriminator_predictions/dense_1/kernel", True),
@@ -54,14 +54,14 @@ def test_electras_names_differ_by_class(name, head_type, wanted):
         ("cls/seq_relationship/output_weights", False),
     ],
 )
-def test_kernels_alone_are_transposed(name, wanted):
-    assert is_transposed(name) == wanted
+def test_only_kernels_are_transposed(name, expected):
+    assert is_transposed(name) == expected
 
 
 @pytest.mark.parametrize("model_type", ["bert", "distilbert", "electra"])
 @pytest.mark.parametrize("head_type", [CLASSIFIER, CHOICE, TAGGER])
-def test_every_name_there_and_back(model_type, head_type):
+def test_names_are_inverted_exactly(model_type, head_type):
     for name in WEIGHT_NAMES:
-        theirs = hugging_face_name(name, model_type, head_type)
-        assert google_name(theirs) == name
-        assert not theirs.startswith("bert.") or model_type == "bert"
+        stored_name = hugging_face_name(name, model_type, head_type)
+        assert google_name(stored_name) == name
+        assert not stored_name.startswith("bert.") or model_type == "bert"

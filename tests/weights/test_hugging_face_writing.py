@@ -1,4 +1,4 @@
-"""Weights and config as transformers wants them."""
+"""Writing weights and config for transformers."""
 
 import json
 import os
@@ -30,20 +30,20 @@ ALL = (MASKED_LM, NEXT_SENTENCE, CLASSIFIER, SPANS)
 
 @pytest.fixture
 def tensors(tiny_config, values_of):
-    """All weights with all heads, all different from zero."""
+    """Return random values for all weights and all heads."""
     rng = np.random.default_rng(0)
     values = values_of(named_weights(BertWithHeads(tiny_config(), ALL, (3, 12))))
     return {name: rng.normal(size=value.shape).astype(np.float32) for name, value in values.items()}
 
 
-def test_every_name_goes_there_and_back(tensors):
+def test_names_are_inverted_exactly(tensors):
     names = {name: hugging_face_name(name) for name in tensors}
     assert {name: google_name(renamed) for name, renamed in names.items()} == {name: name for name in tensors}
     assert len(set(names.values())) == len(tensors)
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted"),
+    ("name", "expected"),
     [
         ("bert/encoder/layer_11/attention/output/dense/kernel", "bert.encoder.layer.11.attention.output.dense.weight"),
         ("bert/embeddings/LayerNorm/gamma", "bert.embeddings.LayerNorm.weight"),
@@ -54,11 +54,11 @@ def test_every_name_goes_there_and_back(tensors):
         ("bert/pooler/dense/kernel/adam_m", None),
     ],
 )  # fmt: skip
-def test_hugging_face_name(name, wanted):
-    assert hugging_face_name(name) == wanted
+def test_hugging_face_name(name, expected):
+    assert hugging_face_name(name) == expected
 
 
-def test_weights_come_back_bit_for_bit(tensors, tmp_path):
+def test_weights_are_restored_bit_for_bit(tensors, tmp_path):
     path = str(tmp_path / "model.safetensors")
     tensors["output_bias"] = np.array([-0.0, 1e-45, np.nan], np.float32)
     write_safetensors(path, tensors, "pretraining")
@@ -71,7 +71,7 @@ def test_weights_come_back_bit_for_bit(tensors, tmp_path):
     }
 
 
-def test_kernels_lie_the_other_way(tensors, tmp_path):
+def test_kernels_are_transposed(tensors, tmp_path):
     path = str(tmp_path / "model.safetensors")
     write_safetensors(path, tensors, "encoder")
     kernel = load_file(path)["encoder.layer.1.intermediate.dense.weight"]
@@ -79,7 +79,7 @@ def test_kernels_lie_the_other_way(tensors, tmp_path):
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o027, 0o640), (0o002, 0o664), (0o077, 0o600)])
-def test_the_file_has_the_mode_of_any_new_file(tmp_path, umask, mode):
+def test_the_file_mode_follows_the_umask(tmp_path, umask, mode):
     before = os.umask(umask)
     try:
         write_safetensors(str(tmp_path / "w"), {"output_bias": np.zeros(2, np.float32)}, "classifier")
@@ -100,7 +100,7 @@ def test_a_number_that_float16_cannot_hold(tmp_path):
         write_safetensors(str(tmp_path / "x"), {"output_bias": np.array([7e4], np.float32)}, "classifier", "float16")
 
 
-def test_a_name_that_is_none_of_bert(tmp_path):
+def test_a_name_that_bert_does_not_have(tmp_path):
     with pytest.raises(InputError, match="global_step: Hugging Face's BERT has no such weight"):
         write_safetensors(str(tmp_path / "x"), {"global_step": np.zeros(())}, "encoder")
 
@@ -114,7 +114,7 @@ def test_a_name_that_is_none_of_bert(tmp_path):
         ({"hidden_act": "relu"}, "relu"),
     ],
 )
-def test_the_config_keeps_the_numbers(tiny_config, tmp_path, ours, theirs):
+def test_the_config_is_restored(tiny_config, tmp_path, ours, theirs):
     config = tiny_config(**ours, layer_norm_eps=1e-7)
     values = hugging_face_config(config, "tagger", ("O", "B-X"))
     assert values["hidden_act"] == theirs
@@ -122,9 +122,9 @@ def test_the_config_keeps_the_numbers(tiny_config, tmp_path, ours, theirs):
     assert values["label2id"] == {"O": 0, "B-X": 1}
     path = tmp_path / "config.json"
     path.write_text(json.dumps(values))
-    back = read_config(str(path))
-    assert back.activation == config.activation
-    assert (back.layer_norm_eps, back.intermediate_size) == (1e-7, 17)
+    restored = read_config(str(path))
+    assert restored.activation == config.activation
+    assert (restored.layer_norm_eps, restored.intermediate_size) == (1e-7, 17)
     assert read_hugging_face_labels(str(path)) == (("O", "B-X"), "tagger")
 
 
@@ -137,7 +137,7 @@ def test_the_config_keeps_the_numbers(tiny_config, tmp_path, ours, theirs):
         (None, None),
     ],
 )
-def test_the_kind_of_problem(tiny_config, tmp_path, ours, theirs):
+def test_the_problem_type(tiny_config, tmp_path, ours, theirs):
     path = tmp_path / "config.json"
     values = hugging_face_config(tiny_config(), "classifier", ("a",), problem_type=PROBLEM_TYPES.get(ours))
     path.write_text(json.dumps(values))
@@ -148,24 +148,24 @@ def test_the_kind_of_problem(tiny_config, tmp_path, ours, theirs):
     )
 
 
-def test_a_choice_is_known_by_its_class(tiny_config, tmp_path):
+def test_multiple_choice_follows_from_the_class(tiny_config, tmp_path):
     path = tmp_path / "config.json"
     path.write_text(json.dumps(hugging_face_config(tiny_config(), "multiple_choice", None)))
     assert read_hugging_face_problem(str(path)) is PROBLEM_TYPES["multiple_choice"]
 
 
 @pytest.mark.parametrize(
-    ("values", "wanted"),
+    ("values", "expected"),
     [
         ({}, (None, None)),
         ({"architectures": ["BertModel"], "id2label": {"0": "LABEL_0", "1": "LABEL_1"}}, (None, "encoder")),
         ({"architectures": ["OtherModel"], "id2label": {"1": "b", "0": "a"}}, (("a", "b"), None)),
     ],
 )
-def test_labels(tmp_path, values, wanted):
+def test_labels(tmp_path, values, expected):
     path = tmp_path / "config.json"
     path.write_text(json.dumps(values))
-    assert read_hugging_face_labels(str(path)) == wanted
+    assert read_hugging_face_labels(str(path)) == expected
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"id2label": {"0": "a", "2": "b"}}', '{"id2label": ["a"]}'])
@@ -176,7 +176,7 @@ def test_labels_of_a_bad_config(tmp_path, text):
         read_hugging_face_labels(str(path))
 
 
-def test_a_decoder_of_its_own_is_refused(tensors, tmp_path):
+def test_an_untied_decoder_is_refused(tensors, tmp_path):
     from safetensors.numpy import save_file
 
     words = tensors["bert/embeddings/word_embeddings"]

@@ -1,4 +1,4 @@
-"""Keras .weights.h5 files of our models under Google's names."""
+"""Keras .weights.h5 files under Google's names."""
 
 import os
 import struct
@@ -20,7 +20,7 @@ from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.keras_weights import KerasReader, write_keras
 from bert_cli.weights.path import KERAS, CheckpointPath, find_checkpoint
 
-# Keras 3.15 asks NumPy 2 for a TensorFlow variable's numbers in the old way; Python hides this warning from users.
+# Keras 3.15 uses an old NumPy interface for TensorFlow variables. Python hides this warning from users.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 
@@ -64,9 +64,9 @@ def test_keras_reads_what_is_written(path, tiny_config, values_of, make, heads):
     write_keras(path, model if heads else model.encoder, named_weights(model))
     target = make(config)
     target.load_weights(path)
-    wanted = values_of(named_weights(model))
+    expected = values_of(named_weights(model))
     for name, value in values_of(named_weights(target)).items():
-        assert value.tobytes() == wanted[name].tobytes(), name
+        assert value.tobytes() == expected[name].tobytes(), name
 
 
 def test_all_heads_and_left_out_names(path, tiny_config):
@@ -78,7 +78,7 @@ def test_all_heads_and_left_out_names(path, tiny_config):
     assert {"cls/squad/output_bias", "output_bias"} <= names
 
 
-def test_found_in_its_folder(path, tmp_path, tiny_config):
+def test_a_directory_with_one_file(path, tmp_path, tiny_config):
     BertEncoder(tiny_config()).save_weights(path)
     assert find_checkpoint(str(tmp_path)) == CheckpointPath(KERAS, path)
     assert find_checkpoint(str(tmp_path)).folder == str(tmp_path)
@@ -95,15 +95,16 @@ def test_a_cut_file(path, tiny_config, share):
 
 
 @pytest.mark.parametrize("size", [0, 8, 1 << 62, (1 << 64) - 16])
-def test_a_heap_that_the_library_does_not_leave(tmp_path, size):
-    """With free space of size 0 the HDF5 library does not come back."""
+def test_a_heap_that_makes_the_library_loop_forever(tmp_path, size):
+    """The HDF5 library would loop forever on free space of size 0."""
     path = str(tmp_path / "x.weights.h5")
     with h5py.File(path, "w") as file:
         file.create_dataset("layer/vars/0", data=np.zeros(2, np.float32)).parent.attrs["name"] = "pooler"
     KerasReader(path)
     with open(path, "r+b") as file:
         heap = file.read().index(b"GCOL\x01")
-        file.seek(heap + 16 + 16 + 8)  # the heap's header, the header and the text of its one object: the free space
+        # Skip the heap's header, and header and text of its only object. The free space follows.
+        file.seek(heap + 16 + 16 + 8)
         assert file.read(2) == b"\0\0"
         file.seek(6, os.SEEK_CUR)
         file.write(struct.pack("<Q", size))
@@ -119,7 +120,7 @@ def test_a_remote_file(path, tiny_config):
 
 
 def test_a_name_that_is_not_utf_8(tmp_path):
-    """h5py gives such a name as bytes."""
+    """h5py returns such a name as bytes."""
     path = str(tmp_path / "x.weights.h5")
     with h5py.File(path, "w") as file:
         file.create_dataset(b"vars\x80", data=np.zeros(2, np.float32))
@@ -127,7 +128,7 @@ def test_a_name_that_is_not_utf_8(tmp_path):
         KerasReader(path)
 
 
-def test_the_older_layout_is_named(tmp_path):
+def test_advice_for_the_older_layout(tmp_path):
     path = str(tmp_path / "my_model.h5")
     with h5py.File(path, "w") as file:
         file.attrs["layer_names"] = [b"bert"]

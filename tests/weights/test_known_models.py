@@ -1,4 +1,4 @@
-"""A name of a model in place of a path is answered with where the model is to be had."""
+"""Download advice if a model name is given as a path."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from bert_cli.weights.known_models import download_advice
 
 
 @pytest.mark.parametrize(
-    ("path", "parts"),
+    ("path", "expected_texts"),
     [
         (
             "bert-base-uncased",
@@ -30,16 +30,16 @@ from bert_cli.weights.known_models import download_advice
         ("distilbert-base", ["its page on huggingface.co"]),
     ],
 )
-def test_names(path, parts):
+def test_model_names_have_advice(path, expected_texts):
     text = download_advice(path, "from")
-    for part in parts:
-        assert part in text
+    for expected_text in expected_texts:
+        assert expected_text in text
 
 
 @pytest.mark.parametrize(
     "path", ["./bert-x", "a/b/bert-x", "bert-x.ckpt", "model.zip", "some-model", "bert", "uncased_L-3_H-128_A-2"]
 )
-def test_paths(path):
+def test_paths_have_no_advice(path):
     assert download_advice(path, "from") is None
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints of BertEncoder in TensorFlow's Model Garden, made by tf.train.Checkpoint as Google's releases are."""
+"""Model Garden checkpoints, made with tf.train.Checkpoint like Google's releases."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from bert_cli.weights.model_garden import ModelGardenReader, flat_shape, google_
 from bert_cli.weights.path import find_checkpoint
 
 TABLES = ("word_embeddings", "position_embeddings", "token_type_embeddings")
-PARTS = {
+GARDEN_WEIGHTS = {
     "attention/self/query": "_attention_layer/_query_dense",
     "attention/self/key": "_attention_layer/_key_dense",
     "attention/self/value": "_attention_layer/_value_dense",
@@ -26,22 +26,28 @@ PARTS = {
 
 
 def garden_path(name: str, layers: int, has_attributes: bool = False) -> str:
-    """The path below the encoder of a variable that Google calls `name`; has_attributes: of newer releases."""
+    """Return the path below the encoder for Google's `name`.
+
+    Args:
+        name: Google's name.
+        layers: number of layers.
+        has_attributes: whether to use the attribute names of newer releases.
+    """
     scope, _, weight = name.removeprefix("bert/").rpartition("/")
     if scope == "embeddings":
-        place = ("_embedding_layer", "_position_embedding_layer", "_type_embedding_layer")[TABLES.index(weight)]
-        return f"{place if has_attributes else f'layer_with_weights-{TABLES.index(weight)}'}/embeddings"
+        table = ("_embedding_layer", "_position_embedding_layer", "_type_embedding_layer")[TABLES.index(weight)]
+        return f"{table if has_attributes else f'layer_with_weights-{TABLES.index(weight)}'}/embeddings"
     if scope == "embeddings/LayerNorm":
         return f"{'_embedding_norm_layer' if has_attributes else 'layer_with_weights-3'}/{weight}"
     if scope == "pooler/dense":
         return f"{'_pooler_layer' if has_attributes else f'layer_with_weights-{4 + layers}'}/{weight}"
-    number, _, part = scope.removeprefix("encoder/layer_").partition("/")
+    number, _, weight_scope = scope.removeprefix("encoder/layer_").partition("/")
     layer = f"_transformer_layers/{number}" if has_attributes else f"layer_with_weights-{4 + int(number)}"
-    return f"{layer}/{PARTS[part]}/{weight}"
+    return f"{layer}/{GARDEN_WEIGHTS[weight_scope]}/{weight}"
 
 
 def with_heads(name: str, values: np.ndarray, heads: int) -> np.ndarray:
-    """The values as einsum layers keep them."""
+    """Return values with a head axis, as in einsum layers."""
     if "/attention/self/" in name:
         return values.reshape(*values.shape[:-1], heads, -1)
     return values.reshape(heads, -1, values.shape[-1]) if name.endswith("attention/output/dense/kernel") else values
@@ -53,7 +59,7 @@ class Node(tf.Module):
 
 @pytest.fixture
 def weights(tiny_config):
-    """Google's name -> values of a small encoder with all heads of pre-training, all different."""
+    """Return random values by Google's name for a small encoder with the pre-training heads."""
     rng = np.random.default_rng(0)
     variables = named_weights(BertPretrainer(tiny_config()))
     return {name: rng.normal(size=variable.shape).astype(np.float32) for name, variable in variables.items()}
@@ -61,7 +67,7 @@ def weights(tiny_config):
 
 @pytest.fixture
 def written(tmp_path, tiny_config):
-    """written({path: values}) -> prefix of a checkpoint of TensorFlow 2."""
+    """Return a function that writes {path: values} as a TF2 checkpoint and returns its prefix."""
 
     def write(tensors: dict[str, np.ndarray]) -> str:
         root = Node()
@@ -98,9 +104,9 @@ def read_all(prefix):
 def test_an_encoder_is_read_bit_for_bit(weights, written, tiny_config, prefix, has_attributes):
     path = written(encoder_tensors(weights, tiny_config(), prefix, has_attributes))
     values, reader = read_all(path)
-    wanted = {name: value for name, value in weights.items() if name.startswith("bert/")}
+    expected = {name: value for name, value in weights.items() if name.startswith("bert/")}
     assert {name: (value.shape, value.tobytes()) for name, value in values.items()} == {
-        name: (value.shape, value.tobytes()) for name, value in wanted.items()
+        name: (value.shape, value.tobytes()) for name, value in expected.items()
     }
     assert (reader.unused, reader.heads) == ([], tiny_config().num_attention_heads)
     assert reader.description == f"{path} (TensorFlow Model Garden)"
@@ -152,7 +158,7 @@ def test_moments_and_counters_are_not_weights(weights, written, tiny_config):
     assert ModelGardenReader(reader).unused == []
 
 
-def test_a_layer_that_is_missing_does_not_move_the_others():
+def test_a_missing_layer_does_not_renumber_the_others():
     paths = [f"model/layer_with_weights-{number}/_output_dense/bias" for number in (4, 6)]
     assert list(google_names(paths)) == [
         "bert/encoder/layer_0/output/dense/bias",
@@ -160,7 +166,7 @@ def test_a_layer_that_is_missing_does_not_move_the_others():
     ]
 
 
-def test_a_part_of_an_encoder_names_what_it_lacks(weights, written, tiny_config):
+def test_an_incomplete_encoder_names_missing_variables(weights, written, tiny_config):
     tensors = {path: value for path, value in encoder_tensors(weights, tiny_config()).items() if "embeddings" in path}
     report = load_weights(named_weights(BertEncoder(tiny_config())), open_checkpoint(find_checkpoint(written(tensors))))
     assert len(report.loaded) == 3

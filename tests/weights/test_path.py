@@ -1,4 +1,4 @@
-"""Finding a checkpoint from whatever people type."""
+"""Finding a checkpoint from a path."""
 
 import os
 
@@ -14,17 +14,20 @@ DATA = ".data-00000-of-00001"
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder of empty files: folder(name, …, checkpoint=…) -> its path; the working directory is beside it."""
-    made = tmp_path / "model"
-    made.mkdir()
+    """Return a function that creates empty files, and a `checkpoint` file, and returns their directory.
+
+    The working directory is the parent of this directory.
+    """
+    directory = tmp_path / "model"
+    directory.mkdir()
     monkeypatch.chdir(tmp_path)
 
     def fill(*names: str, checkpoint: str | None = None) -> str:
         for name in names:
-            (made / name).touch()
+            (directory / name).touch()
         if checkpoint is not None:
-            (made / "checkpoint").write_text(checkpoint, encoding="utf-8")
-        return str(made)
+            (directory / "checkpoint").write_text(checkpoint, encoding="utf-8")
+        return str(directory)
 
     return fill
 
@@ -40,33 +43,33 @@ def state(path: str) -> str:
 @pytest.mark.parametrize("ending", ["", ".index", DATA, ".meta", ".data-00001-of-00002"])
 def test_a_prefix_or_one_of_its_files(folder, ending):
     path = folder(*tf1("bert_model.ckpt"))
-    wanted = CheckpointPath(TF1, os.path.join(path, "bert_model.ckpt"))
-    assert find_checkpoint(wanted.location + ending) == wanted
-    assert wanted.folder == path
+    expected = CheckpointPath(TF1, os.path.join(path, "bert_model.ckpt"))
+    assert find_checkpoint(expected.location + ending) == expected
+    assert expected.folder == path
 
 
 def test_a_relative_prefix(folder):
     path = folder(*tf1("model.ckpt-7"))
     assert find_checkpoint("model/model.ckpt-7") == CheckpointPath(TF1, "model/model.ckpt-7")
     os.chdir(path)
-    found = find_checkpoint("model.ckpt-7")
-    assert (found.location, found.folder) == ("model.ckpt-7", ".")
+    checkpoint = find_checkpoint("model.ckpt-7")
+    assert (checkpoint.location, checkpoint.folder) == ("model.ckpt-7", ".")
 
 
-def test_an_older_prefix_is_taken_as_given_whatever_the_folder_says(folder):
+def test_a_prefix_is_used_even_if_it_is_not_the_newest(folder):
     path = folder(*tf1("model.ckpt-7"), *tf1("model.ckpt-9"), checkpoint=state("model.ckpt-9"))
     assert find_checkpoint(f"{path}/model.ckpt-7").location == f"{path}/model.ckpt-7"
 
 
 @pytest.mark.parametrize(
-    "named",
+    "stored_path",
     ["model.ckpt-100", "/somewhere/else/before/model.ckpt-100", "../model/model.ckpt-100", "old/run/model.ckpt-100"],
 )
-def test_a_folder_whose_checkpoint_file_names_one_of_its_own(folder, named):
-    """A relative path, an absolute one, one of before the folder was moved."""
-    path = folder(*tf1("model.ckpt-100"), *tf1("model.ckpt-200"), checkpoint=state(named))
-    found = find_checkpoint(path)
-    assert (found.kind, os.path.realpath(found.location)) == (TF1, os.path.realpath(f"{path}/model.ckpt-100"))
+def test_the_checkpoint_file_names_the_newest(folder, stored_path):
+    """The stored path may be relative, absolute, or from before the directory was moved."""
+    path = folder(*tf1("model.ckpt-100"), *tf1("model.ckpt-200"), checkpoint=state(stored_path))
+    checkpoint = find_checkpoint(path)
+    assert (checkpoint.kind, os.path.realpath(checkpoint.location)) == (TF1, os.path.realpath(f"{path}/model.ckpt-100"))
 
 
 def test_a_checkpoint_file_may_name_a_checkpoint_elsewhere(folder, tmp_path):
@@ -86,7 +89,7 @@ def test_a_checkpoint_file_may_name_a_checkpoint_elsewhere(folder, tmp_path):
         pytest.param(None, id="missing"),
     ],
 )
-def test_a_stale_or_missing_checkpoint_file_leaves_the_highest_number(folder, content):
+def test_the_highest_number_is_used_without_a_valid_checkpoint_file(folder, content):
     path = folder(*tf1("model.ckpt-9"), *tf1("model.ckpt-100"), *tf1("model.ckpt-20"), checkpoint=content)
     assert find_checkpoint(path).location == f"{path}/model.ckpt-100"
     assert latest_checkpoint(path) == f"{path}/model.ckpt-100"
@@ -100,7 +103,7 @@ def test_a_checkpoint_file_with_windows_line_ends(folder):
 
 
 @pytest.mark.parametrize("more", [(), tf1("other"), ("model.safetensors", "config.json")])
-def test_a_folder_of_googles(folder, more):
+def test_a_directory_from_google(folder, more):
     path = folder(*tf1("bert_model.ckpt"), "vocab.txt", *more)
     assert find_checkpoint(path) == CheckpointPath(TF1, f"{path}/bert_model.ckpt")
 
@@ -110,7 +113,7 @@ def test_a_folder_with_a_single_checkpoint_of_any_name(folder):
     assert find_checkpoint(path).location == f"{path}/best_model"
 
 
-def test_a_folder_with_several(folder):
+def test_a_directory_with_several_checkpoints(folder):
     path = folder(*tf1("one"), *tf1("two"))
     with pytest.raises(InputError) as caught:
         find_checkpoint(path, "start_from")
@@ -120,14 +123,14 @@ def test_a_folder_with_several(folder):
 @pytest.mark.parametrize("name", ["", "model.safetensors"])
 def test_a_hugging_face_folder_or_its_file(folder, name):
     path = folder("model.safetensors", "config.json", "pytorch_model.bin")
-    found = find_checkpoint(os.path.join(path, name) if name else path)
-    assert (found.kind, found.location, found.folder) == (HUGGING_FACE, path, path)
+    checkpoint = find_checkpoint(os.path.join(path, name) if name else path)
+    assert (checkpoint.kind, checkpoint.location, checkpoint.folder) == (HUGGING_FACE, path, path)
 
 
 def test_weights_next_to_a_bert_config_as_in_the_built_in_model(folder):
     path = folder("model.safetensors", "bert_config.json")
-    found = find_checkpoint(path)
-    assert (found, found.hugging_face_config) == (CheckpointPath(HUGGING_FACE, path), None)
+    checkpoint = find_checkpoint(path)
+    assert (checkpoint, checkpoint.hugging_face_config) == (CheckpointPath(HUGGING_FACE, path), None)
     folder("config.json")
     assert find_checkpoint(path).hugging_face_config == f"{path}/config.json"
     folder(*tf1("bert_model.ckpt"))
@@ -145,23 +148,23 @@ def test_a_hugging_face_file_in_the_working_directory(folder):
 @pytest.mark.parametrize("weights", ["model.safetensors.index.json", "tf_model.h5", "model.safetensors"])
 def test_shards_and_tensorflow_weights_of_a_hugging_face_folder(folder, name, weights):
     path = folder("config.json", weights, "tf_model.h5", *([name] if name else []))
-    found = find_checkpoint(os.path.join(path, name) if name else path)
-    assert found == CheckpointPath(HUGGING_FACE, path)
-    # model.safetensors comes before its shards, and these before TensorFlow's file.
+    checkpoint = find_checkpoint(os.path.join(path, name) if name else path)
+    assert checkpoint == CheckpointPath(HUGGING_FACE, path)
+    # A single safetensors file is preferred to shards, and shards to TensorFlow's file.
     preferred = sorted({weights, name} & {"model.safetensors", "model.safetensors.index.json"}) or ["tf_model.h5"]
-    assert found.file == f"{path}/{preferred[0]}"
+    assert checkpoint.file == f"{path}/{preferred[0]}"
 
 
 def test_companions(folder):
     path = folder(*tf1("bert_model.ckpt"), "config.json", "bert_config.json")
-    found = find_checkpoint(path)
-    assert found.companion("bert_config.json", "config.json") == f"{path}/bert_config.json"
-    assert found.companion("missing.json", "config.json") == f"{path}/config.json"
-    assert found.companion("vocab.txt") is None
+    checkpoint = find_checkpoint(path)
+    assert checkpoint.companion("bert_config.json", "config.json") == f"{path}/bert_config.json"
+    assert checkpoint.companion("missing.json", "config.json") == f"{path}/config.json"
+    assert checkpoint.companion("vocab.txt") is None
 
 
 @pytest.mark.parametrize(
-    ("names", "given", "message"),
+    ("names", "suffix", "message"),
     [
         (["model.safetensors"], "", "{folder}: has model.safetensors but no config.json; both are needed for --f"),
         (["model.safetensors"], "/model.safetensors", "{folder}: has model.safetensors but no config.json; both are"),
@@ -194,16 +197,16 @@ def test_companions(folder):
         ([], "/model.safetensors", "{folder}/model.safetensors: no checkpoint there"),
     ],
 )
-def test_refusals(folder, names, given, message):
+def test_refusals(folder, names, suffix, message):
     path = folder(*names)
     with pytest.raises(InputError) as caught:
-        find_checkpoint(path + given, "f")
+        find_checkpoint(path + suffix, "f")
     assert str(caught.value).startswith(message.format(folder=path))
     assert any(part in str(caught.value) for part in ("--f", "pickle", "model.safetensors"))
     assert "\n" not in str(caught.value)
 
 
-def test_only_whole_names_count_as_numbered(folder):
+def test_only_complete_names_are_numbered_checkpoints(folder):
     path = folder(*tf1("model.ckpt-5"), "model.ckpt-6.index.tmp", "old_model.ckpt-7.index", f"model.ckpt-8{DATA}")
     assert numbered_checkpoints(path) == [5]
     assert latest_checkpoint(os.path.join(path, "missing")) is None
@@ -220,12 +223,12 @@ def test_a_name_without_a_step(prefix):
     "path",
     ["bert_output", "model/bert_model.ckpt", "./bert-base-uncased", "runs/my/bert-1", "bert-base.zip", "resnet-50"],
 )
-def test_paths_are_no_names_of_models(path):
+def test_paths_have_no_download_advice(path):
     assert download_advice(path, "init_checkpoint") is None
 
 
 @pytest.mark.parametrize(
-    ("name", "parts"),
+    ("name", "expected_texts"),
     [
         (
             "bert-base-cased",
@@ -239,8 +242,10 @@ def test_paths_are_no_names_of_models(path):
         ("bert-tiny-of-mine", ["from its page on huggingface.co into a folder"]),
     ],
 )
-def test_name_of_a_model_in_the_place_of_a_path(name, parts, tmp_path, monkeypatch):
+def test_a_model_name_as_a_path(name, expected_texts, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError) as caught:
         find_checkpoint(name)
-    assert all(part in str(caught.value) for part in [*parts, f"{name}: is not a path here", "--init_checkpoint="])
+    assert all(
+        part in str(caught.value) for part in [*expected_texts, f"{name}: is not a path here", "--init_checkpoint="]
+    )

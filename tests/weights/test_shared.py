@@ -1,4 +1,4 @@
-"""Weights that several processes map: the same values, not to be written to, without training's own."""
+"""Shared weights: equal, read-only values without training state."""
 
 import numpy as np
 import pytest
@@ -9,12 +9,12 @@ from bert_cli.weights.path import find_checkpoint
 from bert_cli.weights.shared import share
 
 
-def test_a_shared_checkpoint_is_read_from_its_file(tmp_path, monkeypatch):
+def test_a_shared_checkpoint_has_equal_read_only_values(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     tensors = {"output_weights": rng.normal(size=(3, 7)), "output_bias": rng.normal(size=3), "scalar": np.array(0.5)}
     tensors = {name: values.astype(np.float32) for name, values in tensors.items()}
-    left = {"global_step": np.int64(7), "output_bias/adam_m": np.ones(3, np.float32)}
-    write_tf1(str(tmp_path / "bert_model.ckpt"), tensors | left)
+    training_state = {"global_step": np.int64(7), "output_bias/adam_m": np.ones(3, np.float32)}
+    write_tf1(str(tmp_path / "bert_model.ckpt"), tensors | training_state)
     path = find_checkpoint(str(tmp_path / "bert_model.ckpt"))
     monkeypatch.setattr(checkpoint, "_SHARED_READERS", {})
     share(path)

@@ -1,4 +1,4 @@
-"""An index that claims what its checkpoint has not is one line, not the end of the process."""
+"""A damaged or malicious checkpoint index causes a message instead of a crash."""
 
 import pathlib
 import struct
@@ -16,11 +16,11 @@ MAGIC = 0xDB4775248B80FB57
 
 
 def varint(value: int) -> bytes:
-    parts = []
+    encoded_bytes = []
     while value >= 128:
-        parts.append(value & 127 | 128)
+        encoded_bytes.append(value & 127 | 128)
         value >>= 7
-    return bytes([*parts, value])
+    return bytes([*encoded_bytes, value])
 
 
 def field(number: int, value: int | bytes) -> bytes:
@@ -30,21 +30,21 @@ def field(number: int, value: int | bytes) -> bytes:
 
 
 def entry(shape=(2, 3), size=24, dtype=1, offset=0, shard=0, more=b"") -> bytes:
-    """A BundleEntryProto."""
+    """Return a BundleEntryProto."""
     dimensions = b"".join(field(2, field(1, dimension)) for dimension in shape)
     return field(1, dtype) + field(2, dimensions) + field(3, shard) + field(4, offset) + field(5, size) + more
 
 
 def block(entries: list[tuple[bytes, bytes]]) -> bytes:
-    parts = [varint(0) + varint(len(key)) + varint(len(value)) + key + value for key, value in entries]
-    return b"".join(parts) + struct.pack("<II", 0, 1)
+    encoded_entries = [varint(0) + varint(len(key)) + varint(len(value)) + key + value for key, value in entries]
+    return b"".join(encoded_entries) + struct.pack("<II", 0, 1)
 
 
 def table(entries, handle=None, compression=0) -> bytes:
-    """A table of one block, with sound checksums; `handle` stands in for that of the block."""
+    """Return a table with one block and correct checksums; `handle` replaces the block's handle."""
 
-    def with_trailer(data: bytes, kind: int) -> bytes:
-        body = data + bytes([kind])
+    def with_trailer(data: bytes, compression_type: int) -> bytes:
+        body = data + bytes([compression_type])
         return body + masked_crc32c(body)
 
     first = with_trailer(block(entries), compression)
@@ -58,7 +58,7 @@ HEADER = (b"", field(1, 1))
 
 @pytest.fixture
 def with_index(tmp_path):
-    """with_index(bytes) -> the prefix of a checkpoint of 24 bytes with that index."""
+    """Return a function that writes a checkpoint with this index and 24 bytes of data."""
 
     def make(data: bytes) -> str:
         (tmp_path / "model.ckpt.index").write_bytes(data)
@@ -72,7 +72,7 @@ def test_a_sound_index(with_index):
     read_index(with_index(table([HEADER, (b"a", entry())])))
 
 
-def test_what_tensorflow_writes(tmp_path):
+def test_an_index_from_tensorflow(tmp_path):
     prefix = str(tmp_path / "model.ckpt-1")
     rng = np.random.default_rng(0)
     tensors = {f"bert/v{i}/kernel": rng.normal(size=(i % 7, 3)).astype(np.float32) for i in range(1500)}
@@ -90,7 +90,7 @@ def test_what_tensorflow_writes(tmp_path):
     read_index(objects)
 
 
-def test_a_variable_in_parts(tmp_path):
+def test_a_partitioned_variable(tmp_path):
     prefix = str(tmp_path / "parts")
     tf.raw_ops.SaveV2(
         prefix=prefix, tensor_names=["a", "a"], shape_and_slices=["4 3 0,2:-", "4 3 2,2:-"],

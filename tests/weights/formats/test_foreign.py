@@ -1,4 +1,4 @@
-"""Weights of other programs are named with the way to model.safetensors; nothing of them is opened."""
+"""Advice for converting unsupported weight files, which are never opened."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from bert_cli.weights.formats.foreign import foreign_weights, is_foreign
 
 
 @pytest.mark.parametrize(
-    ("names", "parts"),
+    ("names", "expected_texts"),
     [
         (["pytorch_model.bin"], ["pytorch_model.bin is a pickle", "BertForMaskedLM", "where it is trusted"]),
         (["pytorch_model.bin.index.json", "pytorch_model-00001-of-00002.bin"], ["is a pickle", ".save_pretrained("]),
@@ -23,19 +23,19 @@ from bert_cli.weights.formats.foreign import foreign_weights, is_foreign
         (["model.onnx", "pytorch_model.bin"], ["pytorch_model.bin is a pickle"]),
     ],
 )
-def test_each_format_is_named(tmp_path, names, parts):
+def test_each_format_has_advice(tmp_path, names, expected_texts):
     (tmp_path / "config.json").write_text('{"architectures": ["BertForMaskedLM"]}')
     for name in names:
         (tmp_path / name).touch()
         assert is_foreign(name)
     message = str(foreign_weights(str(tmp_path)))
     assert message.startswith(f"{tmp_path}: ")
-    assert [part for part in parts if part not in message] == []
+    assert [expected_text for expected_text in expected_texts if expected_text not in message] == []
     assert "\n" not in message
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "vocab.txt", "training_args.bin", "bert_model.ckpt.index"])
-def test_other_files_are_not(tmp_path, name):
+def test_other_files_have_no_advice(tmp_path, name):
     (tmp_path / name).touch()
     assert foreign_weights(str(tmp_path)) is None
 
@@ -43,7 +43,7 @@ def test_other_files_are_not(tmp_path, name):
 @pytest.mark.parametrize(
     "config", [None, "", "{", "[]", '{"architectures": []}', '{"architectures": ["x; import os"]}', '{"architectures": 3}']
 )  # fmt: skip
-def test_without_a_class_in_the_config_the_line_has_automodel(tmp_path, config):
+def test_the_advice_uses_automodel_without_a_class_in_the_config(tmp_path, config):
     (tmp_path / "pytorch_model.bin").touch()
     if config is not None:
         (tmp_path / "config.json").write_text(config)

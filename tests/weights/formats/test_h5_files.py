@@ -43,7 +43,7 @@ def test_kernels_have_the_orientation_of_pytorch(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"not HDF5", b"\x89HDF\r\n\x1a\n" + bytes(90)])
-def test_a_damaged_file_is_one_line_with_the_way_to_safetensors(tmp_path, content):
+def test_a_damaged_file_has_advice_in_one_line(tmp_path, content):
     path = tmp_path / "tf_model.h5"
     path.write_bytes(content)
     with pytest.raises(InputError) as caught:

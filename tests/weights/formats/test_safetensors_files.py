@@ -1,4 +1,4 @@
-"""Safetensors in one file and in shards; an index that does not fit its files is one clear line."""
+"""Safetensors in a file or in shards, and messages for an inconsistent index."""
 
 import json
 
@@ -15,7 +15,7 @@ FIRST, SECOND = "model-00001-of-00002.safetensors", "model-00002-of-00002.safete
 
 @pytest.fixture
 def index(tmp_path):
-    """index(weight_map) -> path of an index, next to shards with the tensors a and b."""
+    """Return a function that writes an index next to two shards and returns its path."""
     save_file({"a": A}, tmp_path / FIRST)
     save_file({"b": B}, tmp_path / SECOND)
 
@@ -51,7 +51,7 @@ def test_a_missing_shard_is_named(index, tmp_path):
     "shard",
     ["../model.safetensors", "/etc/model.safetensors", "sub/m.safetensors", "..\\m.safetensors", "..", "", "a.bin", 3, None],
 )  # fmt: skip
-def test_an_index_names_files_of_its_directory_only(index, shard):
+def test_an_index_only_names_files_in_its_directory(index, shard):
     with pytest.raises(InputError, match="which is not the name of a safetensors file in its directory"):
         SafetensorsFiles(index({"a": FIRST, "b": shard}))
 
@@ -89,7 +89,7 @@ def test_a_cut_shard_is_named(index, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["Entry not found", '{"error":"Repository not found"}\n'])
-def test_a_reply_of_a_server_in_place_of_the_file(tmp_path, text):
+def test_a_server_error_saved_as_a_file(tmp_path, text):
     path = tmp_path / "model.safetensors"
     path.write_text(text)
     with pytest.raises(InputError) as caught:
