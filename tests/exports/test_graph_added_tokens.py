@@ -1,4 +1,4 @@
-"""Added tokens and other settings in the graph of an exported model: the ids of the Python tokenizer."""
+"""The graph tokenizer returns the Python tokenizer's ids with added tokens and other settings."""
 
 import pytest
 
@@ -34,8 +34,8 @@ MORE_TEXTS = [
 ]
 
 
-def ids(folder, files):
-    """Return the ids of the Python tokenizer and of the graph."""
+def encode_twice(folder, files):
+    """Return the ids from the Python tokenizer and from the graph."""
     setup_tensorflow()
     import tensorflow as tf
 
@@ -44,24 +44,24 @@ def ids(folder, files):
     folder = write(folder, **files)
     vocab_file = str(folder / ("vocab.txt" if "vocab" in files else "tokenizer.json"))
     stored = read_tokenizer(vocab_file, find_tokenizer_files(vocab_file))
-    lower = stored.casing is None or stored.casing[1]
-    python = FullTokenizer(stored.vocabulary, lower, settings=stored.settings)
-    graph = GraphTokenizer(stored.vocabulary, lower, settings=stored.settings)
-    found = graph.pieces(tf.constant(MORE_TEXTS)).merge_dims(1, 2).to_list()
-    return [python.encode(text) for text in MORE_TEXTS], found
+    do_lower_case = stored.casing is None or stored.casing[1]
+    python = FullTokenizer(stored.vocabulary, do_lower_case, settings=stored.settings)
+    graph = GraphTokenizer(stored.vocabulary, do_lower_case, settings=stored.settings)
+    from_graph = graph.pieces(tf.constant(MORE_TEXTS)).merge_dims(1, 2).to_list()
+    return [python.encode(text) for text in MORE_TEXTS], from_graph
 
 
 def test_the_graph_has_the_ids_of_the_python_tokenizer(tmp_path):
-    expected, found = ids(tmp_path, ALL_AT_ONCE)
-    assert found == expected
+    expected, from_graph = encode_twice(tmp_path, ALL_AT_ONCE)
+    assert from_graph == expected
     assert expected[MORE_TEXTS.index("<USER>the<user>")] == [SIZE, 13, SIZE]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in CONFIGURATIONS if name != "single word"])
 def test_the_graph_of_each_configuration(tmp_path, name):
-    expected, found = ids(tmp_path, CONFIGURATIONS[name])
-    assert found == expected
+    expected, from_graph = encode_twice(tmp_path, CONFIGURATIONS[name])
+    assert from_graph == expected
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_the_graph_of_each_configuration(tmp_path, name):
         ),
     ],
 )
-def test_what_a_graph_does_not_compute_is_refused(settings, message):
+def test_unsupported_settings_are_refused(settings, message):
     from bert_cli.exports.text_graph import check_settings
 
     with pytest.raises(InputError, match=message):

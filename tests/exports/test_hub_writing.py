@@ -1,4 +1,4 @@
-"""SavedModels of modules, written with TensorFlow."""
+"""Writing SavedModels."""
 
 import numpy as np
 import tensorflow as tf

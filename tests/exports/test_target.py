@@ -1,4 +1,4 @@
-"""What --to means, and files that take their place together."""
+"""The target for --to, and publishing the converted files."""
 
 import os
 
@@ -11,7 +11,7 @@ CONFIG = '{"vocab_size": 9, "hidden_size": 4, "num_hidden_layers": 1, "num_atten
 
 
 @pytest.mark.parametrize(
-    ("path", "to_format", "wanted"),
+    ("path", "to_format", "expected"),
     [
         ("out/", "auto", Target("hf", "out", "model.safetensors")),
         ("out", "tf1", Target("tf1", "out", "bert_model.ckpt")),
@@ -20,9 +20,9 @@ CONFIG = '{"vocab_size": 9, "hidden_size": 4, "num_hidden_layers": 1, "num_atten
         ("out", "hub", Target("hub", "out", "saved_model.pb")),
     ],
 )
-def test_names(path, to_format, wanted, tmp_path, monkeypatch):
+def test_names(path, to_format, expected, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert find_target(path, to_format) == wanted
+    assert find_target(path, to_format) == expected
 
 
 @pytest.mark.parametrize(
@@ -46,36 +46,36 @@ def written(folder, **contents) -> str:
     return str(folder)
 
 
-def test_weights_that_are_there_are_not_replaced(tmp_path):
+def test_existing_weights_are_not_replaced(tmp_path):
     target = Target("tf1", written(tmp_path / "out", **{"m.ckpt.index": "old"}), "m.ckpt")
     with pytest.raises(InputError, match=r"m\.ckpt\.index: exists already"):
         check_free(target, overwrite=False)
     check_free(target, overwrite=True)
 
 
-def test_companions_and_weights_take_their_place(tmp_path):
+def test_companions_and_weights_are_published(tmp_path):
     weights = {"m.ckpt.index": "i", "m.ckpt.data-00000-of-00001": "d"}
     staged = written(tmp_path / "staged", bert_config_json=CONFIG, vocab_txt="a\n", **weights)
     out = tmp_path / "out"
     target = Target("tf1", written(out, vocab_txt="a\n", notes_txt="mine"), "m.ckpt")
-    new = publish(staged, target, ["bert_config.json", "vocab.txt"], overwrite=False, is_source_folder=False)
-    assert new == ["bert_config.json", "m.ckpt.data-00000-of-00001", "m.ckpt.index"]
+    published = publish(staged, target, ["bert_config.json", "vocab.txt"], overwrite=False, is_source_folder=False)
+    assert published == ["bert_config.json", "m.ckpt.data-00000-of-00001", "m.ckpt.index"]
     assert {path.name: path.read_text() for path in out.iterdir()} == weights | {
         "bert_config.json": CONFIG, "vocab.txt": "a\n", "notes.txt": "mine",
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("present", "message"),
+    ("existing", "message"),
     [
         ({"vocab_txt": "b\n"}, "vocab.txt: exists already and differs"),
         ({"labels_txt": "x\n"}, "labels.txt: belongs to another model"),
         ({"config_json": CONFIG.replace("9", "8")}, "config.json: describes another model"),
     ],
 )
-def test_companions_of_another_model(tmp_path, present, message):
+def test_companions_of_another_model(tmp_path, existing, message):
     staged = written(tmp_path / "staged", bert_config_json=CONFIG, vocab_txt="a\n", **{"m.weights.h5": "w"})
-    target = Target("h5", written(tmp_path / "out", **present), "m.weights.h5")
+    target = Target("h5", written(tmp_path / "out", **existing), "m.weights.h5")
     before = os.listdir(target.folder)
     with pytest.raises(InputError, match=message):
         publish(staged, target, ["bert_config.json", "vocab.txt"], overwrite=False, is_source_folder=False)
