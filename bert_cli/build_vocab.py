@@ -45,7 +45,7 @@ from bert_cli.runs.preparation.vocabulary import (
     count_words,
     coverage_figures,
     extend_vocabulary,
-    read_extended,
+    read_vocabulary_to_extend,
 )
 from bert_cli.settings.preparation import VOCAB_SIZE, WORDS, BuildVocabSettings
 from bert_cli.text.tokenization import BasicTokenizer
@@ -89,7 +89,7 @@ def run(settings: BuildVocabSettings) -> dict:
     inputs = find_inputs(settings.files.input_file) if settings.files.input_file else []
     # Refuse to overwrite the vocabulary that is extended: its ids would be lost.
     files.check_output_files([output_file], [*inputs, *([size.extend] if size.extend else [])])
-    old_vocabulary = read_extended(size) if size.extend else None
+    old_vocabulary = read_vocabulary_to_extend(size) if size.extend else None
     if old_vocabulary and not inputs:
         write_lines(output_file, old_vocabulary.tokens)
         LOG.info("Wrote %s: %d tokens", output_file, old_vocabulary.size)

@@ -38,7 +38,7 @@ from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
 from bert_cli.outputs.preparation import pretraining_table, shares, warnings
 from bert_cli.runs.preparation.beam import check_beam, check_reachable, make_with_beam
-from bert_cli.runs.preparation.corpus import LOGGED, read_corpus
+from bert_cli.runs.preparation.corpus import MAX_LOGGED_FILES, read_corpus
 from bert_cli.runs.preparation.instances import expand_outputs, log_first, prepare_job, write_instances
 from bert_cli.settings.groups import check_share
 from bert_cli.settings.pretraining import CreateDataSettings, check_whole_words
@@ -80,7 +80,7 @@ def run(settings: CreateDataSettings) -> dict:
     else:
         report = _make_locally(job, inputs, outputs, settings, num_examples)
     LOG.info("*** Writing to output files ***")
-    for path in outputs[:LOGGED]:
+    for path in outputs[:MAX_LOGGED_FILES]:
         LOG.info("  %s", path)
     seconds = time.monotonic() - start_seconds
     report |= shares(report) | {

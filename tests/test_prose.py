@@ -20,8 +20,6 @@ bert_cli/api                           10.2    0  6.1   35.3  3.8  0.1    1.9   
 bert_cli/examples/table_files             3    3  3.9   39.7  3.9    0      4      3.5  0.2      9.5           5  35.3
 bert_cli/examples/token_files             3    3  3.5   44.4  0.3    0      4        2  2.5        4        15.9  19.2
 bert_cli/exports                       15.3    0 11.1   23.3    4    0    1.7      0.4  1.5     14.7          61  57.1
-bert_cli/runs/preparation               7.8  2.1  7.8   36.1  3.3  0.2      4      2.2  0.2     19.3        46.8  26.2
-bert_cli/runs/sweep                     8.9    0 14.2   43.2  6.3    1      4      6.3  3.7      8.9        47.9  79.2
 """
 LIMITS = {
     row.split()[0]: dict(zip(RATES, map(float, row.split()[1:]), strict=True)) for row in LIMITS_TABLE.split("\n")[2:-1]

@@ -54,7 +54,7 @@ class Batcher:
 
         Args:
             compute: compute(key, items) returns one result per item. The client sees the message
-                if this raises RequestError or InputError, but not that of other exceptions.
+                if this raises RequestError or InputError, but not if it raises other exceptions.
             max_queue: number of waiting items; further requests are refused.
         """
         self._compute = compute
@@ -145,7 +145,7 @@ class Batcher:
                 self._jobs.remove(job)
             if characters > MAX_BATCH_CHARACTERS:
                 break
-        # Move the remaining items of a large request behind the other requests.
+        # Put the remaining items of a large request after the other requests.
         if self._jobs and batch and self._jobs[0] is batch[0][0]:
             self._jobs.rotate(-1)
         return batch

@@ -1,4 +1,4 @@
-"""The service behind the HTTP routes: models by name, a request queue, and answers."""
+"""The service that the HTTP routes call: models by name, a request queue, and answers."""
 
 import asyncio
 from collections.abc import Callable

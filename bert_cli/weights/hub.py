@@ -18,7 +18,7 @@ from bert_cli.weights.formats.checkpoint_index import read_index
 from bert_cli.weights.model_garden import flat_shape
 from bert_cli.weights.reader import Reader
 
-# Boolean variable in published modules and in those of bert-export.
+# Boolean variable in published modules, and in modules from bert-export.
 _CASING = "do_lower_case"
 # A variable that tf.train.Checkpoint adds.
 _BOOKKEEPING = "save_counter"

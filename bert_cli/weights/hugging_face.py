@@ -193,7 +193,7 @@ def _head_type(values: dict) -> str | None:
 
 
 def read_hugging_face_problem(path: str) -> ProblemType | None:
-    """Return the problem type in a config.json, or the one that its class implies, or None.
+    """Return the problem type that a config.json names or its class implies, or None.
 
     Raises:
         InputError: if the file is not a JSON object.

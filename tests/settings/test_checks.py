@@ -6,7 +6,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.flags.help import full_help_text
 from bert_cli.flags.option import build, grid_values, replace_values
 from bert_cli.flags.parser import parse
-from bert_cli.runs.sweep.sweep import trials
+from bert_cli.runs.sweep.sweep import plan_trials
 from bert_cli.settings.checks import check_filled_data, check_shards, check_sweep, has_several_runs
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.pretraining import PretrainSettings
@@ -56,7 +56,7 @@ def test_a_grid_has_a_folder_for_each_combination():
     settings = settings_of(
         "--learning_rate=5e-5,3e-5", "--num_train_epochs=2", "--train_batch_size=16,32", "--num_runs=3"
     )
-    sweep_type, cells = trials(settings)
+    sweep_type, cells = plan_trials(settings)
     assert sweep_type == "grid"
     assert [cell.folder for cell in cells] == [
         "grid-train_batch_size-16-learning_rate-5e-05",
@@ -66,7 +66,7 @@ def test_a_grid_has_a_folder_for_each_combination():
     ]
     assert cells[1].values == {"train_batch_size": 16, "learning_rate": 3e-05}
     cell = replace_values(settings, cells[1].values)
-    sweep_type, runs = trials(cell)
+    sweep_type, runs = plan_trials(cell)
     assert sweep_type == "runs"
     assert [(run.folder, run.values) for run in runs] == [
         ("run-1", {"random_seed": 12345, "num_runs": 1}),
@@ -77,7 +77,7 @@ def test_a_grid_has_a_folder_for_each_combination():
 
 
 def test_nearly_equal_numbers_have_different_folders():
-    _, cells = trials(settings_of("--learning_rate=1.0000001e-4,1e-4"))
+    _, cells = plan_trials(settings_of("--learning_rate=1.0000001e-4,1e-4"))
     assert [cell.folder for cell in cells] == ["grid-learning_rate-0.00010000001", "grid-learning_rate-0.0001"]
 
 

@@ -1,1 +1,1 @@
-"""Data before training: four-column files, vocabularies, tokenized corpora, pre-training instances."""
+"""Data preparation: four-column files, vocabularies, tokenized corpora, pre-training instances."""

@@ -1,4 +1,4 @@
-"""bert-create-pretraining-data --runner: a pipeline of Apache Beam from beginning to end."""
+"""Pre-training instances with Apache Beam: bert-create-pretraining-data --runner."""
 
 import codecs
 import importlib.util
@@ -21,7 +21,7 @@ from bert_cli.corpus.store import check_has_sentences
 from bert_cli.settings.pretraining import Beam
 
 _RUNNERS = {
-    # Beam's DirectRunner would download a program and run it.
+    # Do not use Beam's DirectRunner, which may download and run a program.
     "direct": "apache_beam.runners.portability.fn_api_runner.FnApiRunner",
     "dataflow": "DataflowRunner",
     "flink": "FlinkRunner",
@@ -30,7 +30,7 @@ _RUNNERS = {
 
 
 def check_beam(values: dict[str, Any]) -> None:
-    """InputError for flags that do not go with --runner, or need it."""
+    """Raise InputError for flags that need --runner, or are not allowed with it."""
     runner = values["runner"]
     if not runner:
         refuse_if(values["beam_options"], "--beam_options needs --runner")
@@ -53,74 +53,90 @@ def check_beam(values: dict[str, Any]) -> None:
 
 
 def check_reachable(runner: str, inputs: Sequence[str], outputs: Sequence[str]) -> None:
-    """InputError for local files where the machines that do the work are elsewhere for certain."""
-    near = [path for path in (*inputs, *outputs) if not files.is_remote(path)]
-    if runner == "dataflow" and near:
+    """Raise InputError if the runner's machines cannot see local files.
+
+    Args:
+        runner: value of --runner.
+        inputs: paths to read.
+        outputs: paths to write.
+    """
+    local_paths = [path for path in (*inputs, *outputs) if not files.is_remote(path)]
+    if runner == "dataflow" and local_paths:
         raise InputError(
-            f"{near[0]}: --runner=dataflow works on machines that do not see it; give gs://… for all files"
+            f"{local_paths[0]}: --runner=dataflow works on machines that do not see it; give gs://… for all files"
         )
 
 
 def make_with_beam(
     job: Job, inputs: Sequence[str], outputs: Sequence[str], num_shards: int, settings: Beam
 ) -> dict[str, Any]:
-    """Write the TFRecord files `outputs`; returns counts of the corpus and of the instances, and
-    reading_seconds.
+    """Write TFRecord files with a Beam pipeline.
 
-    num_shards: 0 for as many as suit the corpus. Intermediate files are in a hidden folder next to
-    the first output.
+    Intermediate files are in a hidden directory next to the first output.
+
+    Args:
+        job: tokenizer and settings for the instances.
+        inputs: text files.
+        outputs: TFRecord files to write.
+        num_shards: number of shards; 0 chooses it by the corpus size.
+        settings: flags for Beam.
+
+    Returns:
+        Counts for the corpus and the instances, num_shards and reading_seconds, for the report.
+
+    Raises:
+        InputError: if the pipeline fails, or the corpus has no sentence.
     """
     import apache_beam
 
     runner = str(settings.runner)
-    began = time.time()
+    start_time = time.time()
     options = _options(settings)
     with staging_folder(os.path.dirname(outputs[0]) or ".", may_be_remote=True) as folder:
         LOG.info("%d files go through Apache Beam, --runner=%s", len(inputs), runner)
         try:
             with apache_beam.Pipeline(options=options) as pipeline:
                 beam.add_steps(pipeline, job, inputs, len(outputs), num_shards, folder)
-        except Exception as error:  # of whatever kind the runner, or what it runs, raises
+        # Catch everything: each runner has its own exceptions.
+        except Exception as error:
             LOG.debug("the pipeline of --runner=%s", runner, exc_info=True)
-            # The last line is the error itself: a runner puts the worker's whole traceback before
-            # it.
+            # Use the last line, which is the error; a runner puts the worker's traceback before it.
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             reason = lines[-1][:300] if lines else type(error).__name__
             raise InputError(f"--runner={runner}: the pipeline failed, and nothing was written: {reason}") from None
-        read = read_json_object(os.path.join(folder, beam.READ))
-        if read[beam.ERROR]:
-            raise InputError(read[beam.ERROR])
-        check_has_sentences(read[beam.CORPUS]["documents"])
+        summary = read_json_object(os.path.join(folder, beam.READ))
+        if summary[beam.ERROR]:
+            raise InputError(summary[beam.ERROR])
+        check_has_sentences(summary[beam.CORPUS]["documents"])
         counts: Counter[str] = Counter()
         for number in range(len(outputs)):
             counts.update(read_json_object(beam.counts_path(folder, number, len(outputs))))
         for number, path in enumerate(outputs):
             move_file(beam.output_path(folder, number, len(outputs)), path)
-    LOG.info("%d shards; --num_shards=%d repeats this", read["num_shards"], read["num_shards"])
+    LOG.info("%d shards; --num_shards=%d repeats this", summary["num_shards"], summary["num_shards"])
     return {
-        **read[beam.CORPUS],
-        "num_shards": read["num_shards"],
-        "reading_seconds": max(0.0, read["time"] - began),
+        **summary[beam.CORPUS],
+        "num_shards": summary["num_shards"],
+        "reading_seconds": max(0.0, summary["time"] - start_time),
         **counts,
     }
 
 
 def _options(settings: Beam) -> Any:
-    """Beam's PipelineOptions. InputError for one that Beam does not know, or that has a wrong
-    value.
-    """
+    """Return Beam's PipelineOptions; raise InputError for an unknown option or a wrong value."""
     from apache_beam.options.pipeline_options import PipelineOptions
 
-    words = [f"--runner={_RUNNERS[str(settings.runner)]}", *settings.beam_options]
+    arguments = [f"--runner={_RUNNERS[str(settings.runner)]}", *settings.beam_options]
     try:
-        options = PipelineOptions(words)
-        # Beam ignores options that it does not know, also misspelt ones.
-        known = PipelineOptions([]).get_all_options()
-        unknown = sorted(set(options.get_all_options(retain_unknown_options=True)) - set(known))
-    except SystemExit:  # of argparse, which has said why
+        options = PipelineOptions(arguments)
+        # Look for unknown options: Beam ignores them, even if they are misspelled.
+        known_options = PipelineOptions([]).get_all_options()
+        unknown_options = sorted(set(options.get_all_options(retain_unknown_options=True)) - set(known_options))
+    # argparse has already printed the reason.
+    except SystemExit:
         raise InputError(
             f"--beam_options={' '.join(settings.beam_options)}: Beam does not take these options"
         ) from None
-    if unknown:
-        raise InputError(f"--beam_options: Beam has no option --{unknown[0]}")
+    if unknown_options:
+        raise InputError(f"--beam_options: Beam has no option --{unknown_options[0]}")
     return options

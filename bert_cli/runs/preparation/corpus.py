@@ -1,6 +1,4 @@
-"""From text files to a tokenized corpus on disk, with progress: the first half of every command on
-plain text.
-"""
+"""Tokenization of text files to a corpus on disk, for all commands on plain text."""
 
 import contextlib
 import dataclasses
@@ -18,18 +16,21 @@ from bert_cli.corpus.workers import Workers
 from bert_cli.outputs.progress import Progress
 from bert_cli.text.tokenization import FullTokenizer
 
-# Words that each process remembers: half of the usual number, which costs 2 % of the time.
+# Words that each process caches. Half of the usual number makes it 2 % slower.
 CACHE_SIZE = 1 << 16
-LOGGED = 20  # names of files in the log
+MAX_LOGGED_FILES = 20
 _MEGABYTE = 10**6
-# Bytes of text below which starting processes takes longer than they save.
-_WORTH_PROCESSES = 20_000_000
+# For less text than this, starting processes takes longer than they save.
+_MIN_PARALLEL_BYTES = 20_000_000
 
 
 @dataclasses.dataclass(frozen=True)
-class Reading:
-    """How text becomes token ids. files_end_documents: False for the original's rule, by which a
-    document goes on from one file into the next.
+class Tokenization:
+    """Settings for tokenizing text files.
+
+    Attributes:
+        tokenizer: the tokenizer.
+        files_end_documents: whether a document ends with its file. In Google's code, it does not.
     """
 
     tokenizer: FullTokenizer
@@ -37,30 +38,38 @@ class Reading:
 
     @property
     def typecode(self) -> text.Typecode:
+        """Return the smallest array type for the token ids."""
         has_marks = isinstance(self.tokenizer, SpaceWordTokenizer)
         return text.token_typecode(mark_of(self.tokenizer.ids) * (2 if has_marks else 1))
 
 
-def _tokenize(reading: Any, block: text.Block) -> text.TokenizedBlock:
-    return text.tokenize_block(block, reading.tokenizer, reading.typecode, reading.files_end_documents)
+def _tokenize(tokenization: Any, block: text.Block) -> text.TokenizedBlock:
+    return text.tokenize_block(block, tokenization.tokenizer, tokenization.typecode, tokenization.files_end_documents)
 
 
 def choose_num_workers(paths: list[str]) -> int:
-    """Processes for tokenizing: all cores for a large corpus, one for a small one."""
+    """Return the number of processes: all cores for a large corpus, one for a small one."""
     size = text.total_size(paths)
-    return 1 if size is not None and size < _WORTH_PROCESSES else os.cpu_count() or 1
+    return 1 if size is not None and size < _MIN_PARALLEL_BYTES else os.cpu_count() or 1
 
 
 def read_corpus(
     paths: list[str], workers: Workers, folder: str, encoding: str = UTF_8, flag: str = "input_file"
 ) -> CorpusSize:
-    """Tokenize all files into `folder`.
+    """Tokenize text files and store the corpus in a directory.
 
-    The context of the workers is a Reading, or has its three attributes. Raises InputError, naming
-    `flag`, if there is no sentence.
+    Args:
+        paths: text files.
+        workers: processes with a Tokenization as context, or an object with its attributes.
+        folder: directory for the corpus.
+        encoding: the files' encoding.
+        flag: flag with the files, for messages.
+
+    Raises:
+        InputError: if there is no sentence.
     """
     typecode = workers.context.typecode
-    with reading(paths) as show:
+    with show_reading(paths) as show:
         corpus = store_corpus(
             workers.map(_tokenize, text.read_blocks(paths, encoding=encoding)), folder, typecode, show
         )
@@ -69,36 +78,37 @@ def read_corpus(
 
 
 @contextlib.contextmanager
-def reading(paths: list[str]) -> Iterator[Callable[[int], None]]:
-    """Log the names of input files, and show how far they are read; yields a function of the bytes
-    read so far.
+def show_reading(paths: list[str]) -> Iterator[Callable[[int], None]]:
+    """Log the names of input files, and show the progress of reading.
+
+    Yields:
+        A function to call with the number of bytes that were read so far.
     """
     LOG.info("*** Reading from input files ***")
-    for path in paths[:LOGGED]:
+    for path in paths[:MAX_LOGGED_FILES]:
         LOG.info("  %s", path)
-    if len(paths) > LOGGED:
-        LOG.info("  … and %d more", len(paths) - LOGGED)
+    if len(paths) > MAX_LOGGED_FILES:
+        LOG.info("  … and %d more", len(paths) - MAX_LOGGED_FILES)
     size = text.total_size(paths)
-    if size is None:  # of a pipe nobody knows how much is left
+    # Show nothing for a pipe, because its size is unknown.
+    if size is None:
         yield lambda position: None
         return
     with Progress("reading", -(-size // _MEGABYTE), unit="MB") as progress:
 
         def show(position: int) -> None:
-            # Blocks are smaller than what is shown; an update for each would draw the same line
-            # again.
+            # Skip updates that would not change the displayed number: blocks are small.
             if position // _MEGABYTE > progress.position:
                 progress.update(position // _MEGABYTE)
 
         yield show
 
 
-def corpus_digest(corpus: CorpusSize) -> str:
-    """A fingerprint of all token ids, sentences and documents."""
+def hash_corpus(corpus: CorpusSize) -> str:
+    """Return a hash of a corpus: its token ids, sentences and documents."""
     total = hashlib.sha256()
     for path in corpus_files(corpus.folder):
         with open(path, "rb") as file:
-            # A digest of digests: the bytes of all files in a row would not say where one file
-            # ends.
+            # Hash the files' hashes: the concatenated bytes would not show where a file ends.
             total.update(hashlib.file_digest(file, "sha256").digest())
     return total.hexdigest()[:16]

@@ -1,6 +1,4 @@
-"""What bert-create-pretraining-data writes: its files, all that decides the instances, and the
-records themselves.
-"""
+"""Settings and output of bert-create-pretraining-data."""
 
 import itertools
 import re
@@ -26,39 +24,43 @@ from bert_cli.text.tokenization import FullTokenizer
 
 
 def expand_outputs(output_file: str) -> list[str]:
-    """Paths for a value of --output_file. InputError for a number of files that is not between 1
-    and 99999.
+    """Return the paths for a value of --output_file.
+
+    The value is a comma-separated list of names; name@N means N numbered files.
+
+    Raises:
+        InputError: if N is not between 1 and 99999, or a path occurs twice.
     """
     paths = []
     for item in output_file.split(","):
-        sharded = re.fullmatch(r"(.+)@(\d+)", item)
-        count = int(sharded[2]) if sharded else 1
+        match = re.fullmatch(r"(.+)@(\d+)", item)
+        count = int(match[2]) if match else 1
         is_wrong = not item or not 1 <= count <= 99999
         refuse_if(is_wrong, f"--output_file={output_file}: {item!r} is not a name, or name@N with N from 1 to 99999")
-        paths += [shard_name(sharded[1], number, count) for number in range(count)] if sharded else [item]
-    is_twice = len(set(paths)) < len(paths)
-    refuse_if(is_twice, f"--output_file={output_file}: a name comes twice; each file needs its own")
+        paths += [shard_name(match[1], number, count) for number in range(count)] if match else [item]
+    has_duplicates = len(set(paths)) < len(paths)
+    refuse_if(has_duplicates, f"--output_file={output_file}: a name comes twice; each file needs its own")
     return paths
 
 
 def prepare_job(settings: CreateDataSettings) -> Job:
-    """The vocabulary, and all that decides the instances."""
-    text = settings.vocabulary
+    """Return the tokenizer and all settings that determine the instances."""
+    vocabulary_flags = settings.vocabulary
     masking = settings.masking
     max_seq_length = settings.encoding.max_seq_length
-    lower = text.do_lower_case
-    vocabulary, stored = read_vocab_file(text.vocab_file, lower)
-    if lower is None:
-        lower = stored.casing is None or stored.casing[1]
-    checks.check_casing(lower, vocabulary, None, stored.casing)
-    expected = max_seq_length * masking.masked_lm_prob
-    if masking.max_predictions_per_seq < int(expected):
+    do_lower_case = vocabulary_flags.do_lower_case
+    vocabulary, stored = read_vocab_file(vocabulary_flags.vocab_file, do_lower_case)
+    if do_lower_case is None:
+        do_lower_case = stored.casing is None or stored.casing[1]
+    checks.check_casing(do_lower_case, vocabulary, None, stored.casing)
+    expected_predictions = max_seq_length * masking.masked_lm_prob
+    if masking.max_predictions_per_seq < int(expected_predictions):
         LOG.warning(
             "warning: --max_predictions_per_seq=%d masks less than --masked_lm_prob says; %d "
             "would do for --max_seq_length=%d",
-            masking.max_predictions_per_seq, -int(-expected // 1), max_seq_length,
+            masking.max_predictions_per_seq, -int(-expected_predictions // 1), max_seq_length,
         )  # fmt: skip
-    tokenizer = FullTokenizer(vocabulary, lower, CACHE_SIZE, stored.settings)
+    tokenizer = FullTokenizer(vocabulary, do_lower_case, CACHE_SIZE, stored.settings)
     num_ids = vocabulary.size
     if masking.whole_words_from == SPACES:
         tokenizer = SpaceWordTokenizer(tokenizer, CACHE_SIZE)
@@ -66,8 +68,7 @@ def prepare_job(settings: CreateDataSettings) -> Job:
     return Job(
         tokenizer=tokenizer,
         typecode=token_typecode(num_ids),
-        # One process alone reads as Google's script: there a document goes on from one file into
-        # the next.
+        # Without workers, read like Google's script: a document continues in the next file.
         files_end_documents=settings.workers.num_workers > 0 or bool(settings.beam.runner),
         sampling=Sampling.of(vocabulary.ids, max_seq_length, masking),
         dupe_factor=settings.instances.dupe_factor,
@@ -78,12 +79,16 @@ def prepare_job(settings: CreateDataSettings) -> Job:
 def write_instances(
     job: Job, workers: Workers, corpus: CorpusSize, folder: str, paths: list[str], num_shards: int
 ) -> dict[str, int]:
-    """Write the TFRecord files to `paths`; returns counts.
+    """Write the TFRecord files, and return counts for the report.
 
-    Without workers, one stream of records, as Google's; else num_shards pieces of work, 0 for as
-    many as suit the corpus.
+    Args:
+        job: tokenizer and settings for the instances.
+        workers: processes. Without any, this writes one stream of records, like Google's script.
+        corpus: the tokenized corpus' size.
+        folder: directory for intermediate files.
+        paths: TFRecord files to write.
+        num_shards: number of shards for the workers; 0 chooses it by the corpus size.
     """
-
     total = corpus.num_documents * job.dupe_factor
     unit = "documents"
     if workers.count:
@@ -98,7 +103,13 @@ def write_instances(
 
 
 def log_first(paths: list[str], tokenizer: FullTokenizer, count: int) -> None:
-    """Log the first `count` instances, one file after the other as Google's order of writing goes."""
+    """Log the first `count` instances, taking one from each file in turn, in the order of writing.
+
+    Args:
+        paths: TFRecord files.
+        tokenizer: converts ids to tokens.
+        count: number of instances.
+    """
     readers = [read_records(path) for path in paths[:count]]
     rounds = itertools.zip_longest(*readers)
     records = (record for row in rounds for record in row if record is not None)

@@ -1,9 +1,8 @@
-"""The work of bert-prepare: a user's file -> train.tsv, dev.tsv and test.tsv in Google's four
-columns, in two passes.
+"""Conversion from a user's file to train.tsv, dev.tsv and test.tsv with Google's four columns.
 
-The first pass counts the rows of each label; the second gives each row, as it comes, its file, so
-that for each label exactly as many rows land in each as were planned. Memory grows with the number
-of labels, not with the number of rows.
+The first pass counts the rows per label. The second pass assigns each row to a file at random, so
+that each file gets exactly the planned number of rows per label. Memory use depends on the number
+of labels, not on the number of rows.
 """
 
 import contextlib
@@ -32,10 +31,13 @@ from bert_cli.problem_types.columns import Cell
 from bert_cli.settings.data import PLAIN, Columns, HeldOut, TextForm
 from bert_cli.settings.preparation import RowSelection
 
-LISTING = "prepared.json"  # which files of a folder are bert-prepare's, with their digests
+# A file that lists the files from bert-prepare in its directory, with their hashes.
+LISTING = "prepared.json"
 SPLITS = ("train", "dev", "test")
-NO_LABEL = "no label"  # why a row is left out
-_HEADERS = {"train": "", "dev": "", "test": "id\ttext\n"}  # as Google's script expects them of cola
+# A reason for leaving a row out.
+NO_LABEL = "no label"
+# Google's script expects these headers for the task cola.
+_HEADERS = {"train": "", "dev": "", "test": "id\ttext\n"}
 _ONE_CELL = str.maketrans("\t\n\r", "   ")
 _MANY_LABELS = 1000
 _ADVICE = "check --label_column"
@@ -138,7 +140,7 @@ def count_labels(source: Source, skip_unlabeled: bool = False) -> tuple[dict[str
             dropped[reason] += 1
             continue
         counts[label] += 1
-        # Once before the end, as the texts of a large file in the place of labels would fill the memory.
+        # Check early, too: the texts in a wrong label column of a large file would fill the memory.
         if counts[label] == 1 and len(counts) == _MANY_LABELS:
             refuse_texts(f"{source.path}: the label column", counts, counts.total(), _ADVICE)
     if skip_unlabeled:
@@ -155,73 +157,74 @@ def count_labels(source: Source, skip_unlabeled: bool = False) -> tuple[dict[str
 
 
 def plan(counts: dict[str, int], selection: RowSelection) -> dict[str, dict[str, int]]:
-    """Rows of each label for train, dev and test. InputError where a file that is wanted would be
-    empty.
+    """Return how many rows each split gets, by label and split.
+
+    Raise InputError if a split that `selection` requests would be empty.
     """
-    kept = _kept(counts, selection)
-    total = sum(kept.values())
-    held_out = selection.dev_split.count + selection.test_split.count
+    selected = _selected_counts(counts, selection)
+    total = sum(selected.values())
+    num_held_out = selection.dev_split.count + selection.test_split.count
     refuse_if(
-        held_out >= total,
+        num_held_out >= total,
         f"--dev_split={selection.dev_split} --test_split={selection.test_split}: {total} rows "
         "leave none to train on; give smaller counts",
     )
-    wanted_dev, wanted_test = (_rows_of(kept, split) for split in (selection.dev_split, selection.test_split))
+    dev_counts, test_counts = (_split_counts(selected, split) for split in (selection.dev_split, selection.test_split))
     planned = {}
-    for label, rows in kept.items():
-        test = min(wanted_test[label], max(rows - 1, 0))
-        dev = min(wanted_dev[label], max(rows - test - 1, 0))
+    for label, rows in selected.items():
+        test = min(test_counts[label], max(rows - 1, 0))
+        dev = min(dev_counts[label], max(rows - test - 1, 0))
         planned[label] = {"train": rows - dev - test, "dev": dev, "test": test}
-    for split, share in (("dev", selection.dev_split), ("test", selection.test_split)):
-        is_empty = not any(each[split] for each in planned.values())
+    for split, held_out in (("dev", selection.dev_split), ("test", selection.test_split)):
+        is_empty = not any(split_counts[split] for split_counts in planned.values())
         refuse_if(
-            share and is_empty, f"--{split}_split={share}: leaves no row for {split}.tsv; give a larger fraction, or 0"
+            held_out and is_empty,
+            f"--{split}_split={held_out}: leaves no row for {split}.tsv; give a larger fraction, or 0",
         )
-        if share:
-            of_split = {label: numbers[split] for label, numbers in planned.items()}
-            asked = share.count or round(share.share * total)
-            warn_about_size(f"--{split}_split={share}", f"{split}.tsv", asked, sum(of_split.values()))
-            absent = [label for label, count in of_split.items() if not count]
-            warn_about_absent_labels(f"--{split}_split={share}", f"{split}.tsv", absent, len(of_split))
+        if held_out:
+            counts_in_split = {label: numbers[split] for label, numbers in planned.items()}
+            requested = held_out.count or round(held_out.share * total)
+            warn_about_size(f"--{split}_split={held_out}", f"{split}.tsv", requested, sum(counts_in_split.values()))
+            absent = [label for label, count in counts_in_split.items() if not count]
+            warn_about_absent_labels(f"--{split}_split={held_out}", f"{split}.tsv", absent, len(counts_in_split))
     return planned
 
 
-def _kept(counts: dict[str, int], selection: RowSelection) -> dict[str, int]:
-    """How many rows of each label stay, --max_rows in all at most."""
+def _selected_counts(counts: dict[str, int], selection: RowSelection) -> dict[str, int]:
+    """Return how many rows per label to use, considering --max_rows and --balance."""
     total = sum(counts.values())
-    most = selection.max_rows
+    max_rows = selection.max_rows
     if selection.balance:
-        least = min(*counts.values(), total if most is None else most // len(counts))
-        refuse_if(not least, f"--max_rows={most}: {len(counts)} labels need a row each at least")
-        return dict.fromkeys(counts, least)
-    if most is None or most >= total:
+        rows_per_label = min(*counts.values(), total if max_rows is None else max_rows // len(counts))
+        refuse_if(not rows_per_label, f"--max_rows={max_rows}: {len(counts)} labels need a row each at least")
+        return dict.fromkeys(counts, rows_per_label)
+    if max_rows is None or max_rows >= total:
         return counts
-    return _in_proportion(counts, most)
+    return _distribute(counts, max_rows)
 
 
-def _rows_of(counts: dict[str, int], split: HeldOut) -> dict[str, int]:
-    """How many rows of each label a file gets, before each label keeps a row for training."""
+def _split_counts(counts: dict[str, int], split: HeldOut) -> dict[str, int]:
+    """Return a split's rows per label, before each label keeps a row for training."""
     if split.count:
-        return _in_proportion(counts, split.count)
+        return _distribute(counts, split.count)
     return {label: round(rows * split.share) for label, rows in counts.items()}
 
 
-def _in_proportion(counts: dict[str, int], most: int) -> dict[str, int]:
-    """`most` rows, of each label in proportion to its count."""
+def _distribute(counts: dict[str, int], num_rows: int) -> dict[str, int]:
+    """Return rows per label that sum to `num_rows`, in proportion to the counts."""
     total = sum(counts.values())
-    exact = {label: count * most / total for label, count in counts.items()}
-    kept = {label: int(share) for label, share in exact.items()}
-    # Largest remainders first, so that the parts add up to `most`.
-    for label in sorted(exact, key=lambda label: kept[label] - exact[label])[: most - sum(kept.values())]:
-        kept[label] += 1
-    return kept
+    exact = {label: count * num_rows / total for label, count in counts.items()}
+    rounded = {label: int(share) for label, share in exact.items()}
+    # Round up the largest remainders, so that the sum is exact.
+    for label in sorted(exact, key=lambda label: rounded[label] - exact[label])[: num_rows - sum(rounded.values())]:
+        rounded[label] += 1
+    return rounded
 
 
 def check_folder(folder: str, source: str) -> set[str]:
-    """Names of the files there that an earlier run wrote and nobody has changed; they may be
-    replaced.
+    """Return the names of unchanged files from an earlier run, which may be replaced.
 
-    InputError where another file has one of our names.
+    Raise InputError if an output would replace another file, or `source`.
     """
     listing = os.path.join(folder, LISTING)
     listed: dict[str, Any] = {}
@@ -230,7 +233,7 @@ def check_folder(folder: str, source: str) -> set[str]:
         listed = values.get("files", {}) if isinstance(values, dict) else {}
         if not isinstance(listed, dict) or not listed:
             raise InputError(f"{listing}: was not written by bert-prepare; give another folder")
-    ours = set()
+    own_files = set()
     for name in (f"{split}.tsv" for split in SPLITS):
         path = os.path.join(folder, name)
         if not files.exists(path):
@@ -241,8 +244,8 @@ def check_folder(folder: str, source: str) -> set[str]:
             raise InputError(
                 f"{path}: is there, and is not as bert-prepare left it; move it away, or give another folder"
             )
-        ours.add(name)
-    return ours
+        own_files.add(name)
+    return own_files
 
 
 def _digest(path: str) -> str:
@@ -251,30 +254,35 @@ def _digest(path: str) -> str:
 
 
 def write_splits(
-    source: Source, counts: dict[str, int], planned: dict[str, dict[str, int]], folder: str, seed: int, ours: set[str]
+    source: Source,
+    counts: dict[str, int],
+    planned: dict[str, dict[str, int]],
+    folder: str,
+    seed: int,
+    old_names: set[str],
 ) -> list[str]:
-    """Write the files that have rows, and their listing, all or none; files of `ours` that are no
-    longer written are removed.
+    """Write the tables with rows and their listing, all or none, and return the table names.
 
-    Returns the names of the tables.
+    `counts` are the rows per label in `source`, and `planned` comes from `plan`. The random `seed`
+    assigns rows to files. Files in `folder` from an earlier run, `old_names`, are replaced or removed.
     """
-    wanted = [split for split in SPLITS if any(each[split] for each in planned.values())]
-    names = [f"{split}.tsv" for split in wanted]
-    left = dict(counts)
-    needed = {label: dict(each) for label, each in planned.items()}
+    splits = [split for split in SPLITS if any(rows_per_split[split] for rows_per_split in planned.values())]
+    names = [f"{split}.tsv" for split in splits]
+    remaining = dict(counts)
+    needed = {label: dict(rows_per_split) for label, rows_per_split in planned.items()}
     rng = random.Random(seed)
     with atomic_paths([os.path.join(folder, name) for name in (*names, LISTING)]) as (*paths, listing):
         with contextlib.ExitStack() as stack:
             opened: dict[str, IO[str]] = {}
-            for split, path in zip(wanted, paths, strict=True):
+            for split, path in zip(splits, paths, strict=True):
                 opened[split] = stack.enter_context(open(path, "w", encoding="utf-8", newline="\n"))
                 opened[split].write(_HEADERS[split])
             for _, identifier, label, text in (row for row in source.rows() if not row[0] and row[2] in counts):
-                # Knuth's selection sampling for each label: a row goes to a file with probability
-                # (rows that the file still needs) / (rows of this label that are still to come), so
-                # each file gets exactly what was planned.
-                draw = rng.random() * left[label]
-                left[label] -= 1
+                # Use Knuth's selection sampling per label. A row goes to a file with probability
+                # (rows that the file still needs) / (remaining rows with this label), so that each
+                # file gets exactly the planned number.
+                draw = rng.random() * remaining[label]
+                remaining[label] -= 1
                 for split in SPLITS:
                     draw -= needed[label][split]
                     if draw < 0:
@@ -284,6 +292,6 @@ def write_splits(
                         break
         digests = {name: _digest(path) for name, path in zip(names, paths, strict=True)}
         write_json(listing, {"source": os.path.abspath(source.path), "files": digests})
-    for name in ours - set(names):
+    for name in old_names - set(names):
         files.remove(os.path.join(folder, name))
     return names

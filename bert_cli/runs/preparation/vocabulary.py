@@ -1,6 +1,4 @@
-"""What bert-build-vocab does with a text: count its words, learn a vocabulary from them, or extend
-one by them.
-"""
+"""Work of bert-build-vocab: count words, then learn a vocabulary or extend an existing one."""
 
 import functools
 import time
@@ -10,48 +8,67 @@ from typing import Any
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
-from bert_cli.corpus import vocabulary as corpus
-from bert_cli.corpus import vocabulary_extension as extending
+from bert_cli.corpus import vocabulary as corpus_vocabulary
+from bert_cli.corpus import vocabulary_extension
 from bert_cli.corpus.text import read_blocks
 from bert_cli.corpus.vocabulary import count_block, merge_counts
 from bert_cli.corpus.workers import Workers
 from bert_cli.runs.loading import checks
-from bert_cli.runs.preparation.corpus import reading
+from bert_cli.runs.preparation.corpus import show_reading
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.preparation import VocabularySize
 from bert_cli.text.tokenization import BasicTokenizer
 from bert_cli.text.vocabulary import SPECIAL, Vocabulary, read_tokens, read_vocabulary, vocabulary_of
 
-# The learner looks at all parts of all different words: 0.1 ms for each word and try, and 0.3 where
-# letters are random.
+# The learner examines all substrings of all distinct words. An attempt takes 0.1 ms per word, or
+# 0.3 ms for random letters.
 _MAX_WORDS = 200_000
-_LOGGED = 20  # words in the log
-_NAMED = 3  # words in an error
+_MAX_LOGGED_WORDS = 20
+# Limit for error messages.
+_MAX_NAMED_WORDS = 3
 
 
 def count_words(paths: list[str], tokenizer: BasicTokenizer, num_workers: int, encoding: str) -> list[tuple[str, int]]:
-    """(word, occurrences), the most frequent first. InputError where there is no word."""
-    with Workers(num_workers, tokenizer) as workers, reading(paths) as show:
+    """Return the words in text files with their counts, most frequent first.
+
+    Args:
+        paths: text files.
+        tokenizer: splits text into words.
+        num_workers: number of processes.
+        encoding: the files' encoding.
+
+    Raises:
+        InputError: if there is no word.
+    """
+    with Workers(num_workers, tokenizer) as workers, show_reading(paths) as show:
         counts = merge_counts(workers.map(count_block, read_blocks(paths, encoding=encoding)), show)
     refuse_if(not counts, "nothing to learn from: the input has no word; check --input_file")
     return counts
 
 
 def build_vocabulary(
-    counts: list[tuple[str, int]], tokenizer: BasicTokenizer, first: Sequence[str], vocab_size: int, min_count: int
+    counts: list[tuple[str, int]],
+    tokenizer: BasicTokenizer,
+    first_tokens: Sequence[str],
+    vocab_size: int,
+    min_count: int,
 ) -> list[str]:
-    """Tokens of a new vocabulary, at most vocab_size of them; `first` come before the tokens of the
-    text.
+    """Learn a vocabulary of word pieces, and return its tokens.
+
+    Args:
+        counts: words with their counts, most frequent first.
+        tokenizer: the tokenizer that split the text into words.
+        first_tokens: tokens at the beginning, such as [PAD].
+        vocab_size: maximum number of tokens.
+        min_count: minimum count of a token.
     """
-    # All characters of the text come first, so that every word of it can be written.
-    characters = corpus.character_pieces(counts, tokenizer)
+    # Include all characters, so that every word in the text can be represented.
+    characters = corpus_vocabulary.character_pieces(counts, tokenizer)
     LOG.info("learning from %d distinct words", len(counts))
 
     @functools.cache
-    def learner() -> Any:
-        """tensorflow-text's learner of word pieces. Imported by its first use: TensorFlow comes
-        after all errors.
-        """
+    def load_learner() -> Any:
+        """Import tensorflow-text's learner on first use, after all possible errors."""
         setup_tensorflow()
         from tensorflow_text.tools.wordpiece_vocab import wordpiece_tokenizer_learner_lib
 
@@ -60,70 +77,82 @@ def build_vocabulary(
         return wordpiece_tokenizer_learner_lib
 
     def learn(threshold: int) -> list[str]:
-        """Pieces that occur so often, most frequent first."""
-        library = learner()
-        began = time.monotonic()
+        """Return word pieces with at least this count, most frequent first."""
+        library = load_learner()
+        start_time = time.monotonic()
         tokens = library.learn(
             counts,
             vocab_size,
             [],
-            upper_thresh=threshold,  # one threshold: its own search may end far from vocab_size, or above it
+            # Disable the learner's search, which may end far from vocab_size, or above it.
+            upper_thresh=threshold,
             lower_thresh=threshold,
             max_input_tokens=_MAX_WORDS,
-            max_unique_chars=len(characters),  # by default it drops all words with rarer characters than the first 1000
+            # The default drops words with characters beyond the 1000 most frequent ones.
+            max_unique_chars=len(characters),
         )
-        seconds = time.monotonic() - began
+        seconds = time.monotonic() - start_time
         LOG.info("pieces that occur %d times or more: %d (%.1f seconds)", threshold, len(tokens), seconds)
         return tokens
 
-    tokens = corpus.learn_vocabulary(counts, first, characters, vocab_size, min_count, learn)
+    tokens = corpus_vocabulary.learn_vocabulary(counts, first_tokens, characters, vocab_size, min_count, learn)
     if not set(characters) <= set(tokens):
         LOG.warning(
             "warning: --vocab_size=%d has no room for all characters of the text, so its %d words "
             "are the vocabulary, and any other word is [UNK]; --vocab_size=%d would do",
-            vocab_size, len(counts), len({*first, *characters}),
+            vocab_size, len(counts), len({*first_tokens, *characters}),
         )  # fmt: skip
     return tokens
 
 
 def build_word_vocabulary(
-    counts: list[tuple[str, int]], first: Sequence[str], vocab_size: int, min_count: int
+    counts: list[tuple[str, int]], first_tokens: Sequence[str], vocab_size: int, min_count: int
 ) -> list[str]:
-    """Tokens of a new vocabulary of whole words, at most vocab_size of them; `first` come before
-    the words.
+    """Return the tokens of a new vocabulary with whole words.
+
+    Args:
+        counts: words with their counts, most frequent first.
+        first_tokens: tokens at the beginning, such as [PAD].
+        vocab_size: maximum number of tokens.
+        min_count: minimum count of a word.
     """
-    tokens = corpus.frequent_words(counts, first, vocab_size, min_count)
-    known = frozenset(tokens)
-    covered = [count for word, count in counts if word in known]
-    words = len(counts)
+    tokens = corpus_vocabulary.frequent_words(counts, first_tokens, vocab_size, min_count)
+    known_words = frozenset(tokens)
+    covered_counts = [count for word, count in counts if word in known_words]
+    num_words = len(counts)
     total = sum(count for _, count in counts)
     LOG.info(
         "%s of the %s distinct words have a token (%.1f%%), %s of the %s running words (%.1f%%); "
         "each other word is [UNK]",
-        f"{len(covered):,}", f"{words:,}", 100 * len(covered) / words,
-        f"{sum(covered):,}", f"{total:,}", 100 * sum(covered) / total,
+        f"{len(covered_counts):,}", f"{num_words:,}", 100 * len(covered_counts) / num_words,
+        f"{sum(covered_counts):,}", f"{total:,}", 100 * sum(covered_counts) / total,
     )  # fmt: skip
     return tokens
 
 
-def extend_vocabulary(counts: list[tuple[str, int]], old: Vocabulary, size: VocabularySize) -> list[str]:
-    """Return the tokens of `old` with words of the text added.
+def extend_vocabulary(counts: list[tuple[str, int]], vocabulary: Vocabulary, size: VocabularySize) -> list[str]:
+    """Return a vocabulary's tokens with new words from a text.
 
-    Without size.vocab_size, words only replace [unusedN]. Raises InputError if there is no place for
-    any new word.
+    Args:
+        counts: words with their counts, most frequent first.
+        vocabulary: the vocabulary to extend.
+        size: flags; without `vocab_size`, words only replace [unusedN] tokens.
+
+    Raises:
+        InputError: if there is no space for any new word.
     """
-    ranked = extending.rank_words(counts, old.tokens, size.min_count)
-    num_unused = extending.count_unused(old.tokens)
-    if not num_unused and (size.vocab_size or 0) <= old.size:
-        _refuse_new_words(counts, old, ranked, size.add_special_tokens)
-    extension = extending.extend_vocabulary(old.tokens, ranked, size.vocab_size or 0, counts)
+    ranked = vocabulary_extension.rank_words(counts, vocabulary.tokens, size.min_count)
+    num_unused = vocabulary_extension.count_unused(vocabulary.tokens)
+    if not num_unused and (size.vocab_size or 0) <= vocabulary.size:
+        _refuse_new_words(counts, vocabulary, ranked, size.add_special_tokens)
+    extension = vocabulary_extension.extend_vocabulary(vocabulary.tokens, ranked, size.vocab_size or 0, counts)
     LOG.info(
         "%d words are cut into pieces or unknown; %d placed in %d [unusedN], %d added at the end",
         len(ranked), len(extension.placed), num_unused, len(extension.appended),
     )  # fmt: skip
     words = [*extension.placed, *extension.appended]
     if words:
-        LOG.info("  %s%s", " ".join(words[:_LOGGED]), " …" if len(words) > _LOGGED else "")
+        LOG.info("  %s%s", " ".join(words[:_MAX_LOGGED_WORDS]), " …" if len(words) > _MAX_LOGGED_WORDS else "")
     if extension.appended:
         LOG.warning(
             "warning: the vocabulary is longer by %d: the model needs as many more rows of word embeddings, and "
@@ -134,23 +163,25 @@ def extend_vocabulary(counts: list[tuple[str, int]], old: Vocabulary, size: Voca
 
 
 def _refuse_new_words(
-    counts: list[tuple[str, int]], old: Vocabulary, ranked: Sequence[str], adds_special_tokens: bool
+    counts: list[tuple[str, int]], vocabulary: Vocabulary, ranked: Sequence[str], adds_special_tokens: bool
 ) -> None:
-    """Raise InputError if a longer vocabulary would get a word of the text."""
-    words = extending.extend_vocabulary(old.tokens, ranked, old.size + len(ranked), counts).appended
+    """Raise InputError if a longer vocabulary would get new words."""
+    words = vocabulary_extension.extend_vocabulary(
+        vocabulary.tokens, ranked, vocabulary.size + len(ranked), counts
+    ).appended
     if not words:
         return
-    new = f"{len(words)} new word{'s' * (len(words) > 1)}"
-    examples = " ".join(words[:_NAMED]) + " …" * (len(words) > _NAMED)
-    alone = ", or leave out --input_file to add special tokens alone" if adds_special_tokens else ""
+    new_words = f"{len(words)} new word{'s' * (len(words) > 1)}"
+    examples = " ".join(words[:_MAX_NAMED_WORDS]) + " …" * (len(words) > _MAX_NAMED_WORDS)
+    alternative = ", or leave out --input_file to add special tokens alone" if adds_special_tokens else ""
     raise InputError(
-        f"{old.path}: has no [unusedN] for {new} of the text ({examples}); give --vocab_size above "
-        f"its {old.size} to add words at the end{alone}"
+        f"{vocabulary.path}: has no [unusedN] for {new_words} of the text ({examples}); give --vocab_size above "
+        f"its {vocabulary.size} to add words at the end{alternative}"
     )
 
 
-def read_extended(size: VocabularySize) -> Vocabulary:
-    """Return the vocabulary of --extend, with --add_special_tokens with those that it lacks."""
+def read_vocabulary_to_extend(size: VocabularySize) -> Vocabulary:
+    """Return the vocabulary for --extend; --add_special_tokens adds missing special tokens."""
     path = str(size.extend)
     vocab_size = size.vocab_size
     files.check_readable(path, "extend")
@@ -166,7 +197,7 @@ def read_extended(size: VocabularySize) -> Vocabulary:
 
 
 def _with_special_tokens(path: str) -> Vocabulary:
-    """The vocabulary of a file, and after its last token the special tokens that it lacks."""
+    """Return the vocabulary in a file, with missing special tokens at the end."""
     tokens = read_tokens(path)
     missing = [token for token in SPECIAL if token not in tokens]
     if missing:
@@ -178,8 +209,8 @@ def _with_special_tokens(path: str) -> Vocabulary:
 
 
 def coverage_figures(counts: list[tuple[str, int]], tokens: list[str]) -> dict[str, float]:
-    """Size of a vocabulary, and how it writes the text."""
-    coverage = corpus.measure_coverage(counts, tokens)
+    """Return a vocabulary's size and its coverage of the text, for the report."""
+    coverage = corpus_vocabulary.measure_coverage(counts, tokens)
     return {
         "vocab_size": len(tokens),
         "pieces_per_word": coverage.pieces_per_word,

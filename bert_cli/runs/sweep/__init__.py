@@ -1,1 +1,1 @@
-"""Several runs by one command: seeds, grid search, cross-validation."""
+"""Sweeps: several runs in one command, for seeds, grid search or cross-validation."""

@@ -1,9 +1,8 @@
-"""Several runs by one command: a grid of flags, seeds, or folds, each in a run's folder of its own
-within output_dir.
+"""Sweeps: several runs in one command, for a grid of flags, seeds or folds.
 
-Each is what the same flags with one value would have made alone: it is kept where it is finished,
-and goes on where it was stopped. Commands that read output_dir use the best one on the held-out
-data, which best.json names.
+Each run has its own directory in output_dir, and is equal to a single run with the same flag
+values. A finished run is kept, and an interrupted one is resumed. Commands that read output_dir use
+the run with the best result on held-out data, which best.json names.
 """
 
 import contextlib
@@ -34,151 +33,175 @@ from bert_cli.weights.path import model_folder
 
 
 class Folds:
-    """The folds of one cross-validation, `count` of them; see examples.splitting."""
+    """Training data, divided into folds for a cross-validation (see examples.splitting)."""
 
     def __init__(self, task: Task[Any, Any], settings: TrainingSettings, count: int):
-        """Reads and tokenizes the training data of a task."""
-        once = replace_values(settings, {"do_eval": False, "do_predict": False})
-        reader = task.with_settings(once)
-        model = reader.load(choose_checkpoint(once.model, once.hub, once.phases))
+        """Read and tokenize the training data.
+
+        Args:
+            task: the task.
+            settings: flags for the cross-validation.
+            count: number of folds.
+        """
+        single_run = replace_values(settings, {"do_eval": False, "do_predict": False})
+        reader = task.with_settings(single_run)
+        model = reader.load(choose_checkpoint(single_run.model, single_run.hub, single_run.phases))
         with contextlib.ExitStack() as stack:
-            self._whole: DivisibleDataset = reader.read(model, stack)
-        self._folds = assign_folds(self._whole.strata(), count, settings.seed.random_seed)
+            self._dataset: DivisibleDataset = reader.read(model, stack)
+        self._folds = assign_folds(self._dataset.strata(), count, settings.seed.random_seed)
 
     def subset(self, number: int) -> DivisibleDataset:
-        """The data of the fold with this number, from 1."""
-        return self._whole.subset(self._folds == number - 1)
+        """Return the data for a fold; `number` counts from 1."""
+        return self._dataset.subset(self._folds == number - 1)
 
     def write(self, folder: str, evaluations: Sequence[Evaluation]) -> None:
-        """out_of_fold.tsv and suspects.tsv; evaluations: of all folds, in order."""
+        """Write out_of_fold.tsv and suspects.tsv into `folder`, from one evaluation per fold."""
         table, suspects = os.path.join(folder, OUT_OF_FOLD), os.path.join(folder, SUSPECTS)
-        count = self._whole.write_folds((table, suspects), self._folds, [each.details for each in evaluations])
+        count = self._dataset.write_folds(
+            (table, suspects), self._folds, [evaluation.details for evaluation in evaluations]
+        )
         LOG.info("wrote %s (%d rows) and %s (%d suspected label errors)", table, len(self._folds), suspects, count)
 
 
 _TABLES = {RUNS: names.RUNS_TABLE, GRID: names.GRID_TABLE, FOLDS: names.FOLDS_TABLE}
 _RESULTS = {RUNS: (names.BEST_FILE,), GRID: (names.BEST_FILE,), FOLDS: (OUT_OF_FOLD, SUSPECTS, names.CALIBRATION)}
-# What only a run's own folder has.
-_OF_ONE_RUN = {*names.RUN_FILES, names.LABELS, names.VOCABULARY, names.HISTORY, names.BEST} - {names.EVAL_RESULTS}
-_OF_ALL = ("num_runs", "cross_validation", "do_eval")  # flags that make no difference between the runs
+# Files that only a single run's directory has.
+_SINGLE_RUN_FILES = {*names.RUN_FILES, names.LABELS, names.VOCABULARY, names.HISTORY, names.BEST} - {names.EVAL_RESULTS}
+# Flags with the same value in all trials.
+_COMMON_FLAGS = ("num_runs", "cross_validation", "do_eval")
 
-RunOnce = Callable[..., RunResult]  # (task, settings, data=None, should_finish=True), the driver's run_once
+# driver.run_once, with the arguments (task, settings, data=None, should_finish=True).
+RunOnce = Callable[..., RunResult]
 
 
 class Trial(NamedTuple):
-    """One of several runs: the name of its folder, and the values of the flags in which it differs
-    from the others.
+    """One run of a sweep.
+
+    Attributes:
+        folder: directory name.
+        values: flag values that differ between the runs.
     """
 
     folder: str
     values: dict[str, Any]
 
 
-def trials(settings: Any) -> tuple[str, list[Trial]]:
-    """What kind of runs the settings ask for, and each of them; the runs of a cell are for the cell
-    to make.
+def plan_trials(settings: Any) -> tuple[str, list[Trial]]:
+    """Return the kind of sweep (GRID, FOLDS or RUNS) and its trials.
+
+    A trial in a grid may itself be a sweep over seeds or folds.
     """
     lists = grid_values(settings)
     count = settings.sweep.cross_validation
     if lists:
         cells = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
-        return GRID, [Trial("-".join(["grid", *(f"{n}-{_short(v)}" for n, v in cell.items())]), cell) for cell in cells]
+        return GRID, [
+            Trial("-".join(["grid", *(f"{n}-{_short_number(v)}" for n, v in cell.items())]), cell) for cell in cells
+        ]
     if count:
-        own = {"cross_validation": 0, "do_eval": True}
-        return FOLDS, [Trial(f"fold-{number}", own) for number in range(1, count + 1)]
+        changes = {"cross_validation": 0, "do_eval": True}
+        return FOLDS, [Trial(f"fold-{number}", changes) for number in range(1, count + 1)]
     first = settings.seed.random_seed
     count = settings.sweep.num_runs
     return RUNS, [Trial(f"run-{n + 1}", {"random_seed": first + n, "num_runs": 1}) for n in range(count)]
 
 
-def _short(number: float) -> str:
-    """A number as a folder's name has it: 5e-05, 2; as short as names no other."""
+def _short_number(number: float) -> str:
+    """Return a number for a directory name, such as 5e-05 or 2, as short as is exact."""
     return f"{number:g}" if float(f"{number:g}") == number else repr(number)
 
 
 def run(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
-    """Make all runs, log how they compare, then evaluate and predict with the best one as the
-    phases say.
+    """Run all trials, log a comparison, then evaluate and predict with the best one.
 
-    run_one: the driver's, for one run. Returns the report, which is also written to
-    run_report.json.
+    Args:
+        task: the task.
+        settings: the sweep's flags.
+        run_one: the driver's function for a single run.
+
+    Returns:
+        The report, which is also in run_report.json.
     """
     values = flag_values(settings)
     check_sweep(settings, values["do_train"], values["do_eval"], values.get("do_predict", False))
     folder = settings.phases.output_dir
-    began = time.monotonic()
-    with _many_models():
-        report = _all(task, settings, run_one)
-        if model_folder(folder) != folder:  # of folds there is no model to go on with
+    start_time = time.monotonic()
+    with _silence_retracing():
+        report = _run_trials(task, settings, run_one)
+        # Skip this for folds, which have no best model.
+        if model_folder(folder) != folder:
             report |= _evaluate_best(task, settings, run_one)
-    report["total_seconds"] = round(time.monotonic() - began, 3)
+    report["total_seconds"] = round(time.monotonic() - start_time, 3)
     run_folder.write_report(folder, report)
     return report
 
 
 def _evaluate_best(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
-    """Evaluate and predict with the best run, as the phases say; returns the report of that."""
+    """Evaluate and predict with the best run, if the flags ask for it, and return that report."""
     folder = settings.phases.output_dir
-    # What the runs found in the data and left in flags.txt is taken over, as by any later run of
-    # the folder.
-    kept = read_remembered(type(settings), model_folder(folder), ())
-    # The seed is not remembered by a single run, but here it is the difference between the runs.
-    kept["random_seed"] = int(read_flags(os.path.join(model_folder(folder), names.FLAGS))["random_seed"])
-    once: dict[str, Any] = {name: lists[0] for name, lists in grid_values(settings).items()}
-    once |= {"do_train": False, "num_runs": 1, "eval_every": "", "early_stopping_patience": 0, "init_checkpoint": ""}
-    final = replace_values(settings, kept | once | {"overwrite_output_dir": False})
-    if "calibrate" in flag_values(final):  # each run has done it for itself
+    # Use the values that the run determined from the data and stored in flags.txt.
+    remembered_flags = read_remembered(type(settings), model_folder(folder), ())
+    # Add the seed, which later runs do not remember, because it differs between the trials.
+    remembered_flags["random_seed"] = int(read_flags(os.path.join(model_folder(folder), names.FLAGS))["random_seed"])
+    changes: dict[str, Any] = {name: lists[0] for name, lists in grid_values(settings).items()}
+    changes |= {"do_train": False, "num_runs": 1, "eval_every": "", "early_stopping_patience": 0, "init_checkpoint": ""}
+    final = replace_values(settings, remembered_flags | changes | {"overwrite_output_dir": False})
+    # Do not calibrate again: each trial has done it.
+    if "calibrate" in flag_values(final):
         final = replace_values(final, {"calibrate": False, "abstain_error": ""})
-    # The page compares all runs: it is made when their report is written.
+    # Do not write report.html yet: it compares all runs, and is made with the sweep's report.
     return run_one(task.with_settings(final), final, should_finish=False).report
 
 
-def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
-    """The runs, their table and best.json. Returns of the report: eval, of a grid the best cell's,
-    else the means.
+def _run_trials(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
+    """Run all trials, write their table and best.json, and return a part of the sweep's report.
+
+    Its "eval" has the best trial's metrics for a grid, and otherwise the means.
     """
-    kind, planned = trials(settings)
+    sweep_type, trials = plan_trials(settings)
     folder, overwrite = settings.phases.output_dir, settings.phases.overwrite_output_dir
     if overwrite and is_interrupted_overwriting(folder):
         settings = replace_values(settings, {"overwrite_output_dir": False})
         overwrite = False
         LOG.info("%s: resuming the runs that --overwrite_output_dir began; remove the folder to start over", folder)
-    results = (_TABLES[kind], *_RESULTS[kind])
+    results = (_TABLES[sweep_type], *_RESULTS[sweep_type])
     files.check_can_write(folder, "output_dir")
-    run_folder.check_sweep(folder, task.command, kind, results, overwrite)
-    folds = Folds(task, settings, len(planned)) if kind == FOLDS else None
+    run_folder.check_sweep(folder, task.command, sweep_type, results, overwrite)
+    folds = Folds(task, settings, len(trials)) if sweep_type == FOLDS else None
     reports: list[dict[str, Any]] = []
-    evaluations: list[Evaluation] = []  # of the folds; other runs' are not held, as their predictions may be large
-    for number, trial in enumerate(planned, 1):
-        LOG.log(RESULT, "***** %s: %d of %d *****", trial.folder, number, len(planned))
-        own = replace_values(settings, _changes(settings, folder, trial))
-        result = _run_trial(task.with_settings(own), own, run_one, folds.subset(number) if folds else None)
+    # Keep only the evaluations of folds: predictions may be large.
+    evaluations: list[Evaluation] = []
+    for number, trial in enumerate(trials, 1):
+        LOG.log(RESULT, "***** %s: %d of %d *****", trial.folder, number, len(trials))
+        trial_settings = replace_values(settings, _trial_changes(settings, folder, trial))
+        result = _run_trial(
+            task.with_settings(trial_settings), trial_settings, run_one, folds.subset(number) if folds else None
+        )
         reports.append(result.report)
         evaluations += [result.evaluation] if folds and result.evaluation else []
-        # Now, not before: run.json of the first run lists what its task writes, and a run that
-        # cannot begin leaves nothing.
+        # Begin the sweep after the first trial: its run.json lists the task's files, and a trial
+        # that cannot start must leave no trace.
         if number == 1:
-            owned = (*results, *_results(folder, trial.folder))
-            run_folder.begin_sweep(folder, task.command, kind, owned, overwrite)
-        # The model of this run, with its compiled functions, refers to itself, and the result
-        # may refer to the model.
+            owned_files = (*results, *_result_files(folder, trial.folder))
+            run_folder.begin_sweep(folder, task.command, sweep_type, owned_files, overwrite)
+        # Free memory now: a model and its compiled functions form a reference cycle.
         del result
         gc.collect()
     if not any(reports):
-        raise DivergedError(f"{folder}: the training of all {len(planned)} runs diverged; try a lower --learning_rate")
+        raise DivergedError(f"{folder}: the training of all {len(trials)} runs diverged; try a lower --learning_rate")
     rows = [
         tables.RunRow(
             trial.folder,
-            {name: value for name, value in trial.values.items() if name not in _OF_ALL},
+            {name: value for name, value in trial.values.items() if name not in _COMMON_FLAGS},
             tables.metrics_of(report),
             report.get(tables.DEVIATION, {}),
         )
-        for trial, report in zip(planned, reports, strict=True)
+        for trial, report in zip(trials, reports, strict=True)
     ]
     metric = tables.defined_metric(rows, next(report["metric"] for report in reports if report))
-    best = None if kind == FOLDS or settings.sweep.cross_validation else tables.best_row(rows, metric)
-    has_mean = kind != GRID
-    tables.write_runs_table(os.path.join(folder, _TABLES[kind]), rows, has_mean, metric)
+    best = None if sweep_type == FOLDS or settings.sweep.cross_validation else tables.best_row(rows, metric)
+    has_mean = sweep_type != GRID
+    tables.write_runs_table(os.path.join(folder, _TABLES[sweep_type]), rows, has_mean, metric)
     for line in tables.format_runs_table(rows, metric, best.folder if best else None, has_mean):
         LOG.log(RESULT, line)
     if best:
@@ -187,23 +210,37 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
     if folds:
         folds.write(folder, evaluations)
     means, deviations = tables.mean_and_deviation([row.metrics for row in rows])
-    found = (
+    evaluation_report = (
         {"eval": means, tables.DEVIATION: deviations} if has_mean else {"eval": tables.best_row(rows, metric).metrics}
     )
     seconds = round(sum(report.get("train_seconds", 0.0) for report in reports), 3)
-    listed = [{"folder": row.folder, **row.settings, "eval": row.metrics} for row in tables.finished(rows)]
-    about: dict[str, Any] = {"metric": metric, "best": best.folder if best else None, "members": listed}
-    about |= {tables.MEAN: means, tables.DEVIATION: deviations} if has_mean else {}
-    return found | {"metric": metric, "train_seconds": seconds, SEVERAL: {"kind": kind, **about}}
+    members = [{"folder": row.folder, **row.settings, "eval": row.metrics} for row in tables.finished(rows)]
+    summary: dict[str, Any] = {"metric": metric, "best": best.folder if best else None, "members": members}
+    summary |= {tables.MEAN: means, tables.DEVIATION: deviations} if has_mean else {}
+    return evaluation_report | {"metric": metric, "train_seconds": seconds, SEVERAL: {"kind": sweep_type, **summary}}
 
 
 def _run_trial(task: Task, settings: TrainingSettings, run_one: RunOnce, data: DivisibleDataset | None) -> RunResult:
-    """One of the runs; `data` is the data of a fold.
+    """Run one trial, which may be a sweep itself.
 
-    Its report is {} where its training diverged: the others are none the worse for it, but folds.
+    Args:
+        task: the task with the trial's settings.
+        settings: the trial's settings.
+        run_one: the driver's function for a single run.
+        data: a fold's data, or None.
+
+    Returns:
+        The result. If training diverged, its report is {}, so that the other trials can continue.
+
+    Raises:
+        DivergedError: if the training of a fold diverged, because all folds are needed.
     """
     try:
-        return RunResult(_all(task, settings, run_one)) if has_several_runs(settings) else run_one(task, settings, data)
+        return (
+            RunResult(_run_trials(task, settings, run_one))
+            if has_several_runs(settings)
+            else run_one(task, settings, data)
+        )
     except DivergedError as error:
         if data is not None:
             raise
@@ -212,33 +249,35 @@ def _run_trial(task: Task, settings: TrainingSettings, run_one: RunOnce, data: D
 
 
 @contextlib.contextmanager
-def _many_models() -> Iterator[None]:
-    """Within it TensorFlow does not warn that functions are traced often: each model has its own."""
+def _silence_retracing() -> Iterator[None]:
+    """Hide TensorFlow's warnings about frequent tracing: each model traces its own functions."""
 
-    def is_other(record: logging.LogRecord) -> bool:
+    def is_not_retracing(record: logging.LogRecord) -> bool:
         return "triggered tf.function retracing" not in record.getMessage()
 
     log = logging.getLogger("tensorflow")
-    log.addFilter(is_other)
+    log.addFilter(is_not_retracing)
     try:
         yield
     finally:
-        log.removeFilter(is_other)
+        log.removeFilter(is_not_retracing)
 
 
-def _changes(settings: Any, folder: str, trial: Trial) -> dict[str, Any]:
-    """The values of flags in which the settings of one of the runs are others."""
+def _trial_changes(settings: Any, folder: str, trial: Trial) -> dict[str, Any]:
+    """Return a trial's flag values that differ from the sweep's."""
     values = flag_values(settings)
-    own = trial.values | {"output_dir": os.path.join(folder, trial.folder)}
-    own |= {"do_predict": False} if "do_predict" in values else {}
+    changes = trial.values | {"output_dir": os.path.join(folder, trial.folder)}
+    changes |= {"do_predict": False} if "do_predict" in values else {}
     if values.get("dev_split") and values["dev_split_seed"] is None:
-        own["dev_split_seed"] = values["random_seed"]  # all runs are measured on the same rows
-    return own
+        # Evaluate all trials on the same rows.
+        changes["dev_split_seed"] = values["random_seed"]
+    return changes
 
 
-def _results(folder: str, trial: str) -> list[str]:
-    """The files that a later prediction or evaluation writes into the folder, which a run's own
-    run.json lists.
+def _result_files(folder: str, trial: str) -> list[str]:
+    """Return the names of files that a later evaluation or prediction may write into `folder`.
+
+    They are those in the run.json of a trial.
     """
-    listed = (read_manifest(os.path.join(folder, trial)) or {}).get(FILES, [])
-    return [name for name in listed if name not in _OF_ONE_RUN]
+    file_names = (read_manifest(os.path.join(folder, trial)) or {}).get(FILES, [])
+    return [name for name in file_names if name not in _SINGLE_RUN_FILES]

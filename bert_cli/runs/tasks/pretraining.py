@@ -24,7 +24,7 @@ from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import PairCheck, warn_unknown
 from bert_cli.runs.loading.loader import load_model
-from bert_cli.runs.preparation.corpus import CACHE_SIZE, LOGGED
+from bert_cli.runs.preparation.corpus import CACHE_SIZE, MAX_LOGGED_FILES
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
 from bert_cli.runs.tasks.pretraining_data import PretrainingDataset, PretrainingSource, PretrainingText, find_files
 from bert_cli.settings.pretraining import SPACES, PretrainSettings
@@ -107,7 +107,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
         seed = settings.seed.random_seed
         if are_records:
             source = RecordSource(paths, length, masking.max_predictions_per_seq, model.config.vocab_size, seed)
-            for path in paths[:LOGGED]:
+            for path in paths[:MAX_LOGGED_FILES]:
                 LOG.info("  %s", path)
             num_empty = sum(map(files.is_empty, paths))
             ending = f", {num_empty} of them empty" if num_empty else ""

@@ -17,7 +17,7 @@ from bert_cli.corpus.text import find_inputs
 from bert_cli.corpus.workers import Workers
 from bert_cli.outputs.preparation import shares, text_warnings
 from bert_cli.records.tfrecord import is_record_file
-from bert_cli.runs.preparation.corpus import Reading, choose_num_workers, corpus_digest, read_corpus
+from bert_cli.runs.preparation.corpus import Tokenization, choose_num_workers, hash_corpus, read_corpus
 from bert_cli.runs.tasks.dataset import Dataset
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary
@@ -80,10 +80,10 @@ class PretrainingText(contextlib.AbstractContextManager):
         """
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="bert_cli-"))
-            reader_settings = Reading(tokenizer, files_end_documents=True)
-            with Workers(choose_num_workers(paths), reader_settings) as workers:
+            tokenization = Tokenization(tokenizer, files_end_documents=True)
+            with Workers(choose_num_workers(paths), tokenization) as workers:
                 size = read_corpus(paths, workers, folder, encoding, flag)
-            self.digest = corpus_digest(size)
+            self.digest = hash_corpus(size)
             corpus = stack.enter_context(Corpus(size))
             # Nothing failed, so keep the files open until __exit__.
             self._stack = stack.pop_all()

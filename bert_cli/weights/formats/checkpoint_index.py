@@ -91,7 +91,7 @@ def read_index(prefix: str, verify_checksums: bool = False) -> dict[str, Entry]:
 
 
 def check_data(prefix: str, should_check: Callable[[str], bool] = lambda name: True) -> None:
-    """Verify the checksums in the index, and those of data files.
+    """Verify the checksums of index and data files.
 
     Args:
         prefix: the checkpoint's prefix.
