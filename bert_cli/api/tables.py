@@ -11,7 +11,7 @@ import numpy as np
 from bert_cli.api.label_rows import is_flags
 from bert_cli.api.texts import list_items
 from bert_cli.base.errors import InputError, InputTypeError
-from bert_cli.examples.table_files.frames import Frame, scalar_cell
+from bert_cli.examples.table_files.frames import Frame, format_scalar
 from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.examples.table_files.rows import Row
 
@@ -100,7 +100,7 @@ def _cell(name: str, row: int, value: Any) -> Any:
     # Python writes a number as the caller knows it, 3.0 with its decimal point.
     if isinstance(value, int | float) and not (isinstance(value, float) and math.isnan(value)):
         return str(value)
-    cell = scalar_cell(value)
+    cell = format_scalar(value)
     if cell is not None:
         return cell
     # In a fixed order: the order of a set changes from process to process.

@@ -8,7 +8,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.messages import quote
 from bert_cli.base.names import join_names
 from bert_cli.examples.table_files import column_names
-from bert_cli.examples.table_files.column_names import plain
+from bert_cli.examples.table_files.column_names import normalize_name
 from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.tables import find_column
 from bert_cli.settings.data import Columns, TrainedColumns
@@ -71,7 +71,7 @@ class ColumnFinder:
         used: Collection[int | None] = (),
     ) -> list[int]:
         """Return the columns with usual names, except used columns."""
-        return [n for n, name in enumerate(self.names or ()) if plain(name) in usual_names and n not in used]
+        return [n for n, name in enumerate(self.names or ()) if normalize_name(name) in usual_names and n not in used]
 
     def unclear_column_error(self, role: str, flag: str) -> InputError:
         """Return the error that asks for a flag because no column is clearly the text or label.
@@ -112,7 +112,7 @@ class ColumnFinder:
 
     def _log_unused_text(self, text_a: int) -> None:
         """Log that the file has a pair's second text, by its usual name, and no flag selects it."""
-        names = [plain(name) for name in self.names or ()]
+        names = [normalize_name(name) for name in self.names or ()]
         for first, second in column_names.PAIRS:
             if names and names[text_a] == first and names.count(second) == 1 and self.names:
                 name = self.names[names.index(second)]
@@ -123,9 +123,9 @@ class ColumnFinder:
 
     def _guess_texts(self, choices: Sequence[str]) -> tuple[int, int | None]:
         names, second = self.names or (), self.columns.text_b_column
-        plain_names = [plain(name) for name in names]
+        plain_names = [normalize_name(name) for name in names]
         flag_columns = list_flag_columns(self.columns, choices)
-        free = ["" if name in flag_columns else plain(name) for name in names]
+        free = ["" if name in flag_columns else normalize_name(name) for name in names]
         pairs = (
             [pair for pair in column_names.PAIRS if all(free.count(name) == 1 for name in pair)] if not choices else []
         )

@@ -14,9 +14,9 @@ from bert_cli.base.lines import open_lines, refuse_nul
 from bert_cli.base.messages import quote
 from bert_cli.base.recoding import UTF_8
 from bert_cli.examples.table_files.column_names import LABEL_COLUMN_NAMES
-from bert_cli.examples.table_files.delimited import separator_in, tab_rows
-from bert_cli.examples.table_files.quoting import ADVICE, would_mend
-from bert_cli.examples.table_files.rows import Row, refuse_rows, without_blank_lines
+from bert_cli.examples.table_files.delimited import find_separator_name, read_tab_rows
+from bert_cli.examples.table_files.quoting import ADVICE, do_csv_quotes_fit
+from bert_cli.examples.table_files.rows import Row, refuse_rows, skip_blank_lines
 from bert_cli.settings.data import PLAIN, TextForm
 
 
@@ -49,7 +49,7 @@ def read_rows(path: str, form: TextForm = PLAIN) -> list[Row]:
         InputError: the file has no rows, or a carriage return inside a line.
     """
     with open_lines(path, form.encoding) as lines:
-        rows = list(without_blank_lines(path, tab_rows(path, refuse_nul(lines, path), form.quoting)))
+        rows = list(skip_blank_lines(path, read_tab_rows(path, refuse_nul(lines, path), form.quoting)))
     if not rows:
         raise InputError(f"{path}: is empty; a file of tab-separated rows is needed")
     return rows
@@ -76,18 +76,20 @@ def check_columns(
         return
     advice = "put each example on one line, with a tab between the columns"
     if all(len(row.cells) == 1 for row in rows):
-        if name := separator_in(rows):
+        if name := find_separator_name(rows):
             advice = f"this is a {name}-separated file, save it with tabs"
-    elif any('"' in cell for row in rows for cell in row.cells) and _would_mend(path, short[0][0], minimum, encoding):
+    elif any('"' in cell for row in rows for cell in row.cells) and _do_csv_quotes_fit(
+        path, short[0][0], minimum, encoding
+    ):
         advice = ADVICE
     expected = f"expected at least {minimum} tab-separated columns ({columns})"
     refuse_rows(path, short, lambda count: f"{expected}, found {count}", advice)
 
 
-def _would_mend(path: str, line: int, minimum: int, encoding: str) -> bool:
+def _do_csv_quotes_fit(path: str, line: int, minimum: int, encoding: str) -> bool:
     """Return whether CSV quoting gives all rows up to `line` at least `minimum` cells."""
     with open_lines(path, encoding, logs=False) as lines:
-        return would_mend(lines, line, lambda width: width >= minimum)
+        return do_csv_quotes_fit(lines, line, lambda width: width >= minimum)
 
 
 def is_numbering(cells: Sequence[str]) -> bool:

@@ -9,7 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import quote
-from bert_cli.examples.table_files.column_names import USUAL_NAMES, plain
+from bert_cli.examples.table_files.column_names import USUAL_NAMES, normalize_name
 from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.tables import KeyColumns, find_header_reason, has_column_numbers, is_sentence_like
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
@@ -233,7 +233,7 @@ def _find_unlabeled_header_reason(first: Row, other_rows: Sequence[Row], text: i
         return ""
     for column, (cell, below) in enumerate(zip(cells, columns, strict=True)):
         is_above_numbers = bool(cell) and bool(below) and all(map(is_number, below))
-        if is_above_numbers or plain(cell) in USUAL_NAMES:
+        if is_above_numbers or normalize_name(cell) in USUAL_NAMES:
             return f"its cell in column {column} is {quote(cell)}"
     if cells[text] and not _has_words(cells[text]) and all(map(_has_words, columns[text])):
         return f"its text is {quote(cells[text])}"

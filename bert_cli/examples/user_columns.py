@@ -7,7 +7,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import quote
 from bert_cli.examples.column_finder import ColumnFinder, list_flag_columns
-from bert_cli.examples.table_files.column_names import TEXT_NAMES, has_usual_names, plain
+from bert_cli.examples.table_files.column_names import TEXT_NAMES, has_usual_names, normalize_name
 from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.tables import KeyColumns, find_header_reason
@@ -119,7 +119,7 @@ def _find_text_list_columns(
 ) -> ColumnIndices:
     path = table.path
     if needs_label:
-        advice = table.how_to_separate(sample)
+        advice = table.advise_separator(sample)
         raise InputError(f"{path}: has one column, and one of labels is needed too; {advice}")
     if columns.text_b_column is not None or trained.guessed.text_b_column is not None:
         raise InputError(f"{path}: has one column, and two of texts are needed, as the model was trained on pairs")
@@ -128,7 +128,7 @@ def _find_text_list_columns(
             f"{path}:1: --id_column={columns.id_column}: there is no such column; the file has texts alone"
         )
     cell = sample[0].cells[0]
-    is_name = plain(cell) in TEXT_NAMES or cell in (columns.text_column, trained.guessed.text_column)
+    is_name = normalize_name(cell) in TEXT_NAMES or cell in (columns.text_column, trained.guessed.text_column)
     has_header = header == "yes" or (header == "auto" and not table.is_text_list and is_name)
     LOG.info("%s: a list of texts%s", path, f" under the header {quote(cell)}" if has_header else "")
     return ColumnIndices(1, (cell,) if has_header else None, 0, None, (), None)

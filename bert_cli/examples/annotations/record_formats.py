@@ -19,8 +19,8 @@ from bert_cli.examples.annotations.label_studio_min import LABEL_STUDIO_MIN
 from bert_cli.examples.annotations.training_pairs import SPACY_PAIRS
 from bert_cli.examples.table_files.json_values import (
     JsonRecord,
-    array_items,
-    member_items,
+    iterate_array,
+    iterate_member,
     read_values,
 )
 from bert_cli.examples.tagging import WORDS
@@ -72,7 +72,7 @@ def read_records(path: str, text: str) -> RecordFile:
         return RecordFile(values)
     line, value = values[0]
     if isinstance(value, list):
-        records = list(array_items(text, text.index("["), line))
+        records = list(iterate_array(text, text.index("["), line))
         refuse_if(not records, f"{path}: holds an empty array; records are needed; {_ACCEPTED}")
         return RecordFile(records, is_document=True)
     members = value if isinstance(value, dict) else {}
@@ -84,7 +84,7 @@ def read_records(path: str, text: str) -> RecordFile:
         is_unannotated = training_pairs.is_empty_document(members)
         refuse_if(is_unannotated, f'{path}:{line}: "annotations" holds no text; annotate some')
         raise _unknown_record_error(f"{path}:{line}", value)
-    return RecordFile(list(member_items(text, arrays[0])), True, value, arrays[0])
+    return RecordFile(list(iterate_member(text, arrays[0])), True, value, arrays[0])
 
 
 def find_format(path: str, records: Sequence[JsonRecord], with_tags: bool = True) -> str | None:

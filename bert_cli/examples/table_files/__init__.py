@@ -1,1 +1,1 @@
-"""Table files into rows of cells: one probe per file recognizes its format, for every command. No TensorFlow."""
+"""Reader for table files: one probe recognizes the format for all commands. No TensorFlow."""

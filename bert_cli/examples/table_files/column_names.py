@@ -1,16 +1,16 @@
-"""Names that people give to the columns of their tables."""
+"""Usual column names in tables."""
 
 import re
 from collections.abc import Sequence
 
 from bert_cli.base.formats import is_number
 
-# Names of label columns. They only count if the labels of a file are not known beforehand.
+# Names of label columns, used only if a file's labels are not known.
 LABEL_COLUMN_NAMES = frozenset(
     ("label", "labels", "gold", "gold_label", "class", "category", "target", "sentiment", "score", "rating", "polarity")
     + ("acceptability", "judgment", "judgement", "quality", "tag", "intent", "topic", "y")
 )
-# Names that leave no doubt about a column, as `plain` writes them.
+# Unambiguous names, in the form that `normalize_name` returns.
 TEXT_NAMES = frozenset((
     "text", "sentence", "review", "comment_text", "comment", "content", "body", "message", "tweet", "utterance", "post",
     "review_text", "review_body", "document",
@@ -25,13 +25,13 @@ ID_NAMES = frozenset(("id", "idx", "index", "guid", "uid", "text_id", "review_id
 USUAL_NAMES = TEXT_NAMES | {name for pair in PAIRS for name in pair} | LABEL_NAMES | ID_NAMES
 
 
-def plain(name: str) -> str:
-    """Return a column name in lower case, with one underscore for each run of other signs."""
+def normalize_name(name: str) -> str:
+    """Return a column name in lower case, with single underscores instead of other characters."""
     return re.sub(r"[\W_]+", "_", name.strip().lower()).strip("_")
 
 
 def has_usual_names(cells: Sequence[str]) -> bool:
-    """Return whether a first row holds two usual names or more, and no number and no name twice."""
-    # A header never repeats a name; two equal cells are data.
+    """Return whether a first row has two or more usual names, no numbers and no repeated cell."""
+    # A header never repeats a name.
     is_plausible = len(set(cells)) == len(cells) and not any(map(is_number, cells))
-    return is_plausible and sum(plain(cell) in USUAL_NAMES for cell in cells) >= 2
+    return is_plausible and sum(normalize_name(cell) in USUAL_NAMES for cell in cells) >= 2

@@ -1,8 +1,8 @@
-"""Rows of text files whose cells are divided by tabs, commas, semicolons or vertical bars.
+"""Reader for text files that use tabs, commas, semicolons or vertical bars between cells.
 
 TSV has no quoting, as in Google's files, unless --quoting=csv is given. CSV has quoting: a quoted
-cell may hold delimiters, line ends and doubled quotes. CSV is read by Python's csv, not by pandas,
-whose reader fills up rows that are too short and does not report their lines.
+cell may contain delimiters, line ends and doubled quotes. CSV is read with Python's csv module,
+because pandas completes short rows and does not report their lines.
 """
 
 import itertools
@@ -13,23 +13,23 @@ from dataclasses import dataclass
 from bert_cli.base.errors import InputError
 from bert_cli.examples.table_files.column_names import has_usual_names
 from bert_cli.examples.table_files.formats import CSV
-from bert_cli.examples.table_files.quoting import TAB, LiteralRows, quoted_rows
+from bert_cli.examples.table_files.quoting import TAB, LiteralRows, read_quoted_rows
 from bert_cli.examples.table_files.rows import Row, refuse_rows
 from bert_cli.settings.data import CSV_QUOTES, LITERAL
 
 DELIMITER_NAMES = {",": "comma", ";": "semicolon", TAB: "tab", "|": "vertical bar"}
-# Excel's directive, also in quotes and followed by the delimiters of empty cells.
+# Excel's directive "sep=;" may be in quotes, and delimiters for empty cells may follow.
 _DIRECTIVE = re.compile(r'"?sep=(.)"?\1*\s*', re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Delimited:
-    """Division of a text file into rows and cells.
+    """Layout of a delimited text file.
 
     Attributes:
         delimiter: the character between cells.
         quoting: CSV_QUOTES, or LITERAL if quotes are ordinary characters.
-        has_directive: whether line 1 is "sep=…", which is not data.
+        has_directive: whether line 1 is the directive "sep=…".
     """
 
     delimiter: str = TAB
@@ -37,63 +37,77 @@ class Delimited:
     has_directive: bool = False
 
     def rows(self, path: str, lines: Iterable[str], warns: bool = True) -> Iterator[Row | int]:
-        """Yield each row, and for each blank line its number.
+        """Yield rows, and the line numbers of blank lines.
 
-        Raise InputError, with the line, for a quote that is not closed, and for a carriage return
-        inside a line that is read literally.
+        Args:
+            path: the file, for messages.
+            lines: all lines of the file.
+            warns: whether to warn about rows with CSV quotes that are read literally.
+
+        Raises:
+            InputError: a quote is not closed, or a literal line contains a carriage return.
         """
         first_line = 1
         if self.has_directive:
             lines = itertools.islice(lines, 1, None)
             first_line = 2
         if self.quoting == LITERAL:
-            yield from tab_rows(path, lines, LITERAL, warns, all_glued=False)
+            yield from read_tab_rows(path, lines, LITERAL, warns, counts_joined=False)
             return
-        # Cells as a tuple, which takes half the memory of a list.
-        for number, cells in quoted_rows(path, lines, self.delimiter, first_line):
+        # Use tuples, which need half the memory of lists.
+        for number, cells in read_quoted_rows(path, lines, self.delimiter, first_line):
             yield Row(number, tuple(cells)) if cells else number
 
 
-def find_delimited(head: Sequence[str], is_whole: bool, table_format: str, quoting: str) -> Delimited:
-    """Return how the first lines of a text file are divided.
+def find_delimited(
+    head: Sequence[str],
+    is_whole: bool,
+    table_format: str,
+    quoting: str,
+) -> Delimited:
+    """Detect the layout of a delimited file from its first lines.
 
-    The usual delimiter of the suffix counts if all rows have as many cells. Another delimiter
-    counts if it gives all rows the same number of cells, two or more. In a file that is not named
-    .csv, where each text may hold commas, the first row must have usual column names as well.
+    The suffix's usual delimiter is used if all rows have the same number of cells, at least two.
+    Otherwise, the first other delimiter with this property is used. If the file is not named .csv,
+    the first row must also have usual column names, because texts may contain commas.
 
     Args:
-        head: the first lines, with their ends.
-        is_whole: whether these are all lines of the file.
+        head: first lines with line ends.
+        is_whole: whether `head` is the whole file.
         table_format: CSV, TSV or TEXTS, by the file's suffix.
-        quoting: the value of --quoting, which is about files with tabs that are not named .csv.
+        quoting: value of --quoting, used for tab-separated files that are not named .csv.
     """
     directive = _DIRECTIVE.fullmatch(head[0]) if head else None
     if directive:
         return Delimited(directive[1], CSV_QUOTES, has_directive=True)
     first = head[0] if head else ""
     if table_format == CSV:
-        # Spreadsheets write semicolons in countries where the comma is the decimal separator.
-        usual = ";" if first.count(";") > first.count(",") else ","
-        if _width(head, usual, is_whole) < 2:
-            others = [sign for sign in (TAB, ";", "|", ",") if sign != usual]
-            fitting = [sign for sign in others if len(head) > 1 and _width(head, sign, is_whole) > 1]
-            usual = next(iter(fitting), usual)
-        return Delimited(usual, CSV_QUOTES)
+        # Spreadsheets write semicolons in countries with decimal commas.
+        delimiter = ";" if first.count(";") > first.count(",") else ","
+        if _find_width(head, delimiter, is_whole) < 2:
+            candidates = [candidate for candidate in (TAB, ";", "|", ",") if candidate != delimiter]
+            fitting = [
+                candidate for candidate in candidates if len(head) > 1 and _find_width(head, candidate, is_whole) > 1
+            ]
+            delimiter = next(iter(fitting), delimiter)
+        return Delimited(delimiter, CSV_QUOTES)
     if not any(TAB in line for line in head):
-        for sign in (",", ";", "|"):
-            if _width(head, sign, is_whole) > 1 and has_usual_names(next(quoted_rows("", head, sign))[1]):
-                return Delimited(sign, CSV_QUOTES)
+        for delimiter in (",", ";", "|"):
+            if _find_width(head, delimiter, is_whole) > 1 and has_usual_names(
+                next(read_quoted_rows("", head, delimiter))[1]
+            ):
+                return Delimited(delimiter, CSV_QUOTES)
     return Delimited(TAB, quoting)
 
 
-def _width(head: Sequence[str], delimiter: str, is_whole: bool) -> int:
-    """Return the number of cells that all rows have, or 0 if they differ or are not valid CSV."""
+def _find_width(head: Sequence[str], delimiter: str, is_whole: bool) -> int:
+    """Return the number of cells per row, or 0 if rows differ or are not valid CSV."""
     rows = []
     try:
-        for _, cells in quoted_rows("", head, delimiter):
+        for _, cells in read_quoted_rows("", head, delimiter):
             rows.append(cells)
     except InputError:
-        # The last row of an excerpt may end inside a quoted cell.
+        # The last row in the excerpt may end inside a quoted cell.
         if is_whole or not rows:
             return 0
     else:
@@ -102,25 +116,29 @@ def _width(head: Sequence[str], delimiter: str, is_whole: bool) -> int:
     return widths.pop() if len(widths) == 1 else 0
 
 
-def tab_rows(
-    path: str, lines: Iterable[str], quoting: str, warns: bool = True, all_glued: bool = True
+def read_tab_rows(
+    path: str,
+    lines: Iterable[str],
+    quoting: str,
+    warns: bool = True,
+    counts_joined: bool = True,
 ) -> Iterator[Row | int]:
-    """Yield the rows of a tab-separated file, and for each blank line its number.
+    """Yield a tab-separated file's rows, and the line numbers of blank lines.
 
     Args:
         path: the file, for messages.
         lines: its lines.
-        quoting: CSV_QUOTES, or LITERAL, which counts rows with cells in CSV quotes in the log.
-        warns: whether to log that count.
-        all_glued: whether the error about a carriage return inside a line comes at the end and
-            counts all such lines.
+        quoting: CSV_QUOTES or LITERAL.
+        warns: whether to warn about rows with CSV quotes if they are read literally.
+        counts_joined: whether the error about carriage returns inside lines counts all such lines.
+            If so, it is raised at the end of the file.
     """
-    # Cells as a tuple, which takes half the memory of a list.
+    # Use tuples, which need half the memory of lists.
     if quoting == CSV_QUOTES:
-        for number, cells in quoted_rows(path, lines, TAB):
+        for number, cells in read_quoted_rows(path, lines, TAB):
             yield Row(number, tuple(cells)) if cells else number
         return
-    glued: list[tuple[int, None]] = []
+    joined: list[tuple[int, None]] = []
     literal = LiteralRows()
     count = 0
     for number, line in enumerate(lines, start=1):
@@ -129,9 +147,9 @@ def tab_rows(
             yield number
             continue
         if "\r" in line:
-            glued.append((number, None))
-            if not all_glued:
-                _refuse_glued(path, glued)
+            joined.append((number, None))
+            if not counts_joined:
+                _refuse_joined(path, joined)
         row = Row(number, tuple(line.split("\t")))
         count += 1
         if '"' in line or literal.needs_next:
@@ -139,15 +157,17 @@ def tab_rows(
         yield row
     if warns:
         literal.warn(path, count)
-    _refuse_glued(path, glued)
+    _refuse_joined(path, joined)
 
 
-def _refuse_glued(path: str, glued: Sequence[tuple[int, None]]) -> None:
-    # Counted over the whole file: one such line is a slip, and all lines mean another line end.
+def _refuse_joined(path: str, joined: Sequence[tuple[int, None]]) -> None:
+    # The error's count matters: one such line is a slip, many mean that line ends are "\r".
     advice = "remove it, or save the file with \\n line ends"
-    refuse_rows(path, glued, lambda _: "a carriage return inside the line", advice)
+    refuse_rows(path, joined, lambda _: "a carriage return inside the line", advice)
 
 
-def separator_in(rows: Sequence[Row]) -> str | None:
-    """Return the name of the delimiter that every row of one cell holds, or None."""
-    return next((name for sign, name in DELIMITER_NAMES.items() if all(sign in row.cells[0] for row in rows)), None)
+def find_separator_name(rows: Sequence[Row]) -> str | None:
+    """Return the name of the delimiter that occurs in all rows' only cell, or None."""
+    return next(
+        (name for delimiter, name in DELIMITER_NAMES.items() if all(delimiter in row.cells[0] for row in rows)), None
+    )

@@ -1,4 +1,4 @@
-"""Formats of table files, by the suffix of a file's name."""
+"""Table file formats by suffix."""
 
 from bert_cli.base.errors import InputError
 
@@ -21,8 +21,8 @@ def _suffix(path: str) -> str:
     return path.lower().removesuffix(".gz").rpartition(".")[2]
 
 
-def format_of(path: str) -> str:
-    """Return the format that a file's suffix names; raise InputError for another suffix."""
+def find_format(path: str) -> str:
+    """Return the format for a file's suffix; raise InputError for an unknown suffix."""
     suffix = _suffix(path)
     if suffix not in _FORMATS:
         raise InputError(
@@ -32,18 +32,18 @@ def format_of(path: str) -> str:
 
 
 def is_table(path: str) -> bool:
-    """Return whether the suffix of a file's name says that it holds a table."""
+    """Return whether a file has a suffix of a table format."""
     _, dot, suffix = path.lower().removesuffix(".gz").rpartition(".")
     return bool(dot) and _FORMATS.get(suffix, TEXTS) != TEXTS
 
 
 def is_text_format(path: str) -> bool:
-    """Return whether the suffix of a file's name, if it has a known one, says that the file is text."""
+    """Return whether a file has the suffix of a text format, or an unknown suffix."""
     return _FORMATS.get(_suffix(path)) not in (WORKBOOK, PARQUET, FEATHER)
 
 
 def refuse_table(path: str) -> None:
-    """Raise InputError for --input_file, if a list of texts is needed and its suffix names a table."""
+    """Raise InputError for a table in --input_file, for commands that need a list of texts."""
     if is_table(path):
         raise InputError(
             f"--input_file={path}: is a table by its name, and one text per line is needed; "
@@ -52,5 +52,5 @@ def refuse_table(path: str) -> None:
 
 
 def is_tab_separated(path: str) -> bool:
-    """Return whether a file may be in the layout of a task: its suffix names no other format."""
+    """Return whether a file's suffix allows tab-separated rows, as tasks have them."""
     return _FORMATS.get(_suffix(path), TSV) == TSV

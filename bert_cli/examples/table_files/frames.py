@@ -1,7 +1,7 @@
-"""Workbooks, Parquet and Feather files into rows, through pandas.
+"""Reader for workbooks, Parquet and Feather files, using pandas.
 
-Cells look as they do in a sheet: whole numbers without a decimal point, dates without a time of
-midnight, nothing for a missing value.
+Cells are formatted like in a sheet: integers without decimal point, dates without midnight, and
+missing values as empty cells.
 """
 
 import datetime
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
-_DIGITS = 15  # significant ones, which a sheet stores and shows
+_DIGITS = 15  # a sheet's significant digits
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Frame:
     """A table in memory.
 
     Attributes:
-        names: names of the columns, or None if the first row may be a header.
-        rows: rows of cells; the line of a sheet's row is its number in the sheet.
+        names: column names, or None if the first row may be a header.
+        rows: the rows, with row numbers as line numbers.
     """
 
     names: tuple[str, ...] | None
@@ -42,19 +42,19 @@ class Frame:
 
 
 def read_workbook(path: str, sheet: str | None) -> Frame:
-    """Return the rows of one sheet of a workbook (.xlsx, .xlsm, .xlsb, .xls or .ods).
+    """Read one sheet from a workbook (.xlsx, .xlsm, .xlsb, .xls or .ods).
 
     Args:
         path: the workbook.
-        sheet: name of a sheet, or its number from 0; None: the only visible sheet with rows.
+        sheet: sheet name or 0-based number; None for the only visible sheet with rows.
 
     Raises:
-        InputError: for a file that is not a workbook, a missing package, an unknown sheet, and
-            several sheets with rows if none is named.
+        InputError: the file is not a workbook, a package is missing, the sheet does not exist, or
+            several sheets have rows and no sheet is given.
     """
     local_path = files.make_local(path)
     _check_is_workbook(path, local_path)
-    pandas = _imported("python_calamine", path, "excel")
+    pandas = _import_pandas("python_calamine", path, "excel")
     from python_calamine import CalamineError, SheetVisibleEnum
 
     try:
@@ -64,10 +64,10 @@ def read_workbook(path: str, sheet: str | None) -> Frame:
                 for properties in book.book.sheets_metadata
                 if properties.visible == SheetVisibleEnum.Visible
             ]
-            wanted = _sheet_names(path, [str(name) for name in book.sheet_names], visible, sheet)
+            selected = _select_sheets(path, [str(name) for name in book.sheet_names], visible, sheet)
             frames = {
                 name: pandas.read_excel(book, sheet_name=name, header=None, dtype=object, na_filter=False)
-                for name in wanted
+                for name in selected
             }
     except CalamineError as error:
         raise InputError(f"{path}: cannot be read as a workbook: {error}; is it protected by a password?") from None
@@ -85,21 +85,26 @@ def read_workbook(path: str, sheet: str | None) -> Frame:
 
 
 def _check_is_workbook(path: str, local_path: str) -> None:
-    """Raise InputError for a file that is not a workbook by its first bytes."""
+    """Raise InputError if a file does not begin like a workbook."""
     with open(local_path, "rb") as file:
         head = file.read(200)
     if head.startswith((_ZIP, _OLE)):
         return
     refuse_if(not head, f"{path}: is empty; a workbook is needed")
-    # Many programs write HTML or text with tabs under the name of a workbook.
+    # Many programs export HTML or tab-separated text with a workbook's suffix.
     advice = "if it is a table in text, let its name end in .csv or .tsv"
     if b"<" in head[:50]:
         advice = "it looks like HTML or XML; open it in a spreadsheet program and save it as .xlsx"
     raise InputError(f"{path}: is not a workbook by its content; {advice}")
 
 
-def _sheet_names(path: str, names: Sequence[str], visible: Sequence[str], sheet: str | None) -> Sequence[str]:
-    """Return the sheets that may be meant: the named one, or all visible ones."""
+def _select_sheets(
+    path: str,
+    names: Sequence[str],
+    visible: Sequence[str],
+    sheet: str | None,
+) -> Sequence[str]:
+    """Return the sheet that the flag names, or all visible sheets without flag."""
     if sheet is None:
         return visible or names
     if sheet in names:
@@ -110,27 +115,27 @@ def _sheet_names(path: str, names: Sequence[str], visible: Sequence[str], sheet:
 
 
 def _sheet_rows(frame: "pd.DataFrame") -> list[Row]:
-    """Return the rows that hold a cell, without the columns that hold none."""
-    cells = [[_sheet_cell(value) for value in row] for row in frame.itertuples(index=False, name=None)]
+    """Return a sheet's rows without empty rows and columns."""
+    cells = [[_format_sheet_cell(value) for value in row] for row in frame.itertuples(index=False, name=None)]
     used = [column for column in range(frame.shape[1]) if any(row[column].strip() for row in cells)]
     rows = [Row(number, [row[column] for column in used]) for number, row in enumerate(cells, start=1)]
     return [row for row in rows if any(map(str.strip, row.cells))]
 
 
-def _sheet_cell(value: Any) -> str:
+def _format_sheet_cell(value: Any) -> str:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
-    cell = scalar_cell(value)
+    cell = format_scalar(value)
     return str(value) if cell is None else cell
 
 
 def read_columnar(path: str, table_format: str) -> Frame:
-    """Return the rows of a Parquet or Feather file, whose lines are numbers of rows from 1.
+    """Read a Parquet or Feather file, with 1-based row numbers as line numbers.
 
-    Columns of bytes, such as images, are left out and logged. Raise InputError for a file that is
-    damaged, and for a missing package.
+    Columns with bytes, such as images, are skipped and logged. Raise InputError if the file is
+    damaged or a package is missing.
     """
-    pandas = _imported("pyarrow", path, "parquet")
+    pandas = _import_pandas("pyarrow", path, "parquet")
     read = pandas.read_parquet if table_format == PARQUET else pandas.read_feather
     from pyarrow import ArrowException
 
@@ -139,7 +144,7 @@ def read_columnar(path: str, table_format: str) -> Frame:
     except (ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{path}: cannot be read as {table_format.capitalize()}: {reason:.200}") from None
-    # A named index, such as an id, was a column of the table before.
+    # A named index, such as an id, becomes a column.
     if any(name is not None for name in frame.index.names):
         frame = frame.reset_index()
     binary = [name for name in frame.columns if any(isinstance(value, bytes) for value in frame[name].head(10))]
@@ -153,32 +158,32 @@ def read_columnar(path: str, table_format: str) -> Frame:
 
 
 def _frame_rows(rows: Iterable[Sequence[Any]]) -> list[Row]:
-    return [Row(number, [_columnar_cell(value) for value in row]) for number, row in enumerate(rows, start=1)]
+    return [Row(number, [_format_columnar_cell(value) for value in row]) for number, row in enumerate(rows, start=1)]
 
 
-def _columnar_cell(value: Any) -> Any:
-    """Return a text, or a tuple of names for a list of them."""
+def _format_columnar_cell(value: Any) -> Any:
+    """Return a cell's text, or a tuple of texts for a list."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        parts = [scalar_cell(part) for part in value]
-        if all(part is not None for part in parts):
-            return tuple(parts)
-    cell = scalar_cell(value)
+        items = [format_scalar(item) for item in value]
+        if all(item is not None for item in items):
+            return tuple(items)
+    cell = format_scalar(value)
     return json.dumps(value, ensure_ascii=False, default=str) if cell is None else cell
 
 
-def scalar_cell(value: Any) -> str | None:
-    """Return the text of a single value, "" for a missing one, or None for any other object."""
+def format_scalar(value: Any) -> str | None:
+    """Return a value as text, "" for a missing value, or None for a list or other object."""
     if isinstance(value, str):
         return value
-    # The repr of NumPy's numbers names their type, and its bool is not an int.
+    # Convert NumPy scalars: their repr includes the type, and np.bool is not an int.
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return ""
     if isinstance(value, float):
-        return "" if math.isnan(value) else _number(value)
+        return "" if math.isnan(value) else _format_number(value)
     if isinstance(value, datetime.datetime):
         return value.isoformat(sep=" ").removesuffix(" 00:00:00")
     if isinstance(value, bool | int | datetime.date | datetime.time | datetime.timedelta | decimal.Decimal):
@@ -186,16 +191,16 @@ def scalar_cell(value: Any) -> str | None:
     return None
 
 
-def _number(value: float) -> str:
-    """Return a number as a sheet shows it: 3 for 3.0, and 0.3 for 0.30000000000000004."""
+def _format_number(value: float) -> str:
+    """Format a number like a sheet: 3 for 3.0, and 0.3 for 0.30000000000000004."""
     if value.is_integer() and abs(value) < 10**_DIGITS:
         return str(int(value))
     return f"{value:.{_DIGITS}g}"
 
 
-def _imported(package: str, path: str, extra: str) -> Any:
-    """Return pandas, or raise InputError if the package is missing with which it reads a file."""
-    # Import late: pandas takes half a second, which files of text do without.
+def _import_pandas(package: str, path: str, extra: str) -> Any:
+    """Return pandas; raise InputError if pandas or the package that it uses is missing."""
+    # Import late: pandas takes half a second, and text files do not need it.
     try:
         __import__(package)
         import pandas

@@ -1,4 +1,4 @@
-"""Values of a JSON file with their lines: a document, JSON lines, or values after one another."""
+"""Parser for JSON values with line numbers: a document, JSON lines, or several values."""
 
 import json
 import re
@@ -10,36 +10,41 @@ from bert_cli.base.lines import split_lines
 
 _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"\s*")
-# Between the tokens of a text that is known to be JSON.
+# Separators between tokens in valid JSON.
 _SEPARATORS = re.compile(r"[\s,:]*")
-# A bracket alone is not enough: it may be the first word of a file in columns.
+# A bracket is not sufficient: it may be the first word in a column file.
 _JSON_STARTS = (
-    re.compile(r"""\s*(\[\s*)?\{\s*("[^"\n]*"|'[^'\n]*')\s*:"""),  # first member of an object
-    re.compile(r"""\s*(\[\s*){1,2}"([^"\\\n]|\\.)*"\s*,\s*\{"""),  # text of a spaCy pair
+    re.compile(r"""\s*(\[\s*)?\{\s*("[^"\n]*"|'[^'\n]*')\s*:"""),  # an object's first member
+    re.compile(r"""\s*(\[\s*){1,2}"([^"\\\n]|\\.)*"\s*,\s*\{"""),  # the text in a spaCy pair
     re.compile(r"\s*\[\s*\]\s*$"),
 )
 
 
 class JsonRecord(NamedTuple):
-    """A value, and the 1-based line on which it begins."""
+    """A value, and the 1-based line that contains its first character."""
 
     line: int
     value: Any
 
 
 def is_json_name(path: str) -> bool:
-    """Return whether a file is JSON by its name."""
+    """Return whether a file has a JSON suffix."""
     return path.lower().endswith((".json", ".jsonl"))
 
 
 def looks_like_json(path: str, text: str) -> bool:
-    """Return whether a file begins as JSON with records does, even if there is a mistake in it."""
+    """Return whether a file begins like JSON with records, even if it is not valid.
+
+    Args:
+        path: path of the file.
+        text: its contents.
+    """
     has_bracket = text.lstrip()[:1] in ("[", "{")
     return (has_bracket and is_json_name(path)) or any(start.match(text) for start in _JSON_STARTS)
 
 
 def read_values(path: str, text: str) -> list[JsonRecord]:
-    """Return the values of a file of JSON. InputError with line and column of a mistake."""
+    """Parse all values in a JSON file; raise InputError with line and column if it is invalid."""
     if not _is_json(text):
         lines = split_lines(text, path)
         if _are_json_lines([line.strip() for line in lines if line.strip()]):
@@ -48,36 +53,47 @@ def read_values(path: str, text: str) -> list[JsonRecord]:
                 for number, line in enumerate(lines, 1)
                 if line.strip()
             ]
-    return list(_consecutive_values(path, text))
+    return list(_iterate_values(path, text))
 
 
-def array_items(text: str, position: int, line: int = 1) -> Iterator[JsonRecord]:
-    """Return the items of the array that begins at `position`, in `line`, of a valid JSON text."""
-    counted = position
-    position = _skip(text, position + 1)
+def iterate_array(text: str, position: int, line: int = 1) -> Iterator[JsonRecord]:
+    """Yield an array's items with their lines.
+
+    Args:
+        text: valid JSON.
+        position: offset of the array's opening bracket.
+        line: 1-based line that contains the bracket.
+    """
+    counted_end = position
+    position = _skip_separators(text, position + 1)
     while text[position] != "]":
-        line += text.count("\n", counted, position)
-        counted = position
+        line += text.count("\n", counted_end, position)
+        counted_end = position
         value, end = _DECODER.raw_decode(text, position)
         yield JsonRecord(line, value)
-        position = _skip(text, end)
+        position = _skip_separators(text, end)
 
 
-def member_items(text: str, name: str) -> Iterator[JsonRecord]:
-    """Return the items of an array that is a member of the object that a valid JSON text is."""
-    position = _skip(text, text.index("{") + 1)
+def iterate_member(text: str, name: str) -> Iterator[JsonRecord]:
+    """Yield the items of an object's array with their lines.
+
+    Args:
+        text: a valid JSON object.
+        name: name of the array in the object.
+    """
+    position = _skip_separators(text, text.index("{") + 1)
     start = position
     while text[position] != "}":
         key, end = _DECODER.raw_decode(text, position)
-        value_start = _skip(text, end)
+        value_start = _skip_separators(text, end)
         _, end = _DECODER.raw_decode(text, value_start)
-        # Of members with the same name, json.loads takes the last.
+        # If a name is repeated, use the last member, like json.loads.
         start = value_start if key == name else start
-        position = _skip(text, end)
-    return array_items(text, start, text.count("\n", 0, start) + 1)
+        position = _skip_separators(text, end)
+    return iterate_array(text, start, text.count("\n", 0, start) + 1)
 
 
-def _skip(text: str, position: int) -> int:
+def _skip_separators(text: str, position: int) -> int:
     return _SEPARATORS.match(text, position).end()  # type: ignore[union-attr]
 
 
@@ -90,15 +106,13 @@ def _is_json(text: str) -> bool:
 
 
 def _are_json_lines(rows: Sequence[str]) -> bool:
-    """Return whether each row is meant as a record: one of the first two is one by itself.
-
-    The second row counts so that a mistake in the first is reported as in any other row.
-    """
+    """Return whether each row is meant to be a record: one of the first two rows is valid JSON."""
+    # Also test the second row, so that an error in the first row is reported with its line.
     is_closed = bool(rows) and rows[0][0] + rows[0][-1] in ("{}", "[]")
     return is_closed and any(row[0] in "[{" and _is_json(row) for row in rows[:2])
 
 
-def _consecutive_values(path: str, text: str) -> Iterator[JsonRecord]:
+def _iterate_values(path: str, text: str) -> Iterator[JsonRecord]:
     line, line_start = 1, 0
     position = _SPACE.match(text).end()  # type: ignore[union-attr]
     while position < len(text):
@@ -107,7 +121,7 @@ def _consecutive_values(path: str, text: str) -> Iterator[JsonRecord]:
         try:
             value, end = _DECODER.raw_decode(text, position)
         except (ValueError, RecursionError):
-            # It fails here too, with the message for a person; blanks keep the column.
+            # parse_json raises InputError. Pad with spaces, so that the column stays correct.
             parse_json(" " * (position - line_start) + text[position:], path, line)
             raise
         yield JsonRecord(line, value)

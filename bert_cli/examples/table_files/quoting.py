@@ -1,7 +1,7 @@
-"""Quotes of CSV: reading them, and finding them in a tab-separated file that is read literally.
+"""Reader for CSV quotes, and detection of CSV quotes in tab-separated files.
 
-A writer of CSV, such as pandas' to_csv, puts a cell into quotes if it holds a separator, a line
-end or a quote, and doubles the quotes inside. Quotes that belong to a text are not doubled.
+CSV writers, such as pandas' to_csv, put a cell into quotes if it contains a separator, a line end
+or a quote, and double the quotes inside. Quotes that belong to a text are not doubled.
 """
 
 import csv
@@ -13,36 +13,37 @@ from bert_cli.base.log import LOG
 
 TAB = "\t"
 ADVICE = "cells in CSV quotes are read with --quoting=csv"
-_LONGEST_CELL = 1 << 27  # characters; csv's own limit of 131,072 is below what people have
-_NUMBER = re.compile(r"[-+.\deE]*")  # also an empty cell
+_MAX_CELL_LENGTH = 1 << 27  # characters; csv's default of 131,072 is too low for real files
+_NUMBER = re.compile(r"[-+.\deE]*")  # also matches an empty cell
 
 
-def quoted_rows(
+def read_quoted_rows(
     path: str, lines: Iterable[str], delimiter: str, first_line: int = 1
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line number and the cells of each row; a blank line is a row without cells.
+    """Yield each row's first line number and cells; a blank line is a row without cells.
 
-    A cell in quotes may hold delimiters, line ends and doubled quotes. Raise InputError, with the
-    line and the assumed delimiter, for a quote that is not closed or not doubled.
+    A cell in quotes may contain delimiters, line ends and doubled quotes.
 
     Args:
         path: the file, for messages.
-        lines: its lines, with their ends.
+        lines: lines with line ends.
         delimiter: the character between cells.
-        first_line: the number of the first of `lines`; a row has the number of the line in
-            which it begins.
+        first_line: number of the first line in `lines`.
+
+    Raises:
+        InputError: a quote is not closed or not doubled.
     """
-    csv.field_size_limit(_LONGEST_CELL)
-    sign = repr(delimiter)
-    advice = f"columns are divided by {sign}"
+    csv.field_size_limit(_MAX_CELL_LENGTH)
+    delimiter_text = repr(delimiter)
+    advice = f"columns are divided by {delimiter_text}"
     if delimiter == TAB:
         advice += "; --quoting=none reads the file literally"
-    # strict: without it, a quote that is never closed swallows the rest of the file as one cell.
+    # Be strict: otherwise, a cell with an unclosed quote would contain the rest of the file.
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     start = first_line
     try:
         for cells in reader:
-            # A line of blanks alone is blank if it is read literally, too.
+            # Treat a line with only white space as blank, as in literal files.
             is_blank = delimiter == TAB and len(cells) == 1 and cells[0].isspace()
             yield start, [] if is_blank else cells
             start = reader.line_num + first_line
@@ -51,31 +52,35 @@ def quoted_rows(
             raise InputError(
                 f"{path}:{start}: a quote that opens in this row is not closed; double it, or close it; {advice}"
             ) from None
-        place = f"{path}:{reader.line_num + first_line - 1}"
+        location = f"{path}:{reader.line_num + first_line - 1}"
         if "new-line character" in str(error):
             raise InputError(
-                f"{place}: a carriage return inside the line; remove it, or save the file with \\n line ends"
+                f"{location}: a carriage return inside the line; remove it, or save the file with \\n line ends"
             ) from None
-        # Python names the delimiter, a tab as it is.
+        # Python's message contains the delimiter, which may be a tab.
         problem = str(error).replace(TAB, "\\t")
         raise InputError(
-            f"{place}: {problem} (the row begins in line {start}); a quote inside a quoted cell is doubled; {advice}"
+            f"{location}: {problem} (the row begins in line {start}); a quote inside a quoted cell is doubled; {advice}"
         ) from None
 
 
-def would_mend(lines: Iterable[str], line: int, fits: Callable[[int], bool]) -> bool:
-    """Return whether every row of a tab-separated file fits by its width, if read with CSV quotes.
+def do_csv_quotes_fit(
+    lines: Iterable[str],
+    last_line: int,
+    is_valid: Callable[[int], bool],
+) -> bool:
+    """Return whether CSV quoting gives all rows in a tab-separated file a valid number of cells.
 
     Args:
         lines: lines of the file.
-        line: the number of the last line to read.
-        fits: function of a number of cells.
+        last_line: number of the last line to read.
+        is_valid: function that tests a number of cells.
     """
     try:
-        for start, cells in quoted_rows("", lines, TAB):
-            if start > line:
+        for start, cells in read_quoted_rows("", lines, TAB):
+            if start > last_line:
                 return True
-            if cells and not fits(len(cells)):
+            if cells and not is_valid(len(cells)):
                 return False
     except InputError:
         return False
@@ -83,84 +88,91 @@ def would_mend(lines: Iterable[str], line: int, fits: Callable[[int], bool]) -> 
 
 
 class LiteralRows:
-    """Counts the rows of a tab-separated file, read literally, that have cells in CSV quotes.
+    """Counter for rows with CSV quotes in a tab-separated file that is read literally.
 
-    A row counts in these cases:
-      a cell is in quotes, or opens one, and all quotes inside are doubled;
-      it has more cells than the first row, but with CSV quotes as many;
-      its last cell opens a quote, and it or the next row has fewer cells than the first one.
-    All rows count if each cell of the file is in quotes or a number, as with QUOTE_ALL and
-    QUOTE_NONNUMERIC of Python's csv.
+    A row has CSV quotes in these cases:
+      - a cell begins with a quote, and its other quotes are doubled or at its end;
+      - it has more cells than the first row, but CSV quoting makes the numbers equal;
+      - its last cell opens a quote, and it or the next row has fewer cells than the first row.
+
+    All rows have CSV quotes if each cell in the file is in quotes or a number, as written by
+    Python's csv module with QUOTE_ALL or QUOTE_NONNUMERIC.
 
     Attributes:
-      needs_next: the next row must be given to `add` even if it holds no quote.
+        needs_next: whether `add` must be called for the next row even if it has no quote.
     """
 
     def __init__(self) -> None:
         self.needs_next = True
-        self._begin = 0  # line of the first row
-        self._width = 0  # cells of the first row
+        self._first_line = 0  # line of the first row
+        self._width = 0  # number of cells in the first row
         self._count = 0
-        self._example = 0  # line of the first row that counts
-        self._opened = 0  # line of the row before, if its last cell opens a quote
-        self._wholly_quoted = 0
+        self._example_line = 0  # line of the first row with CSV quotes
+        self._open_line = 0  # line of the previous row if its last cell opens a quote
+        self._num_fully_quoted = 0
         self._has_quoted_pair = False
 
     def add(self, line: int, text: str, cells: Sequence[str]) -> None:
-        """Look at a row. line: its number; text: its cells with tabs between."""
-        # Quotes inside a cell are the usual ones in texts: they must cost next to nothing.
+        """Add a row.
+
+        Args:
+            line: its line number.
+            text: its cells, joined by tabs.
+            cells: its cells.
+        """
+        # Return early for quotes inside a cell, which are usual in texts.
         if not (self.needs_next or '\t"' in text or text.startswith('"')):
             return
-        self._begin = self._begin or line
+        self._first_line = self._first_line or line
         self._width = self._width or len(cells)
         is_short = len(cells) < self._width
-        if self._opened and is_short:
-            self._found(self._opened)
-        begun = [cell for cell in cells if cell.startswith('"')]
-        opens = cells[-1].startswith('"') and cells[-1].count('"') % 2 == 1
-        is_divided = len(cells) > self._width and self._would_fit(text)
-        counts = is_divided or (opens and is_short) or any(map(_has_doubled_quotes, begun))
-        if counts:
-            self._found(line)
-        self.needs_next = opens and not counts
-        self._opened = line if self.needs_next else 0
-        quoted = sum(map(_is_quoted, begun))
-        numbers = sum(_NUMBER.fullmatch(cell) is not None for cell in cells) if quoted else 0
-        if quoted and quoted + numbers == len(cells):
-            self._wholly_quoted += 1
-            self._has_quoted_pair |= quoted > 1
+        if self._open_line and is_short:
+            self._count_row(self._open_line)
+        with_quote = [cell for cell in cells if cell.startswith('"')]
+        is_open = cells[-1].startswith('"') and cells[-1].count('"') % 2 == 1
+        is_split = len(cells) > self._width and self._would_fit(text)
+        has_csv_quotes = is_split or (is_open and is_short) or any(map(_has_doubled_quotes, with_quote))
+        if has_csv_quotes:
+            self._count_row(line)
+        self.needs_next = is_open and not has_csv_quotes
+        self._open_line = line if self.needs_next else 0
+        num_quoted = sum(map(_is_quoted, with_quote))
+        num_numbers = sum(_NUMBER.fullmatch(cell) is not None for cell in cells) if num_quoted else 0
+        if num_quoted and num_quoted + num_numbers == len(cells):
+            self._num_fully_quoted += 1
+            self._has_quoted_pair |= num_quoted > 1
 
-    def _found(self, line: int) -> None:
+    def _count_row(self, line: int) -> None:
         self._count += 1
-        self._example = self._example or line
+        self._example_line = self._example_line or line
 
     def _would_fit(self, text: str) -> bool:
-        """Whether there are as many cells as in the first row if a cell in quotes may hold tabs."""
-        return would_mend([text], 1, lambda width: width == self._width)
+        """Return whether CSV quoting gives a row the first row's number of cells."""
+        return do_csv_quotes_fit([text], 1, lambda width: width == self._width)
 
     def warn(self, path: str, num_rows: int) -> None:
-        """Log a warning if rows count. num_rows: how many rows the file has."""
-        # Without a row of two quoted cells, such as a header, all texts may be quotations.
-        is_all = self._has_quoted_pair and self._wholly_quoted == num_rows
+        """Log a warning if rows have CSV quotes; `num_rows` is the total number of rows."""
+        # Unless a row has two quoted cells, for example the header, all texts may be quotations.
+        is_all = self._has_quoted_pair and self._num_fully_quoted == num_rows
         count = num_rows if is_all else self._count
         if count:
             LOG.warning(
                 "%s: warning: %d row%s cells in CSV quotes, such as line %d; they are read "
                 "literally, as run_classifier.py does; --quoting=csv reads them as pandas wrote "
                 "them",
-                path, count, " has" if count == 1 else "s have", self._begin if is_all else self._example,
+                path, count, " has" if count == 1 else "s have", self._first_line if is_all else self._example_line,
             )  # fmt: skip
 
 
 def _is_quoted(cell: str) -> bool:
-    """Whether a cell that begins with a quote ends with one, and all quotes inside are doubled."""
+    """Return whether a cell that begins with a quote ends with one, with doubled quotes inside."""
     return len(cell) > 1 and cell.endswith('"') and '"' not in cell[1:-1].replace('""', "")
 
 
 def _has_doubled_quotes(cell: str) -> bool:
-    """Whether all quotes in a cell after the first one are doubled, but for one that closes it.
+    """Return whether a cell that begins with a quote has doubled quotes and no other quotes.
 
-    The cell begins with a quote. False for a cell without doubled quotes.
+    A quote at the end is allowed.
     """
     rest = cell[1:]
     return '""' in rest and '"' not in rest.replace('""', "").removesuffix('"')

@@ -1,4 +1,4 @@
-"""Rows of a table, and the checks that every reader of rows shares."""
+"""Table rows, and checks that are shared by all readers."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -9,39 +9,54 @@ from bert_cli.base.messages import count_more
 
 
 class Row(NamedTuple):
-    """One row of a table: the 1-based number of its first line in the file, and its cells."""
+    """One table row: its first line's 1-based number, and its cells."""
 
     line: int
     cells: Sequence[str]
 
     def cell(self, column: int | None) -> str:
-        """Return the cell of a 0-based column (-1: the last), or "" if the row has no such cell."""
+        """Return the cell in a column, or "" if it is missing.
+
+        Args:
+            column: 0-based number, -1 for the last column, None for no column.
+        """
         if column is None or not -len(self.cells) <= column < len(self.cells):
             return ""
         return self.cells[column]
 
 
-def refuse_rows(path: str, wrong: Sequence[tuple[int, Any]], problem: Callable[[Any], str], advice: str) -> None:
-    """Raise InputError about the first wrong row, with the number of further ones.
+def refuse_rows(
+    path: str,
+    invalid: Sequence[tuple[int, Any]],
+    describe: Callable[[Any], str],
+    advice: str,
+) -> None:
+    """Raise InputError for the first invalid row, with the number of further rows.
 
     Args:
-        path: file of the rows, for the message.
-        wrong: line and wrong value of each such row; nothing happens if it is empty.
-        problem: function that describes a wrong value.
-        advice: what to do about it.
+        path: the file, for the message.
+        invalid: line and invalid value per row; if it is empty, nothing is raised.
+        describe: function that describes an invalid value.
+        advice: instruction for the user.
     """
-    if wrong:
-        line, value = wrong[0]
-        raise InputError(f"{path}:{line}: {problem(value)}{count_more(wrong)}; {advice}")
+    if invalid:
+        line, value = invalid[0]
+        raise InputError(f"{path}:{line}: {describe(value)}{count_more(invalid)}; {advice}")
 
 
-def without_blank_lines(path: str, rows: Iterable[Row | int], warns: bool = True) -> Iterator[Row]:
-    """Yield the rows without the numbers of blank lines, and log how many lie between rows."""
+def skip_blank_lines(path: str, rows: Iterable[Row | int], warns: bool = True) -> Iterator[Row]:
+    """Yield the rows, and log the number of blank lines between rows.
+
+    Args:
+        path: the file, for messages.
+        rows: rows, and line numbers of blank lines.
+        warns: whether to log the number.
+    """
     blank: list[int] = []
     num_skipped = 0
     for row in rows:
         if isinstance(row, Row):
-            # Blank lines after the last row are no mistake: many editors end a file with one.
+            # Do not count blank lines after the last row, which many editors write.
             num_skipped = len(blank)
             yield row
         else:

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeGuard
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import to_json
 from bert_cli.base.messages import quote
-from bert_cli.examples.table_files.column_names import plain
-from bert_cli.examples.table_files.json_values import JsonRecord, array_items, read_values
+from bert_cli.examples.table_files.column_names import normalize_name
+from bert_cli.examples.table_files.json_values import JsonRecord, iterate_array, read_values
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.columns import SKIP_ADVICE, log_unlabeled, name_of_number, read_lines
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
@@ -57,8 +57,8 @@ def holds_token_records(text: str, flags: TokenFlags = DEFAULTS) -> bool:
         return False
     if flags.word_name in record:
         return isinstance(record[flags.word_name], list)
-    has_words = any(plain(name) in WORD_NAMES and _is_list_of_texts(value) for name, value in record.items())
-    has_tags = any(plain(name) in TAG_NAMES and _is_tags(value) for name, value in record.items())
+    has_words = any(normalize_name(name) in WORD_NAMES and _is_list_of_texts(value) for name, value in record.items())
+    has_tags = any(normalize_name(name) in TAG_NAMES and _is_tags(value) for name, value in record.items())
     # Prodigy and Label Studio have a text, and tokens as objects.
     return has_words and (has_tags or not isinstance(record.get("text"), str))
 
@@ -67,7 +67,9 @@ def holds_token_rows(text: str) -> bool:
     """Return whether a text is JSON with a word and its tag in each record."""
     record = _first_record(text)
     names = (
-        {plain(name) for name, value in record.items() if isinstance(value, str)} if isinstance(record, dict) else set()
+        {normalize_name(name) for name, value in record.items() if isinstance(value, str)}
+        if isinstance(record, dict)
+        else set()
     )
     return bool(names & WORD_NAMES and names & TAG_NAMES)
 
@@ -144,7 +146,7 @@ def _read_records(path: str, flags: TokenFlags) -> Records:
     lines = text.split("\n")
     document = values[0].value if len(values) == 1 else None
     if isinstance(document, list):
-        values = list(array_items(text, text.index("["), values[0].line))
+        values = list(iterate_array(text, text.index("["), values[0].line))
     elif rows := _unwrapped(document):
         values = [JsonRecord(values[0].line, row) for row in rows]
     elif len(values) == sum(bool(line.strip()) for line in lines):
@@ -167,7 +169,7 @@ def _find_members(path: str, records: Sequence[JsonRecord], flags: TokenFlags) -
     if not flags.with_tags:
         return _Members(words, _TAGS)
     # The first sentences of a test file may have no tags.
-    first = next((record for record in values if any(plain(name) in TAG_NAMES for name in record)), first)
+    first = next((record for record in values if any(normalize_name(name) in TAG_NAMES for name in record)), first)
     lists = [name for name, value in first.items() if isinstance(value, list) and name != words]
     tags = flags.tag_name or (_TAGS if _TAGS in first or not lists else "")
     tags = tags or lists[usual_column(place, lists, TAG_NAMES, (), "tag")]

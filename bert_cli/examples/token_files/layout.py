@@ -11,12 +11,12 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.formats import is_number
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import list_names, quote
-from bert_cli.examples.table_files.column_names import plain
+from bert_cli.examples.table_files.column_names import normalize_name
 from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.notation import detect_notation
 
-# Usual names of columns, as tables.plain writes them.
+# Usual names of columns, as column_names.normalize_name returns them.
 WORD_NAMES = frozenset(("word", "words", "token", "tokens", "form", "forms", "surface", "surface_form"))
 TAG_NAMES = frozenset((
     "tag", "tags", "label", "labels", "ner", "ner_tag", "ner_tags", "ner_label", "ner_labels", "bio", "bio_tag",
@@ -120,7 +120,7 @@ def is_header(path: str, first: Row, others: Sequence[Row], flags: TokenFlags) -
         return flags.header == "yes"
     if len(set(first.cells)) < len(first.cells) or any(map(is_number, first.cells)):
         return False
-    names = [plain(cell) for cell in first.cells]
+    names = [normalize_name(cell) for cell in first.cells]
     if len(names) == 1:
         # Words and Tokens may begin a sentence.
         return names[0] in ("word", "token")
@@ -131,7 +131,11 @@ def is_header(path: str, first: Row, others: Sequence[Row], flags: TokenFlags) -
         return counts[tag] == sum(row.cells == first.cells for row in others) if tag else True
     # The names of columns occur in none of them.
     may_be_names = all(cell not in {row.cell(number) for row in others} for number, cell in enumerate(first.cells))
-    return bool(plain(tag)) and may_be_names and _has_foreign_tag(f"{path}:{first.line}", first, tag, counts, flags)
+    return (
+        bool(normalize_name(tag))
+        and may_be_names
+        and _has_foreign_tag(f"{path}:{first.line}", first, tag, counts, flags)
+    )
 
 
 def _has_foreign_tag(place: str, first: Row, tag: str, counts: Counter[str], flags: TokenFlags) -> bool:
@@ -167,7 +171,7 @@ def find_columns(path: str, names: Sequence[str] | None, width: int, flags: Toke
     tag = _named(path, names, "tag_column", flags.tag_column) if flags.with_tags else None
     if names is None:
         return Columns(0 if word is None else word, (-1 if tag is None else tag) if flags.with_tags else None)
-    written = [plain(name) for name in names]
+    written = [normalize_name(name) for name in names]
     taken = [column % width for column in (word, tag) if column is not None]
     if word is None:
         word = usual_column(path, names, WORD_NAMES, taken, "word")
@@ -184,7 +188,7 @@ def names_tag(names: Sequence[str], flags: TokenFlags) -> bool:
     """Return whether a header has a column of tags: the named one, or one with a usual name."""
     if flags.tag_column is not None:
         return flags.tag_column in names or not flags.tag_name
-    written = [plain(name) for name in names]
+    written = [normalize_name(name) for name in names]
     is_unknown = len(names) == 2 and any(name not in _USUAL for name in written)
     return is_unknown or any(name in TAG_NAMES for name in written)
 
@@ -206,15 +210,17 @@ def usual_column(path: str, names: Sequence[str], usual: frozenset[str], taken: 
     usual name.
     """
     free = [number for number in range(len(names)) if number not in taken]
-    named = [number for number in free if plain(names[number]) in usual]
+    named = [number for number in free if normalize_name(names[number]) in usual]
     if len(named) == 1:
         return named[0]
-    unknown = [number for number in free if plain(names[number]) not in _USUAL]
+    unknown = [number for number in free if normalize_name(names[number]) not in _USUAL]
     if not named and len(names) == 2 and unknown:
         return unknown[0]
     columns = ", ".join(f"{number} {quote(names[number], 24)}" for number in range(min(len(names), 12)))
     # Kaggle has tables with a sentence, not a word, in each row.
-    possible = [number for number in free if plain(names[number]) in (_POS_NAMES if what == "tag" else SENTENCE_NAMES)]
+    possible = [
+        number for number in free if normalize_name(names[number]) in (_POS_NAMES if what == "tag" else SENTENCE_NAMES)
+    ]
     example = names[next(iter(named or unknown or possible or free), 0)]
     raise InputError(
         f"{path}: no column is the {what} without doubt; give --{what}_column by name or number, such as "

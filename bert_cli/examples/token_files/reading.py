@@ -4,7 +4,7 @@ from typing import Any
 
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import read_text, split_lines
-from bert_cli.examples.table_files.column_names import plain
+from bert_cli.examples.table_files.column_names import normalize_name
 from bert_cli.examples.table_files.json_values import is_json_name, looks_like_json
 from bert_cli.examples.table_files.probe import open_table
 from bert_cli.examples.tagging import TABLE, WORDS, TaggingFile
@@ -55,4 +55,4 @@ def has_tags(path: str, flags: TokenFlags) -> bool:
 def _has_tags(record: dict[str, Any], flags: TokenFlags) -> bool:
     if flags.tag_name or "tags" in record:
         return (flags.tag_name or "tags") in record
-    return any(plain(name) in TAG_NAMES and isinstance(value, list) for name, value in record.items())
+    return any(normalize_name(name) in TAG_NAMES and isinstance(value, list) for name, value in record.items())

@@ -15,11 +15,11 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import to_json
 from bert_cli.examples.labels.written_lists import parse_list
 from bert_cli.examples.table_files.delimited import DELIMITER_NAMES, Delimited, find_delimited
-from bert_cli.examples.table_files.formats import CSV, FEATHER, PARQUET, TSV, WORKBOOK, format_of, is_table
+from bert_cli.examples.table_files.formats import CSV, FEATHER, PARQUET, TSV, WORKBOOK, find_format, is_table
 from bert_cli.examples.table_files.frames import Frame
 from bert_cli.examples.table_files.json_values import JsonRecord
 from bert_cli.examples.table_files.probe import TableFile
-from bert_cli.examples.table_files.quoting import TAB, quoted_rows
+from bert_cli.examples.table_files.quoting import TAB, read_quoted_rows
 from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.tagging import TABLE, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.columns import DOCUMENT_START, examples_of, split_columns
@@ -34,7 +34,7 @@ _BINARY = (WORKBOOK, PARQUET, FEATHER)
 
 def is_packed_table(path: str) -> bool:
     """Return whether the suffix of a file's name names a table that is not plain text."""
-    return is_table(path) and (format_of(path) in _BINARY or path.lower().endswith(".gz"))
+    return is_table(path) and (find_format(path) in _BINARY or path.lower().endswith(".gz"))
 
 
 def find_table(path: str, lines: Sequence[str], flags: TokenFlags) -> TableFile | None:
@@ -43,7 +43,7 @@ def find_table(path: str, lines: Sequence[str], flags: TokenFlags) -> TableFile 
     None for a file in columns: one with a tab, or with as many columns between spaces in every row.
     """
     form = TextForm(flags.encoding)
-    is_csv = is_table(path) and format_of(path) == CSV
+    is_csv = is_table(path) and find_format(path) == CSV
     text = [f"{line}\n" for line in lines]
     layout = find_delimited(text[:_HEAD], len(text) <= _HEAD, CSV if is_csv else TSV, LITERAL)
     if not layout.has_directive:
@@ -69,7 +69,7 @@ def _delimiter(lines: Sequence[str]) -> str:
     """Return the sign that divides every row into as many cells, two or more; "" if none does."""
     for sign in (",", ";", "|"):
         try:
-            widths = [len(cells) for _, cells in quoted_rows("", lines, sign) if cells]
+            widths = [len(cells) for _, cells in read_quoted_rows("", lines, sign) if cells]
         except InputError:
             continue
         if len(widths) > 1 and len(set(widths)) == 1 and widths[0] > 1:

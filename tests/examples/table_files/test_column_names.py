@@ -2,12 +2,12 @@
 
 import pytest
 
-from bert_cli.examples.table_files.column_names import has_usual_names, plain
+from bert_cli.examples.table_files.column_names import has_usual_names, normalize_name
 
 
 @pytest.mark.parametrize("name", ["Comment Text", "comment-text", " COMMENT_TEXT ", "comment.text"])
 def test_names_are_compared_without_case_and_signs(name):
-    assert plain(name) == "comment_text"
+    assert normalize_name(name) == "comment_text"
 
 
 def test_two_usual_names_make_a_header():

@@ -158,4 +158,4 @@ def test_a_missing_package_is_named_with_its_extra(refused, tmp_path, monkeypatc
     ],
 )  # fmt: skip
 def test_texts_of_single_values(value, cell):
-    assert frames.scalar_cell(value) == cell
+    assert frames.format_scalar(value) == cell

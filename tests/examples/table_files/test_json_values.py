@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.table_files.json_values import array_items, looks_like_json, member_items, read_values
+from bert_cli.examples.table_files.json_values import iterate_array, iterate_member, looks_like_json, read_values
 
 
 @pytest.mark.parametrize(
@@ -42,11 +42,11 @@ def test_mistakes_are_named_with_line_and_column(text, expected):
 
 def test_items_of_arrays_have_lines():
     text = '{\n"names": ["[", "}"],\n"rows":\n[\n{"a": 1},\n\n{"b": 2}, null]}'
-    assert list(member_items(text, "rows")) == [(5, {"a": 1}), (7, {"b": 2}), (7, None)]
-    assert list(member_items(text, "names")) == [(2, "["), (2, "}")]
-    assert list(array_items("[\n\n1, 2]", 0, line=4)) == [(6, 1), (6, 2)]
+    assert list(iterate_member(text, "rows")) == [(5, {"a": 1}), (7, {"b": 2}), (7, None)]
+    assert list(iterate_member(text, "names")) == [(2, "["), (2, "}")]
+    assert list(iterate_array("[\n\n1, 2]", 0, line=4)) == [(6, 1), (6, 2)]
     # Of two members with the same name, the last counts, as for Python's json.
-    assert list(member_items('{"a": [1], "a": [2]}', "a")) == [(1, 2)]
+    assert list(iterate_member('{"a": [1], "a": [2]}', "a")) == [(1, 2)]
 
 
 @pytest.mark.parametrize(
