@@ -1,4 +1,4 @@
-"""What the tests of runs train on."""
+"""Training data for tests of runs."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from bert_cli.features.ragged import RaggedFeatures
 
 @pytest.fixture(scope="module")
 def features() -> ClassificationFeatures:
-    """Ten rows of one to eight tokens, of three classes."""
+    """Ten rows with one to eight tokens, in three classes."""
     rng = np.random.default_rng(1)
     offsets = np.concatenate([[0], np.cumsum(rng.integers(1, 9, 10))])
     sequences = RaggedFeatures(rng.integers(1, 20, offsets[-1], np.int32), np.zeros(offsets[-1], np.int8), offsets)

@@ -1,4 +1,4 @@
-"""One line of warning for a training that learned nothing, and none for one that did."""
+"""A model that learned nothing gets one warning, and a model that learned gets no warning."""
 
 import logging
 import math
@@ -17,76 +17,76 @@ def history(losses, metrics=None):
 
 
 @pytest.mark.parametrize(
-    ("losses", "said"),
+    ("losses", "warning"),
     [
         ([0.70, 0.70, *[0.69] * 10, *[0.71] * 10], "has not fallen after the warm-up: from 0.69 to 0.71"),
         ([*[0.7] * 10, *[0.6] * 10], ""),
         ([*[0.3] * 10, *[0.31] * 10], ""),  # learned during the warm-up, or before this run
-        ([0.69, 0.69, 0.7, 0.7, 0.71], ""),  # too few to tell
+        ([0.69, 0.69, 0.7, 0.7, 0.71], ""),  # too few lines
         ([0.7, 9.0, 9.0, 9.0], "the loss ends at 9, far above the 0.6931 of guessing"),
         ([0.7], ""),
         ([], ""),
     ],
 )
-def test_loss_doubt(losses, said):
-    found = loss_warning(history(losses), 2, GUESS)
-    assert said in found if said else found == ""
+def test_loss_warning(losses, warning):
+    logged_warning = loss_warning(history(losses), 2, GUESS)
+    assert warning in logged_warning if warning else logged_warning == ""
 
 
-def test_loss_doubt_looks_behind_the_warmup():
-    """A rise of the loss while the rate rises is no doubt."""
+def test_loss_warning_ignores_the_warmup():
+    """The loss may rise while the learning rate rises."""
     losses = [*[0.6] * 10, *[0.72] * 8, *[0.66] * 8]
     assert loss_warning(history(losses), 10, GUESS) == ""
     assert "has not fallen" in loss_warning(history(losses), 0, GUESS)
 
 
-def logged(caplog, value, compared, metric="eval_accuracy"):
+def log_messages(caplog, value, comparison, metric="eval_accuracy"):
     caplog.clear()
     caplog.set_level(logging.INFO)
-    log_comparison("bert-classify", metric, {metric: value}, compared)
+    log_comparison("bert-classify", metric, {metric: value}, comparison)
     return caplog.messages
 
 
-def test_log_comparison_of_a_model_that_learned(caplog):
-    compared = Comparison({"majority": {"accuracy": 0.5}, "tfidf": {"accuracy": 0.75}}, True, "", "")
-    assert logged(caplog, 0.9, compared) == [
+def test_a_model_that_learned_is_logged_with_its_baselines(caplog):
+    comparison = Comparison({"majority": {"accuracy": 0.5}, "tfidf": {"accuracy": 0.75}}, True, "", "")
+    assert log_messages(caplog, 0.9, comparison) == [
         "accuracy: the model 0.9000, the majority class 0.5000, TF-IDF with logistic regression 0.7500"
     ]
 
 
-def test_log_comparison_warns_once(caplog):
-    compared = Comparison({"majority": {"accuracy": 0.5}}, True, "every row gets the label a", "")
-    warnings = [line for line in logged(caplog, 0.5, compared) if line.startswith("warning:")]
+def test_a_model_that_did_not_learn_gets_one_warning(caplog):
+    comparison = Comparison({"majority": {"accuracy": 0.5}}, True, "every row gets the label a", "")
+    warnings = [line for line in log_messages(caplog, 0.5, comparison) if line.startswith("warning:")]
     assert len(warnings) == 1
     assert "every row gets the label a; the model is not better than the majority class; try another" in warnings[0]
 
 
-def test_log_comparison_has_the_advice_of_the_problem_type(caplog):
-    lines = logged(caplog, 0.0, Comparison({}, True, "no row gets a label", "--threshold=tuned helps"))
+def test_the_warning_has_the_advice_of_the_problem_type(caplog):
+    lines = log_messages(caplog, 0.0, Comparison({}, True, "no row gets a label", "--threshold=tuned helps"))
     assert lines == ["warning: no row gets a label; --threshold=tuned helps"]
 
 
-def test_log_comparison_of_rows_with_one_label_warns_of_nothing(caplog):
-    compared = Comparison({"majority": {"accuracy": 1.0}}, False, "", "")
-    assert not any(line.startswith("warning:") for line in logged(caplog, 1.0, compared))
+def test_rows_with_one_label_get_no_warning(caplog):
+    comparison = Comparison({"majority": {"accuracy": 1.0}}, False, "", "")
+    assert not any(line.startswith("warning:") for line in log_messages(caplog, 1.0, comparison))
 
 
-def test_log_comparison_of_an_error_is_better_where_it_is_less(caplog):
-    compared = Comparison({"mean": {"rmse": 2.0}, "ridge": {"rmse": 1.0}}, True, "", "")
-    assert not any(line.startswith("warning:") for line in logged(caplog, 1.5, compared, "eval_rmse"))
-    assert any("not better than the mean" in line for line in logged(caplog, 2.5, compared, "eval_rmse"))
+def test_a_lower_error_is_better(caplog):
+    comparison = Comparison({"mean": {"rmse": 2.0}, "ridge": {"rmse": 1.0}}, True, "", "")
+    assert not any(line.startswith("warning:") for line in log_messages(caplog, 1.5, comparison, "eval_rmse"))
+    assert any("not better than the mean" in line for line in log_messages(caplog, 2.5, comparison, "eval_rmse"))
 
 
 @pytest.mark.parametrize(("value", "warns"), [(0.4, False), (0.0, True), (-0.3, True)])
-def test_a_correlation_is_compared_with_that_of_no_connection(caplog, value, warns):
+def test_a_correlation_is_compared_with_zero(caplog, value, warns):
     """The mean has no correlation with the labels, and the ridge regression is no constant."""
-    compared = Comparison({"mean": {"rmse": 2.0}, "ridge": {"rmse": 1.0, "pearson": 0.9}}, True, "", "")
-    lines = logged(caplog, value, compared, "eval_pearson")
+    comparison = Comparison({"mean": {"rmse": 2.0}, "ridge": {"rmse": 1.0, "pearson": 0.9}}, True, "", "")
+    lines = log_messages(caplog, value, comparison, "eval_pearson")
     assert any("not better than the mean" in line for line in lines) == warns
     assert lines[0] == f"Pearson's correlation: the model {value:.4f}, TF-IDF with ridge regression 0.9000"
 
 
-def test_the_losses_have_the_advice_about_the_labels():
+def test_loss_warning_can_have_advice_about_the_labels():
     rising = [0.70, 0.70, *[0.69] * 10, *[0.71] * 10]
     assert loss_warning(history(rising), 2, GUESS, "scale the targets").endswith("to 0.71; scale the targets")
     assert loss_warning(history([0.7, 9.0, 9.0, 9.0]), 2, GUESS, "scale the targets").endswith(

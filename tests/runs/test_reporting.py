@@ -1,4 +1,4 @@
-"""The end of a run: what goes wrong with what the report shows is told, and no more."""
+"""The end of a run: an error in the report is a single warning."""
 
 import logging
 
@@ -11,7 +11,7 @@ from bert_cli.runs.reporting import finish, keep_examples, make_page, summary
 from bert_cli.settings.training import Page
 from tests.report import folders
 
-FOUND = EvalExamples({"kind": "squad", "rows": 1}, [{"row": 0}])
+EXAMPLES = EvalExamples({"kind": "squad", "rows": 1}, [{"row": 0}])
 
 
 @pytest.fixture
@@ -21,12 +21,13 @@ def warnings(caplog, monkeypatch):
     return lambda: [record.getMessage() for record in caplog.records]
 
 
-def test_rows_are_kept(tmp_path, warnings):
-    keep_examples(str(tmp_path), lambda: FOUND, writes=True)
-    assert read_eval_examples(str(tmp_path / "eval_examples.jsonl")) == FOUND
+def test_examples_are_written(tmp_path, warnings):
+    keep_examples(str(tmp_path), lambda: EXAMPLES, writes=True)
+    assert read_eval_examples(str(tmp_path / "eval_examples.jsonl")) == EXAMPLES
     keep_examples(str(tmp_path), lambda: EvalExamples({"kind": "other"}, []), writes=False)
-    assert read_eval_examples(str(tmp_path / "eval_examples.jsonl")) == FOUND
-    keep_examples(str(tmp_path), None, writes=True)  # an evaluation that has none takes those of others away
+    assert read_eval_examples(str(tmp_path / "eval_examples.jsonl")) == EXAMPLES
+    # An evaluation without examples removes an earlier file.
+    keep_examples(str(tmp_path), None, writes=True)
     assert not (tmp_path / "eval_examples.jsonl").exists()
     assert warnings() == []
 
@@ -35,7 +36,7 @@ def test_rows_are_kept(tmp_path, warnings):
     ("error", "cause"),
     [(InputError("no memory left"), "no memory left;"), (KeyError("row"), "KeyError: 'row' (test_reporting.py:")],
 )
-def test_rows_that_cannot_be_computed_are_one_warning(tmp_path, warnings, error, cause):
+def test_an_error_in_the_examples_is_one_warning(tmp_path, warnings, error, cause):
     def compute():
         raise error
 
@@ -43,10 +44,10 @@ def test_rows_that_cannot_be_computed_are_one_warning(tmp_path, warnings, error,
     keep_examples(str(tmp_path), compute, writes=True)
     (line,) = warnings()
     assert f"eval_examples.jsonl was not written: {cause}" in line
-    assert not (tmp_path / "eval_examples.jsonl").exists()  # it told of other results
+    assert not (tmp_path / "eval_examples.jsonl").exists()  # it belonged to an earlier evaluation
 
 
-def test_an_interrupt_is_none_of_these(tmp_path):
+def test_an_interrupt_is_not_a_warning(tmp_path):
     def compute():
         raise KeyboardInterrupt
 
@@ -60,14 +61,16 @@ def test_a_folder_without_a_run_gets_no_page(tmp_path, warnings):
     assert warnings() == []
 
 
-def test_several_runs_have_one_page(tmp_path):
-    parts = [folders.one_label(tmp_path / name, seed, 0.5 + seed / 10) for name, seed in (("run-1", 1), ("run-2", 2))]
+def test_a_sweep_has_one_page(tmp_path):
+    run_folders = [
+        folders.one_label(tmp_path / name, seed, 0.5 + seed / 10) for name, seed in (("run-1", 1), ("run-2", 2))
+    ]
     folders.write(
         tmp_path, "run.json", {"command": "bert-classify", "several": "runs", "config": {}, "files": ["report.html"]}
     )
-    finish(str(tmp_path), Page())  # they are not compared yet
+    finish(str(tmp_path), Page())  # the runs have not been compared yet
     assert not (tmp_path / "report.html").exists()
-    members = [{"folder": part.name, "eval": {}} for part in parts]
+    members = [{"folder": run_folder.name, "eval": {}} for run_folder in run_folders]
     folders.write(tmp_path, "run_report.json", {"several": {"kind": "runs", "members": members}, "total_seconds": 1.0})
     assert make_page(str(tmp_path)) == [f"wrote {tmp_path / 'report.html'}, a page to look at"]
     page = (tmp_path / "report.html").read_text("utf-8")
@@ -75,12 +78,12 @@ def test_several_runs_have_one_page(tmp_path):
     assert "0.6500" in page  # the mean
 
 
-def test_the_end_in_short(tmp_path):
+def test_the_summary_has_the_metric_and_the_next_command(tmp_path):
     lines = summary(read_run(str(folders.one_label(tmp_path / "run"))), "wrote it")
     assert lines == [
         "done in 1 min 20 s: accuracy 0.7500 at step 90 (best 0.9000 at step 60)",
         "wrote it",
         f"next: bert-classify --output_dir={tmp_path / 'run'} --text 'a text' --text_b 'another text'",
     ]
-    # A temporary directory will be gone when somebody types the command.
+    # A temporary directory will be removed before anybody can type the command.
     assert summary(read_run(str(tmp_path / "run")), "wrote it", names_next=False) == lines[:2]

@@ -1,4 +1,4 @@
-"""The learning rate and the epochs of a run without flags for them."""
+"""Learning rate and epochs if no flags give them."""
 
 import json
 import logging
@@ -12,8 +12,8 @@ from tests.settings.test_checks import settings_of
 
 
 @pytest.fixture
-def run_of(tmp_path):
-    """The run.json of a run with a checkpoint, with these values."""
+def write_run(tmp_path):
+    """run_of(**values) writes a run with a checkpoint, and these values in run.json."""
 
     def write(**values):
         (tmp_path / "run.json").write_text(json.dumps({"command": "bert-classify", "config": {}} | values))
@@ -24,7 +24,7 @@ def run_of(tmp_path):
     return write
 
 
-def chosen(settings, width=256, command="bert-classify"):
+def choose(settings, width=256, command="bert-classify"):
     settings = with_size_defaults(settings, width, command)
     return settings.training.learning_rate, settings.fine_tuning.num_train_epochs
 
@@ -33,7 +33,7 @@ def chosen(settings, width=256, command="bert-classify"):
     ("width", "expected"),
     [(16, (3e-4, 4)), (256, (3e-4, 4)), (384, (1e-4, 4)), (512, (1e-4, 4)), (768, (5e-5, 3)), (1024, (5e-5, 3))],
 )
-def test_defaults_of_each_width(width, expected):
+def test_defaults_depend_on_the_width(width, expected):
     assert defaults_of(width) == expected
 
 
@@ -41,40 +41,40 @@ def test_bert_base_keeps_the_defaults_of_google():
     assert defaults_of(768) == GOOGLE == Defaults(5e-5, 3.0)
 
 
-def test_given_flags_stay_and_the_log_names_the_defaults(tmp_path, caplog):
+def test_flags_have_priority_and_defaults_are_logged(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     out = f"--output_dir={tmp_path}"
-    assert chosen(settings_of(out)) == (3e-4, 4.0)
-    assert chosen(settings_of(out, "--learning_rate=0.01")) == (0.01, 4.0)
-    assert chosen(settings_of(out, "--learning_rate=0", "--num_train_epochs=2")) == (0.0, 2.0)
+    assert choose(settings_of(out)) == (3e-4, 4.0)
+    assert choose(settings_of(out, "--learning_rate=0.01")) == (0.01, 4.0)
+    assert choose(settings_of(out, "--learning_rate=0", "--num_train_epochs=2")) == (0.0, 2.0)
     assert caplog.messages == [
         "--learning_rate=0.0003, --num_train_epochs=4: the defaults for a model of width 256",
         "--num_train_epochs=4: the default for a model of width 256",
     ]
 
 
-def test_a_resumed_run_keeps_its_values(run_of, caplog):
+def test_a_resumed_run_keeps_its_values(write_run, caplog):
     caplog.set_level(logging.INFO)
-    out = run_of(learning_rate=0.003, num_train_epochs=5.0)
-    assert chosen(settings_of(out)) == (0.003, 5.0)
+    out = write_run(learning_rate=0.003, num_train_epochs=5.0)
+    assert choose(settings_of(out)) == (0.003, 5.0)
     assert caplog.messages[0].startswith("--learning_rate=0.003, --num_train_epochs=5: as the run in ")
-    assert chosen(settings_of(out, "--num_train_epochs=6")) == (0.003, 6.0)
-    assert chosen(settings_of(out, "--overwrite_output_dir")) == (3e-4, 4.0)
-    assert chosen(settings_of(out), command="bert-tag") == (3e-4, 4.0)
+    assert choose(settings_of(out, "--num_train_epochs=6")) == (0.003, 6.0)
+    assert choose(settings_of(out, "--overwrite_output_dir")) == (3e-4, 4.0)
+    assert choose(settings_of(out), command="bert-tag") == (3e-4, 4.0)
 
 
-def test_values_of_a_run_without_a_checkpoint_are_not_taken(run_of, tmp_path):
-    out = run_of(learning_rate=0.003, num_train_epochs=5.0)
+def test_a_run_without_checkpoint_does_not_decide_the_values(write_run, tmp_path):
+    out = write_run(learning_rate=0.003, num_train_epochs=5.0)
     (tmp_path / "checkpoint").unlink()
     (tmp_path / "model.ckpt-5.index").unlink()
-    assert chosen(settings_of(out)) == (3e-4, 4.0)
+    assert choose(settings_of(out)) == (3e-4, 4.0)
 
 
-def test_a_damaged_value_in_run_json_is_not_taken(run_of):
-    assert chosen(settings_of(run_of(learning_rate="fast", num_train_epochs=5.0))) == (3e-4, 4.0)
+def test_a_damaged_value_in_run_json_is_ignored(write_run):
+    assert choose(settings_of(write_run(learning_rate="fast", num_train_epochs=5.0))) == (3e-4, 4.0)
 
 
-def test_pretraining_has_a_default_of_its_own():
+def test_pretraining_has_another_default():
     settings = PretrainSettings()
     assert settings.training.learning_rate == 5e-5
     assert with_size_defaults(settings, 16, "bert-pretrain") is settings

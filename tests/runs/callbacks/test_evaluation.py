@@ -1,4 +1,4 @@
-"""Early stopping and the best folder, from the history alone, and how long a run is; without TensorFlow."""
+"""Early stopping, best/ and a run's length, decided by the history; without TensorFlow."""
 
 import contextlib
 import logging
@@ -23,8 +23,8 @@ from bert_cli.settings.training import EarlyStoppingFlags, read_eval_every
 from bert_cli.weights.path import find_checkpoint, model_folder
 
 
-def best_of(folder, values, patience=0, first_step=0, metric="accuracy"):
-    """A BestEvaluation after evaluations at the steps 2, 4, 6 …"""
+def make_best(folder, values, patience=0, first_step=0, metric="accuracy"):
+    """Return a BestEvaluation after evaluations at every second step."""
     history = History(str(folder), 0)
     history.open(writes=True)
     for number, value in enumerate(values, 1):
@@ -33,7 +33,7 @@ def best_of(folder, values, patience=0, first_step=0, metric="accuracy"):
 
 
 def settle(folder, values):
-    BestCheckpoint(best_of(folder, values), session=None, folder=str(folder)).settle()
+    BestCheckpoint(make_best(folder, values), session=None, folder=str(folder)).settle()
 
 
 @pytest.mark.parametrize(
@@ -47,25 +47,25 @@ def settle(folder, values):
         ([], 1, False),
     ],
 )
-def test_patience(tmp_path, values, patience, stopped):
-    assert best_of(tmp_path, values, patience).is_stopped == stopped
+def test_a_run_stops_after_its_patience(tmp_path, values, patience, stopped):
+    assert make_best(tmp_path, values, patience).is_stopped == stopped
 
 
-def test_a_run_that_was_made_longer_has_its_patience_again(tmp_path):
-    assert best_of(tmp_path, [0.5, 0.4, 0.3], 2).is_stopped
-    assert not best_of(tmp_path, [0.5, 0.4, 0.3], 2, first_step=6).is_stopped
-    assert best_of(tmp_path, [0.5, 0.4, 0.3, 0.2, 0.1], 2, first_step=6).is_stopped
+def test_an_extended_run_starts_its_patience_again(tmp_path):
+    assert make_best(tmp_path, [0.5, 0.4, 0.3], 2).is_stopped
+    assert not make_best(tmp_path, [0.5, 0.4, 0.3], 2, first_step=6).is_stopped
+    assert make_best(tmp_path, [0.5, 0.4, 0.3, 0.2, 0.1], 2, first_step=6).is_stopped
 
 
 def test_the_metric_decides_the_direction(tmp_path):
-    assert best_of(tmp_path, [0.3, 0.5, 0.4], metric="loss").find().step == 4
+    assert make_best(tmp_path, [0.3, 0.5, 0.4], metric="loss").find().step == 4
     with pytest.raises(
         InputError, match="--metric_for_best=eval_f1: is not defined on the data that is evaluated, which"
     ):
-        best_of(tmp_path, [0.5], metric="f1").find()
+        make_best(tmp_path, [0.5], metric="f1").find()
 
 
-def correlations(folder, values, patience=0):
+def make_best_correlation(folder, values, patience=0):
     """Return a BestEvaluation by Pearson's correlation; None stands for equal predictions."""
     history = History(str(folder), 0)
     history.open(writes=True)
@@ -76,22 +76,22 @@ def correlations(folder, values, patience=0):
 
 
 def test_an_undefined_correlation_is_never_the_best(tmp_path):
-    assert correlations(tmp_path, [None, -0.5, None, -0.2, None]).find().step == 8
-    assert correlations(tmp_path, [None, None]).find() is None
+    assert make_best_correlation(tmp_path, [None, -0.5, None, -0.2, None]).find().step == 8
+    assert make_best_correlation(tmp_path, [None, None]).find() is None
 
 
 @pytest.mark.parametrize(("values", "stopped"), [([None] * 2, False), ([None] * 3, True), ([None, -0.5, None], False)])
 def test_undefined_correlations_use_up_the_patience(tmp_path, values, stopped):
-    assert correlations(tmp_path, values, patience=2).is_stopped == stopped
+    assert make_best_correlation(tmp_path, values, patience=2).is_stopped == stopped
 
 
 def test_a_training_without_a_defined_correlation_keeps_its_last_checkpoint(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     (tmp_path / "run.json").write_text('{"config": {}}')
-    checkpoint(tmp_path / "best", 2)
+    write_checkpoint(tmp_path / "best", 2)
     best_checkpoint.prepare(str(tmp_path))
-    best = correlations(tmp_path, [None, None])
-    keeper = BestCheckpoint(best, Evaluated(), str(tmp_path))
+    best = make_best_correlation(tmp_path, [None, None])
+    keeper = BestCheckpoint(best, FakeSession(), str(tmp_path))
     keeper.on_evaluation(4, {"eval_rmse": 1.0})
     keeper.settle()
     assert not keeper.has_best
@@ -102,14 +102,14 @@ def test_a_training_without_a_defined_correlation_keeps_its_last_checkpoint(tmp_
     assert "no evaluation defines eval_pearson" in caplog.messages[-1]
 
 
-def checkpoint(folder, step):
+def write_checkpoint(folder, step):
     folder.mkdir(exist_ok=True)
     for ending in ("index", "data-00000-of-00001"):
         (folder / f"model.ckpt-{step}.{ending}").write_text("")
 
 
-class Evaluated:
-    """Stands for a session; nothing is computed or saved by it."""
+class FakeSession:
+    """A replacement for a session, which computes and saves nothing."""
 
     is_chief = False
 
@@ -130,7 +130,7 @@ class Evaluated:
 
 
 def test_evaluations_go_to_all_listeners_and_stop_the_training(tmp_path):
-    best, session = best_of(tmp_path, [], patience=1), Evaluated()
+    best, session = make_best(tmp_path, [], patience=1), FakeSession()
     values = iter([0.5, 0.7, 0.6])
     keeper = BestCheckpoint(best, session, str(tmp_path))
     recorder = HistoryCallback(best.history, log_steps=0, steps=8, batch_size=1, writes=True)
@@ -150,23 +150,23 @@ def test_evaluations_go_to_all_listeners_and_stop_the_training(tmp_path):
     assert session.loaded == {"step": 4}
 
 
-def test_settling_keeps_the_best_alone_and_names_it(tmp_path):
-    """What a kill left of a later one goes."""
+def test_settling_keeps_only_the_best_checkpoint(tmp_path):
+    """A killed run may have left a later checkpoint, which is removed."""
     values = [0.5, 0.7, 0.6]
     with pytest.raises(InputError, match=r"best: lacks model\.ckpt-4, the best checkpoint of this run; restore it"):
         settle(tmp_path, values)
     for step in (2, 4, 8):
-        checkpoint(tmp_path / "best", step)
-    checkpoint(tmp_path, 6)
+        write_checkpoint(tmp_path / "best", step)
+    write_checkpoint(tmp_path, 6)
     settle(tmp_path, values)
-    found = find_checkpoint(str(tmp_path))
-    assert (found.folder, found.location) == (str(tmp_path / "best"), str(tmp_path / "best" / "model.ckpt-4"))
+    best = find_checkpoint(str(tmp_path))
+    assert (best.folder, best.location) == (str(tmp_path / "best"), str(tmp_path / "best" / "model.ckpt-4"))
     assert sorted(path.name for path in (tmp_path / "best").glob("*.index")) == ["model.ckpt-4.index"]
     assert find_checkpoint(str(tmp_path / "model.ckpt-6")).folder == str(tmp_path)
 
 
-def test_without_an_evaluation_nothing_is_best(tmp_path):
-    checkpoint(tmp_path / "best", 2)
+def test_without_an_evaluation_there_is_no_best_checkpoint(tmp_path):
+    write_checkpoint(tmp_path / "best", 2)
     (tmp_path / "run.json").write_text('{"config": {}}')
     best_checkpoint.prepare(str(tmp_path))
     best_checkpoint.write_choice(str(tmp_path), "best", {})
@@ -179,12 +179,12 @@ def test_without_an_evaluation_nothing_is_best(tmp_path):
 @pytest.mark.parametrize(
     "text", ['{"folder": "../best"}', '{"folder": ".."}', '{"folder": 7}', "{}", '{"folder": "/"}']
 )
-def test_a_best_json_that_leads_elsewhere_is_not_followed(tmp_path, text):
+def test_a_best_json_with_a_path_outside_is_ignored(tmp_path, text):
     (tmp_path / "best.json").write_text(text)
     assert model_folder(str(tmp_path)) == str(tmp_path)
 
 
-def test_a_best_folder_that_is_gone_is_told(tmp_path):
+def test_a_missing_best_directory_is_an_error(tmp_path):
     (tmp_path / "best.json").write_text('{"folder": "run-3"}')
     with pytest.raises(
         InputError, match=r"best\.json: names run-3, which is not there; restore it, or remove best\.json"
@@ -206,7 +206,7 @@ def test_intervals():
 
 
 @pytest.mark.parametrize(
-    ("early_stopping", "train", "evaluate", "said"),
+    ("early_stopping", "train", "evaluate", "message"),
     [
         (
             EarlyStoppingFlags("", "", 2),
@@ -218,8 +218,8 @@ def test_intervals():
         (EarlyStoppingFlags("5"), False, True, "--eval_every needs --do_train"),
     ],
 )
-def test_what_does_not_go_together(early_stopping, train, evaluate, said):
-    with pytest.raises(InputError, match=said):
+def test_contradicting_flags_are_refused(early_stopping, train, evaluate, message):
+    with pytest.raises(InputError, match=message):
         check_early_stopping(early_stopping, train, evaluate)
 
 
@@ -233,10 +233,10 @@ def test_what_does_not_go_together(early_stopping, train, evaluate, said):
         ({"steps": 36, "plan_from": 30}, 40, 36, True, 36),
         ({"steps": 54, "stopped_at": 28}, 72, 28, True, 28),
         ({"steps": 54, "stopped_at": 28}, 40, 28, False, 0),
-        ({}, 36, 30, False, 0),  # from before runs said how long they are
+        ({}, 36, 30, False, 0),  # a run.json from an older version has no length
     ],
 )
-def test_longer_runs(before, steps, done, longer, start):
+def test_a_longer_run_has_a_new_schedule(before, steps, done, longer, start):
     assert is_longer(before, steps, done) == longer
     assert schedule_start(before, steps, done) == start
 

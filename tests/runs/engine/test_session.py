@@ -1,4 +1,4 @@
-"""The one Session: a run in float16 that is stopped goes on as if it had not been; hooks; what is frozen."""
+"""Session: resuming in float16, callbacks that predict, and frozen variables."""
 
 import pathlib
 import types
@@ -37,7 +37,7 @@ def tensors_of(prefix: str) -> dict:
 
 @pytest.fixture(scope="module")
 def plain(features, tmp_path_factory) -> pathlib.Path:
-    """Checkpoints of a whole run in float32. Not to be changed."""
+    """Checkpoints from a whole float32 run. Do not change them."""
     folder = tmp_path_factory.mktemp("plain")
     train_rows(make_session("float32"), features, UPDATES, SAVING, folder, None)
     return folder
@@ -45,7 +45,7 @@ def plain(features, tmp_path_factory) -> pathlib.Path:
 
 @pytest.fixture(scope="module")
 def scaled(features, tmp_path_factory) -> pathlib.Path:
-    """The same in float16, where the scale doubles after three good steps, so that it is another one than at the start."""
+    """The same in float16. The loss scale doubles after three good steps, so it changes during the run."""
     folder = tmp_path_factory.mktemp("scaled")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loss_scale, "_GROWTH_STEPS", 3)
@@ -54,23 +54,23 @@ def scaled(features, tmp_path_factory) -> pathlib.Path:
 
 
 @pytest.mark.slow
-def test_a_stopped_run_in_float16_goes_on_with_its_loss_scale(features, scaled, tmp_path, monkeypatch):
+def test_a_stopped_run_in_float16_resumes_with_its_loss_scale(features, scaled, tmp_path, monkeypatch):
     monkeypatch.setattr(loss_scale, "_GROWTH_STEPS", 3)
-    part = tmp_path
+    folder = tmp_path
     stop = Called(5, lambda step: True)
-    report = train_rows(make_session("float16"), features, UPDATES, SAVING, part, None, callbacks=[stop])
+    report = train_rows(make_session("float16"), features, UPDATES, SAVING, folder, None, callbacks=[stop])
     assert report["global_step"] == 5
-    middle = tensors_of(str(part / "model.ckpt-5"))
+    middle = tensors_of(str(folder / "model.ckpt-5"))
     assert (middle["loss_scale"], middle["loss_scale_good_steps"]) == (2.0**16, 2)
-    train_rows(make_session("float16"), features, UPDATES, SAVING, str(part), str(part / "model.ckpt-5"))
-    found, wanted = (tensors_of(str(folder / "model.ckpt-8")) for folder in (part, scaled))
-    assert (wanted["loss_scale"], wanted["loss_scale_good_steps"]) == (2.0**17, 2)
-    assert found.keys() == wanted.keys()
-    for name, value in wanted.items():
-        assert found[name].tobytes() == value.tobytes(), name
+    train_rows(make_session("float16"), features, UPDATES, SAVING, str(folder), str(folder / "model.ckpt-5"))
+    resumed, expected = (tensors_of(str(output_folder / "model.ckpt-8")) for output_folder in (folder, scaled))
+    assert (expected["loss_scale"], expected["loss_scale_good_steps"]) == (2.0**17, 2)
+    assert resumed.keys() == expected.keys()
+    for name, value in expected.items():
+        assert resumed[name].tobytes() == value.tobytes(), name
 
 
-def test_a_checkpoint_of_before_starts_with_a_new_loss_scale(features, plain, tmp_path):
+def test_a_float32_checkpoint_resumes_with_a_new_loss_scale(features, plain, tmp_path):
     tensors = tensors_of(str(plain / "model.ckpt-5"))
     assert not any(name.startswith("loss_scale") for name in tensors)
     prefix = str(tmp_path / "model.ckpt-77")
@@ -81,14 +81,14 @@ def test_a_checkpoint_of_before_starts_with_a_new_loss_scale(features, plain, tm
     assert (after["loss_scale"], after["loss_scale_good_steps"]) == (2.0**15, 3)
 
 
-def test_the_loss_scale_is_no_unused_variable(scaled, caplog):
+def test_the_loss_scale_is_not_reported_as_unused(scaled, caplog):
     with caplog.at_level("INFO"):
         make_session("float32").load_trained(find_checkpoint(str(scaled)))
     assert "0 missing, 0 unused" in caplog.text
 
 
-def test_layers_of_their_own_rates_and_a_frozen_encoder(features, tmp_path):
-    """What has the factor 0 stays bit for bit and has no moments; all else is trained."""
+def test_frozen_variables_do_not_change(features, tmp_path):
+    """Variables with the factor 0 stay bit for bit and have no moments; all others are trained."""
     start = {name: variable.numpy() for name, variable in make_session("float32").variables.items()}
     for number, table in enumerate((FROZEN_ENCODER, {"bert/embeddings/": 0.0, "bert/encoder/": 0.5})):
         folder, session = tmp_path / str(number), make_session("float32")
@@ -101,21 +101,21 @@ def test_layers_of_their_own_rates_and_a_frozen_encoder(features, tmp_path):
             assert (f"{name}/adam_m" in tensors) == (factor > 0.0), name
 
 
-def test_a_hook_can_predict_and_training_goes_on_as_without(features, plain, tmp_path):
-    """It sees the weights of its step, also where part of the word embeddings is trained apart."""
-    watched = tmp_path
-    session, seen = make_session("float32"), {}
-    other = with_token_ids(features, np.full_like(features.sequences.token_ids, 29))  # a word that is not trained
+def test_a_callback_can_predict_without_changing_the_training(features, plain, tmp_path):
+    """It uses the weights at its step, even if only some word embeddings are trained."""
+    watched_folder = tmp_path
+    session, probabilities = make_session("float32"), {}
+    untrained = with_token_ids(features, np.full_like(features.sequences.token_ids, 29))  # a word that is not trained
 
     def predict(step):
-        seen[step] = session.infer(other, 4, "predicting")["probabilities"]
+        probabilities[step] = session.infer(untrained, 4, "predicting")["probabilities"]
 
-    train_rows(session, features, UPDATES, SAVING, watched, None, callbacks=[Called(1, predict)])
-    assert list(seen) == list(range(1, 9))
+    train_rows(session, features, UPDATES, SAVING, watched_folder, None, callbacks=[Called(1, predict)])
+    assert list(probabilities) == list(range(1, 9))
     for step in (5, 8):
-        found, wanted = (tensors_of(str(folder / f"model.ckpt-{step}")) for folder in (watched, plain))
-        assert all(found[name].tobytes() == value.tobytes() for name, value in wanted.items())
+        saved, expected = (tensors_of(str(folder / f"model.ckpt-{step}")) for folder in (watched_folder, plain))
+        assert all(saved[name].tobytes() == value.tobytes() for name, value in expected.items())
         loaded = make_session("float32")
-        loaded.load_trained(find_checkpoint(str(watched / f"model.ckpt-{step}")))
-        np.testing.assert_array_equal(loaded.infer(other, 4, "predicting")["probabilities"], seen[step])
-    np.testing.assert_array_equal(session.infer(other, 4, "predicting")["probabilities"], seen[8])
+        loaded.load_trained(find_checkpoint(str(watched_folder / f"model.ckpt-{step}")))
+        np.testing.assert_array_equal(loaded.infer(untrained, 4, "predicting")["probabilities"], probabilities[step])
+    np.testing.assert_array_equal(session.infer(untrained, 4, "predicting")["probabilities"], probabilities[8])

@@ -1,4 +1,4 @@
-"""What people read about a model."""
+"""Descriptions of models for people."""
 
 import json
 
@@ -6,7 +6,7 @@ from bert_cli.model.config_files import read_config
 from bert_cli.runs.loading.description import ModelDescription, describe_config
 
 
-def test_a_config_is_an_encoder_without_a_head(tmp_path):
+def test_a_config_file_describes_an_encoder_without_head(tmp_path):
     path = tmp_path / "bert_config.json"
     values = {
         "vocab_size": 5,
@@ -21,6 +21,6 @@ def test_a_config_is_an_encoder_without_a_head(tmp_path):
     assert model.lines()["network"] == "BERT; heads: none"
 
 
-def test_a_model_of_an_unknown_network_has_one_line():
+def test_a_module_has_only_the_line_with_parameters():
     model = ModelDescription("a module", None, {"bert/pooler/dense/kernel": (4, 4)})
     assert model.lines() == {"model": "a module: 16 parameters: pooler 16"}

@@ -1,4 +1,4 @@
-"""The one loader: what it takes from the flags and from beside a checkpoint, and what it refuses."""
+"""The loader uses files from flags or next to a checkpoint, and refuses files that do not fit."""
 
 import dataclasses
 import json
@@ -24,7 +24,7 @@ FLAGS = ModelFiles()
 
 @pytest.fixture
 def checkpoint(tmp_path) -> CheckpointPath:
-    """A Google checkpoint of 7 words, without its weights, which the loader does not read."""
+    """A Google checkpoint with 7 words and without weights, which the loader does not read."""
     (tmp_path / "vocab.txt").write_text("\n".join(WORDS) + "\n")
     (tmp_path / "bert_config.json").write_text(json.dumps(SIZES))
     return CheckpointPath(TF1, str(tmp_path / "bert_model.ckpt"))
@@ -34,7 +34,7 @@ def folder_of(checkpoint: CheckpointPath) -> pathlib.Path:
     return pathlib.Path(checkpoint.folder)
 
 
-def test_a_google_checkpoint(checkpoint):
+def test_a_google_checkpoint_is_loaded(checkpoint):
     model = load_model(FLAGS, checkpoint, 16)
     assert model.config.hidden_size == 8
     assert model.tokenizer.tokenize("A dog") == ["a", "dog"]
@@ -44,13 +44,13 @@ def test_a_google_checkpoint(checkpoint):
     assert not model.is_builtin
 
 
-def test_nothing_is_the_builtin_network():
+def test_without_checkpoint_the_builtin_network_is_loaded():
     model = load_model(FLAGS, None, 16)
     assert model.is_builtin
     assert model.checkpoint is None
 
 
-def test_what_a_run_saved(checkpoint):
+def test_a_run_has_saved_flags_and_labels(checkpoint):
     folder = folder_of(checkpoint)
     (folder / "flags.txt").write_text(
         "--problem_type=multi_label\n--do_lower_case=false\n--head_input=mean\n--layers=-1,0\n"
@@ -66,7 +66,7 @@ def test_what_a_run_saved(checkpoint):
     assert load_model(FLAGS, checkpoint, 16).classifier_type == TAGGER
 
 
-def test_fingerprint_is_of_the_content(checkpoint):
+def test_the_fingerprint_depends_on_contents(checkpoint):
     before = load_model(FLAGS, checkpoint, 16).fingerprint
     assert load_model(FLAGS, checkpoint, 16).fingerprint == before
     folder = folder_of(checkpoint)
@@ -84,14 +84,14 @@ def test_fingerprint_is_of_the_content(checkpoint):
         ("unrelated", "", 17, "--max_seq_length=17 is above the model's 16 positions"),
     ],
 )
-def test_refusals(checkpoint, name, content, length, message):
+def test_missing_or_unsuitable_files_are_refused(checkpoint, name, content, length, message):
     path = folder_of(checkpoint) / name
     path.unlink(missing_ok=True)
     if content is not None:
         path.write_text(content)
-    with pytest.raises(InputError) as raised:
+    with pytest.raises(InputError) as caught:
         load_model(FLAGS, checkpoint, length)
-    assert message in str(raised.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(("end", "line"), [("\n", "line is"), ("\n\n", "2 lines are"), (" \n\t\n\r\n", "3 lines are")])
@@ -120,18 +120,18 @@ def test_token_ids_need_no_vocabulary(checkpoint):
 def test_a_converted_hugging_face_folder_is_read_by_its_own_config(checkpoint):
     folder = folder_of(checkpoint)
     (folder / "config.json").write_text(json.dumps(SIZES | {"hidden_act": "gelu_new", "model_type": "bert"}))
-    found = CheckpointPath(HUGGING_FACE, str(folder))
-    assert load_model(FLAGS, found, 16).config_file == str(folder / "bert_config.json")
-    model = load_model(FLAGS, found, None, needs_bert=True, needs_vocab=False, to_convert=True)
+    hugging_face_checkpoint = CheckpointPath(HUGGING_FACE, str(folder))
+    assert load_model(FLAGS, hugging_face_checkpoint, 16).config_file == str(folder / "bert_config.json")
+    model = load_model(FLAGS, hugging_face_checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
     assert model.config_file == str(folder / "config.json")
     assert model.config.activation == "gelu_tanh"
     assert model.vocab_bytes == (folder / "vocab.txt").read_bytes()
     (folder / "labels.txt").write_text("")
     with pytest.raises(InputError, match=r"labels.txt: is empty"):
-        load_model(FLAGS, found, None, needs_bert=True, needs_vocab=False, to_convert=True)
+        load_model(FLAGS, hugging_face_checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
 
 
-def test_another_network_is_refused_before_its_vocabulary_is_asked_for(tmp_path):
+def test_another_network_is_refused_before_a_missing_vocabulary(tmp_path):
     """RoBERTa has a vocab.json and merges.txt, and no vocab.txt."""
     (tmp_path / "config.json").write_text(json.dumps(SIZES | {"model_type": "roberta"}))
     checkpoint = CheckpointPath(HUGGING_FACE, str(tmp_path))
@@ -155,7 +155,7 @@ def test_another_network_is_refused_before_its_vocabulary_is_asked_for(tmp_path)
     ],
 )
 def test_a_damaged_config_is_refused_before_a_large_model_is_built(key, value, variable):
-    """The weights would fit into the memory of many machines, and a training would not."""
+    """The weights would fit into memory on many machines, but training would not."""
     checkpoint = pretrained_model()
     config = dataclasses.replace(load_model(FLAGS, checkpoint, 16).config, **{key: value})
     with pytest.raises(InputError) as caught:
@@ -165,5 +165,5 @@ def test_a_damaged_config_is_refused_before_a_large_model_is_built(key, value, v
 
 
 def test_a_small_model_is_compared_when_it_is_loaded(checkpoint):
-    """Its weights are not even there."""
+    """The checkpoint has no weights, so this check must not open it."""
     check_large_model(load_model(FLAGS, checkpoint, 16).config, checkpoint)

@@ -1,4 +1,4 @@
-"""The loader and the tokenizer files: which of them belong to a vocabulary, what the log says, what a run keeps."""
+"""The loader reads tokenizer files that belong to the vocabulary, logs unusual settings, and keeps them in a run."""
 
 import dataclasses
 import json
@@ -23,19 +23,19 @@ SAVED = {"tokenizer": tokenizer_json([USER, E1]), "tokenizer_config": bert()}
 def model(tmp_path):
     """model(files, flags) loads a model with these tokenizer files; its weights are not read."""
 
-    def load(files, flags=FLAGS, kind=HUGGING_FACE, **config):
+    def load(files, flags=FLAGS, checkpoint_kind=HUGGING_FACE, **config):
         folder = write(tmp_path / "m", config=SIZES | {"model_type": "bert"} | config, **files)
-        if kind == TF1:
+        if checkpoint_kind == TF1:
             write(folder, bert_config=SIZES)
-        location = folder / "bert_model.ckpt" if kind == TF1 else folder
-        return load_model(flags, CheckpointPath(kind, str(location)), 16)
+        location = folder / "bert_model.ckpt" if checkpoint_kind == TF1 else folder
+        return load_model(flags, CheckpointPath(checkpoint_kind, str(location)), 16)
 
     return load
 
 
-@pytest.mark.parametrize("kind", [HUGGING_FACE, TF1])
-def test_a_directory_without_vocab_txt(model, kind, tmp_path):
-    loaded = model(SAVED, kind=kind)
+@pytest.mark.parametrize("checkpoint_kind", [HUGGING_FACE, TF1])
+def test_tokenizer_json_replaces_vocab_txt(model, checkpoint_kind, tmp_path):
+    loaded = model(SAVED, checkpoint_kind=checkpoint_kind)
     assert loaded.vocab_file == str(tmp_path / "m" / "tokenizer.json")
     assert loaded.tokenizer.tokenize("The <USER>[E1]") == ["the", "<user>", "[E1]"]
     assert loaded.vocab_bytes.decode().split("\n")[:-1] == [*VOCABULARY, "<user>", "[E1]"]
@@ -50,7 +50,7 @@ def test_a_directory_without_vocab_txt(model, kind, tmp_path):
         ("tokenizer.json alone", None),
     ],
 )
-def test_the_log_names_what_is_unusual(model, name, line, caplog):
+def test_unusual_settings_are_logged(model, name, line, caplog):
     with caplog.at_level("INFO", "bert_cli"):
         model(CONFIGURATIONS[name])
     assert [
@@ -70,7 +70,7 @@ def test_a_conflict_is_a_warning_and_an_error_with_strict(model, caplog):
         model(files, dataclasses.replace(FLAGS, strict=True), vocab_size=SIZE)
 
 
-def test_a_vocabulary_file_from_elsewhere_comes_without_the_tokenizer_files(model, tmp_path):
+def test_a_vocabulary_file_from_another_directory_is_used_without_the_tokenizer_files(model, tmp_path):
     files = {
         "vocab": VOCABULARY,
         "tokenizer_config": bert(do_lower_case=False, strip_accents=True),
@@ -83,7 +83,7 @@ def test_a_vocabulary_file_from_elsewhere_comes_without_the_tokenizer_files(mode
     assert loaded.tokenizer.tokenize("The café [E1]") == ["The", "cafe", "[E1]"]
 
 
-def test_a_tokenizer_json_from_elsewhere_comes_with_the_files_beside_it(model, tmp_path):
+def test_a_tokenizer_json_from_another_directory_is_used_with_the_files_next_to_it(model, tmp_path):
     elsewhere = write(tmp_path / "other", **CONFIGURATIONS["accents kept"]) / "tokenizer.json"
     loaded = model(SAVED, dataclasses.replace(FLAGS, vocab_file=str(elsewhere)))
     assert loaded.tokenizer.tokenize("MÖCHTE <user>") == ["möchte", "<", "user", ">"]
@@ -116,8 +116,8 @@ def test_a_run_keeps_vocabulary_and_settings(model, tmp_path):
     run = write(tmp_path / "run", bert_config=SIZES)
     for name, values in contents.items():
         (run / name).write_bytes(values)
-    again = load_model(FLAGS, CheckpointPath(TF1, str(run / "model.ckpt-1")), 16)
-    assert again.tokenizer_settings == loaded.tokenizer_settings
-    assert again.tokenizer_files == contents
+    reloaded = load_model(FLAGS, CheckpointPath(TF1, str(run / "model.ckpt-1")), 16)
+    assert reloaded.tokenizer_settings == loaded.tokenizer_settings
+    assert reloaded.tokenizer_files == contents
     assert json.loads(contents["tokenizer_config.json"])["outside_wordpiece"] == [SIZE, SIZE + 1]
-    assert {key for key, value in again.fingerprint.items() if value != plain.fingerprint[key]} >= {"vocab_file"}
+    assert {key for key, value in reloaded.fingerprint.items() if value != plain.fingerprint[key]} >= {"vocab_file"}

@@ -1,4 +1,4 @@
-"""best/: what is copied into it, which checkpoints stay, and that nothing of others is removed."""
+"""The directory best/: copied files, checkpoints to keep, and removal of our files only."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 from bert_cli.runs.output_dir import best_checkpoint
 from bert_cli.weights.path import model_folder
 
-PARTS = ("index", "data-00000-of-00001")
+ENDINGS = ("index", "data-00000-of-00001")
 
 
 @pytest.fixture
@@ -16,8 +16,8 @@ def run(tmp_path):
     (tmp_path / "flags.txt").write_text("--x=1\n")
     best_checkpoint.prepare(str(tmp_path))
     for step in (1, 2):
-        for part in PARTS:
-            (tmp_path / "best" / f"model.ckpt-{step}.{part}").write_text("x")
+        for ending in ENDINGS:
+            (tmp_path / "best" / f"model.ckpt-{step}.{ending}").write_text("x")
     return tmp_path
 
 
@@ -25,18 +25,18 @@ def names(folder) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def test_a_folder_of_its_own(run):
+def test_best_is_a_model_directory(run):
     manifest = json.loads((run / "best" / "run.json").read_text())
     assert manifest == {"config": {}, "steps": 3, "files": ["run.json", "checkpoint", "flags.txt"]}
     assert (run / "best" / "flags.txt").read_text() == "--x=1\n"
 
 
-def test_checkpoints_of_other_steps_go(run):
+def test_checkpoints_at_other_steps_are_removed(run):
     best_checkpoint.keep_steps(str(run), [2])
-    assert {name for name in names(run / "best") if "ckpt" in name} == {f"model.ckpt-2.{part}" for part in PARTS}
+    assert {name for name in names(run / "best") if "ckpt" in name} == {f"model.ckpt-2.{ending}" for ending in ENDINGS}
 
 
-def test_best_json_and_the_state_file_say_which_counts(run):
+def test_best_json_and_the_state_file_name_the_checkpoint(run):
     best_checkpoint.name_step(str(run), 2)
     assert (run / "best" / "checkpoint").read_text().splitlines() == [
         'model_checkpoint_path: "model.ckpt-2"',
@@ -47,16 +47,16 @@ def test_best_json_and_the_state_file_say_which_counts(run):
     assert model_folder(str(run)) == str(run / "best")
 
 
-def test_removed_with_all_that_is_ours(run):
+def test_all_our_files_are_removed(run):
     best_checkpoint.write_choice(str(run), "best", {})
     best_checkpoint.name_step(str(run), 2)
     best_checkpoint.remove(str(run))
     assert names(run) == {"run.json", "flags.txt"}
 
 
-def test_what_others_put_there_stays(run):
+def test_other_files_stay(run):
     (run / "best" / "notes.txt").write_text("mine")
     best_checkpoint.remove(str(run))
     assert names(run / "best") == {"notes.txt"}
-    best_checkpoint.remove(str(run))  # a folder of somebody else by now
+    best_checkpoint.remove(str(run))  # the directory is no longer ours
     assert names(run / "best") == {"notes.txt"}

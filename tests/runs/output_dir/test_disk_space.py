@@ -1,4 +1,4 @@
-"""The space for the checkpoints of a training, before its first step."""
+"""Disk space for checkpoints, checked before the first step."""
 
 import logging
 import shutil
@@ -13,13 +13,13 @@ from bert_cli.settings.training import Saving
 MB = 1_000_000
 
 
-def plan(saves, keep=5, moments="newest", keeps_best=False) -> CheckpointPlan:
+def make_plan(saves, keep=5, moments="newest", keeps_best=False) -> CheckpointPlan:
     return CheckpointPlan(90 * MB, 30 * MB, saves, Saving(keep_checkpoint_max=keep, keep_moments=moments), keeps_best)
 
 
 @pytest.fixture
 def free(monkeypatch):
-    """free(bytes): the disk has so many left."""
+    """free(size) replaces the disk's free space by a number of bytes."""
 
     def set_free(size):
         monkeypatch.setattr(shutil, "disk_usage", lambda folder: types.SimpleNamespace(free=size))
@@ -28,29 +28,29 @@ def free(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("written", "megabytes"),
+    ("plan", "megabytes"),
     [
-        (plan(1), 90),
-        (plan(2), 180),
-        (plan(4), 2 * 90 + 2 * 30),
-        (plan(100), 2 * 90 + 4 * 30),
-        (plan(100, keep=1), 180),
-        (plan(100, keep=0), 2 * 90 + 98 * 30),
-        (plan(100, moments="all"), 6 * 90),
-        (plan(100, keep=1, moments="all"), 180),
-        (plan(3, keep=0, moments="all"), 3 * 90),
-        (plan(100, keeps_best=True), 2 * 90 + 4 * 30 + 2 * 30),
+        (make_plan(1), 90),
+        (make_plan(2), 180),
+        (make_plan(4), 2 * 90 + 2 * 30),
+        (make_plan(100), 2 * 90 + 4 * 30),
+        (make_plan(100, keep=1), 180),
+        (make_plan(100, keep=0), 2 * 90 + 98 * 30),
+        (make_plan(100, moments="all"), 6 * 90),
+        (make_plan(100, keep=1, moments="all"), 180),
+        (make_plan(3, keep=0, moments="all"), 3 * 90),
+        (make_plan(100, keeps_best=True), 2 * 90 + 4 * 30 + 2 * 30),
     ],
 )
-def test_the_most_bytes_at_a_time(written, megabytes):
-    assert written.most_bytes == megabytes * MB
+def test_most_bytes_counts_all_checkpoints_during_a_save(plan, megabytes):
+    assert plan.most_bytes == megabytes * MB
 
 
 def test_a_checkpoint_that_does_not_fit_is_refused(tmp_path, free):
     free(20_900_000)
     folder = tmp_path / "not" / "yet"
     with pytest.raises(InputError) as caught:
-        check_space(str(folder), plan(3))
+        check_space(str(folder), make_plan(3))
     assert str(caught.value) == (
         f"{folder}: a checkpoint of this training needs 90.00 MB, 20.90 MB are free there; make space, or use another "
         "--output_dir"
@@ -59,31 +59,31 @@ def test_a_checkpoint_that_does_not_fit_is_refused(tmp_path, free):
 
 def test_checkpoints_that_do_not_fit_together_are_a_warning(tmp_path, free, caplog):
     free(200 * MB)
-    check_space(str(tmp_path), plan(100))
+    check_space(str(tmp_path), make_plan(100))
     assert caplog.messages == [
         f"warning: {tmp_path}: the checkpoints of this training need up to 300.00 MB, 200.00 MB are free there; make "
         "space, or lower --keep_checkpoint_max (5)"
     ]
 
 
-@pytest.mark.parametrize(("megabytes", "written"), [(300, plan(100)), (90, plan(1)), (0, plan(0))])
-def test_space_that_suffices_is_no_line(megabytes, written, tmp_path, free, caplog):
+@pytest.mark.parametrize(("megabytes", "plan"), [(300, make_plan(100)), (90, make_plan(1)), (0, make_plan(0))])
+def test_enough_space_is_not_logged(megabytes, plan, tmp_path, free, caplog):
     caplog.set_level(logging.INFO)
     free(megabytes * MB)
-    check_space(str(tmp_path), written)
+    check_space(str(tmp_path), plan)
     assert caplog.messages == []
 
 
-def test_a_resumed_run_has_written_a_part(tmp_path, free, caplog):
+def test_a_resumed_run_has_already_written_checkpoints(tmp_path, free, caplog):
     free(200 * MB)
     (tmp_path / "best").mkdir()
     for name in ("model.ckpt-10.data-00000-of-00001", "best/model.ckpt-10.data-00000-of-00001", "train.csv"):
         with open(tmp_path / name, "wb") as file:
             file.truncate(50 * MB)
-    check_space(str(tmp_path), plan(100))
+    check_space(str(tmp_path), make_plan(100))
     assert caplog.messages == []
 
 
-def test_a_remote_directory_is_not_asked(free):
+def test_a_remote_directory_is_not_checked(free):
     free(0)
-    check_space("gs://bucket/run", plan(3))
+    check_space("gs://bucket/run", make_plan(3))

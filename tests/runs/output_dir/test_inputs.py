@@ -1,4 +1,4 @@
-"""Inputs in the folder that --overwrite_output_dir clears."""
+"""Inputs in a directory that --overwrite_output_dir clears."""
 
 import json
 import os
@@ -16,7 +16,7 @@ FILES = ("model.ckpt-2.index", "vocab.txt", "predictions.tsv")
 
 @pytest.fixture
 def folder(tmp_path):
-    """The folder of a run, with a file of somebody else."""
+    """The directory of a run, with a file that the run did not write."""
     run = tmp_path / "m"
     (run / "best").mkdir(parents=True)
     for name in (*FILES, "own.tsv", "best/model.ckpt-1.index"):
@@ -29,8 +29,8 @@ def folder(tmp_path):
 
 
 def check(folder, settings_class=ClassifySettings, **flags):
-    named = {name: str(folder.parent / value) for name, value in flags.items()}
-    check_inputs(build(settings_class, {"output_dir": str(folder)} | named))
+    paths = {name: str(folder.parent / value) for name, value in flags.items()}
+    check_inputs(build(settings_class, {"output_dir": str(folder)} | paths))
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def check(folder, settings_class=ClassifySettings, **flags):
         ("predict_file", "other.tsv,m/predictions.tsv"),
     ],
 )
-def test_an_input_that_would_be_removed(folder, flag, value):
+def test_an_input_that_would_be_removed_is_refused(folder, flag, value):
     if "," in value:
         value = f"other.tsv,{folder}/predictions.tsv"
     with pytest.raises(InputError, match=f"^--{flag}=.* lies in --output_dir, which training writes to; use another$"):
@@ -56,7 +56,7 @@ def test_an_input_that_would_be_removed(folder, flag, value):
     assert all((folder / name).exists() for name in FILES)
 
 
-def test_inputs_that_stay(folder):
+def test_inputs_that_stay_are_accepted(folder):
     check(
         folder, distill_from="teacher", init_checkpoint="m-2", train_file="m/own.tsv", data_dir="m", output_file="m/x"
     )
@@ -64,8 +64,8 @@ def test_inputs_that_stay(folder):
     check(folder.parent / "new", distill_from="m")
 
 
-def test_models_of_several_runs(folder):
-    """Runs of a sweep have folders in the folder of the sweep."""
+def test_models_in_a_sweep_are_refused(folder):
+    """Each run in a sweep has a subdirectory."""
     for name in ("run-1", "notes"):
         (folder / name).mkdir()
         (folder / name / "model.ckpt-3.index").touch()

@@ -1,4 +1,4 @@
-"""Whether the owner of a lock still runs, in all that a container, a restart or a shared filesystem changes."""
+"""A lock's owner is running or not, also with containers, restarts and shared filesystems."""
 
 import os
 import types
@@ -9,8 +9,8 @@ from bert_cli.runs.output_dir import lock_owner
 from bert_cli.runs.output_dir.lock_owner import Owner, this_process
 
 BOOT_TIME = 1000.0
-OURS = {"host": "pod", "process": 7, "started": "aaaa-50", "pid_namespace": "pid:[1]", "device": 3}
-STARTS = {7: "aaaa-50", 8: "aaaa-90"}  # of the processes that are visible here; this process is 9
+OWNER = {"host": "pod", "process": 7, "started": "aaaa-50", "pid_namespace": "pid:[1]", "device": 3}
+STARTS = {7: "aaaa-50", 8: "aaaa-90"}  # start of each visible process, without this process, 9
 RUNNING, ENDED, UNKNOWN = True, False, None
 
 
@@ -25,7 +25,7 @@ def host(monkeypatch):
 
 
 def is_running(is_lock_free: bool, touched: float = BOOT_TIME + 5, device: int = 3, **changes) -> bool | None:
-    owner = Owner(**{"command": "bert-tag", "since": "today"} | OURS | changes)
+    owner = Owner(**{"command": "bert-tag", "since": "today"} | OWNER | changes)
     return owner.is_running(types.SimpleNamespace(st_mtime=touched, st_dev=device), is_lock_free)
 
 
@@ -33,13 +33,13 @@ def is_running(is_lock_free: bool, touched: float = BOOT_TIME + 5, device: int =
     ("changes", "expected"),
     [
         ({}, ENDED),
-        # A container that was started again: of the same name, or as another one.
+        # A restarted container, with the same name or another one.
         ({"pid_namespace": "pid:[2]", "process": 9}, ENDED),
         ({"pid_namespace": "pid:[2]", "host": "older-pod", "process": 1}, ENDED),
         ({"pid_namespace": None, "host": "older-pod"}, ENDED),
     ],
 )
-def test_a_free_lock_of_this_kernel_has_no_owner(changes, expected):
+def test_the_owner_of_a_free_lock_on_this_kernel_has_ended(changes, expected):
     assert is_running(True, **changes) is expected
 
 
@@ -55,27 +55,27 @@ def test_a_free_lock_of_this_kernel_has_no_owner(changes, expected):
         ({"started": None, "process": 6}, ENDED),
         ({"pid_namespace": None}, RUNNING),
         ({"pid_namespace": None, "host": "other"}, UNKNOWN),
-        # Another container of the pod, whose processes are not visible here.
+        # Another container in the same pod. Its processes are not visible here.
         ({"pid_namespace": "pid:[2]"}, UNKNOWN),
         ({"pid_namespace": "pid:[2]", "process": 6}, UNKNOWN),
         ({"host": "other", "started": None}, UNKNOWN),
     ],
 )
 @pytest.mark.parametrize("lock", [{"is_lock_free": False}, {"is_lock_free": True, "device": 4}])
-def test_processes_are_asked_if_the_lock_proves_nothing(lock, changes, expected):
-    """The filesystem cannot lock, or is mounted twice, for example by FUSE in each pod."""
+def test_the_process_is_looked_up_if_the_lock_proves_nothing(lock, changes, expected):
+    """The filesystem cannot lock, or is mounted twice, for example with FUSE in each pod."""
     assert is_running(**lock, **changes) is expected
 
 
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"touched": BOOT_TIME - 1}, ENDED),  # this host was started again
-        ({"touched": BOOT_TIME + 1}, UNKNOWN),  # a pod of the same name on another node
+        ({"touched": BOOT_TIME - 1}, ENDED),  # this host has restarted
+        ({"touched": BOOT_TIME + 1}, UNKNOWN),  # a pod with the same name on another node
         ({"touched": BOOT_TIME - 1, "host": "other"}, UNKNOWN),
     ],
 )
-def test_another_kernel(changes, expected):
+def test_an_owner_with_another_kernel_has_ended_or_is_unknown(changes, expected):
     assert is_running(True, started="bbbb-50", **changes) is expected
 
 

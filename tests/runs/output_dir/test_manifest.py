@@ -1,4 +1,4 @@
-"""run.json: what a folder's files have to say still, and whose it is."""
+"""run.json: recognizing ours, and checking model files against it."""
 
 import json
 
@@ -18,7 +18,7 @@ from bert_cli.weights.path import find_checkpoint
 
 @pytest.fixture
 def run(tmp_path, tiny_config):
-    """A folder with a run.json, and its checkpoint."""
+    """A directory with a run.json, and its checkpoint."""
     (tmp_path / "vocab.txt").write_text("a\nb\n")
     values = {
         "config": vars(tiny_config()).copy(),
@@ -32,37 +32,37 @@ def run(tmp_path, tiny_config):
     return tmp_path, find_checkpoint(str(tmp_path / "model.ckpt-3"), "init_checkpoint")
 
 
-def test_a_file_of_somebody_else_is_no_manifest(tmp_path):
+def test_a_run_json_of_another_program_is_not_a_manifest(tmp_path):
     assert read_manifest(str(tmp_path)) is None
     (tmp_path / "run.json").write_text('{"config": 7}')
     assert read_manifest(str(tmp_path)) is None
 
 
-def test_a_damaged_manifest(tmp_path):
+def test_a_damaged_manifest_is_an_error(tmp_path):
     (tmp_path / "run.json").write_text('{"config": ')
     with pytest.raises(InputError, match=r"run\.json.*restore it"):
         read_manifest(str(tmp_path))
 
 
-def test_the_vocabulary_is_that_of_training(run):
+def test_a_changed_vocabulary_is_refused(run):
     folder, checkpoint = run
     path = str(folder / "vocab.txt")
     check_vocabulary(path, checkpoint)
     (folder / "vocab.txt").write_text("b\na\n")
     with pytest.raises(InputError, match="is not the vocabulary that the model was trained with"):
         check_vocabulary(path, checkpoint)
-    other = folder / "other.txt"
-    other.write_text("c\n")
-    check_vocabulary(str(other), checkpoint)  # the user has given it
+    other_path = folder / "other.txt"
+    other_path.write_text("c\n")
+    check_vocabulary(str(other_path), checkpoint)  # a vocabulary from a flag may differ
 
 
-def test_the_labels_are_those_of_training(run):
+def test_changed_labels_are_refused(run):
     check_labels(("x", "y"), run[1])
     with pytest.raises(InputError, match=r"labels\.txt: is not the list of labels .* \(x, y\)"):
         check_labels(("y", "x"), run[1])
 
 
-def test_the_config_is_that_of_training(run, tiny_config):
+def test_a_changed_config_is_refused(run, tiny_config):
     folder, checkpoint = run
     path = str(folder / "bert_config.json")
     check_config(tiny_config(), path, checkpoint)

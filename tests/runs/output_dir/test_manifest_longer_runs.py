@@ -1,4 +1,4 @@
-"""A run that is made longer: when it is, and the plan of learning rates from there."""
+"""Extended runs: their recognition and their learning-rate schedule."""
 
 import pytest
 
@@ -13,13 +13,13 @@ from bert_cli.runs.output_dir.manifest import is_longer, schedule_start, schedul
         ({"steps": 10}, 10, 10, False),
         ({"steps": 10}, 5, 10, False),
         ({"steps": 10, "stopped_at": 6}, 20, 6, True),
-        ({"steps": 10, "stopped_at": 6}, 8, 6, False),  # no more than it had
-        ({}, 20, 10, False),  # it does not say how long it is
+        ({"steps": 10, "stopped_at": 6}, 8, 6, False),  # not longer than before
+        ({}, 20, 10, False),  # the length is unknown
         ({"steps": "10"}, 20, 10, False),
         ({"steps": 10}, None, 10, False),
     ],
 )
-def test_when_a_run_is_longer(before, steps, done, longer):
+def test_is_longer_if_a_finished_run_is_extended(before, steps, done, longer):
     assert is_longer(before, steps, done) is longer
 
 
@@ -28,13 +28,13 @@ def test_when_a_run_is_longer(before, steps, done, longer):
     [
         ({"steps": 10}, 20, 10, 10),
         ({"steps": 10}, 10, 5, 0),
-        ({"steps": 10}, 20, 5, 0),  # killed: the plan it began is stretched
+        ({"steps": 10}, 20, 5, 0),  # killed, so the schedule is stretched
         ({"steps": 20, "plan_from": 10}, 20, 15, 10),
-        ({"steps": 20, "plan_from": 10}, 8, 5, 0),  # shorter than where the plan began
+        ({"steps": 20, "plan_from": 10}, 8, 5, 0),  # ends before the old schedule starts
         ({"steps": 20, "plan_from": "x"}, 20, 15, 0),
     ],
 )
-def test_where_the_plan_begins(before, steps, done, start):
+def test_schedule_start_is_the_last_step_of_an_extended_run(before, steps, done, start):
     assert schedule_start(before, steps, done) == start
 
 

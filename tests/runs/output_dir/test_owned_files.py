@@ -1,4 +1,4 @@
-"""Which files of a folder are those of a run, and which are somebody else's."""
+"""Files that a run owns, and files from other programs."""
 
 import json
 
@@ -13,7 +13,7 @@ def write(folder, name, values) -> None:
     (folder / name).write_text(values if isinstance(values, str) else json.dumps(values))
 
 
-def test_names_of_a_run():
+def test_written_names_depend_on_the_manifest():
     names = written_names({"labels": ["a"], "vocabulary": None}, ["test_results.tsv"])
     assert "labels.txt" in names
     assert "vocab.txt" not in names
@@ -21,13 +21,13 @@ def test_names_of_a_run():
 
 
 @pytest.mark.parametrize("values", ["[]", "{", '{"a": 1}'])
-def test_a_report_of_somebody_else(tmp_path, values):
+def test_a_report_of_another_program_is_ignored(tmp_path, values):
     write(tmp_path, "run_report.json", values)
     assert read_report(str(tmp_path)) is None
     assert owned_names(str(tmp_path)) == set()
 
 
-def test_what_manifest_and_report_list(tmp_path):
+def test_manifest_and_report_list_owned_files(tmp_path):
     write(
         tmp_path,
         "run.json",
@@ -40,12 +40,12 @@ def test_what_manifest_and_report_list(tmp_path):
 
 
 @pytest.mark.parametrize("values", ["{", {"config": {}}])
-def test_a_run_that_lists_nothing_owns_what_older_runs_wrote(tmp_path, values):
+def test_a_run_without_list_owns_the_files_of_older_runs(tmp_path, values):
     write(tmp_path, "run.json", values)
     assert owned_names(str(tmp_path)) == set(FILES_OF_OLDER_RUNS) | {"run.json", "checkpoint"}
 
 
-def test_nothing_of_others_is_written_over(tmp_path):
+def test_files_of_other_programs_are_not_replaced(tmp_path):
     write(tmp_path, "run.json", {"config": {}, "files": ["flags.txt"]})
     for name in ("flags.txt", "predictions.tsv"):
         write(tmp_path, name, "x")
@@ -54,7 +54,7 @@ def test_nothing_of_others_is_written_over(tmp_path):
         check_owned(str(tmp_path), ["flags.txt", "predictions.tsv"])
 
 
-def test_a_folder_in_place_of_a_file(tmp_path):
+def test_a_directory_with_the_name_of_a_file_is_not_owned(tmp_path):
     write(tmp_path, "run.json", {"config": {}, "files": ["flags.txt", "best"]})
     (tmp_path / "best").mkdir()
     check_owned(str(tmp_path), ["best"])
@@ -63,7 +63,7 @@ def test_a_folder_in_place_of_a_file(tmp_path):
         check_owned(str(tmp_path), ["flags.txt"])
 
 
-def test_files_in_a_folder(tmp_path):
+def test_files_in_a_subdirectory_can_be_owned(tmp_path):
     write(tmp_path, "run.json", {"config": {}, "files": ["found/a.ann"]})
     (tmp_path / "found").mkdir()
     for name in ("a.ann", "b.ann"):
