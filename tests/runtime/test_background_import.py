@@ -1,4 +1,4 @@
-"""What is needed later is imported in a thread, once, and what is missing there is told where it is needed."""
+"""Background imports run once in a thread, and leave failures to the code that needs a package."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ def packages(tmp_path, monkeypatch):
         sys.modules.pop(name, None)
 
 
-def test_all_that_was_put_down_is_imported_in_another_thread(packages):
+def test_registered_modules_are_imported_in_another_thread(packages):
     imports = BackgroundImports()
     imports.need("bert_later_one")
     imports.need("bert_later_absent", "bert_later_two")
@@ -29,7 +29,7 @@ def test_all_that_was_put_down_is_imported_in_another_thread(packages):
     assert "bert_later_absent" not in sys.modules
 
 
-def test_nothing_is_imported_twice_and_nothing_starts_for_nothing(packages):
+def test_no_thread_starts_without_new_modules(packages):
     imports = BackgroundImports()
     assert imports.start() is None
     imports.need("bert_later_one")
@@ -59,10 +59,12 @@ print(changes)
 """
 
 
-def test_the_environment_stays_as_it_is():
-    """TensorFlow reads it in other threads meanwhile, without a lock: a change would end the process with a signal."""
-    found = subprocess.run([sys.executable, "-c", _CHANGES], check=False, capture_output=True, text=True, timeout=120)
-    assert (found.stdout.strip(), found.stderr) == ("[]", "")
+def test_the_imports_do_not_change_the_environment():
+    """TensorFlow reads it in other threads without a lock, so a change could crash the process."""
+    completed = subprocess.run(
+        [sys.executable, "-c", _CHANGES], check=False, capture_output=True, text=True, timeout=120
+    )
+    assert (completed.stdout.strip(), completed.stderr) == ("[]", "")
 
 
 def test_a_broken_package_is_left_to_the_code_that_needs_it(packages, tmp_path):

@@ -1,4 +1,4 @@
-"""TF_CONFIG: who of several processes this is, and who writes."""
+"""TF_CONFIG: the role of this process, and whether it writes files."""
 
 import json
 
@@ -29,10 +29,10 @@ TWO = ["a:1", "b:2"]
         ),
     ],
 )
-def test_processes(monkeypatch, config, num_training, is_chief, task):
+def test_read_cluster(monkeypatch, config, num_training, is_chief, task):
     monkeypatch.setenv("TF_CONFIG", json.dumps(config))
-    found = read_cluster()
-    assert (found.num_training, found.is_chief, found.task) == (num_training, is_chief, task)
+    cluster = read_cluster()
+    assert (cluster.num_training, cluster.is_chief, cluster.task) == (num_training, is_chief, task)
     assert is_multi_worker("auto") is (num_training > 1)
     assert not is_multi_worker("one_device")
     assert is_writer("auto") is is_chief
@@ -50,7 +50,7 @@ def test_processes(monkeypatch, config, num_training, is_chief, task):
         ('{"task": {"type": "worker", "index": "x"}}', "TF_CONFIG.task.index"),
     ],
 )
-def test_other_forms_are_refused(monkeypatch, text, place):
+def test_malformed_configs_are_refused(monkeypatch, text, place):
     monkeypatch.setenv("TF_CONFIG", text)
     with pytest.raises(InputError, match=rf"environment variable {place}\b.*HOST:PORT"):
         read_cluster()
@@ -92,7 +92,7 @@ def test_roles_that_cannot_train_are_refused(monkeypatch, cluster, task, message
     ["", "a", "a:", ":1", "a:0", "a:65536", "a:x", "a b:1", "$(HOST):1", "${HOST}:1", "<host>:1", "grpc://a:1", "::1:1",
      "a:1,b:2", "a:1:2", " a:1", "a:+1", "[::1]"],
 )  # fmt: skip
-def test_addresses_of_another_form_are_refused_by_name(monkeypatch, address):
+def test_malformed_addresses_are_refused(monkeypatch, address):
     config = {"cluster": {"chief": ["c:1"], "worker": ["b:2", address]}} | task("chief")
     monkeypatch.setenv("TF_CONFIG", json.dumps(config))
     with pytest.raises(InputError) as caught:

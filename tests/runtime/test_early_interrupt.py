@@ -1,4 +1,4 @@
-"""Ctrl-C while a command is imported: one line, and only in a process of ours."""
+"""Ctrl-C during a command's imports prints one line, but only in processes of our commands."""
 
 import signal
 import subprocess
@@ -33,7 +33,7 @@ time.sleep(60)
         ("", ["python"], None),
     ],
 )
-def test_processes_of_ours(program, words, name):
+def test_command_name(program, words, name):
     assert command_name(program, words) == name
 
 
@@ -54,7 +54,7 @@ def test_a_command_ends_in_one_line_and_other_programs_as_before(program):
 
 
 @pytest.mark.parametrize("stream", ["None", "open('/dev/full', 'w')"])
-def test_the_line_may_have_no_reader(stream):
+def test_the_line_cannot_be_written(stream):
     script = SLOW_IMPORT.format(program="bert-tag").replace(
         "import bert_cli", f"sys.stderr = {stream}\nimport bert_cli"
     )
@@ -67,7 +67,7 @@ def test_the_line_may_have_no_reader(stream):
     assert process.returncode == 130
 
 
-def test_the_handler_of_this_process_stays():
+def test_other_programs_keep_their_handler():
     before = signal.getsignal(signal.SIGINT)
     answer_early_interrupts()
     assert signal.getsignal(signal.SIGINT) is before

@@ -1,4 +1,4 @@
-"""Errors of packages and of the system, in one line of a command."""
+"""One-line messages for errors in packages and in the system."""
 
 import importlib
 import os
@@ -10,7 +10,7 @@ import pytest
 from bert_cli.runtime.failures import explain_failure, failed_import, is_out_of_memory
 
 PACKAGES = {
-    # Source of the package's __init__.py -> reason.
+    # Source code of the package's __init__.py -> reason.
     'raise ImportError("libcudart.so.12: cannot open shared object file")': (
         "libcudart.so.12: cannot open shared object file"
     ),
@@ -59,7 +59,7 @@ def test_mistakes_in_the_program_are_not_explained():
         assert explain_failure(error, {"output_dir": "out"}) is None
 
 
-def test_threads_and_memory():
+def test_failures_to_start_threads_or_allocate_memory():
     line = explain_failure(RuntimeError("can't start new thread"), {})
     assert line == "no more threads can be started; look at the limits of memory and processes (ulimit -v, ulimit -u)"
     exhausted = type("ResourceExhaustedError", (Exception,), {})
@@ -81,11 +81,11 @@ def test_threads_and_memory():
         ("mm", {"output_dir": "m"}, "mm: permission denied"),
     ],
 )
-def test_the_flag_of_a_path(path, values, line):
+def test_the_message_names_the_flag_for_a_path(path, values, line):
     assert explain_failure(PermissionError(13, "Permission denied", path), values) == line
 
 
-def test_errors_of_the_system_without_a_path():
+def test_system_errors_without_a_path():
     assert explain_failure(OSError(28, "No space left on device"), {"output_dir": "m"}) == "no space left on device"
     assert explain_failure(OSError("the device is gone"), {}) == "the device is gone"
 

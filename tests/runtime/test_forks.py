@@ -1,4 +1,4 @@
-"""Forked children: TensorFlow of the parent is refused, and locks are free."""
+"""Forked children cannot use the parent's TensorFlow, and their locks are free."""
 
 import os
 import sys
@@ -12,8 +12,8 @@ from bert_cli.runtime.forks import ForkedLock, refuse_lost_tensorflow
 from bert_cli.runtime.process import PROCESS
 
 
-def answer_of_child(question) -> str:
-    """Return what question() returns in a forked child, "no answer" after ten seconds."""
+def run_in_child(question) -> str:
+    """Return the result of question() in a forked child, or "no answer" after ten seconds."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -30,7 +30,7 @@ def answer_of_child(question) -> str:
 
 
 class Threading:
-    """Stand-in for tf.config.threading, which takes no other number once TensorFlow has started."""
+    """Fake tf.config.threading, which refuses another number once TensorFlow has started."""
 
     def __init__(self, has_started: bool):
         self.has_started = has_started
@@ -59,22 +59,22 @@ def test_a_child_is_refused_if_tensorflow_has_started_in_its_parent(monkeypatch,
     tensorflow.config = types.SimpleNamespace(threading=Threading(has_started))
     monkeypatch.setitem(sys.modules, "tensorflow", tensorflow)
     monkeypatch.setattr(PROCESS, "has_lost_tensorflow", False)
-    answer = answer_of_child(refusal)
+    answer = run_in_child(refusal)
     assert answer.startswith("TensorFlow was started before this process was forked" if has_started else "computes")
     assert has_started or answer.endswith("with 0 threads")
-    refuse_lost_tensorflow()  # the parent goes on
+    refuse_lost_tensorflow()  # the parent is not refused
 
 
 def test_a_child_of_a_child_is_refused(monkeypatch):
     monkeypatch.setattr(PROCESS, "has_lost_tensorflow", True)
-    assert "load the model in each worker process (load_once)" in answer_of_child(refusal)
+    assert "load the model in each worker process (load_once)" in run_in_child(refusal)
 
 
 @pytest.mark.parametrize("module", [None, types.ModuleType("tensorflow")])
 def test_a_child_of_a_process_without_tensorflow_may_compute(monkeypatch, module):
     monkeypatch.setitem(sys.modules, "tensorflow", module)
     monkeypatch.setattr(PROCESS, "has_lost_tensorflow", False)
-    assert answer_of_child(lambda: refuse_lost_tensorflow() or "computes") == "computes"
+    assert run_in_child(lambda: refuse_lost_tensorflow() or "computes") == "computes"
 
 
 def test_a_lock_that_another_thread_holds_is_free_in_a_child():
@@ -94,7 +94,7 @@ def test_a_lock_that_another_thread_holds_is_free_in_a_child():
         with lock, lock:
             return "entered"
 
-    answer = answer_of_child(enter)
+    answer = run_in_child(enter)
     is_over.set()
     thread.join()
     assert answer == "entered"

@@ -1,4 +1,4 @@
-"""Keras' settings: a command ignores the user's, a program keeps its own but for the backend."""
+"""Keras settings: a command ignores the user's; a program keeps all of them except the backend."""
 
 import os
 import sys
@@ -21,10 +21,10 @@ SETTINGS = {
 
 @pytest.fixture
 def process(monkeypatch):
-    """Return a function that makes this process a command or a program, in which Keras is not imported yet."""
+    """Return a function that turns this process, without Keras, into a command or a program."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "keras"]:
         monkeypatch.delitem(sys.modules, name)
-    # Their names are put back at the end, whatever happens to them.
+    # monkeypatch restores these variables at the end.
     for name in ("KERAS_MAX_STEPS_PER_EPOCH", *SETTINGS):
         monkeypatch.setenv(name, SETTINGS.get(name, "1"))
     return lambda is_command: monkeypatch.setattr(PROCESS, "is_command", is_command)
@@ -82,7 +82,7 @@ def test_an_earlier_import_with_a_missing_backend_is_explained(process, monkeypa
 @pytest.mark.parametrize(
     "error", [ValueError("Invalid `floatx` configuration."), AttributeError("'list' object has no attribute 'get'")]
 )
-def test_settings_that_keras_refuses_are_named(process, error):
+def test_settings_that_keras_refuses_are_reported(process, error):
     process(is_command=False)
     message = rf"Keras refuses its settings \({error.args[0]}\): correct settings/keras.json, or the variable KERAS_…"
     with pytest.raises(InputError, match=message.replace("[", r"\[")), keras_import():

@@ -1,4 +1,4 @@
-"""Memory of the machine and of this process, as Linux reports it."""
+"""Memory of the machine and of this process, as reported by Linux."""
 
 import resource
 
@@ -10,19 +10,19 @@ from bert_cli.runtime import memory
 from bert_cli.runtime.memory import check_address_space, current_memory, free_memory, machine_memory, peak_memory
 
 
-def test_free_memory_is_a_part_of_the_machines():
+def test_free_memory_is_at_most_the_machine_memory():
     assert 0 < free_memory() <= machine_memory()
 
 
-def test_a_large_array_is_seen():
+def test_a_large_array_counts():
     before = current_memory()
     array = np.ones(400_000_000, np.uint8)
-    assert current_memory() - before > 200_000_000  # the process may have had free pages
+    assert current_memory() - before > 200_000_000  # the process may have free pages
     assert peak_memory() >= current_memory() - array.nbytes // 10
 
 
 @pytest.mark.parametrize(("limit", "is_enough"), [(2_048_000_000, False), (2_300_000_000, True), (-1, True)])
-def test_the_limit_of_address_space(limit, is_enough, monkeypatch):
+def test_address_space_limit(limit, is_enough, monkeypatch):
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (limit, -1))
     if is_enough:
         check_address_space(2_300_000_000, "start TensorFlow")
@@ -36,7 +36,7 @@ def test_the_limit_of_address_space(limit, is_enough, monkeypatch):
 
 
 @pytest.mark.parametrize(("text", "expected"), [("5000000\n", 5_000_000), ("max\n", None), ("", None), (None, None)])
-def test_the_limit_of_a_container(text, expected, tmp_path, monkeypatch):
+def test_container_limit(text, expected, tmp_path, monkeypatch):
     without_limit = machine_memory()
     path = tmp_path / "memory.max"
     if text is not None:

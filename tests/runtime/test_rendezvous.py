@@ -1,4 +1,4 @@
-"""Waiting for the other processes of TF_CONFIG: they come, they do not, they have no address."""
+"""Start of several processes in TF_CONFIG: some are late, missing or have a wrong address."""
 
 import json
 import socket
@@ -12,14 +12,14 @@ from bert_cli.runtime import rendezvous
 
 @pytest.fixture
 def cluster(monkeypatch):
-    """cluster(index, addresses) sets TF_CONFIG for a worker; nothing is remembered of earlier meetings."""
+    """Return a function that sets TF_CONFIG for a worker, and forget earlier meetings."""
     rendezvous.wait_for_workers.cache_clear()
 
-    def give(index: int, addresses: list[str]) -> None:
+    def set_cluster(index: int, addresses: list[str]) -> None:
         task = {"type": "worker", "index": index}
         monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": {"worker": addresses}, "task": task}))
 
-    yield give
+    yield set_cluster
     rendezvous.wait_for_workers.cache_clear()
 
 
@@ -29,7 +29,7 @@ def free_address() -> str:
         return f"127.0.0.1:{free.getsockname()[1]}"
 
 
-def test_the_one_that_comes_late_is_waited_for(cluster, monkeypatch, caplog):
+def test_a_late_process_is_waited_for(cluster, monkeypatch, caplog):
     monkeypatch.setattr(rendezvous, "_PAUSE", 0.02)
     monkeypatch.setattr(rendezvous, "_LOGGED_EVERY", 0.1)
     addresses = [free_address(), free_address()]
@@ -43,10 +43,10 @@ def test_the_one_that_comes_late_is_waited_for(cluster, monkeypatch, caplog):
     assert not waiting.is_alive()
     assert f"waiting for worker 1 ({addresses[1]}: Connection refused): 0 of 60 seconds" in caplog.messages
     with socket.create_server(("127.0.0.1", int(addresses[0].rpartition(":")[2]))):
-        pass  # its own address is free again
+        pass  # the process's address is free again
 
 
-def test_the_one_that_does_not_come(cluster):
+def test_a_missing_process_is_an_error(cluster):
     addresses = [free_address(), free_address()]
     cluster(1, addresses)
     with pytest.raises(
@@ -74,7 +74,7 @@ def test_another_name_of_this_process_is_refused(cluster, alias):
 
 
 def test_a_host_without_a_name_is_waited_for(cluster):
-    """Kubernetes gives a pod its name when it starts."""
+    """Kubernetes gives a pod its name only when it starts."""
     cluster(0, [free_address(), "nowhere.invalid:2222"])
     with pytest.raises(
         TemporaryError, match=r"^worker 1 \(nowhere\.invalid:2222: .*(known|resolution).*\) did not connect"

@@ -1,4 +1,4 @@
-"""Signals that ask a process to end: exit codes, order, a second one, and those that are ignored."""
+"""Signals that ask a process to end: exit codes, cleanup, repeated and ignored signals."""
 
 import contextlib
 import os
@@ -23,10 +23,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
-def heard():
-    """Signals that whoever started the tests has ignored, as nohup and a script's background do, are heard here."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)}
-    ignored = {number for number, handler in before.items() if handler == signal.SIG_IGN}
+def default_handlers():
+    """Restore default handlers for signals that the tests' parent process ignores, such as nohup."""
+    old_handlers = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)}
+    ignored = {number for number, handler in old_handlers.items() if handler == signal.SIG_IGN}
     for number in ignored:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     yield
@@ -39,7 +39,7 @@ def send(number: int) -> None:
 
 
 @pytest.mark.parametrize(("number", "code", "name"), [(signal.SIGTERM, 143, "SIGTERM"), (signal.SIGHUP, 129, "SIGHUP")])
-def test_raised(number, code, name):
+def test_signals_raise_stopped(number, code, name):
     before = signal.getsignal(number)
     with pytest.raises(Stopped) as caught, raising_on_signals():
         send(number)
@@ -59,23 +59,23 @@ def test_ctrl_c_in_a_training_is_a_keyboard_interrupt_for_programs(number, code,
     assert (stopped.exit_code, stopped.message, str(stopped)) == (code, "saved", "saved")
 
 
-def test_ctrl_c_stays_a_keyboard_interrupt():
+def test_ctrl_c_raises_keyboard_interrupt():
     with pytest.raises(KeyboardInterrupt), raising_on_signals():
         send(signal.SIGINT)
 
 
-def test_deferred_within_raised():
-    told = []
-    with raising_on_signals(), deferring_signals(told.append) as request:
+def test_signals_can_be_deferred():
+    names = []
+    with raising_on_signals(), deferring_signals(names.append) as request:
         assert not request.is_made()
         send(signal.SIGINT)
         assert request.is_made()
-    assert (request.number, told) == (signal.SIGINT, ["Ctrl-C"])
+    assert (request.number, names) == (signal.SIGINT, ["Ctrl-C"])
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_the_handler_only_notes_a_deferred_signal():
-    """Whatever the report does, such as to wait for a lock, the main thread goes on."""
+def test_the_report_of_a_deferred_signal_runs_in_another_thread():
+    """The main thread continues even if the report waits for a lock."""
     main_thread = threading.current_thread()
     callers = []
     is_free = threading.Event()
@@ -101,8 +101,8 @@ def test_a_report_that_fails_does_not_end_the_work():
     assert request.number == signal.SIGHUP
 
 
-def test_one_that_is_ignored_stays_so(monkeypatch):
-    """As under nohup."""
+def test_an_ignored_signal_stays_ignored(monkeypatch):
+    """SIGHUP is ignored under nohup."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with raising_on_signals():
@@ -111,7 +111,7 @@ def test_one_that_is_ignored_stays_so(monkeypatch):
         signal.signal(signal.SIGHUP, before)
 
 
-def test_another_thread_changes_nothing():
+def test_other_threads_keep_the_handlers():
     before = signal.getsignal(signal.SIGTERM)
     seen = []
 
@@ -125,7 +125,7 @@ def test_another_thread_changes_nothing():
     assert seen == [before]
 
 
-def test_a_second_signal_ends_at_once():
+def test_a_second_signal_ends_the_process():
     code = (
         "import os, signal, time; from bert_cli.runtime.signals import deferring_signals\n"
         "with deferring_signals(lambda name: None):\n    os.kill(os.getpid(), 15); os.kill(os.getpid(), 1); print('still here')"
@@ -141,8 +141,8 @@ WAYS_TO_STOP = {
 }
 
 
-def test_a_command_that_waits_for_its_input(tmp_path):
-    """One for each signal, side by side: each takes a second to start and half a one to wait."""
+def test_signals_stop_a_command_that_waits_for_input(tmp_path):
+    """One process per signal; they run in parallel because each needs a second to start."""
     command = [sys.executable, "-m", "bert_cli.build_vocab", "--input_file=-"]
     with contextlib.ExitStack() as stack:
         processes = {}
@@ -153,14 +153,14 @@ def test_a_command_that_waits_for_its_input(tmp_path):
             )
             processes[number] = stack.enter_context(process)
         for process in processes.values():
-            process.stdin.write("some text\n" * 200_000)  # more than a pipe holds: the command reads
+            process.stdin.write("some text\n" * 200_000)  # more than fits in a pipe, so that the command is reading
             process.stdin.flush()
         time.sleep(0.5)  # Python misses a signal between two reads of a pipe until there is more to read
         for number, process in processes.items():
             process.send_signal(number)
-        for number, (code, said) in WAYS_TO_STOP.items():
+        for number, (code, message) in WAYS_TO_STOP.items():
             assert processes[number].wait(60) == code
-            assert f"\nbert-build-vocab: {said}" in f"\n{processes[number].stderr.read()}"
+            assert f"\nbert-build-vocab: {message}" in f"\n{processes[number].stderr.read()}"
             processes[number].stdin.close()
     assert list(tmp_path.iterdir()) == []
 
@@ -178,7 +178,7 @@ with raising_on_signals():
 
 
 @pytest.mark.parametrize(("seconds", "number"), [(60, signal.SIGTERM), (60, signal.SIGINT), (0.2, signal.SIGALRM)])
-def test_the_system_ends_a_call_that_holds_the_lock_of_python(seconds, number):
+def test_the_system_ends_a_call_that_holds_pythons_lock(seconds, number):
     command = [sys.executable, "-c", HOLDS_THE_LOCK, str(seconds)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout.readline() == "begun\n"
@@ -187,7 +187,7 @@ def test_the_system_ends_a_call_that_holds_the_lock_of_python(seconds, number):
         assert process.wait(10) == -number
 
 
-def test_handlers_are_back_after_a_call_that_the_system_may_end():
+def test_handlers_are_restored_after_a_call_that_the_system_may_end():
     with raising_on_signals():
         before = signal.getsignal(signal.SIGTERM)
         with default_signal_handling(60):

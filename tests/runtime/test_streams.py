@@ -1,4 +1,4 @@
-"""Commands whose standard streams are closed, full, or of another encoding."""
+"""Commands with standard streams that are closed, full or not in UTF-8."""
 
 import errno
 import io
@@ -33,20 +33,20 @@ def failing_stream(error: Exception) -> io.TextIOWrapper:
     return io.TextIOWrapper(Raw(), encoding="utf-8", write_through=True)
 
 
-def test_a_full_disk_is_one_line_about_standard_output(monkeypatch):
+def test_a_full_disk_is_reported_in_one_line(monkeypatch):
     monkeypatch.setattr(sys, "stdout", failing_stream(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
     with pytest.raises(InputError) as caught:
         print_text("an answer")
     assert str(caught.value) == "standard output: cannot be written: No space left on device"
 
 
-def test_a_reader_that_has_gone_is_no_mistake(monkeypatch):
+def test_a_closed_pipe_is_not_an_input_error(monkeypatch):
     monkeypatch.setattr(sys, "stdout", failing_stream(BrokenPipeError()))
     with pytest.raises(BrokenPipeError):
         StandardOutput().write("an answer")
 
 
-def test_a_descriptor_that_is_open_stays(tmp_path):
+def test_an_open_descriptor_is_kept(tmp_path):
     with open(tmp_path / "answers.txt", "w", encoding="utf-8") as file:
         assert not reserve_descriptor(file.fileno(), os.O_WRONLY)
         file.write("an answer")
@@ -69,7 +69,7 @@ def test_characters_that_an_encoding_lacks_are_escaped_as_in_json(encoding, text
 
 
 STREAMS = {
-    # What is done to the streams -> exit code, standard output, standard error.
+    # Redirection -> exit code, whether there is output, standard error.
     "2>&-": (0, True, ""),
     "2>/dev/full": (0, True, ""),
     "<&-": (0, True, ""),
@@ -90,13 +90,13 @@ def test_a_command_with_a_stream_that_is_closed_or_full(redirection):
 
 
 @pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full"])
-def test_an_error_that_nobody_reads_sets_the_exit_code(redirection):
+def test_an_unwritable_error_sets_the_exit_code(redirection):
     done = run_shell(f"$PYTHON -m bert_cli.tokenize_text --no_such_flag {redirection}")
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
 
 
-def test_the_log_never_gets_into_a_file_that_is_opened_later(tmp_path):
-    """With standard error closed, the first file that is opened would have its number."""
+def test_the_log_is_not_written_to_a_file_opened_later(tmp_path):
+    """The first opened file would get the descriptor of a closed standard error."""
     code = (
         "import sys; from bert_cli.runtime.streams import repair_streams\n"
         "repair_streams(); file = open(sys.argv[1], 'w'); from bert_cli.base.log import StderrHandler, LOG\n"
@@ -107,7 +107,7 @@ def test_the_log_never_gets_into_a_file_that_is_opened_later(tmp_path):
     assert (done.stdout, path.read_text()) == ("True\n", "an answer")
 
 
-def test_a_number_that_another_file_has_got_before_is_not_written_to(tmp_path):
+def test_the_log_is_not_written_to_a_file_opened_before(tmp_path):
     code = (
         "import sys; file = open(sys.argv[1], 'w'); from bert_cli.runtime.streams import repair_streams\n"
         "repair_streams(); print('a line', file=sys.stderr, flush=True); file.write('an answer'); print(file.fileno())"
@@ -120,7 +120,7 @@ def test_a_number_that_another_file_has_got_before_is_not_written_to(tmp_path):
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
-def test_an_ascii_locale_takes_and_prints_all_texts():
+def test_an_ascii_locale_accepts_and_prints_all_texts():
     done = run_shell("$PYTHON -m bert_cli.tokenize_text 'möchte 東' --format=jsonl", **ASCII)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["tokens"][1:4] == ["m", "##och", "##te"]
@@ -135,7 +135,7 @@ def test_help_in_ascii(module):
     assert done.stdout.isascii()
 
 
-def test_the_list_of_commands_on_a_full_disk():
+def test_list_of_commands_on_a_full_disk():
     done = run_shell("$PYTHON -m bert_cli --help >/dev/full")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "bert: error: standard output: cannot be written: No space left on device\n"

@@ -1,4 +1,4 @@
-"""onnxruntime's telemetry is off, unless the user turned it on."""
+"""onnxruntime's telemetry is off unless the user turns it on."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ SWITCH = "ORT_DISABLE_TELEMETRY"
 @pytest.mark.parametrize(
     ("before", "after"), [(None, "1"), ("", "1"), ("0", "0"), ("false", "false"), ("1", "1"), ("true", "true")]
 )
-def test_a_value_of_the_user_is_kept(monkeypatch, before, after):
+def test_the_users_value_is_kept(monkeypatch, before, after):
     monkeypatch.delenv(SWITCH, raising=False)
     if before is not None:
         monkeypatch.setenv(SWITCH, before)

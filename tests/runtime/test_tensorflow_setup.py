@@ -1,4 +1,4 @@
-"""The import of TensorFlow: what is left out of it, and who waits for it."""
+"""Import of TensorFlow: hidden packages, threads and forked children."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from bert_cli.runtime.tensorflow_setup import hidden_packages
 from tests.readme_blocks import ROOT
 
 
-def test_a_package_is_absent_for_a_while(tmp_path, monkeypatch):
+def test_a_package_is_hidden_in_the_block(tmp_path, monkeypatch):
     (tmp_path / "some_package.py").write_text("VALUE = 1\n")
     (tmp_path / "other_package.py").write_text("VALUE = 2\n")
     monkeypatch.syspath_prepend(tmp_path)
@@ -69,7 +69,7 @@ os.wait()
 
 
 def test_threads_and_a_forked_child_share_one_import(tmp_path):
-    """The packages are stand-ins: the import of TensorFlow takes seconds."""
+    """Fake packages are used because TensorFlow's import takes seconds."""
     for name, source in SLOW_PACKAGES.items():
         (tmp_path / f"{name}.py").write_text(source)
     command = [sys.executable, "-W", "ignore", "-c", THREADS]
