@@ -1,4 +1,4 @@
-"""Labels as arrays, lists and data frames of 0 and 1, with NumPy, pandas and SciPy; what cannot be a label."""
+"""Labels as arrays, lists and data frames of 0 and 1, from NumPy, pandas and SciPy; refused labels."""
 
 import math
 
@@ -59,12 +59,12 @@ def test_columns_of_a_data_frame_name_the_labels():
     labels = read_label_rows("labels", frame)
     assert labels == ([(0, 1, 0), (0, 0, 1), (1, 0, 0), (0, 0, 1)], ("ant", "cat", "dog"), True)
     assert labels.options() == {"labels": ("ant", "cat", "dog"), "problem_type": "single_label"}
-    other = read_label_rows("dev_labels", frame[["dog", "ant", "cat"]], labels.names)
-    assert (other.items, other.names) == (labels.items, labels.names)
+    reordered = read_label_rows("dev_labels", frame[["dog", "ant", "cat"]], labels.names)
+    assert (reordered.items, reordered.names) == (labels.items, labels.names)
     assert read_label_rows("labels", pd.DataFrame({3: [0, 1], 7: [1, 0]})).names == ("3", "7")
 
 
-def test_a_data_frame_of_one_column_is_that_column():
+def test_a_data_frame_may_have_a_single_column():
     assert read_label_rows("labels", pd.DataFrame({"label": ["a", "b"]})) == (["a", "b"], None, False)
     assert read_label_rows("labels", pd.DataFrame({"label": [0, 1]})) == ([0, 1], None, False)
 
@@ -73,7 +73,7 @@ def test_a_data_frame_of_one_column_is_that_column():
     "values",
     [["a", "b"], [3, 1], [0, 1], [0.5, 1], [["a", "b"], []], [[1, 7], [7]], [[0], [1]], [[0, 1], [1]], [0.5, math.nan]],
 )
-def test_other_labels_stay_as_they_are(values):
+def test_other_labels_are_unchanged(values):
     labels = read_label_rows("labels", values)
     assert labels.items == values
     assert labels.options() == {}
@@ -115,16 +115,16 @@ def test_rows_without_numbers_have_no_label():
         ({"a": [0, 1]}, "^labels: a list is needed, found a dict"),
     ],
 )
-def test_what_cannot_be_labels(values, message):
+def test_wrong_labels_are_refused(values, message):
     with pytest.raises(InputError, match=message):
         read_label_rows("labels", values)
 
 
-def test_columns_that_training_does_not_have():
+def test_columns_that_are_not_labels_of_the_training():
     with pytest.raises(InputError, match=r"^dev_labels: has the columns a, c, and the labels are a, b$"):
         read_label_rows("dev_labels", pd.DataFrame({"a": [0], "c": [1]}), ("a", "b"))
 
 
 @pytest.mark.parametrize("value", [[1], [], "01", [0, 2], [0, "1"], {0, 1}, [[0], [1]], [0, None], 1])
-def test_values_that_are_no_rows_of_0_and_1(value):
+def test_values_that_are_not_flags(value):
     assert not is_flags(value)

@@ -1,4 +1,4 @@
-"""Tables in memory from data frames, dicts, tuples and lists; what is no table."""
+"""Tables in memory from data frames, dicts, tuples and lists; refused tables."""
 
 import types
 
@@ -24,7 +24,7 @@ def cells(table) -> list[list]:
     ],
     ids=["data frame", "dicts", "tuples", "numbers of NumPy"],
 )
-def test_forms_of_one_table(data):
+def test_forms_of_a_table(data):
     table = read_table("train", data)
     assert (table.path, table.layout.names) == ("train", ("text", "label"))
     assert [row.line for row in table.layout.rows] == [0, 1]
@@ -54,7 +54,7 @@ def test_pairs_and_lists_of_labels():
         ([("a", ["x", "x"])], "^train:0: names a label twice"),
     ],
 )
-def test_what_is_no_table(data, message):
+def test_wrong_tables_are_refused(data, message):
     with pytest.raises(InputError, match=message):
         read_table("train", data)
 
@@ -68,19 +68,19 @@ def test_what_is_no_table(data, message):
         (["a", "b"], [["x"], "y"], "^texts:1: a list of labels"),
     ],
 )
-def test_lists_that_do_not_fit(texts, labels, message):
+def test_wrong_lists_are_refused(texts, labels, message):
     with pytest.raises(InputError, match=message):
         pair_up("texts", texts, labels)
 
 
-def test_numbers_to_predict_are_floats():
+def test_are_numbers():
     assert are_numbers([0.5, 1])
     assert not are_numbers([1, 2])
     assert not are_numbers(["0.5", 0.5])
     assert not are_numbers([])
 
 
-def test_a_path_is_no_table(tmp_path):
+def test_paths_are_recognized(tmp_path):
     assert is_path("x.tsv")
     assert is_path(tmp_path)
     assert not is_path([("a", "b")])

@@ -1,4 +1,4 @@
-"""Lists of texts as methods of Python take them, and what is refused by name."""
+"""Lists of texts as arguments, and refused values."""
 
 import collections
 
@@ -67,7 +67,7 @@ def test_texts_and_pairs_become_pairs():
         (frozenset("ab"), "found a frozenset, which has no order"),
     ],
 )
-def test_other_values_are_refused_by_name(values, message):
+def test_other_values_are_refused(values, message):
     for read in (single_texts, texts_or_pairs):
         with pytest.raises(InputTypeError) as error:
             read(values)
@@ -76,7 +76,7 @@ def test_other_values_are_refused_by_name(values, message):
     assert isinstance(error.value, TypeError)
 
 
-def test_a_table_for_a_list_of_pairs():
+def test_the_error_about_a_table_for_pairs():
     with pytest.raises(InputTypeError) as error:
         list_items("questions", FRAME, "a list of pairs", is_of_pairs=True)
     assert str(error.value) == (
@@ -94,7 +94,7 @@ def test_items_are_refused_with_their_index(item):
         assert str(error.value).endswith(f"is needed, found {item!r}")
 
 
-def test_pairs_are_no_single_texts():
+def test_pairs_are_refused_as_single_texts():
     with pytest.raises(InputTypeError, match=r"^texts\[0\]: a text is needed, found \('a', 'b'\)"):
         single_texts([("a", "b")])
     with pytest.raises(
@@ -109,7 +109,7 @@ def test_a_long_item_is_cut_in_the_error():
     assert len(str(error.value)) < 130
 
 
-def test_one_text_is_needed():
+def test_check_text():
     check_text("a")
     with pytest.raises(InputTypeError, match=r"^text_b: one text is needed, found \['a'\]$"):
         check_text(["a"], "text_b")
