@@ -16,7 +16,6 @@ from tests.prose import RATES, ROOT, Function, Room, Text, add_file, figure, pla
 
 LIMITS_TABLE = """
 room                                  where   if what of_the says  use return of_which none headless no_sentence vague
-bert_cli/api                           10.2    0  6.1   35.3  3.8  0.1    1.9      3.3  4.2      4.8        40.8  68.5
 bert_cli/examples/token_files             3    3  3.5   44.4  0.3    0      4        2  2.5        4        15.9  19.2
 bert_cli/exports                       15.3    0 11.1   23.3    4    0    1.7      0.4  1.5     14.7          61  57.1
 """

@@ -1,3 +1,4 @@
-"""The models of the commands from Python: text in, results as values, no files. Each class is made
-by its `load`.
+"""Python API: the commands' models, with texts as input and values as results, without files.
+
+Each model class has a class method `load`.
 """

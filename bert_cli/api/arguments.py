@@ -1,6 +1,4 @@
-"""Flags of the commands as arguments of Python: their values are checked as on a command line, and
-errors name arguments.
-"""
+"""Python arguments that correspond to flags: they get the same checks, and errors name arguments."""
 
 import functools
 import os
@@ -16,7 +14,7 @@ from bert_cli.flags.parser import format_value, parse
 
 P = ParamSpec("P")
 R = TypeVar("R")
-# Arguments of the methods themselves, and flags for a command line alone.
+# Flags that are arguments of methods or only make sense on a command line.
 _NOT_ARGUMENTS = frozenset(
     ("do_train", "do_eval", "do_predict", "output_dir", "text", "text_b", "input_file", "output_file", "test_file")
     + ("predict_file", "question", "context", "context_file", "score_only", "predictions_file", "null_odds_file")
@@ -24,23 +22,28 @@ _NOT_ARGUMENTS = frozenset(
 )
 _FLAG = re.compile(r"--([a-z][a-z0-9_]*)(=(true|false)\b)?")
 _IN_MEMORY = re.compile(r"\b(train|dev|texts|dev_texts):(\d+)\b")
-# Flags for the first line of a file, the header, which a table in memory does not have.
+# Errors about line 1 of a file concern the header, which a table in memory does not have.
 _HEADER = re.compile(r"\b(train|dev):1: (no column|[a-z_]+=.*: there is no such column)")
 
 
-def parse_arguments(settings_class: type, given: Mapping[str, Any], own: Collection[str] = ()) -> dict[str, Any]:
-    """Values of all flags of a command by name; None is not given.
+def parse_arguments(settings_class: type, options: Mapping[str, Any], excluded: Collection[str] = ()) -> dict[str, Any]:
+    """Return a command's flag values by name.
 
-    own: flags that are no arguments here because the method has its own for them. InputError for a
-    name that is none of the others, and for what the command would refuse.
+    Args:
+        settings_class: dataclass of the command's flag groups.
+        options: flag values by name; None means that a flag is not given.
+        excluded: flags that are not options because the method has an argument for them.
+
+    Raises:
+        InputError: if a name is unknown, or the command would refuse a value.
     """
     flags = {flag.name: flag for flag in every_flag(settings_class)}
-    known = [name for name in flags if name not in _NOT_ARGUMENTS and name not in own]
-    wrong = [name for name in given if name not in known]
-    if wrong:
-        raise InputError(unknown_flags_message(wrong, known, ending=""))
-    # As words of a command line, so that values get the same checks and the same messages.
-    words = [f"--{name}={_text(flags[name], value)}" for name, value in given.items() if value is not None]
+    allowed = [name for name in flags if name not in _NOT_ARGUMENTS and name not in excluded]
+    unknown_names = [name for name in options if name not in allowed]
+    if unknown_names:
+        raise InputError(unknown_flags_message(unknown_names, allowed, ending=""))
+    # Convert values to a command line, so that they get the same checks and messages.
+    words = [f"--{name}={_text(flags[name], value)}" for name, value in options.items() if value is not None]
     return parse(settings_class, words)[0]
 
 
@@ -52,10 +55,11 @@ def _text(flag: Flag, value: Any) -> str:
     return format_value(value)
 
 
-def named_arguments(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A decorator: flags in the InputError of a function become arguments.
+def name_arguments_in_errors(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate a function so that its InputErrors name arguments instead of flags.
 
-    names: those that differ, such as train_file="train".
+    Args:
+        names: argument names that differ from the flag's name, such as train_file="train".
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -63,22 +67,27 @@ def named_arguments(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
             try:
                 return function(*args, **kwargs)
-            # Here, at the border, and not where it is raised: the same code serves the commands.
+            # Convert here and not at the raise statement: commands use the same code.
             except InputError as error:
-                raise type(error)(in_arguments(str(error), names)) from None
+                raise type(error)(replace_flag_names(str(error), names)) from None
 
         return call
 
     return decorate
 
 
-def in_arguments(message: str, names: Mapping[str, str] = {}) -> str:
-    """An error's text with arguments for flags, and places in lists for lines of a table in memory."""
+def replace_flag_names(message: str, names: Mapping[str, str] = {}) -> str:
+    """Return an error message with arguments for flags, and list indices for lines.
+
+    Args:
+        message: the error message.
+        names: argument names that differ from the flag's name.
+    """
     message = message.replace("unknown flag --", "unknown argument ").replace(
         "unknown flags --", "unknown arguments --"
     )
 
-    def argument(found: re.Match) -> str:
-        return names.get(found[1], found[1]) + (f"={found[3].capitalize()}" if found[3] else "")
+    def argument(match: re.Match) -> str:
+        return names.get(match[1], match[1]) + (f"={match[3].capitalize()}" if match[3] else "")
 
     return _IN_MEMORY.sub(r"\1[\2]", _HEADER.sub(r"\1: \2", _FLAG.sub(argument, message)))

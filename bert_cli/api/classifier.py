@@ -1,10 +1,10 @@
-"""A classifier from Python:
+"""Text classifier for Python programs.
 
-    from bert_cli import Classifier
-    Classifier.load("bert_output").predict(["the dog sees a cat ."]).best
+   from bert_cli import Classifier
+   Classifier.load("bert_output").predict(["the dog sees a cat ."]).best
 
-is ["0"] or ["1"], a label of labels.txt for each text; `fit` and `train` make a new one. The first
-call of a process imports TensorFlow (seconds).
+returns ["0"] or ["1"]: for each text, a label from labels.txt. `fit` and `train` train a new
+classifier. The first call in a process imports TensorFlow, which takes seconds.
 """
 
 import os
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bert_cli.api import loading
-from bert_cli.api.arguments import named_arguments
+from bert_cli.api.arguments import name_arguments_in_errors
 from bert_cli.api.label_rows import read_label_rows
 from bert_cli.api.tables import Data, are_numbers, is_path, pair_up, read_table
 from bert_cli.api.texts import check_text, list_items, texts_or_pairs
@@ -33,17 +33,19 @@ from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import read_threshold
 
-BATCH_SIZE = 32  # texts of full length
+BATCH_SIZE = 32  # texts of maximum length
 
 
 class Predictions(NamedTuple):
-    """`best`: the most probable label of each text; `probabilities`: float32 [n, L], columns as in
-    Classifier.labels.
+    """Predictions for n texts.
 
-    Where a text may have several labels, `best` has for each text a tuple of the labels with a
-    probability at or above the threshold, in the order of the columns, () for none; each
-    probability is independent. The numbers of a regression are `values`, float32 [n], which is None
-    elsewhere; `best` is then empty, and L is 0.
+    Attributes:
+        best: the most probable label per text. For multi-label models, a tuple of all labels with a
+            probability of at least the threshold, in column order; it may be empty. For a
+            regression, an empty list.
+        probabilities: float32 [n, L], with columns in the order of Classifier.labels. For
+            multi-label models they are independent. L is 0 for a regression.
+        values: predicted numbers, float32 [n], for a regression; None otherwise.
     """
 
     best: list[str] | list[tuple[str, ...]]
@@ -51,14 +53,19 @@ class Predictions(NamedTuple):
     values: np.ndarray | None = None
 
 
-class Classifier(loading.Trained, loading.Cutting):
-    """A model that bert-classify trained, or one of any format that bert-convert writes.
+class Classifier(loading.TrainableModel, loading.CuttingModel):
+    """Text classifier, made by `load`, `train` or `fit`.
 
-    `labels`: its L label names, in the order of the columns of probabilities, () of a regression.
-    `problem_type`: single_label, multi_label or regression, as the model was trained. Made by
-    `load`, `train` or `fit`, of which the last two leave `report`, what run_report.json says of the
-    run, with its metrics in report["eval"], and `output_dir`. `takes_pairs`: False if the model was
-    trained on single texts, so that a pair of texts is an error.
+    The model may be trained by bert-classify, or be in any format that bert-convert writes.
+
+    Attributes:
+        labels: L label names, in the order of `probabilities`; () for a regression.
+        problem_type: single_label, multi_label or regression.
+        max_seq_length: maximum length in tokens; longer texts are cut.
+        takes_pairs: False if the model was trained on single texts, so that a pair is an error.
+        report: after `train` or `fit`, the content of run_report.json, with metrics in
+            report["eval"].
+        output_dir: after `train` or `fit`, the run's directory.
     """
 
     takes_pairs: bool = True
@@ -71,7 +78,7 @@ class Classifier(loading.Trained, loading.Cutting):
         self._data = data
 
     @classmethod
-    @named_arguments(train_file="train", dev_file="dev")
+    @name_arguments_in_errors(train_file="train", dev_file="dev")
     def train(
         cls,
         train: Data = None,
@@ -79,22 +86,29 @@ class Classifier(loading.Trained, loading.Cutting):
         output_dir: str | os.PathLike | None = None,
         **options: Any,
     ) -> "Classifier":
-        """Train as bert-classify does, and load what came of it.
+        """Train as bert-classify does, and load the trained model.
 
-        train, dev: a path as --train_file takes, a pandas.DataFrame, a list of dicts, such as
-        {"text": …, "label": …}, or of tuples (text, label) or (text, text_b, label); train is None
-        where task_name and data_dir say it. output_dir: by default a temporary folder, which lives
-        as long as the classifier. options: flags of bert-classify without their dashes, such as
-        init_checkpoint, num_train_epochs, dev_split, text_column or problem_type. Raises InputError
-        as the command does, naming arguments, and train[row] for a row that is not from a file.
+        Args:
+            train: training data: a path as for --train_file, a pandas.DataFrame, or a list. List
+                items are dicts such as {"text": …, "label": …}, or tuples (text, label) or (text,
+                text_b, label). None if the options task_name and data_dir name the data.
+            dev: data to evaluate, in the same forms; None for no evaluation.
+            output_dir: the run's directory. By default a temporary one that is deleted together
+                with the classifier.
+            options: flags of bert-classify without dashes, such as init_checkpoint,
+                num_train_epochs, dev_split, text_column or problem_type.
+
+        Raises:
+            InputError: if bert-classify would refuse the data or options. The message names
+                arguments, and train[row] for rows that are not from a file.
         """
-        given = (("train", train), ("dev", dev))
-        tables = {name: read_table(name, data) for name, data in given if data is not None and not is_path(data)}
-        paths = {f"{name}_file": path_text(data, name) for name, data in given if is_path(data)}
-        return cls._trained(tables, paths, dev is not None, output_dir, options)
+        arguments = (("train", train), ("dev", dev))
+        tables = {name: read_table(name, data) for name, data in arguments if data is not None and not is_path(data)}
+        paths = {f"{name}_file": path_text(data, name) for name, data in arguments if is_path(data)}
+        return cls._train_on(tables, paths, dev is not None, output_dir, options)
 
     @classmethod
-    @named_arguments(dev_file="dev_texts")
+    @name_arguments_in_errors(dev_file="dev_texts")
     def fit(
         cls,
         texts: Iterable[str | tuple[str, str]],
@@ -104,18 +118,22 @@ class Classifier(loading.Trained, loading.Cutting):
         output_dir: str | os.PathLike | None = None,
         **options: Any,
     ) -> "Classifier":
-        """Train on n texts, or pairs of texts, and their n labels; else as `train`.
+        """Train on texts and labels in memory, otherwise as `train` does.
 
-        labels: texts or whole numbers; a list of them for each text, [] for none, where it may have
-        several; a row of 0 and 1 per text, with a number per label; or floats, which the classifier
-        learns to predict. Lists of one label each, and rows with a single 1, are single labels,
-        unless problem_type is "multi_label". Rows may be an array, lists, or a DataFrame, whose
-        columns name the labels. skip_unlabeled=True leaves out texts with None. dev_texts and
-        dev_labels, or dev_split=0.1, are evaluated.
+        Args:
+            texts: n texts, or n pairs of texts.
+            labels: n labels. A label is a text or a whole number; a list of labels, which may be
+                empty; a row of 0 and 1, with one number per label; or a float, which makes the
+                classifier predict numbers. Rows may be an array, lists, or a DataFrame with label
+                names as columns. If each has one label, they are single labels, unless problem_type
+                is "multi_label". With skip_unlabeled=True, texts with the label None are omitted.
+            dev_texts, dev_labels: data to evaluate; alternatively use dev_split=0.1.
+            output_dir: see `train`.
+            options: flags of bert-classify without dashes.
         """
-        label_rows = read_label_rows("labels", labels)  # a generator is read once
+        label_rows = read_label_rows("labels", labels)  # a generator can be read only once
         tables = {"train": pair_up("texts", texts, label_rows.items)}
-        # An option of the caller comes first.
+        # The caller's options win.
         options = label_rows.options() | options
         if (dev_texts is None) != (dev_labels is None):
             raise InputError("dev_texts and dev_labels: one is missing; give both or none")
@@ -124,10 +142,10 @@ class Classifier(loading.Trained, loading.Cutting):
             tables["dev"] = pair_up("dev_texts", dev_texts, dev_rows.items)
         if are_numbers(label_rows.items):
             options = {"problem_type": REGRESSION.name} | options
-        return cls._trained(tables, {}, dev_texts is not None, output_dir, options)
+        return cls._train_on(tables, {}, dev_texts is not None, output_dir, options)
 
     @classmethod
-    def _trained(
+    def _train_on(
         cls,
         tables: dict[str, TableFile],
         paths: dict[str, str],
@@ -137,7 +155,7 @@ class Classifier(loading.Trained, loading.Cutting):
     ) -> "Classifier":
         if has_dev and options.get("dev_split"):
             raise InputError("--dev_file and --dev_split: give one of them")
-        # A GLUE task brings its own dev file.
+        # A GLUE task has its own dev file.
         evaluates = has_dev or bool(options.get("dev_split") or options.get("task_name"))
         phases = {"train_file": None, "dev_file": None} | paths | {"do_eval": evaluates}
         return cls._run(
@@ -145,7 +163,7 @@ class Classifier(loading.Trained, loading.Cutting):
         )
 
     @classmethod
-    @named_arguments()
+    @name_arguments_in_errors()
     def load(
         cls,
         path: str,
@@ -158,54 +176,68 @@ class Classifier(loading.Trained, loading.Cutting):
         long_text: str | None = None,
         threshold: float | str | None = None,
     ) -> "Classifier":
-        """Load from an output_dir of bert-classify, or a checkpoint with vocabulary and config
-        next to it.
+        """Load a run of bert-classify, or a checkpoint with vocabulary and config next to it.
 
-        labels, max_seq_length (in tokens), long_text (truncate, head_tail or windows),
-        do_lower_case: default as the files next to the checkpoint say, and as the flags of
-        bert-classify where they say nothing; so are precision (auto, float32, bfloat16, float16 or
-        int8) and engine (auto, tensorflow, onnxruntime or openvino). hub_module: the handle of the
-        module that the model was trained on, where it is not a BERT and does not lie in the
-        model's folder. threshold: multi-label: a probability, or "tuned" for the
-        thresholds.json in the model's folder; default as the model was trained. Raises InputError
-        where something is missing, damaged, or does not fit together, and for a model that chooses
-        one of several endings.
+        An argument with None uses the value next to the model, or else the default of
+        bert-classify.
+
+        Args:
+            path: an output_dir of bert-classify or a checkpoint.
+            labels: label names, one per output, in order.
+            max_seq_length: maximum length in tokens.
+            do_lower_case: whether to lower-case texts and strip accents.
+            precision: auto, float32, bfloat16, float16 or int8.
+            engine: auto, tensorflow, onnxruntime or openvino.
+            hub_module: tensorflow-hub module that the model was trained on, as a handle. Needed if
+                it is not a BERT and not in the model's directory.
+            long_text: treatment of longer texts: truncate, head_tail or windows.
+            threshold: for multi-label models, a probability, or "tuned" to use thresholds.json.
+
+        Raises:
+            InputError: if files are missing, damaged or do not belong together, or if this is a
+                multiple-choice model.
         """
-        given = loading.flags_of(locals())
-        checkpoint = loading.find(path, ClassificationTask.command)
-        # Labels are no flag here: the flag refuses a list that differs from labels.txt, this method
-        # takes any.
-        given |= {"labels": None, "threshold": None if threshold is None else read_threshold(str(threshold))}
-        settings, model = load_with_settings(checkpoint, ClassifySettings, given)
+        flags = loading.flag_arguments(locals())
+        checkpoint = loading.find_model(path, ClassificationTask.command)
+        # Do not pass labels as a flag: the flag refuses names that differ from labels.txt, but this
+        # method allows them.
+        flags |= {"labels": None, "threshold": None if threshold is None else read_threshold(str(threshold))}
+        settings, model = load_with_settings(checkpoint, ClassifySettings, flags)
         task = ClassificationTask(settings)
         problem_type = task.trained_problem_type(model)
         if problem_type.has_endings:
             raise InputError(f"{checkpoint.folder}: this is a multiple-choice model; predict a file with bert-classify")
-        # labels.txt may be missing next to a checkpoint from elsewhere.
-        names = tuple(() if labels is None else list_items("labels", labels, "a list of names"))
-        if problem_type.is_numeric and names:
+        # labels.txt may be missing next to a third-party checkpoint.
+        label_names = tuple(() if labels is None else list_items("labels", labels, "a list of names"))
+        if problem_type.is_numeric and label_names:
             raise InputError(f"labels: the model in {checkpoint.folder} predicts a number; leave them out")
-        # A config.json may name the one output of a regression.
+        # config.json may name a regression's output.
         if problem_type.has_named_outputs:
-            check_label_count(names, model)
-            names = names or model.labels or model.generic_labels
-        if not names and problem_type.has_named_outputs:
+            check_label_count(label_names, model)
+            label_names = label_names or model.labels or model.generic_labels
+        if not label_names and problem_type.has_named_outputs:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
-        data = task.make_empty_dataset(model, names, run_folders(checkpoint))
+        data = task.make_empty_dataset(model, label_names, run_folders(checkpoint))
         classifier = cls(opening.open_for_new_texts(task, model, data, settings), data)
         classifier.takes_pairs = num_trained_texts(model, settings.task.task_name) != 1
         return classifier
 
-    @named_arguments()
+    @name_arguments_in_errors()
     def predict(self, texts: Iterable[str | tuple[str, str]], batch_size: int = BATCH_SIZE) -> Predictions:
-        """Classify n texts or pairs of texts; the results are in the order of `texts`.
+        """Classify n texts or pairs of texts.
 
-        batch_size: texts of full length; as many shorter texts are computed at once as have the
-        same number of tokens.
+        Args:
+            texts: texts, or pairs (text, text_b).
+            batch_size: texts of maximum length per batch; batches of shorter texts have more texts
+                but the same number of tokens.
+
+        Returns:
+            Predictions in the order of `texts`.
         """
         problem_type = self._data.problem_type
         pairs = texts_or_pairs(texts)
-        # No batch has no rows; an array of the right shape is easier on callers than an error.
+        # There are no empty batches, but callers expect an array with the right shape, not an
+        # error.
         if not pairs:
             values = np.zeros(0, np.float32) if problem_type.is_numeric else None
             return Predictions([], np.zeros((0, len(self.labels)), np.float32), values)
@@ -214,12 +246,12 @@ class Classifier(loading.Trained, loading.Cutting):
             return Predictions([], np.zeros((len(pairs), 0), np.float32), outputs["values"])
         return Predictions(problem_type.decisions(outputs, self._data.decoder.labels), outputs["probabilities"])
 
-    @named_arguments()
+    @name_arguments_in_errors()
     def records(self, texts: Iterable[str | tuple[str, str]]) -> list[dict[str, Any]]:
-        """The answers to n texts or pairs of texts, as JSON lines of --input_file have them.
+        """Return one dict per text, as in the JSON lines for --input_file.
 
-        `text` (and `text_b`) with `label` and `probabilities`, in multi-label classification
-        `labels` and `probabilities`, or the `value` of a regression.
+        Each has `text` (and `text_b`), together with `label` and `probabilities`, `labels` and
+        `probabilities` for multi-label models, or `value` for a regression.
         """
         pairs = texts_or_pairs(texts)
         if not pairs:
@@ -229,12 +261,12 @@ class Classifier(loading.Trained, loading.Cutting):
         labels = self._data.decoder.labels
         return [text_record(*pair) | problem_type.record(outputs, row, labels) for row, pair in enumerate(pairs)]
 
-    @named_arguments()
+    @name_arguments_in_errors()
     def explain(self, text: str, text_b: str | None = None, budget: int = BUDGET) -> dict[str, Any]:
-        """Which words mattered, as --explain prints it in JSON; see
-        runs.tasks.classification.explanation.explain.
+        """Return how much each word contributed to the prediction, as --explain prints it in JSON.
 
-        budget: about how many masked copies of the text are computed.
+        See runs.tasks.classification.explanation.explain; `budget` is roughly the number of masked
+        copies to compute.
         """
         check_text(text)
         if text_b is not None:

@@ -1,9 +1,9 @@
-"""Vectors of texts from Python, without files:
+"""Vectors of texts for Python programs.
 
-    from bert_cli import FeatureExtractor
-    FeatureExtractor.load("pretrained").extract(["the dog sees a cat .", "a cat sleeps ."])
+   from bert_cli import FeatureExtractor
+   FeatureExtractor.load("pretrained").extract(["the dog sees a cat .", "a cat sleeps ."])
 
-is a float32 array with a row for each text.
+returns a float32 array with one row per text.
 """
 
 import itertools
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bert_cli.api import loading
-from bert_cli.api.arguments import named_arguments
+from bert_cli.api.arguments import name_arguments_in_errors
 from bert_cli.api.texts import single_texts, texts_or_pairs
 from bert_cli.base.errors import InputError
 from bert_cli.examples.text_lines import TextLine
@@ -34,14 +34,23 @@ from bert_cli.settings.texts import POOLINGS, Extraction, ExtractSettings
 
 
 class TokenFeatures(NamedTuple):
-    """The t tokens of a text, [CLS] and [SEP] among them, and their vectors, float32 [t, W]."""
+    """Token vectors of a text.
+
+    Attributes:
+        tokens: t tokens, including [CLS] and [SEP].
+        vectors: float32 [t, W].
+    """
 
     tokens: list[str]
     vectors: np.ndarray
 
 
-class FeatureExtractor(loading.Cutting):
-    """The encoder of any checkpoint. `width`: W, the numbers of a vector. Made by `load`."""
+class FeatureExtractor(loading.CuttingModel):
+    """Encoder that turns texts into vectors, made by `load` from any checkpoint.
+
+    Attributes:
+        width: W, the length of a vector.
+    """
 
     def __init__(self, session: Extractor, settings: ExtractSettings, model: AnyModel):
         self._session = session
@@ -50,7 +59,7 @@ class FeatureExtractor(loading.Cutting):
         self.width = model.config.hidden_size * len(session.choice.state_indices)
 
     @classmethod
-    @named_arguments(init_checkpoint="path")
+    @name_arguments_in_errors(init_checkpoint="path")
     def load(
         cls,
         path: str | None = None,
@@ -65,31 +74,40 @@ class FeatureExtractor(loading.Cutting):
         hub_module: str | None = None,
         hub_preprocess: str | None = None,
     ) -> "FeatureExtractor":
-        """Load a checkpoint with vocabulary and config next to it; by default the pre-trained model
-        in the box.
+        """Load a checkpoint with vocabulary and config next to it.
 
-        pooling: mean, cls, max or pooler for one vector a text, none for one a token. layers: as
-        the flag --layers, or a list of its parts; W is the hidden size times their number, side by
-        side. normalize: divide each vector by its length. max_seq_length: in tokens, by default
-        128; longer texts are cut, or, with long_text, computed in windows that overlap by half.
-        precision: auto, float32, bfloat16, float16 or int8. engine: auto, tensorflow, onnxruntime
-        or openvino. hub_module: the handle of a module for tensorflow-hub: the encoder itself where
-        path is None, else the encoder that the model was trained on, where it is not a BERT and
-        does not lie in the model's folder. hub_preprocess: the preprocessor that belongs to the
-        module, for vocabulary and casing. Raises InputError where something is missing, damaged, or
-        does not fit together.
+        Args:
+            path: a checkpoint or an output_dir; None for the built-in model.
+            pooling: mean, cls, max or pooler for one vector per text; none for one per token.
+            layers: layers as in --layers, or a list of them. Their vectors are concatenated, so W
+                is the hidden size times the number of layers.
+            normalize: whether to divide each vector by its length.
+            max_seq_length: maximum length in tokens, 128 by default; longer texts are cut.
+            long_text: whether to compute longer texts in windows that overlap by half, instead of
+                cutting them.
+            do_lower_case: whether to lower-case texts and strip accents; None to use the model's
+                setting.
+            precision: auto, float32, bfloat16, float16 or int8.
+            engine: auto, tensorflow, onnxruntime or openvino.
+            hub_module: a tensorflow-hub module, as a handle. Without `path`, it is the encoder
+                itself. Otherwise it is the encoder that the model was trained on, needed if it is
+                not a BERT and not in the model's directory.
+            hub_preprocess: the module's preprocessor, for vocabulary and casing.
+
+        Raises:
+            InputError: if files are missing, damaged or do not belong together.
         """
         layers = ",".join(map(str, layers)) if isinstance(layers, list | tuple) else str(layers)
-        given = loading.flags_of(locals())
+        flags = loading.flag_arguments(locals())
         if pooling not in POOLINGS:
             raise InputError(f"pooling {pooling!r} is not one of {', '.join(POOLINGS)}")
         if path is None:
             checkpoint = encoder_checkpoint(ModelFiles(), hub_module)
-            given["hub_module"] = None  # it is the checkpoint itself
+            flags["hub_module"] = None  # already used as the checkpoint
         else:
-            checkpoint = loading.find(path)
-        # What the training run had (layers, lengths) is about another use of the encoder.
-        settings, model = load_with_settings(checkpoint, ExtractSettings, given, remembers=False)
+            checkpoint = loading.find_model(path)
+        # Do not use the training run's layers and lengths, which were chosen for another purpose.
+        settings, model = load_with_settings(checkpoint, ExtractSettings, flags, remembers=False)
         length = settings.encoding.max_seq_length
         config = model.config
         check_max_seq_length(length, pairs=long_text)
@@ -99,18 +117,23 @@ class FeatureExtractor(loading.Cutting):
         session.load(checkpoint)
         return cls(session, settings, model)
 
-    @named_arguments()
+    @name_arguments_in_errors()
     def extract(self, texts: Iterable[str | tuple[str, str]]) -> np.ndarray | list[TokenFeatures]:
-        """Vectors of n texts or pairs of texts, in their order: float32 [n, W], or n TokenFeatures
-        where pooling is none.
+        """Return the vectors of n texts or pairs of texts, in their order.
 
-        In addition, memory holds no more than one chunk of texts, as in bert-extract-features.
+        Besides the result, only one chunk of texts is in memory.
+
+        Args:
+            texts: texts, or pairs (text, text_b).
+
+        Returns:
+            float32 [n, W], or n TokenFeatures with pooling="none".
         """
-        # Check all texts first: an error after minutes of work would lose it.
+        # Check all texts first, because an error after minutes of work would lose the results.
         pairs = texts_or_pairs(texts)
         if self._settings.extraction.pooling == "none":
             return [features for rows in self._rows(pairs) for features in _tokens(rows)]
-        # Filled chunk by chunk, so that no second copy of all vectors is held.
+        # Fill the array chunk by chunk to avoid a second copy of all vectors.
         vectors = np.empty((len(pairs), self.width), np.float32)
         num_written = 0
         for rows in self._rows(pairs):
@@ -120,14 +143,14 @@ class FeatureExtractor(loading.Cutting):
             raise RuntimeError(f"{num_written} of {len(pairs)} texts have a vector")
         return vectors
 
-    @named_arguments()
+    @name_arguments_in_errors()
     def count_tokens(self, texts: Iterable[str]) -> list[int]:
-        """The tokens of each text that a vector is made of, with [CLS] and [SEP]."""
-        most = self._session.choice.max_seq_length
-        return [min(most, len(self._model.tokenizer.encode(text)) + 2) for text in single_texts(texts)]
+        """Return how many tokens of each text the vectors use, including [CLS] and [SEP]."""
+        max_length = self._session.choice.max_seq_length
+        return [min(max_length, len(self._model.tokenizer.encode(text)) + 2) for text in single_texts(texts)]
 
     def _rows(self, pairs: list[tuple[str, str | None]]) -> Iterator[FeatureRows]:
-        """Yield the vectors of one chunk of texts after the other."""
+        """Yield the vectors chunk by chunk."""
         extraction = self._settings.extraction
         tokenizer = self._model.tokenizer
         convert = tokenizer.convert_ids_to_tokens
@@ -142,7 +165,7 @@ class FeatureExtractor(loading.Cutting):
         for features in chunks:
             cuts += features.cuts
             vectors, _ = self._session.extract(features)
-            # Layers side by side: one vector a text is what callers of Python work with.
+            # Concatenate the layers: Python callers expect one vector per text.
             yield feature_rows(vectors, features, extraction.pooling, "concat", extraction.normalize, convert)
         self.on_cut(cuts, choice.max_seq_length)
 

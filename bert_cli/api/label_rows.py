@@ -1,4 +1,4 @@
-"""Labels of `Classifier.fit`: a label per text, or a row of 0 and 1 per text as one-hot arrays have."""
+"""Labels for `Classifier.fit`: one label per text, or one-hot rows of 0 and 1."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.messages import list_some, quote
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 
-_FLAGS = frozenset((0, 1))  # also contains False, True, 0.0 and 1.0, which are equal to them
+_FLAGS = frozenset((0, 1))  # also contains the equal values False, True, 0.0 and 1.0
 _NEEDED = "a 0 or 1 per label"
 
 
@@ -19,8 +19,8 @@ class LabelRows(NamedTuple):
     """Labels of n texts.
 
     Attributes:
-        items: per text a label, a list of labels, a tuple of numbers 0 and 1, or None for no label.
-        names: label names in the order of the numbers, None if the argument does not name them.
+        items: for each text a label, a list of labels, a tuple of 0 and 1, or None for no label.
+        names: label names in the order of the tuples, or None if the argument has no names.
         are_one_hot: whether all items are tuples with a single 1.
     """
 
@@ -35,12 +35,12 @@ class LabelRows(NamedTuple):
 
 
 def is_flags(value: object) -> bool:
-    """Return whether a value is a list of two or more numbers 0 and 1, or truth values."""
+    """Return whether a value is a list of at least two items that are 0, 1, False or True."""
     if not isinstance(value, list | tuple) or len(value) < 2:
         return False
     try:
         return _FLAGS.issuperset(value)
-    except TypeError:  # a list inside the list cannot be hashed
+    except TypeError:  # a nested list cannot be hashed
         return False
 
 
@@ -49,13 +49,13 @@ def read_label_rows(name: str, values: Any, names: Sequence[str] | None = None) 
 
     Args:
         name: the argument's name, for errors.
-        values: labels in any iterable, an array [n] or [n, labels], a sparse matrix, or a DataFrame
-            with a column per label.
-        names: label names of the training; columns of a DataFrame are put into their order.
+        values: labels in an iterable, an array [n] or [n, labels], a sparse matrix, or a DataFrame
+            with one column per label.
+        names: label names of the training; DataFrame columns are sorted into this order.
 
     Raises:
-        InputError: rows of numbers are not a 0 or 1 per label.
-        InputTypeError: the argument is not a list.
+        InputError: if rows of numbers are not a 0 or 1 per label.
+        InputTypeError: if the argument is not a list.
     """
     if hasattr(values, "columns") and hasattr(values, "itertuples"):
         return _frame_labels(name, values, names)
@@ -70,13 +70,13 @@ def read_label_rows(name: str, values: Any, names: Sequence[str] | None = None) 
     )
     items = [item.tolist() if isinstance(item, np.ndarray) else item for item in list_items(name, values, "a list")]
     if shape[1:] == (1,) and any(isinstance(item[0], float) for item in items):
-        # Targets of a regression as a column.
+        # These are regression targets as a column.
         return LabelRows([item[0] for item in items])
     return _label_rows(name, items)
 
 
 def _label_rows(name: str, items: list[Any], names: tuple[str, ...] | None = None) -> LabelRows:
-    """Return LabelRows of items that may be rows of 0 and 1."""
+    """Return LabelRows from items that may be rows of 0 and 1."""
     if not any(isinstance(item, list | tuple) for item in items):
         return LabelRows(items, names)
     items = [None if _is_missing(item) else item for item in items]
@@ -90,13 +90,13 @@ def _label_rows(name: str, items: list[Any], names: tuple[str, ...] | None = Non
 
 
 def _frame_labels(name: str, frame: Any, names: Sequence[str] | None) -> LabelRows:
-    """Return the labels in a DataFrame: its only column, or a column of 0 and 1 per label."""
+    """Return the labels in a DataFrame: its only column, or one column of 0 and 1 per label."""
     columns = tuple(map(str, frame.columns))
     rows = [[_plain(cell) for cell in row] for row in frame.itertuples(index=False, name=None)]
     if len(columns) == 1:
         return LabelRows([row[0] for row in rows])
     for number, row in enumerate(rows):
-        wrong = next((place for place, cell in enumerate(row) if not _is_missing(cell) and cell not in _FLAGS), None)
+        wrong = next((column for column, cell in enumerate(row) if not _is_missing(cell) and cell not in _FLAGS), None)
         if wrong is not None:
             raise InputError(
                 f"{name}[{number}]: column {quote(columns[wrong])} holds {row[wrong]!r:.40}; a DataFrame of labels has "
@@ -117,16 +117,16 @@ def _frame_labels(name: str, frame: Any, names: Sequence[str] | None) -> LabelRo
 
 
 def _check_numbers(place: str, item: Any) -> None:
-    """Raise InputError for a list of numbers that are neither names of labels nor 0 and 1."""
+    """Raise InputError for a list of numbers that are neither label names nor 0 and 1."""
     if not isinstance(item, list | tuple) or not item or isinstance(item[0], str):
         return
     refuse_if(
-        any(_is_missing(part) for part in item),
+        any(_is_missing(element) for element in item),
         f"{place}: lacks a number: {item!r:.80}; give {_NEEDED}, or None for a text without labels",
     )
-    is_number = all(isinstance(part, int | float | np.number | np.bool_) for part in item)
+    is_number = all(isinstance(element, int | float | np.number | np.bool_) for element in item)
     refuse_if(
-        is_number and any(isinstance(part, float | np.floating) and part not in _FLAGS for part in item),
+        is_number and any(isinstance(element, float | np.floating) and element not in _FLAGS for element in item),
         f"{place}: holds numbers other than 0 and 1: {item!r:.80}; give {_NEEDED}; for probabilities, give the index "
         "of the highest one, as in labels.argmax(axis=1)",
     )

@@ -1,4 +1,4 @@
-"""Steps that the classes of this package share: finding a model, and training as a command does."""
+"""Base classes of the API's models, and functions to find a model and train it as a command does."""
 
 import os
 import shutil
@@ -25,9 +25,15 @@ from bert_cli.weights.path import CheckpointPath, find_checkpoint
 _TRAINING = ForkedLock()
 
 
-def find(path: str | os.PathLike | None, command: str | None = None) -> CheckpointPath:
-    """An output_dir, or a checkpoint of any format; None: the pre-trained model in the box.
-    InputError where there is none, or one of another command.
+def find_model(path: str | os.PathLike | None, command: str | None = None) -> CheckpointPath:
+    """Return the checkpoint for a path that a program passes.
+
+    Args:
+        path: an output_dir or a checkpoint in any format; None for the built-in model.
+        command: name of the command that must have trained the model; None for any.
+
+    Raises:
+        InputError: if there is no checkpoint, or it is from another command.
     """
     if path is None:
         return ready_checkpoint("", ModelFiles())
@@ -37,29 +43,35 @@ def find(path: str | os.PathLike | None, command: str | None = None) -> Checkpoi
     return checkpoint
 
 
-def flags_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The flags of the command among locals() at the beginning of a `load`: every argument but the
-    class and the path.
+def flag_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a `load` that are flags.
+
+    Args:
+        arguments: locals() at the beginning of `load`.
     """
     return {name: value for name, value in arguments.items() if name not in ("cls", "path")}
 
 
-class Cutting:
-    """A model that cuts long texts. Each call of it reports what it cut to `on_cut`, once.
+class CuttingModel:
+    """Base class for models that cut long texts, and report this once per call.
 
     Attributes:
-        on_cut: function of the counts and the maximal length in tokens; logs a warning by default.
+        on_cut: function of the counts and the maximum length in tokens. By default it logs a
+            warning.
     """
 
     on_cut: Callable[[Cuts, int], None] = staticmethod(warn_cuts)
 
 
-Kind = TypeVar("Kind", bound="Trained")
+Model = TypeVar("Model", bound="TrainableModel")
 
 
-class Trained:
-    """A model's results of its training: `report`, as in run_report.json, and `output_dir`; None
-    after `load`.
+class TrainableModel:
+    """Base class for models that can be trained.
+
+    Attributes:
+        report: content of run_report.json after training, None after `load`.
+        output_dir: the training run's directory, None after `load`.
     """
 
     report: dict[str, Any] | None = None
@@ -67,8 +79,9 @@ class Trained:
     _session: Predictor
 
     def summary(self) -> dict[str, int]:
-        """Print how many parameters the model has, and return the numbers: `total`, and of each
-        part (see count_parameters).
+        """Print the number of parameters, and return it as {"total": …, part: …}.
+
+        See count_parameters for the parts.
         """
         counts = self._session.facts()["parameters"]
         print(parameters_line(counts))
@@ -76,52 +89,58 @@ class Trained:
 
     @classmethod
     def _run(
-        cls: type[Kind],
+        cls: type[Model],
         settings_class: type,
         make_task: Callable[[Any], Any],
         phases: Mapping[str, Any],
         output_dir: str | os.PathLike | None,
         options: Mapping[str, Any],
         check: Callable[[dict[str, Any]], object] = lambda values: None,
-    ) -> Kind:
-        """Train as the command does, on flags by name, and load what came of it.
+    ) -> Model:
+        """Train as the command does, and load the trained model.
 
-        phases: flags that the method says, None for those not given; options: the arguments of its
-        caller, which may name none of them. output_dir: None for a temporary folder, which is
-        removed with the model. make_task(settings) is the command's task. check: sees all values
-        and may change them.
+        Args:
+            settings_class: dataclass of the command's flag groups.
+            make_task: function from the settings to the command's task.
+            phases: flag values that the method sets, None for those not given.
+            output_dir: the run's directory. With None, it is temporary and deleted together with
+                the model.
+            options: flag values from the caller, which may not include those in `phases`.
+            check: function that may check and change all flag values.
         """
         if options.get("cross_validation"):
             raise InputError("cross_validation: leaves no model to load; the command does it, on a file")
-        kind: Any = cls  # its `load` takes more arguments than others
+        model_class: Any = cls  # typed as Any because each subclass has its own arguments for `load`
         values = parse_arguments(settings_class, options, phases)
-        said = {name: value for name, value in phases.items() if value is not None}
-        paths = {name: path_text(value, name) for name, value in said.items() if isinstance(value, str | os.PathLike)}
-        values |= said | paths
-        # Not among the phases, as no method takes it as an argument.
+        given_phases = {name: value for name, value in phases.items() if value is not None}
+        paths = {
+            name: path_text(value, name) for name, value in given_phases.items() if isinstance(value, str | os.PathLike)
+        }
+        values |= given_phases | paths
+        # Set this here, because no method has it as an argument.
         values["do_train"] = True
-        # In the order of the commands: their own checks see what complete has derived.
+        # Keep the commands' order: `check` sees the values that check_and_derive added.
         check(check_and_derive(values))
         folder = tempfile.mkdtemp(prefix="bert_cli-") if output_dir is None else path_text(output_dir, "output_dir")
-        from bert_cli.runs import driver  # and the pages of reports, which a model that is loaded does without
+        from bert_cli.runs import driver  # import late: includes the report pages, which `load` does not need
 
-        rerun = ""  # a temporary folder is removed after a signal
+        rerun = ""  # a temporary directory is deleted after a signal
         if output_dir is not None:
             rerun = "the same call" + " without overwrite_output_dir" * values["overwrite_output_dir"]
         try:
             settings = build(settings_class, values | {"output_dir": folder})
-            # A thread waits for another one's training: both would use the same processors, and
-            # TensorFlow's options belong to the process.
+            # Train in one thread at a time: trainings would compete for processors, and
+            # TensorFlow's options are global.
             with _TRAINING, show_log():
                 report = driver.run(make_task(settings), settings, rerun)
-            model = kind.load(folder, precision=options.get("precision"), hub_module=options.get("hub_module"))
-        # Ctrl-C, too, must not leave a temporary folder of several hundred megabytes.
+            model = model_class.load(folder, precision=options.get("precision"), hub_module=options.get("hub_module"))
+        # Ctrl-C must not leave a temporary directory of several hundred megabytes either.
         except BaseException:
             if output_dir is None:
                 shutil.rmtree(folder, ignore_errors=True)
             raise
         if output_dir is None:
-            # Not __del__: finalize also runs at the end of the process.
+            # Unlike __del__, finalize also runs when the process ends.
             weakref.finalize(model, shutil.rmtree, folder, ignore_errors=True)
         model.report = report
         model.output_dir = folder

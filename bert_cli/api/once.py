@@ -1,4 +1,4 @@
-"""A model in the worker processes of Spark, Ray and Beam, which call a function for each batch."""
+"""Cache of loaded models for worker processes of Spark, Ray and Beam, which process many batches."""
 
 import os
 from typing import Any, Protocol, TypeVar
@@ -9,8 +9,8 @@ from bert_cli.runtime.forks import ForkedLock
 Model = TypeVar("Model", covariant=True)
 
 
-class Loads(Protocol[Model]):
-    """Classifier, FeatureExtractor, MaskFiller, QuestionAnswerer or Tagger."""
+class ModelClass(Protocol[Model]):
+    """One of the classes Classifier, FeatureExtractor, MaskFiller, QuestionAnswerer and Tagger."""
 
     def load(self, path: str, **arguments: Any) -> Model: ...
 
@@ -19,14 +19,22 @@ _LOCK = ForkedLock()
 _LOADED: dict[tuple[Any, ...], Any] = {}
 
 
-def load_once(kind: Loads[Model], path: str | os.PathLike, **arguments: Any) -> Model:
-    """What kind.load(path, **arguments) gives, loaded by the first such call of this process.
+def load_once(kind: ModelClass[Model], path: str | os.PathLike, **arguments: Any) -> Model:
+    """Return kind.load(path, **arguments), which runs only once per process.
 
-    The model stays in memory as long as the process, also where `path` is trained again. Threads
-    may call it at the same time. Raises InputError as `load` does.
+    The model stays in memory until the process ends, even if `path` is trained again. Threads may
+    call this concurrently.
+
+    Args:
+        kind: the model's class, such as Classifier.
+        path: the model's path.
+        arguments: arguments for `load`.
+
+    Raises:
+        InputError: if `load` does.
     """
     path = path_text(path)
-    # Arguments as text, since a list cannot be a key.
+    # Use the arguments as text, because a list cannot be a key.
     key = (kind, path, repr(sorted(arguments.items())))
     with _LOCK:
         if key not in _LOADED:

@@ -1,10 +1,10 @@
-"""Answers to questions from Python:
+"""Answers to questions for Python programs.
 
-    from bert_cli import QuestionAnswerer
-    pair = ("Where does Zora live?", "Zora lives in Kelm.")
-    QuestionAnswerer.load("bert_output").answer([pair])[0]["answer"]
+   from bert_cli import QuestionAnswerer
+   pair = ("Where does Zora live?", "Zora lives in Kelm.")
+   QuestionAnswerer.load("bert_output").answer([pair])[0]["answer"]
 
-is a part of the context, "" for no answer; `train` makes a new model.
+returns a part of the context, or "" if there is no answer. `train` trains a new model.
 """
 
 import functools
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from bert_cli.api import loading
-from bert_cli.api.arguments import named_arguments
+from bert_cli.api.arguments import name_arguments_in_errors
 from bert_cli.api.texts import list_items
 from bert_cli.base.errors import InputTypeError
 from bert_cli.examples.squad.records import SquadExample, split_context
@@ -30,14 +30,13 @@ from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
 
-class QuestionAnswerer(loading.Trained, loading.Cutting):
-    """A model that bert-squad trained, or a Hugging Face model of its kind. Made by `load` or
-    `train`.
+class QuestionAnswerer(loading.TrainableModel, loading.CuttingModel):
+    """Question-answering model, made by `load` or `train`.
 
-    `report` and `output_dir`: of its training by `train`.
+    The model may be trained by bert-squad, or be a Hugging Face model for question answering.
     """
 
-    # A static method: from Python 3.14 on, a partial function in a class becomes a method.
+    # Make it a static method: from Python 3.14 on, a partial function in a class becomes a method.
     on_cut = staticmethod(functools.partial(warn_cuts, noun="questions"))
 
     def __init__(self, session: Predictor, task: SquadTask, tokenizer: FullTokenizer):
@@ -46,7 +45,7 @@ class QuestionAnswerer(loading.Trained, loading.Cutting):
         self._tokenizer = tokenizer
 
     @classmethod
-    @named_arguments(predict_file="dev_file")
+    @name_arguments_in_errors(predict_file="dev_file")
     def train(
         cls,
         train_file: str | os.PathLike,
@@ -54,17 +53,23 @@ class QuestionAnswerer(loading.Trained, loading.Cutting):
         output_dir: str | os.PathLike | None = None,
         **options: Any,
     ) -> "QuestionAnswerer":
-        """Train as bert-squad does, and load what came of it.
+        """Train as bert-squad does, and load the trained model.
 
-        train_file, dev_file: files in the form of SQuAD, of which the second is evaluated.
-        output_dir: by default a temporary folder, which lives as long as the model. options: flags
-        of bert-squad without their dashes. Raises InputError as the command does, naming arguments.
+        Args:
+            train_file: SQuAD file to train on.
+            dev_file: SQuAD file to evaluate; None for no evaluation.
+            output_dir: the run's directory. By default a temporary one that is deleted together
+                with the model.
+            options: flags of bert-squad without dashes.
+
+        Raises:
+            InputError: if bert-squad would refuse the data or options; the message names arguments.
         """
         phases = {"train_file": train_file, "predict_file": dev_file, "do_eval": dev_file is not None}
         return cls._run(SquadSettings, SquadTask, phases, output_dir, options, check_values)
 
     @classmethod
-    @named_arguments()
+    @name_arguments_in_errors()
     def load(
         cls,
         path: str,
@@ -76,33 +81,43 @@ class QuestionAnswerer(loading.Trained, loading.Cutting):
         engine: str | None = None,
         hub_module: str | None = None,
     ) -> "QuestionAnswerer":
-        """Load from an output_dir of bert-squad, or a checkpoint with vocabulary and config next to
-        it.
+        """Load a run of bert-squad, or a checkpoint with vocabulary and config next to it.
 
-        n_best_size: answers in the n-best list; max_answer_length: in tokens; max_seq_length:
-        tokens of a window; by default as the model was trained, else as the flags of bert-squad. A
-        model that was trained with --version_2_with_negative may say that there is no answer.
-        precision, engine: as the flags. hub_module: the handle of the module that the model was
-        trained on, where it is not a BERT and does not lie in the model's folder. Raises InputError
-        where something is missing, damaged, or does not fit together.
+        An argument with None uses the value next to the model, or else the default of bert-squad. A
+        model that was trained with --version_2_with_negative may return no answer.
+
+        Args:
+            path: an output_dir of bert-squad or a checkpoint.
+            n_best_size: number of answers in the n-best list.
+            max_answer_length: maximum answer length in tokens.
+            max_seq_length: window length in tokens.
+            do_lower_case: whether to lower-case texts and strip accents.
+            precision: auto, float32, bfloat16, float16 or int8.
+            engine: auto, tensorflow, onnxruntime or openvino.
+            hub_module: tensorflow-hub module that the model was trained on, as a handle. Needed if
+                it is not a BERT and not in the model's directory.
+
+        Raises:
+            InputError: if files are missing, damaged or do not belong together.
         """
-        given = loading.flags_of(locals())
-        checkpoint = loading.find(path, SquadTask.command)
-        settings, model = load_with_settings(checkpoint, SquadSettings, given)
+        flags = loading.flag_arguments(locals())
+        checkpoint = loading.find_model(path, SquadTask.command)
+        settings, model = load_with_settings(checkpoint, SquadSettings, flags)
         task = SquadTask(settings)
-        # Here no flags were checked together: saved ones and arguments may not fit each other.
+        # Check combinations here: saved flags and arguments may conflict.
         check_lengths(settings.encoding.max_seq_length, settings.task.doc_stride, settings.task.max_query_length)
         check_search(settings.answers)
         session = opening.open_for_new_texts(task, model, SquadDataset(settings, model.tokenizer), settings)
         return cls(session, task, model.tokenizer)
 
-    @named_arguments()
+    @name_arguments_in_errors()
     def answer(self, questions: Iterable[tuple[str, str]]) -> list[dict]:
         """Answer n pairs (question, context), in their order.
 
-        Each record is as JSON lines of bert-squad have it (see
-        runs.tasks.squad_interactive.answer_record): `answer`, its `probability` among the `nbest`,
-        `start` and `end` in characters of the context, and the `sentence` around it.
+        Returns:
+            One dict per pair, as in the JSON lines of bert-squad. It has the `answer`, its
+            `probability` among the `nbest`, its `start` and `end` in characters of the context, and
+            the `sentence` around it. See runs.tasks.squad_interactive.answer_record.
         """
         pairs = list_items("questions", questions, "a list of pairs (question, context)", is_of_pairs=True)
         examples = [_example(number, pair) for number, pair in enumerate(pairs)]
@@ -110,7 +125,7 @@ class QuestionAnswerer(loading.Trained, loading.Cutting):
             return []
         predictions, cuts = answer_questions(self._session, self._task, examples, self._tokenizer)
         self.on_cut(cuts, self._task.settings.task.max_query_length)
-        return [answer_record(example, found) for example, found in zip(examples, predictions, strict=True)]
+        return [answer_record(example, prediction) for example, prediction in zip(examples, predictions, strict=True)]
 
 
 def _example(number: int, pair: object) -> SquadExample:

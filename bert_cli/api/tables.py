@@ -1,4 +1,4 @@
-"""Data frames and lists -> tables in memory, which are read as files are (examples/user_tables.py)."""
+"""Conversion of data frames and lists to tables in memory, which are then read like files."""
 
 import itertools
 import math
@@ -15,22 +15,29 @@ from bert_cli.examples.table_files.frames import Frame, format_scalar
 from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.examples.table_files.rows import Row
 
-# A path; a pandas.DataFrame; dicts; or tuples (text, label), (text, text_b, label).
+# A path, a pandas.DataFrame, or a list of dicts or tuples: (text, label) or (text, text_b, label).
 Data = Any
 _NAMES = {2: ("text", "label"), 3: ("text", "text_b", "label")}
 
 
 def is_path(data: Data) -> bool:
+    """Return whether the data is given as a path."""
     return isinstance(data, str | os.PathLike)
 
 
 def read_table(name: str, data: Data) -> TableFile:
-    """Return a table of a pandas.DataFrame, or of a list of dicts or tuples.
+    """Return a table from a pandas.DataFrame, or from a list of dicts or tuples.
 
-    Columns of dicts come from all of them. Tuples are (text, label) or (text, text_b, label). Raise
-    InputError, naming name[row], for anything else.
+    The columns are all keys of the dicts. Tuples are (text, label) or (text, text_b, label).
+
+    Args:
+        name: the argument's name, for errors.
+        data: the data.
+
+    Raises:
+        InputError: if the data has another form; the message names name[row].
     """
-    # Known by its methods, so that pandas need not be installed.
+    # Recognize a DataFrame by its methods, so that pandas is not required.
     if hasattr(data, "columns") and hasattr(data, "itertuples"):
         names = tuple(map(str, data.columns))
         rows = list(data.itertuples(index=False, name=None))
@@ -53,10 +60,13 @@ def read_table(name: str, data: Data) -> TableFile:
 
 
 def pair_up(name: str, texts: Iterable, labels: Iterable) -> TableFile:
-    """Return a table of two lists: n texts, or pairs of texts, and their labels.
+    """Return a table with n texts, or n pairs of texts, and their labels.
 
-    A label is a text or a whole number, a list of these if a text may have several, a tuple of
-    numbers 0 and 1, a float of a regression, or None.
+    Args:
+        name: the argument's name for texts, for errors.
+        texts: texts or pairs of texts.
+        labels: for each text a text or a whole number, a list of these, a tuple of 0 and 1, a float
+            for a regression, or None.
     """
     texts, labels = list_items(name, texts), list_items(name.replace("texts", "labels"), labels, "a list")
     if len(texts) != len(labels):
@@ -64,8 +74,8 @@ def pair_up(name: str, texts: Iterable, labels: Iterable) -> TableFile:
     pairs = [text for text in texts if isinstance(text, tuple | list)]
     for number, text in enumerate(texts):
         is_pair = isinstance(text, tuple | list)
-        parts = text if is_pair else (text,)
-        if len(parts) != 1 + is_pair or not all(isinstance(part, str) for part in parts):
+        text_items = text if is_pair else (text,)
+        if len(text_items) != 1 + is_pair or not all(isinstance(item, str) for item in text_items):
             needed = "a text, or a pair of texts, is needed"
             raise InputTypeError(f"{name}:{number}: {needed}, found {text!r:.80}")
     if pairs and len(pairs) < len(texts):
@@ -80,10 +90,10 @@ def pair_up(name: str, texts: Iterable, labels: Iterable) -> TableFile:
 
 
 def are_numbers(labels: Sequence) -> bool:
-    """Return whether labels are floats, and so numbers to predict."""
-    # Whole numbers alone are names of classes; one float makes all of them values.
-    kinds = {type(label) for label in labels if label is not None}
-    return bool(kinds) and float in kinds and kinds <= {float, int}
+    """Return whether labels are floats, so that a regression predicts them."""
+    # Whole numbers are class names, but with a single float all labels are values.
+    types = {type(label) for label in labels if label is not None}
+    return bool(types) and float in types and types <= {float, int}
 
 
 def _table(name: str, names: tuple[str, ...], rows: Sequence[Sequence]) -> TableFile:
@@ -94,22 +104,22 @@ def _table(name: str, names: tuple[str, ...], rows: Sequence[Sequence]) -> Table
 
 
 def _cell(name: str, row: int, value: Any) -> Any:
-    """Return the text of a cell, "" for a missing one, or a tuple of names for a list of them."""
+    """Return a cell as text, "" if it is missing, or a tuple of names for a list."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
-    # Python writes a number as the caller knows it, 3.0 with its decimal point.
+    # str writes a number as the caller knows it, for example 3.0 with its decimal point.
     if isinstance(value, int | float) and not (isinstance(value, float) and math.isnan(value)):
         return str(value)
     cell = format_scalar(value)
     if cell is not None:
         return cell
-    # In a fixed order: the order of a set changes from process to process.
+    # Sort, because a set's order differs between processes.
     if isinstance(value, set | frozenset):
         value = sorted(value, key=str)
-    # A 0 or 1 per label; the names of the labels come from the reader.
+    # These are 0 or 1 per label; the label names come from the reader.
     if is_flags(value):
         return tuple(str(int(flag)) for flag in value)
-    if isinstance(value, list | tuple) and all(isinstance(part, str | int) for part in value):
+    if isinstance(value, list | tuple) and all(isinstance(name_item, str | int) for name_item in value):
         names = tuple(map(str, value))
         if len(set(names)) < len(names):
             raise InputError(

@@ -1,9 +1,9 @@
-"""A tagger from Python:
+"""Token tagger for Python programs.
 
-    from bert_cli import Tagger
-    Tagger.load("bert_output").tag(["Zora lives in Kelm ."])[0].entities
+   from bert_cli import Tagger
+   Tagger.load("bert_output").tag(["Zora lives in Kelm ."])[0].entities
 
-is a list of {"type", "text", "start", "end", "score"}; `train` makes a new one.
+returns a list of {"type", "text", "start", "end", "score"}. `train` trains a new tagger.
 """
 
 import os
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from bert_cli.api import loading
-from bert_cli.api.arguments import named_arguments
+from bert_cli.api.arguments import name_arguments_in_errors
 from bert_cli.api.tables import is_path
 from bert_cli.api.texts import list_items, single_texts
 from bert_cli.base.errors import InputError
@@ -27,8 +27,12 @@ from bert_cli.settings.tagging import TagSettings, window_stride
 
 
 class TaggedText(NamedTuple):
-    """`words` and their `tags`, as the training data writes them; `entities` as
-    outputs.tagging.example_entities.
+    """Tags of a text.
+
+    Attributes:
+        words: the text's words.
+        tags: one tag per word, in the notation of the training data.
+        entities: entities as dicts, see outputs.tagging.example_entities.
     """
 
     words: tuple[str, ...]
@@ -36,12 +40,13 @@ class TaggedText(NamedTuple):
     entities: list[dict]
 
 
-class Tagger(loading.Trained):
-    """A model that bert-tag trained, or a Hugging Face token classifier with BIO labels. Made by
-    `load` or `train`.
+class Tagger(loading.TrainableModel):
+    """Token tagger, made by `load` or `train`.
 
-    `labels`: its L labels, in the order of its outputs. `report` and `output_dir`: of its training
-    by `train`.
+    The model may be trained by bert-tag, or be a Hugging Face token classifier with BIO labels.
+
+    Attributes:
+        labels: L label names, one per output, in order.
     """
 
     def __init__(self, session: Predictor, data: TaggingDataset, settings: TagSettings):
@@ -51,7 +56,7 @@ class Tagger(loading.Trained):
         self._settings = settings
 
     @classmethod
-    @named_arguments(train_file="train", dev_file="dev")
+    @name_arguments_in_errors(train_file="train", dev_file="dev")
     def train(
         cls,
         train: Any,
@@ -59,16 +64,22 @@ class Tagger(loading.Trained):
         output_dir: str | os.PathLike | None = None,
         **options: Any,
     ) -> "Tagger":
-        """Train as bert-tag does, and load what came of it.
+        """Train as bert-tag does, and load the trained model.
 
-        train, dev: a path as --train_file takes, or a list of sentences, each (words, tags) with as
-        many of both. output_dir: by default a temporary folder, which lives as long as the tagger.
-        options: flags of bert-tag without their dashes. Raises InputError as the command does,
-        naming arguments, and train[n] for a sentence of a list.
+        Args:
+            train: training data: a path as for --train_file, or a list of sentences (words, tags).
+            dev: data to evaluate, in the same forms; None for no evaluation.
+            output_dir: the run's directory. By default a temporary one that is deleted together
+                with the tagger.
+            options: flags of bert-tag without dashes.
+
+        Raises:
+            InputError: if bert-tag would refuse the data or options. The message names arguments,
+                and train[n] for a sentence in a list.
         """
-        given = (("train", train), ("dev", dev))
-        tables = {name: _sentences(name, data) for name, data in given if data is not None and not is_path(data)}
-        phases = {f"{name}_file": data if is_path(data) else None for name, data in given}
+        arguments = (("train", train), ("dev", dev))
+        tables = {name: _sentences(name, data) for name, data in arguments if data is not None and not is_path(data)}
+        phases = {f"{name}_file": data if is_path(data) else None for name, data in arguments}
         return cls._run(
             TagSettings,
             lambda settings: TaggingTask(settings, tables),
@@ -79,7 +90,7 @@ class Tagger(loading.Trained):
         )
 
     @classmethod
-    @named_arguments()
+    @name_arguments_in_errors()
     def load(
         cls,
         path: str,
@@ -91,58 +102,73 @@ class Tagger(loading.Trained):
         engine: str | None = None,
         hub_module: str | None = None,
     ) -> "Tagger":
-        """Load from an output_dir of bert-tag, or a checkpoint with vocabulary, config and labels
-        next to it.
+        """Load a run of bert-tag, or a checkpoint with vocabulary, config and labels next to it.
 
-        decoding: argmax, or viterbi, which forbids impossible sequences of tags. max_seq_length,
-        doc_stride: in pieces; longer texts are cut into windows, each of which starts doc_stride
-        pieces after the one before. By default as the model was trained, else as the flags of
-        bert-tag. precision, engine: as the flags. hub_module: the handle of the module that the
-        model was trained on, where it is not a BERT and does not lie in the model's folder. Raises
-        InputError where something is missing, damaged, or does not fit together.
+        An argument with None uses the value next to the model, or else the default of bert-tag.
+
+        Args:
+            path: an output_dir of bert-tag or a checkpoint.
+            decoding: argmax, or viterbi, which forbids impossible tag sequences.
+            max_seq_length: window length in word pieces; longer texts are split into windows.
+            doc_stride: number of word pieces from the start of one window to the next.
+            do_lower_case: whether to lower-case texts and strip accents.
+            precision: auto, float32, bfloat16, float16 or int8.
+            engine: auto, tensorflow, onnxruntime or openvino.
+            hub_module: tensorflow-hub module that the model was trained on, as a handle. Needed if
+                it is not a BERT and not in the model's directory.
+
+        Raises:
+            InputError: if files are missing, damaged or do not belong together.
         """
-        given = loading.flags_of(locals())
-        checkpoint = loading.find(path, TaggingTask.command)
-        settings, model = load_with_settings(checkpoint, TagSettings, given)
+        flags = loading.flag_arguments(locals())
+        checkpoint = loading.find_model(path, TaggingTask.command)
+        settings, model = load_with_settings(checkpoint, TagSettings, flags)
         task = TaggingTask(settings)
         data = make_empty_dataset(settings, model)
         return cls(opening.open_for_new_texts(task, model, data, settings), data, settings)
 
-    @named_arguments()
+    @name_arguments_in_errors()
     def tag(self, texts: Iterable[str]) -> list[TaggedText]:
-        """Tag n texts; a text without words has no tags. Offsets of entities are characters of the
-        text.
+        """Tag n texts, and return a TaggedText for each, in their order.
+
+        A text without words has no tags. Entity offsets count characters of the text.
         """
         results = []
-        for example, prediction in self._tagged(texts, "tagging"):
+        for example, prediction in self._tag(texts, "tagging"):
             tags = self._data.notation.encode(prediction.tags)
             entities = example_entities(example, prediction)["entities"]
             results.append(TaggedText(tuple(example.words), tags, entities))
         return results
 
-    @named_arguments()
+    @name_arguments_in_errors()
     def records(self, texts: Iterable[str]) -> list[dict[str, Any]]:
-        """The answers to n texts, as JSON lines of --input_file have them: `text` and `entities`."""
-        return [example_entities(example, prediction) for example, prediction in self._tagged(texts, None)]
+        """Return a dict with `text` and `entities` per text, as in the JSON lines for --input_file."""
+        return [example_entities(example, prediction) for example, prediction in self._tag(texts, None)]
 
-    def _tagged(self, texts: Iterable[str], title: str | None) -> Iterator[tuple[TaggingExample, TagPrediction]]:
+    def _tag(self, texts: Iterable[str], title: str | None) -> Iterator[tuple[TaggingExample, TagPrediction]]:
         examples = [make_text_example(text) for text in single_texts(texts)]
-        # Texts without words stay among them, so that results keep the order of the texts.
+        # Keep texts without words, so that results are in the order of the texts.
         return zip(examples, tag_examples(self._session, self._data, self._settings, examples, title), strict=True)
 
 
 def _sentences(name: str, data: Iterable[tuple[Iterable[str], Iterable[str]]]) -> TaggingFile:
-    """Sentences in memory as a file of JSON lines has them, numbered from 0."""
+    """Return sentences in memory as a TaggingFile, numbered from 0."""
     examples = []
     sentences = list_items(name, data, "a list of sentences (words, tags)", is_of_pairs=True)
     for number, sentence in enumerate(sentences):
-        parts = [tuple(part) for part in sentence] if isinstance(sentence, tuple | list) else []
-        if len(parts) != 2 or any(isinstance(part, str) for part in sentence) or len(parts[0]) != len(parts[1]):
+        columns = [tuple(column) for column in sentence] if isinstance(sentence, tuple | list) else []
+        if (
+            len(columns) != 2
+            or any(isinstance(column, str) for column in sentence)
+            or len(columns[0]) != len(columns[1])
+        ):
             raise InputError(f"{name}:{number}: (words, tags) with as many of both is needed, found {sentence!r:.80}")
-        wrong = next((part for part in (*parts[0], *parts[1]) if not isinstance(part, str) or not part), None)
-        if wrong is not None:
-            raise InputError(f"{name}:{number}: words and tags are texts, found {wrong!r:.80}")
-        examples.append(TaggingExample(parts[0], parts[1], number))
+        wrong_item = next(
+            (column for column in (*columns[0], *columns[1]) if not isinstance(column, str) or not column), None
+        )
+        if wrong_item is not None:
+            raise InputError(f"{name}:{number}: words and tags are texts, found {wrong_item!r:.80}")
+        examples.append(TaggingExample(columns[0], columns[1], number))
     if not any(example.words for example in examples):
         raise InputError(f"{name}: holds no words; a list of sentences, each (words, tags), is needed")
     return TaggingFile(name, (), tuple(examples), WORDS)

@@ -1,15 +1,15 @@
-"""Tokens of a text from Python:
+"""Tokenizer for Python programs.
 
-    from bert_cli import Tokenizer
-    Tokenizer.load("uncased_L-12_H-768_A-12").encode("the dog")["input_ids"]
+   from bert_cli import Tokenizer
+   Tokenizer.load("uncased_L-12_H-768_A-12").encode("the dog")["input_ids"]
 
-is [101, 1996, 3899, 102].
+returns [101, 1996, 3899, 102].
 """
 
 import os
 from typing import Any
 
-from bert_cli.api.arguments import named_arguments
+from bert_cli.api.arguments import name_arguments_in_errors
 from bert_cli.api.texts import check_text
 from bert_cli.features.encoded_text import encoded_text
 from bert_cli.flags.paths import path_text
@@ -19,8 +19,11 @@ from bert_cli.text.tokenization import FullTokenizer
 
 
 class Tokenizer:
-    """The tokenizer of a model. `vocab_size`: the number of its tokens; `do_lower_case`: as it was
-    made. Made by `load`.
+    """A model's tokenizer, made by `load`.
+
+    Attributes:
+        vocab_size: number of tokens.
+        do_lower_case: whether it lower-cases texts and strips accents.
     """
 
     def __init__(self, tokenizer: FullTokenizer):
@@ -29,24 +32,37 @@ class Tokenizer:
         self.do_lower_case = tokenizer.do_lower_case
 
     @classmethod
-    @named_arguments(init_checkpoint="path", vocab_file="path")
+    @name_arguments_in_errors(init_checkpoint="path", vocab_file="path")
     def load(cls, path: str | os.PathLike | None = None, do_lower_case: bool | None = None) -> "Tokenizer":
-        """Return the tokenizer of a checkpoint of any format, of a vocab.txt or tokenizer.json, or
-        by default of the built-in model. Raises InputError.
+        """Load the tokenizer of a model.
+
+        Args:
+            path: a checkpoint in any format, a vocab.txt or a tokenizer.json; None for the built-in
+                model.
+            do_lower_case: whether to lower-case texts and strip accents; None to use the model's
+                setting.
+
+        Raises:
+            InputError: if the files are missing, damaged or do not belong together.
         """
         name = "" if path is None else path_text(path)
         is_vocabulary = name.endswith((".txt", ".json"))
-        given = {"vocab_file": name} if is_vocabulary else {"init_checkpoint": name}
-        return cls(load_tokenizer(ModelFiles(**given, do_lower_case=do_lower_case)))  # type: ignore[arg-type]
+        model_file = {"vocab_file": name} if is_vocabulary else {"init_checkpoint": name}
+        return cls(load_tokenizer(ModelFiles(**model_file, do_lower_case=do_lower_case)))  # type: ignore[arg-type]
 
     def tokenize(self, text: str) -> list[str]:
-        """The word pieces of a text, without [CLS] and [SEP]."""
+        """Return a text's word pieces, without [CLS] and [SEP]."""
         check_text(text)
         return self._tokenizer.tokenize(text)
 
     def encode(self, text: str, text_b: str | None = None) -> dict[str, Any]:
-        """`tokens`, `input_ids` and `segment_ids` of a text or a pair, lists with [CLS] and [SEP],
-        of which nothing is cut.
+        """Return `tokens`, `input_ids` and `segment_ids` of a text or a pair.
+
+        They are lists that include [CLS] and [SEP]. Nothing is cut.
+
+        Args:
+            text: the text.
+            text_b: the second text if this is a pair, else None.
         """
         check_text(text)
         if text_b is not None:

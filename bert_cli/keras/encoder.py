@@ -9,7 +9,7 @@ import keras
 import tensorflow as tf
 
 from bert_cli.api import loading
-from bert_cli.api.arguments import named_arguments
+from bert_cli.api.arguments import name_arguments_in_errors
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import POOLER
 from bert_cli.base.spec import INPUTS
@@ -52,7 +52,7 @@ class Encoder(keras.layers.Layer):
         self.bert.trainable = self.trainable
 
     @classmethod
-    @named_arguments(init_checkpoint="path")
+    @name_arguments_in_errors(init_checkpoint="path")
     def load(cls, path: str | os.PathLike | None = None, trainable: bool = True, **options: Any) -> "Encoder":
         """Load a checkpoint in any format, with the config next to it.
 
@@ -65,7 +65,7 @@ class Encoder(keras.layers.Layer):
         Raises:
             InputError: something is missing, damaged or does not fit together.
         """
-        model = load_model(ModelFiles(), loading.find(path), None, needs_bert=True, needs_vocab=False)
+        model = load_model(ModelFiles(), loading.find_model(path), None, needs_bert=True, needs_vocab=False)
         deferred = DeferredInitialization()
         with deferred.deferring():
             layer = cls(model.config, trainable=trainable, **options)

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.api import loading
-from bert_cli.api.arguments import named_arguments
+from bert_cli.api.arguments import name_arguments_in_errors
 from bert_cli.api.texts import list_items
 from bert_cli.base.errors import InputError, InputTypeError
 from bert_cli.base.spec import INPUTS
@@ -67,7 +67,7 @@ class Preprocessor(keras.layers.Layer):
         mark_built(self)
 
     @classmethod
-    @named_arguments(init_checkpoint="path")
+    @name_arguments_in_errors(init_checkpoint="path")
     def load(
         cls,
         path: str | os.PathLike | None = None,
@@ -84,7 +84,7 @@ class Preprocessor(keras.layers.Layer):
             **options: arguments for keras.layers.Layer.
         """
         flags = ModelFiles(do_lower_case=do_lower_case)
-        model = load_model(flags, loading.find(path), None, needs_bert=True)
+        model = load_model(flags, loading.find_model(path), None, needs_bert=True)
         max_positions = model.config.max_position_embeddings
         if max_seq_length > max_positions:
             raise InputError(

@@ -9,7 +9,7 @@ import numpy as np
 
 from bert_cli.api.classifier import Classifier
 from bert_cli.api.feature_extractor import FeatureExtractor
-from bert_cli.api.loading import Cutting
+from bert_cli.api.loading import CuttingModel
 from bert_cli.api.mask_filler import MaskFiller
 from bert_cli.api.question_answerer import QuestionAnswerer
 from bert_cli.api.tagger import Tagger
@@ -86,7 +86,7 @@ class ServedModel(abc.ABC):
         # A string is the reason why the model has no vectors.
         self._vectors: FeatureExtractor | str = "not loaded"
         self.num_cut_texts = 0
-        if isinstance(self._model, Cutting):
+        if isinstance(self._model, CuttingModel):
             self._model.on_cut = self._count_cuts
 
     @property

@@ -1,4 +1,4 @@
-"""Detection of a GPU by its driver's files."""
+"""Detection of a GPU from driver files."""
 
 import pytest
 

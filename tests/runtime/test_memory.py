@@ -1,4 +1,4 @@
-"""Memory of the machine and of this process, as reported by Linux."""
+"""Memory in this machine and process, as reported by Linux."""
 
 import resource
 
