@@ -46,7 +46,7 @@ GUIDES = {
     "performance": "speed and memory compared with other programs",
     "performance-processors": "speed on AMX and AVX2; how to measure a GPU",
     "performance-server": "latency and throughput of bert-serve",
-    "faq": "out of memory, small data, one label for every text, learning rates, GPUs, systems, languages, stops",
+    "faq": "50 rows of data, out of memory, one label for every text, learning rates, GPUs, systems, languages, stops",
     "glossary": "the terms of BERT and of this tool, one line each",
     "structure": "how the package is built, file by file",
 }
