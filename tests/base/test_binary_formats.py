@@ -1,4 +1,4 @@
-"""Numbers of seven bits a byte."""
+"""Varints: numbers with seven bits per byte."""
 
 import pytest
 
@@ -13,6 +13,6 @@ def test_read_varint(data, number):
 
 
 @pytest.mark.parametrize("data", [b"", b"\x80", b"\x80" * LONGEST_VARINT + b"\x01"])
-def test_read_varint_refuses_a_number_without_end(data):
+def test_read_varint_refuses_an_endless_number(data):
     with pytest.raises(ValueError, match="this is cut"):
         read_varint(data, 0, "this is cut")

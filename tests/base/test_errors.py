@@ -1,4 +1,4 @@
-"""What of an exception of the system or of TensorFlow comes into one line of ours."""
+"""One-line messages for exceptions from the system and from TensorFlow."""
 
 import errno
 import os
@@ -13,28 +13,28 @@ from bert_cli.base.errors import InputError, explain_write_error, first_line
 from bert_cli.base.writing import atomic_write
 
 
-def test_names_of_tensorflows_graph_are_left_out(tmp_path):
+def test_first_line_drops_tensorflow_graph_names(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(tf.errors.OpError) as caught:
         tf.raw_ops.SaveV2(
             prefix=f"{tmp_path}/file/x", tensor_names=["a"], shape_and_slices=[""], tensors=[tf.constant(1)]
         )
     assert "{{function_node" in str(caught.value)
-    said = first_line(caught.value)
-    assert f"{tmp_path}/file" in said
-    assert not re.search(r"[{}]|Op:", said)
+    message = first_line(caught.value)
+    assert f"{tmp_path}/file" in message
+    assert not re.search(r"[{}]|Op:", message)
 
 
-def test_a_full_disk_says_what_was_needed_and_where(tmp_path):
+def test_full_disk_message_has_needed_and_free_bytes(tmp_path):
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    said = rf"^No space left on device: 2\.50 GB are needed, \d+\.\d\d (GB|MB) are free in {tmp_path}$"
-    assert re.match(said, explain_write_error(full, str(tmp_path / "no" / "folder"), 2_500_000_000))
+    message = rf"^No space left on device: 2\.50 GB are needed, \d+\.\d\d (GB|MB) are free in {tmp_path}$"
+    assert re.match(message, explain_write_error(full, str(tmp_path / "no" / "folder"), 2_500_000_000))
     of_tensorflow = tf.errors.ResourceExhaustedError(None, None, "{{function_node a}} /x; No space left on device")
-    assert re.match(said, explain_write_error(of_tensorflow, str(tmp_path), 2_500_000_000))
+    assert re.match(message, explain_write_error(of_tensorflow, str(tmp_path), 2_500_000_000))
     assert explain_write_error(OSError(errno.EACCES, "Permission denied"), str(tmp_path), 7) == "Permission denied"
 
 
-def test_a_disk_that_gets_full_in_the_middle_of_a_file(tmp_path):
+def test_disk_becomes_full_while_writing(tmp_path):
     def write():
         with atomic_write(str(tmp_path / "f.txt")) as file:
             file.write("x" * 1_000_000)
@@ -47,7 +47,7 @@ def test_a_disk_that_gets_full_in_the_middle_of_a_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_quota_has_other_numbers_than_the_disk():
+def test_quota_message_leaves_out_free_disk_space():
     over = OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
     assert (
         explain_write_error(over, "/", 2_000_000, is_all=False) == "Disk quota exceeded: more than 2.00 MB are needed"
@@ -56,7 +56,7 @@ def test_a_quota_has_other_numbers_than_the_disk():
 
 
 @pytest.mark.parametrize(("names", "left", "is_full"), [(40, 0, True), (40, 3, False), (0, 0, False)])
-def test_a_file_system_without_room_for_another_name(names, left, is_full, monkeypatch):
+def test_file_system_without_free_inodes(names, left, is_full, monkeypatch):
     """btrfs has no limit, and reports 0 of 0."""
     monkeypatch.setattr(os, "statvfs", lambda folder: types.SimpleNamespace(f_favail=left, f_files=names))
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: types.SimpleNamespace(free=5_000_000))

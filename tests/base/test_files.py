@@ -1,4 +1,4 @@
-"""Checks of files before anything is written."""
+"""Checks that run before anything is written."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ def read(tmp_path) -> str:
 
 
 @pytest.mark.parametrize("make", [os.symlink, os.link, None])
-def test_an_output_that_is_read(read, tmp_path, make):
+def test_output_must_not_be_an_input(read, tmp_path, make):
     output = read if make is None else str(tmp_path / "output.txt")
     if make:
         make(read, output)
@@ -29,22 +29,22 @@ def test_an_output_that_is_read(read, tmp_path, make):
     assert str(caught.value) == f"{output}: would be written over, but it is read; check --output_file"
 
 
-def test_a_remote_output_that_is_read():
+def test_remote_output_must_not_be_an_input():
     with pytest.raises(InputError, match=r"^gs://a/b: would be written over"):
         check_output_files(["gs://a/b"], ["gs://a/b"])
 
 
-def test_what_names_no_file_is_no_output(read):
+def test_none_and_dash_are_not_checked_as_outputs(read):
     check_output_files([None, "-"], [read])
     check_output_files([f"{read}.new"], [read, None])
 
 
-def test_size(read, tmp_path):
+def test_file_size(read, tmp_path):
     assert file_size(read) == 5
     assert file_size(str(tmp_path / "none")) == 0
 
 
-def test_an_empty_file_is_refused_by_the_name_of_its_flag(read, tmp_path):
+def test_check_not_empty_names_the_flag(read, tmp_path):
     empty = tmp_path / "empty.txt"
     empty.touch()
     check_not_empty(read, "dev_file")
@@ -60,7 +60,7 @@ def test_pipes_folders_and_missing_files_are_not_empty(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_streams(read, tmp_path):
+def test_is_stream(read, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     paths = tmp_path / "pipe", "-", read, tmp_path, tmp_path / "none", "gs://a/b"
     assert [is_stream(str(path)) for path in paths] == [True, True, False, False, False, False]
@@ -71,7 +71,7 @@ POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:0f\nsize 44044
 
 @pytest.mark.parametrize("name", ["vocab.txt", "config.json", "bert_model.ckpt.index", "train.tsv", "tf_model.h5"])
 @pytest.mark.parametrize("read", [files.read_bytes, files.open_binary, files.make_local])
-def test_a_pointer_of_git_lfs_is_named(tmp_path, name, read):
+def test_git_lfs_pointer_is_refused(tmp_path, name, read):
     path = tmp_path / name
     path.write_text(POINTER)
     with pytest.raises(InputError) as caught:
@@ -82,7 +82,7 @@ def test_a_pointer_of_git_lfs_is_named(tmp_path, name, read):
 
 
 @pytest.mark.parametrize("text", ["", "version", f"a line\n{POINTER}"])
-def test_a_text_about_pointers_is_not_one(tmp_path, text):
+def test_text_about_git_lfs_pointers_is_read(tmp_path, text):
     path = tmp_path / "notes.txt"
     path.write_text(text)
     with files.open_binary(str(path)) as file:
@@ -90,7 +90,7 @@ def test_a_text_about_pointers_is_not_one(tmp_path, text):
 
 
 def run_without_privileges(code: str, folder) -> str:
-    """Return what a program prints that has no right to read everything, as root has."""
+    """Return a program's output if it runs without root's right to read everything."""
     command = [sys.executable, "-c", f"from bert_cli.base import files\n{code}"]
     if os.geteuid() == 0:
         if not shutil.which("setpriv"):
@@ -117,7 +117,7 @@ def run_without_privileges(code: str, folder) -> str:
         (0o000, "match('open/*.txt')", False),
     ],
 )
-def test_a_directory_without_permission_is_no_empty_one(mode, call, closed, tmp_path):
+def test_unreadable_directory_is_not_taken_for_an_empty_one(mode, call, closed, tmp_path):
     for name in ("closed", "open"):
         (tmp_path / name / "inner").mkdir(parents=True)
         (tmp_path / name / "a.txt").touch()

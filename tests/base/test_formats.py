@@ -1,4 +1,4 @@
-"""Amounts of bytes and spans of time, as people read them, and numbers that they write."""
+"""Sizes and durations as text, and numbers in text."""
 
 import math
 
@@ -17,7 +17,7 @@ from bert_cli.base.formats import byte_size, clock, duration, parse_number
         (7_400, {"bytes": 0, "kB": 0, "MB": 1}, "7 kB"),
     ],
 )
-def test_byte_size_takes_the_largest_unit_that_is_reached(size, digits, text):
+def test_byte_size_uses_the_largest_unit_that_fits(size, digits, text):
     assert byte_size(size, **digits) == text
 
 
@@ -29,6 +29,6 @@ def test_clock_and_duration(seconds, on_a_clock, in_words):
     assert (clock(seconds), duration(seconds)) == (on_a_clock, in_words)
 
 
-def test_number_in_a_text_is_nan_for_any_other_text():
+def test_parse_number_returns_nan_for_other_text():
     assert parse_number(" 2e-1") == 0.2
     assert math.isnan(parse_number("2%"))

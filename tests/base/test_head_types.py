@@ -1,4 +1,4 @@
-"""The numbers of parameters that the papers and the model cards say, and those of every place that tells them."""
+"""Parameter counts as in the papers and model cards, in all places that report them."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from bert_cli.model.shapes import encoder_shapes
         ),
     ],
 )
-def test_numbers_of_the_published_models(sizes, total, pooler):
+def test_parameter_counts_of_published_models(sizes, total, pooler):
     config = BertConfig(30522, type_vocab_size=2, **sizes)
     counts = count_parameters(encoder_shapes(config))
     assert counts["total"] == total
@@ -28,7 +28,7 @@ def test_numbers_of_the_published_models(sizes, total, pooler):
     assert "heads" not in counts
 
 
-def test_heads_and_modules_count_for_themselves():
+def test_heads_and_modules_have_separate_counts():
     shapes = {"hub/a": (3, 4), "output_weights": (2, 4), "output_bias": (2,), "cls/predictions/output_bias": (5,)}
     counts = count_parameters(shapes)
     assert counts == {"total": 27, "module": 12, "heads": 15}

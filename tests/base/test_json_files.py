@@ -1,4 +1,4 @@
-"""JSON that others wrote: whatever is wrong with it is one line, from each place that reads some."""
+"""Third-party JSON: each reader reports a mistake in one line."""
 
 import json
 
@@ -14,7 +14,7 @@ DEEP = "[" * 200_000
 LONG = '{"vocab_size": ' + "1" * 5000 + "}"
 
 
-def test_text_and_bytes_give_the_same():
+def test_text_and_bytes_give_the_same_value():
     assert parse_json('{"a": "é"}', "f") == parse_json('{"a": "é"}'.encode(), "f") == {"a": "é"}
 
 
@@ -27,14 +27,14 @@ def test_text_and_bytes_give_the_same():
         (LONG, "f:4: cannot be read as JSON: Exceeds the limit (4300 digits)"),
     ],
 )
-def test_messages(text, message):
+def test_parse_json_messages(text, message):
     with pytest.raises(InputError) as caught:
         parse_json(text, "f", 4, advice="repair it")
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
 
 
-def test_a_value_that_is_no_object(tmp_path):
+def test_read_json_object_refuses_other_values(tmp_path):
     path = tmp_path / "a.json"
     path.write_text("[1]")
     assert read_json(str(path)) == [1]
@@ -50,29 +50,29 @@ def test_a_value_that_is_no_object(tmp_path):
 
 @pytest.mark.parametrize("text", [DEEP, LONG])
 @pytest.mark.parametrize("read", [read_config, read_module_config, read_tokenizer_json, read_hugging_face_labels])
-def test_each_reader_goes_through_the_one_door(tmp_path, text, read):
+def test_every_reader_of_json_uses_parse_json(tmp_path, text, read):
     path = tmp_path / "config.json"
     path.write_text(text)
     with pytest.raises(InputError, match=r"config\.json:1: cannot be read as JSON"):
         read(str(path))
 
 
-@pytest.mark.parametrize("named", [[["BertModel"]], [{}], [7], "BertModel", 7])
-def test_architectures_of_another_form_name_none(tmp_path, named):
+@pytest.mark.parametrize("architectures", [[["BertModel"]], [{}], [7], "BertModel", 7])
+def test_malformed_architectures_are_ignored(tmp_path, architectures):
     path = tmp_path / "config.json"
-    path.write_text(json.dumps({"architectures": named}))
+    path.write_text(json.dumps({"architectures": architectures}))
     assert read_hugging_face_labels(str(path)) == (None, None)
 
 
 @pytest.mark.parametrize("added", [7, True, "x", [[]], [{"content": "b", "id": []}], {"a": 1}])
-def test_added_tokens_of_another_form(tmp_path, added):
+def test_malformed_added_tokens_are_refused(tmp_path, added):
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps({"model": {"type": "WordPiece", "vocab": {"a": 0}}, "added_tokens": added}))
     with pytest.raises(InputError, match=r"tokenizer\.json: added_tokens.*; correct the file$"):
         read_tokenizer_json(str(path))
 
 
-def test_to_json_gives_back_what_utf8_cannot_hold():
+def test_to_json_escapes_lone_surrogates():
     for text in ('{"a": "\\ud83d é", "b": ["\U0001f600", "\\\\ud800", NaN]}', "[]"):
         assert to_json(parse_json(text, "f")) == text
         to_json(parse_json(text, "f")).encode()

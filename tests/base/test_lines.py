@@ -1,4 +1,4 @@
-"""Bytes to text in one place: the same messages for whole files, streams and blocks of a file."""
+"""Decoding of bytes: whole files, streams and blocks give the same messages."""
 
 import codecs
 import gzip
@@ -20,7 +20,7 @@ from bert_cli.settings.data import TextForm
 from bert_cli.text.vocabulary import read_vocabulary
 
 
-def test_a_mark_is_dropped_from_files_and_streams_alike(tmp_path):
+def test_byte_order_mark_is_dropped_from_files_and_streams(tmp_path):
     path = tmp_path / "text.txt"
     path.write_bytes(b"\xef\xbb\xbfone\r\ntwo")
     assert read_text(str(path)) == "one\r\ntwo"
@@ -28,12 +28,12 @@ def test_a_mark_is_dropped_from_files_and_streams_alike(tmp_path):
         assert list(lines) == ["one\r\n", "two"]
 
 
-def test_decode_drops_nothing():
+def test_decode_keeps_all_characters():
     assert decode(b"\xef\xbb\xbfa\0\r\n", "f") == "\ufeffa\0\r\n"
 
 
 @pytest.mark.parametrize(
-    ("data", "what", "message"),
+    ("data", "noun", "message"),
     [
         (b"a\nb\xe9\n", "file", "f:2: is not UTF-8 (byte 0xe9); save the file as UTF-8"),
         ("a\n".encode("utf-16"), "file", "f:1: is UTF-16, UTF-8 is needed; save it as UTF-8"),
@@ -46,17 +46,18 @@ def test_decode_drops_nothing():
         ("a\n".encode("utf-16"), "text", "f:1: is UTF-16; give --encoding=utf-16, or save it as UTF-8"),
     ],
 )
-def test_whole_texts_and_single_lines_are_refused_with_one_message(data, what, message):
-    for read in (lambda: decode(data, "f", noun=what), lambda: list(decode_lines(io.BytesIO(data), "f", noun=what))):
+def test_files_and_lines_have_the_same_decoding_errors(data, noun, message):
+    for read in (lambda: decode(data, "f", noun=noun), lambda: list(decode_lines(io.BytesIO(data), "f", noun=noun))):
         with pytest.raises(InputError) as caught:
             read()
         assert str(caught.value) == message
 
 
-def test_lines_count_from_where_a_block_begins():
+def test_line_numbers_start_at_first_line():
     with pytest.raises(InputError, match=r"^f:12: is not UTF-8 \(byte 0xff\)"):
         decode(b"a\nb\n\xff\n", "f", first_line=10)
-    with pytest.raises(InputError, match=r"^f:10: is not UTF-8 \(byte 0xff\)"):  # a mark stands only in line 1
+    # A byte-order mark is recognized in line 1 only.
+    with pytest.raises(InputError, match=r"^f:10: is not UTF-8 \(byte 0xff\)"):
         decode(b"\xff\xfe", "f", first_line=10)
 
 
@@ -68,7 +69,7 @@ def test_nul_is_refused_in_files(tmp_path):
 
 
 def readers(tmp_path):
-    """Every way in which lines are read, as functions of the bytes of a file; and the name of the file."""
+    """Return a path, and all readers by name, as functions that take the file's bytes."""
     path = tmp_path / "text.tsv"
 
     def of_file(read):
@@ -95,36 +96,36 @@ def readers(tmp_path):
     }
 
 
-def test_a_line_above_10_mb_is_told_with_its_number_by_every_reader(tmp_path, monkeypatch):
-    """With a lower bound, for the time it takes; one line at the bound is read."""
+def test_every_reader_reports_the_number_of_a_line_above_10_mb(tmp_path, monkeypatch):
+    """The limit is lowered to save time; a line of exactly that length is read."""
     for module in (lines, text):
         monkeypatch.setattr(module, "LONGEST_LINE", 1_000_000)
     name, reading = readers(tmp_path)
-    for kind, read in reading.items():
-        whole = b"a\tO\n" if kind == "tagging" else b"a\tb\n"
-        assert read(b"one\n" * (kind == "vocabulary") + whole + b"x" * 999_990 + b"\ty\n")
-        number = 6 if kind == "vocabulary" else 2
+    for reader_name, read in reading.items():
+        whole = b"a\tO\n" if reader_name == "tagging" else b"a\tb\n"
+        assert read(b"one\n" * (reader_name == "vocabulary") + whole + b"x" * 999_990 + b"\ty\n")
+        number = 6 if reader_name == "vocabulary" else 2
         with pytest.raises(InputError) as caught:
-            read(b"one\n" * (kind == "vocabulary") + whole + b"x" * 1_600_000 + b"\tO\n" + whole)
-        assert str(caught.value).startswith(f"{name}:{number}: is a line of more than 10 MB; "), kind
+            read(b"one\n" * (reader_name == "vocabulary") + whole + b"x" * 1_600_000 + b"\tO\n" + whole)
+        assert str(caught.value).startswith(f"{name}:{number}: is a line of more than 10 MB; "), reader_name
 
 
-def test_of_a_line_without_end_no_more_is_read_than_is_needed():
+def test_reading_an_endless_line_stops_soon_after_the_limit():
     class Endless(io.RawIOBase):
-        given = 0
+        num_bytes = 0
 
         def readable(self):
             return True
 
         def readinto(self, buffer):
-            self.given += len(buffer)
+            self.num_bytes += len(buffer)
             buffer[:] = b"x" * len(buffer)
             return len(buffer)
 
     source = Endless()
     with pytest.raises(InputError, match=r"^f:1: is a line of more than 10 MB"):
         list(decode_lines(io.BufferedReader(source), "f"))
-    assert source.given < 1.1 * lines.LONGEST_LINE
+    assert source.num_bytes < 1.1 * lines.LONGEST_LINE
 
 
 TEXT = "größer, naïve\r\nzwei\n\nEnde"
@@ -139,7 +140,7 @@ def test_as_utf8(encoding, piece, monkeypatch):
     assert [line.decode("utf-8") for line in recoded] == TEXT.splitlines(keepends=True)
 
 
-def test_utf8_is_read_as_it_is():
+def test_utf8_is_not_recoded():
     file = io.BytesIO(b"a")
     assert as_utf8(file, "UTF-8", "f") is file
 
@@ -166,28 +167,28 @@ def test_utf8_is_read_as_it_is():
     ],
 )
 @pytest.mark.parametrize("piece", [1, 3, 1 << 16])
-def test_bytes_of_another_encoding(data, encoding, message, piece, monkeypatch):
-    """The message does not depend on the version of Python, nor on where the pieces of the file end."""
+def test_wrong_bytes_for_an_encoding(data, encoding, message, piece, monkeypatch):
+    """The message depends neither on the Python version nor on piece size."""
     monkeypatch.setattr(recoding, "_PIECE", piece)
     with pytest.raises(InputError) as caught:
         as_utf8(io.BytesIO(data), encoding, "f").read()
     assert str(caught.value).startswith(message)
 
 
-def test_the_message_about_an_encoding_is_not_in_the_words_of_codecs():
-    """The codec of punycode gives no position before Python 3.13."""
+def test_encoding_error_does_not_quote_codecs():
+    """Before Python 3.13, punycode gives no position."""
     with pytest.raises(InputError, match=r"^f:1: is not punycode( \(byte 0x[0-9a-f]{2}\))?; give another --encoding"):
         as_utf8(io.BytesIO(b"a-9"), "punycode", "f").read()
 
 
-def test_names_of_encodings():
+def test_read_encoding():
     assert [read_encoding(name) for name in ("latin-1", "UTF-16")] == ["latin-1", "UTF-16"]
     for name in ("latin-99", "base64", "rot13", "a\0b"):
         with pytest.raises(InputError, match="is not an encoding that Python knows, such as utf-8, latin-1, cp1252 or"):
             read_encoding(name)
 
 
-def test_every_reader_of_texts_takes_an_encoding(tmp_path):
+def test_every_reader_of_texts_accepts_an_encoding(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_bytes("größer\tO\n".encode("utf-16"))
     form = TextForm("utf-16")
@@ -204,7 +205,7 @@ def test_every_reader_of_texts_takes_an_encoding(tmp_path):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
-def test_lines_that_end_in_carriage_returns_are_lines_for_every_reader(tmp_path, caplog, encoding):
+def test_every_reader_splits_lines_at_carriage_returns(tmp_path, caplog, encoding):
     caplog.set_level("INFO")
     path = tmp_path / "mac.tsv"
     path.write_bytes("größer\tO\rzwei\tO\r".encode(encoding))
@@ -222,7 +223,7 @@ def test_lines_that_end_in_carriage_returns_are_lines_for_every_reader(tmp_path,
 
 
 @pytest.mark.parametrize("content", [b"one\r", b"a\rb\n", b"a\r\nb\r\n", b'"' + b"x" * 9000 + b'\ry"\n' + b"z\n"])
-def test_other_carriage_returns_stay(tmp_path, content):
+def test_carriage_returns_within_lines_stay(tmp_path, content):
     (tmp_path / "a.txt").write_bytes(content)
     with open_lines(str(tmp_path / "a.txt")) as lines:
         assert "".join(lines).encode() == content
@@ -232,12 +233,12 @@ def test_other_carriage_returns_stay(tmp_path, content):
     ("line", "encoding"),
     [(b"caf\xe9", "latin-1"), (b"it\x92s", "cp1252"), (b"caf\xe9 it\x92s", "cp1252"), (b"\x80 5", "cp1252")],
 )  # fmt: skip
-def test_the_encoding_that_is_proposed_has_all_bytes_as_letters(line, encoding):
+def test_proposed_encoding_maps_all_bytes_to_letters(line, encoding):
     with pytest.raises(InputError, match=f"give its encoding, as in --encoding={encoding}, or save"):
         decode(line, "f", noun=lines.TEXT)
 
 
-def test_control_characters_of_the_wrong_encoding_are_a_warning(tmp_path, caplog):
+def test_control_characters_cause_a_warning(tmp_path, caplog):
     path = tmp_path / "a.tsv"
     path.write_bytes(b"fine\tO\nit\x92s\tO\nit\x93s\tO\n")
     warning = (

@@ -1,4 +1,4 @@
-"""The log of the package in a program that has, or has not, set up `logging`."""
+"""The package's log, in programs with and without their own `logging` setup."""
 
 import contextlib
 import io
@@ -12,8 +12,8 @@ from bert_cli.base import log
 
 @contextlib.contextmanager
 def logging_of(level: int, handlers: list[logging.Handler]):
-    """The package's level and the root's handlers, as a program may have set them."""
-    # Within the test, not in a fixture: pytest adds handlers of its own between the two.
+    """Set the package's level and the root's handlers, as a program might."""
+    # Set them within the test, not in a fixture: pytest adds its handlers between the two.
     before = log.LOG.level
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(logging.getLogger(), "handlers", handlers)
@@ -24,7 +24,7 @@ def logging_of(level: int, handlers: list[logging.Handler]):
     log.LOG.setLevel(before)
 
 
-def test_shown_logs_to_stderr_and_ends_with_the_block(capsys):
+def test_show_log_logs_to_stderr_within_the_block(capsys):
     with logging_of(logging.NOTSET, []):
         with log.show_log():
             log.LOG.info("training 5/10")
@@ -35,14 +35,14 @@ def test_shown_logs_to_stderr_and_ends_with_the_block(capsys):
 
 
 @pytest.mark.parametrize(("level", "handlers"), [(logging.WARNING, []), (logging.NOTSET, [logging.NullHandler()])])
-def test_shown_leaves_the_logging_of_a_program(capsys, level, handlers):
+def test_show_log_keeps_the_logging_setup_of_a_program(capsys, level, handlers):
     with logging_of(level, handlers), log.show_log():
         log.LOG.info("training 5/10")
     assert capsys.readouterr().err == ""
 
 
 class OnlyWrite:
-    """As some programs put in the place of sys.stderr."""
+    """Replacement for sys.stderr that some programs use."""
 
     def __init__(self):
         self.text = ""
@@ -52,7 +52,7 @@ class OnlyWrite:
 
 
 class Broken:
-    """A stream of which every method raises, as of a terminal that is closed."""
+    """A stream with methods that raise, like a closed terminal's stream."""
 
     def __init__(self, error):
         self._error = error
@@ -84,7 +84,7 @@ STREAMS = {
 
 
 @pytest.mark.parametrize("name", STREAMS)
-def test_a_line_that_cannot_be_written_is_dropped(name, monkeypatch):
+def test_line_is_dropped_if_it_cannot_be_written(name, monkeypatch):
     monkeypatch.setattr(sys, "stderr", STREAMS[name]())
     with logging_of(logging.INFO, []):
         log.LOG.addHandler(log.StderrHandler())
@@ -93,21 +93,21 @@ def test_a_line_that_cannot_be_written_is_dropped(name, monkeypatch):
     assert not log.LogStream().isatty()
 
 
-def test_an_object_that_only_writes_gets_the_lines(monkeypatch):
+def test_object_with_only_write_gets_the_lines(monkeypatch):
     stream = OnlyWrite()
     monkeypatch.setattr(sys, "stderr", stream)
     log.LogStream().print("training 5/10")
     assert stream.text == "training 5/10\n"
 
 
-def test_a_stream_of_another_encoding_gets_escapes(monkeypatch):
+def test_characters_are_escaped_for_other_encodings(monkeypatch):
     raw = io.BytesIO()
     monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(raw, encoding="ascii"))
     log.LogStream().print("label übel")
     assert raw.getvalue() == b"label \\xfcbel\n"
 
 
-def test_signals_still_end_a_program_that_writes_a_line(monkeypatch):
+def test_signals_end_a_program_while_it_writes(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Broken(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         log.LogStream().print("training 5/10")

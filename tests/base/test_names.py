@@ -1,4 +1,4 @@
-"""Lists of names in flags: names with commas, quotes, and without a letter."""
+"""Lists of names in flags: names with commas or quotes, and empty names."""
 
 import pytest
 
@@ -24,10 +24,10 @@ def test_lists_of_names(text, names):
 
 
 @pytest.mark.parametrize("name", ["", "text", "How, are you?", '"odd" name', '"', '""', "a\tb"])
-def test_a_single_name_is_read_as_it_was_written(name):
+def test_written_name_is_read_unchanged(name):
     assert read_name(write_name(name)) == name
 
 
-def test_a_single_name_needs_no_quotes():
+def test_single_name_needs_no_quotes():
     assert read_name("How, are you?") == "How, are you?"
     assert write_name("How, are you?") == "How, are you?"

@@ -1,4 +1,4 @@
-"""Files that only TensorFlow's file systems reach: its own one in memory stands for one in the cloud."""
+"""Remote files: TensorFlow's in-memory file system replaces the cloud."""
 
 import contextlib
 import gzip
@@ -53,7 +53,7 @@ def test_finding_and_removing(ram):
         files.read_bytes(f"{ram}/none.txt")
 
 
-def test_files_appear_whole(ram, tmp_path):
+def test_remote_files_appear_complete(ram, tmp_path):
     path = f"{ram}/whole.txt"
     write(path, b"before")
     with contextlib.suppress(RuntimeError), atomic_write(path) as file:
@@ -78,7 +78,7 @@ def test_files_appear_whole(ram, tmp_path):
     assert files.make_local(str(tmp_path)) == str(tmp_path)
 
 
-def test_readers_of_every_kind(ram):
+def test_all_readers_accept_remote_files(ram):
     lines = write(f"{ram}/lines.txt", "\ufeffa\né\n\nlast".encode())
     with open_lines(lines) as opened:
         assert list(opened) == ["a\n", "é\n", "\n", "last"]
@@ -104,7 +104,7 @@ def test_readers_of_every_kind(ram):
         file.read()
 
 
-def test_weights_of_every_format(ram, tmp_path):
+def test_remote_weights_in_every_format(ram, tmp_path):
     import h5py
     import safetensors.numpy
 
@@ -132,7 +132,7 @@ def test_weights_of_every_format(ram, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "message"),
     [
         (
             "https://example.org/bert/uncased.zip",
@@ -155,15 +155,15 @@ def test_weights_of_every_format(ram, tmp_path):
         ("https://example.org/CoLA.zip/train.tsv", "`curl -L -O https://example.org/CoLA.zip` and `unzip CoLA.zip`"),
     ],
 )
-def test_a_web_address_is_not_fetched(url, said):
+def test_web_address_is_refused_with_download_command(url, message):
     with pytest.raises(InputError) as caught:
         gfile(url)
     assert str(caught.value) == f"{url}: is a web address, and nothing is downloaded by itself; download it with " + (
-        said if "give" in said else f"{said}, and give the unpacked folder"
+        message if "give" in message else f"{message}, and give the unpacked folder"
     )
 
 
-def test_a_file_system_that_is_not_there(ram):
+def test_unsupported_file_system(ram):
     _check_scheme.cache_clear()
     for ask in (files.exists, files.is_directory, files.list_directory, files.read_bytes, files.open_binary):
         with pytest.raises(InputError) as caught:

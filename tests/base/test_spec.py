@@ -1,4 +1,4 @@
-"""The arrays of every kind of batch are those of the table: names, dtypes and sizes."""
+"""Batches have the arrays in the table: names, dtypes and sizes."""
 
 import numpy as np
 import pytest
@@ -33,8 +33,8 @@ def squad_features() -> SquadFeatures:
 
 def pretraining_features(max_seq_length=6, predictions=3) -> dict:
     features = {
-        each.name: np.ones((3, each.length), each.dtype)
-        for each in spec.pretraining_features(max_seq_length, predictions)
+        feature.name: np.ones((3, feature.length), feature.dtype)
+        for feature in spec.pretraining_features(max_seq_length, predictions)
     }
     features["input_mask"][:, 4:] = 0
     features["masked_lm_weights"][:, 2:] = 0
@@ -52,10 +52,10 @@ FEATURES = {
 }
 
 
-@pytest.mark.parametrize("kind", FEATURES)
+@pytest.mark.parametrize("feature_name", FEATURES)
 @pytest.mark.parametrize(("rows", "width", "length"), [([0, 1], None, 4), ([2, 1], None, 3), ([1], 7, 7)])
-def test_batches(kind, rows, width, length):
-    columns, make_batch = FEATURES[kind]
+def test_batches(feature_name, rows, width, length):
+    columns, make_batch = FEATURES[feature_name]
     batch = make_batch(np.array(rows), width)
     sizes = {"B": len(rows), "S": length, "W": 5, "L": 5, "K": 2}
     assert batch.keys() == {column.name for column in columns}
@@ -74,31 +74,32 @@ def test_batches_of_pretraining(make_batch, trim, sizes):
         assert (values.dtype, values.shape) == (column.dtype, tuple(sizes[letter] for letter in column.shape))
 
 
-def test_masked_words_are_shares_of_the_batch_in_training_alone():
+def test_masked_word_weights_sum_to_one_only_in_training():
     assert model_batch(pretraining_features(), True)["masked_lm_weights"].tolist() == [[1, 1]] * 3
     np.testing.assert_allclose(training_batch(pretraining_features(), True)["masked_lm_weights"], 1 / (6 + 1e-5))
 
 
-def test_labelled_pieces_share_the_loss_of_their_batch():
+def test_labeled_pieces_share_the_loss_of_their_batch():
     batch = FEATURES["tagging"][1](np.array([0, 2]))
     assert batch["label_ids"].tolist() == [[-1, 2, 0, -1], [1, 1, -1, -1]]
     assert batch["label_weights"].tolist() == [[0, 0.25, 0.25, 0], [0.25, 0.25, 0, 0]]
-    assert FEATURES["tagging"][1](np.array([1]))["label_weights"].tolist() == [[0, 0]]  # none is labelled
+    # No labeled piece.
+    assert FEATURES["tagging"][1](np.array([1]))["label_weights"].tolist() == [[0, 0]]
 
 
-def test_other_token_ids_change_nothing_else():
+def test_with_token_ids_keeps_the_labels():
     batch = with_token_ids(classification(NUMBERS), SEQUENCES.token_ids + 50).batch(np.array([1]))
     assert batch["input_word_ids"].tolist() == [[54, 55]]
     assert batch["label_ids"].tolist() == [1]
 
 
-def test_endings_of_an_example_stand_together():
+def test_choices_of_an_example_are_adjacent():
     batch = CHOICES.batch(np.array([2, 0]))
     assert batch["input_word_ids"].tolist() == [[[9, 0, 0, 0], [10, 11, 12, 0]], [[0, 1, 2, 3], [4, 5, 0, 0]]]
     assert batch["input_mask"].sum(axis=2).tolist() == [[1, 3], [4, 2]]
     assert batch["label_ids"].tolist() == [2, 0]
 
 
-def test_lengths_of_rows():
+def test_row_lengths():
     assert row_lengths(CHOICES).tolist() == [4, 2, 3]
     assert row_lengths(classification(NUMBERS)).tolist() == [4, 2, 3]

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that appear complete or not at all."""
 
 import contextlib
 import errno
@@ -11,7 +11,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.writing import atomic_paths, atomic_write, staging_folder
 
 
-def test_a_file_appears_at_the_end(tmp_path):
+def test_file_appears_when_the_block_ends(tmp_path):
     path = tmp_path / "a.txt"
     with atomic_write(str(path)) as file:
         file.write("ä\n")
@@ -20,7 +20,7 @@ def test_a_file_appears_at_the_end(tmp_path):
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
-def test_what_fails_leaves_the_file_that_was_there(tmp_path):
+def test_failure_keeps_the_existing_file(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("before")
     with contextlib.suppress(KeyboardInterrupt), atomic_write(str(path)) as file:
@@ -30,7 +30,7 @@ def test_what_fails_leaves_the_file_that_was_there(tmp_path):
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
-def test_a_result_is_as_readable_as_any_other_file(tmp_path):
+def test_result_has_the_usual_file_mode(tmp_path):
     before = os.umask(0o027)
     try:
         with atomic_write(str(tmp_path / "a"), "wb") as file:
@@ -54,20 +54,20 @@ def test_files_that_belong_together_appear_together(tmp_path):
 
 
 @pytest.mark.parametrize("write", [atomic_write, lambda path: atomic_paths([path])])
-def test_no_folder_to_write_to(tmp_path, write):
+def test_missing_directory(tmp_path, write):
     path = str(tmp_path / "none" / "a")
     with pytest.raises(InputError, match=f"^{path}: cannot be written: "), write(path):
         pass
 
 
-def test_half_of_a_surrogate_pair_is_escaped(tmp_path):
+def test_lone_surrogate_is_escaped(tmp_path):
     path = str(tmp_path / "answers.jsonl")
     with atomic_write(path) as file:
         file.write('{"text": "a \ud83d film", "label": "übel"}\n')
     assert (tmp_path / "answers.jsonl").read_bytes() == '{"text": "a \\ud83d film", "label": "übel"}\n'.encode()
 
 
-def test_files_beside_the_output_need_space_too(tmp_path):
+def test_full_disk_message_counts_the_extra_folder(tmp_path):
     def write():
         with staging_folder(str(tmp_path)) as folder, atomic_paths([str(tmp_path / "d.tfrecord")], folder) as paths:
             for path, size in ((paths[0], 500_000), (os.path.join(folder, "rows"), 2_000_000)):

@@ -1,4 +1,4 @@
-"""Results of several files that appear together, in local and in remote places."""
+"""Results of several files that appear together, local and remote."""
 
 import errno
 import os
@@ -9,14 +9,14 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.writing import publish_file, publish_folder, staging_folder
 
 
-def test_staging_folder_is_on_the_disk_of_a_missing_folder(tmp_path):
+def test_staging_folder_is_next_to_a_missing_folder(tmp_path):
     with staging_folder(str(tmp_path / "not" / "yet")) as staged:
         assert os.path.dirname(staged) == str(tmp_path)
         assert os.path.basename(staged).startswith(".writing-")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_publish_file_makes_its_folder(tmp_path):
+def test_publish_file_makes_the_target_directory(tmp_path):
     (tmp_path / "staged").write_text("new")
     publish_file(str(tmp_path / "staged"), str(tmp_path / "a" / "b"))
     assert (tmp_path / "a" / "b").read_text() == "new"
@@ -35,7 +35,7 @@ def test_publish_folder_replaces_the_old_one(tmp_path):
 
 
 def test_publish_folder_to_a_remote_place(tmp_path):
-    """In TensorFlow's own memory: what was there is gone, and folders within are kept."""
+    """Old files in TensorFlow's memory are removed, and subdirectories are kept."""
     import tensorflow as tf
 
     staged = tmp_path / "export"
@@ -52,8 +52,8 @@ def test_publish_folder_to_a_remote_place(tmp_path):
             assert file.read() == content
 
 
-def test_a_disk_that_is_full_in_a_staging_folder(tmp_path):
-    """A library writes there, and its error names no file."""
+def test_full_disk_in_a_staging_folder(tmp_path):
+    """A library writes there, and its error does not name a file."""
 
     def write():
         with staging_folder(str(tmp_path)) as staged:
@@ -68,6 +68,6 @@ def test_a_disk_that_is_full_in_a_staging_folder(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_another_error_in_a_staging_folder_stays_as_it_is(tmp_path):
+def test_other_errors_in_a_staging_folder_are_unchanged(tmp_path):
     with pytest.raises(OSError, match="Input/output error"), staging_folder(str(tmp_path)):
         raise OSError(errno.EIO, os.strerror(errno.EIO))
