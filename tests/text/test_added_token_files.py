@@ -1,4 +1,4 @@
-"""Added tokens in files: special ones, and ids that do not fit the vocabulary."""
+"""Added tokens in files: special tokens, and ids that do not fit the vocabulary."""
 
 import pytest
 
@@ -32,18 +32,18 @@ def test_special_tokens_are_not_normalized(tmp_path, config, special_map):
     assert tokens == [AddedToken("[E1]", 5, normalized=False, special=True), AddedToken("<user>", 6)]
 
 
-def test_a_special_token_may_be_a_line_of_the_vocabulary(tmp_path):
+def test_special_token_may_be_in_the_vocabulary(tmp_path):
     assert read(tmp_path, {"additional_special_tokens": ["a"]}) == [AddedToken("a", 2, normalized=False, special=True)]
 
 
-def test_two_ids_of_one_token_are_refused(tmp_path):
+def test_token_with_two_ids_is_refused(tmp_path):
     config = {"added_tokens_decoder": {"5": {"content": "[E1]"}}}
     with pytest.raises(InputError, match=r"added_tokens.json: \[E1\] has the id 6, but 5 in tokenizer_config.json"):
         read(tmp_path, config, added_tokens={"[E1]": 6})
 
 
 @pytest.mark.parametrize("index", ["7", 7.0, None, True, -1])
-def test_an_id_is_a_whole_number(tmp_path, index):
+def test_id_must_be_a_whole_number(tmp_path, index):
     with pytest.raises(InputError, match=r"added_tokens.json: \[E1\].id: is "):
         read(tmp_path, added_tokens={"[E1]": index})
 
@@ -57,7 +57,7 @@ def test_an_id_is_a_whole_number(tmp_path, index):
         ([(" b c ", 4)], ["[PAD]", "[UNK]", "a", "", " b c "]),
     ],
 )
-def test_places_of_added_tokens(added, tokens):
+def test_added_tokens_are_inserted_at_their_ids(added, tokens):
     assert with_added_tokens(TOKENS, [AddedToken(*token) for token in added], "vocab.txt") == tokens
 
 

@@ -1,4 +1,4 @@
-"""Added tokens in a text: which match counts, and what is between the matches."""
+"""Added tokens in a text: which match counts, and the text between matches."""
 
 import pytest
 
@@ -13,13 +13,13 @@ NEXT = len(VOCABULARY)
 
 
 def split(text, *tokens):
-    """Return the parts of a text, with added tokens in parentheses."""
-    parts = AddedTokenSplitter(tokens, BasicTokenizer(True).normalize).split(text)
-    return [f"({part.content})" if isinstance(part, AddedToken) else part for part in parts]
+    """Return the fragments of a text, with added tokens in parentheses."""
+    fragments = AddedTokenSplitter(tokens, BasicTokenizer(True).normalize).split(text)
+    return [f"({fragment.content})" if isinstance(fragment, AddedToken) else fragment for fragment in fragments]
 
 
 @pytest.mark.parametrize(
-    ("text", "parts"),
+    ("text", "fragments"),
     [
         ("the <user> The", ["the ", "(<user>)", " the"]),
         ("<user><USER>", ["(<user>)", "(<user>)"]),
@@ -29,12 +29,12 @@ def split(text, *tokens):
         ("", []),
     ],
 )
-def test_tokens_are_found_in_the_text_or_in_the_normalized_text(text, parts):
-    assert split(text, AddedToken("<user>", 7), AddedToken("[E1]", 8, normalized=False)) == parts
+def test_tokens_are_found_in_the_text_or_in_the_normalized_text(text, fragments):
+    assert split(text, AddedToken("<user>", 7), AddedToken("[E1]", 8, normalized=False)) == fragments
 
 
 @pytest.mark.parametrize(
-    ("text", "parts"),
+    ("text", "fragments"),
     [
         ("abc", ["(abc)"]),
         ("abd", ["(ab)", "d"]),
@@ -43,15 +43,15 @@ def test_tokens_are_found_in_the_text_or_in_the_normalized_text(text, parts):
         ("ab\u0301c", ["(abc)"]),
     ],
 )
-def test_the_leftmost_longest_match_counts(text, parts):
-    assert split(text, AddedToken("ab", 1), AddedToken("abc", 2), AddedToken("bcd", 3), AddedToken("", 4)) == parts
+def test_the_leftmost_longest_match_counts(text, fragments):
+    assert split(text, AddedToken("ab", 1), AddedToken("abc", 2), AddedToken("bcd", 3), AddedToken("", 4)) == fragments
 
 
 @pytest.mark.parametrize(
     ("text", "count"),
     [("foo foo, foo-", 3), ("foox xfoo", 0), ("foo_ 1foo", 0), ("éfoo foo\u0301", 0), ("foo\u200d ²foo", 1)],
 )
-def test_a_single_word_has_no_letter_beside_it(text, count):
+def test_single_word_token_needs_a_word_boundary(text, count):
     tokens = [AddedToken("foo", 1, single_word=True, normalized=False)]
     assert split(text, *tokens).count("(foo)") == count
 
@@ -65,19 +65,19 @@ def encode(text, *tokens, lower=True, **settings):
     return tokenizer.encode(text)
 
 
-def test_ids_of_added_tokens():
+def test_encode_returns_ids_of_added_tokens():
     token = AddedToken("<user>", NEXT)
     assert encode("The <User>the", token) == [1, NEXT, 1]
     assert encode("The <User>the", token, lower=False) == [0, 0, 0, 0, 1]
     assert encode("the New\tYork, new", AddedToken("New York", NEXT)) == [1, NEXT, 0, 4]
 
 
-def test_an_added_token_is_no_piece_of_a_word():
+def test_added_token_is_not_a_piece_of_a_word():
     token = AddedToken("a##b", NEXT), AddedToken("abb", NEXT + 1, single_word=True)
     assert encode("abb abbb", *token) == [NEXT + 1, 5, 6, 6]
 
 
-def test_words_that_are_never_split():
+def test_never_split_words_stay_whole():
     rules = {"never_split": ("the-user", "The", "zzz")}
     assert encode("the-user a-user The THE zzz", **rules) == [0, 3, 0, 2, 0, 1, 0]
     ids = VOCABULARY | {"the-user": NEXT, "The": NEXT + 1}
@@ -95,12 +95,12 @@ def test_words_that_are_never_split():
         (False, True, ["O", "I", "o"]),
     ],
 )
-def test_accents_and_casing_are_two_settings(lower, accents, words):
+def test_accents_and_casing_are_separate_settings(lower, accents, words):
     settings = TokenizerSettings(strip_accents=accents)
     assert BasicTokenizer(lower, settings=settings).tokenize("Ö İ ö") == words
 
 
-def test_ideographs_may_be_joined():
+def test_ideographs_stay_joined_without_tokenize_chinese_chars():
     assert BasicTokenizer(settings=TokenizerSettings(tokenize_chinese_chars=False)).tokenize("中文ab, 文") == [
         "中文ab",
         ",",
@@ -108,7 +108,7 @@ def test_ideographs_may_be_joined():
     ]
 
 
-def test_words_have_added_tokens_whole():
+def test_words_keep_added_tokens_whole():
     rules = TokenizerSettings(added_tokens=(AddedToken("[E1]", NEXT, normalized=False),))
     tokenizer = FullTokenizer(VOCABULARY | {"[E1]": NEXT}, settings=rules)
     assert tokenizer.words("[E1] The-user") == ["[E1]", "the", "-", "user"]

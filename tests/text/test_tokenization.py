@@ -1,4 +1,4 @@
-"""Tokenization: vectors that were run through the original, limits, and properties that hold for any text."""
+"""Tokenization: results of Google's code, limits, and properties of any text."""
 
 import pickle
 
@@ -12,7 +12,7 @@ from bert_cli.text.vocabulary import Vocabulary
 
 quick = settings(max_examples=150, deadline=None, derandomize=True, database=None)
 
-# input, words when lower-cased, words when not
+# input, words if lower-cased, words if not
 VECTORS = [
     ("Hello, World!  it's", "hello , world ! it ' s", "Hello , World ! it ' s"),
     ("a\u200bb", "ab", "ab"),
@@ -50,11 +50,11 @@ VECTORS = [
 ]
 
 SMALL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "un", "##aff", "##able", "##ab", "a", "##a", ",", "caf", "##e"]
-# A whole alphabet, so that words without an unknown character are cut rather than given up.
+# A whole alphabet, so that only words with an unknown character are [UNK].
 LETTERS = [mark + letter for letter in "abcdefxyzàé中文" for mark in ("", "##")]
 VOCABULARY = {token: index for index, token in enumerate(dict.fromkeys([*SMALL, "!", "'", "[", "]", *LETTERS]))}
 
-# Texts near the rules: ASCII words, controls, every kind of white space, accents, sigma, ideographs, punctuation.
+# Texts with ASCII words, controls, all white space, accents, sigma, ideographs and punctuation.
 TEXTS = st.one_of(
     st.text(alphabet="abcdefxyzABXYZ,!'[] \t\n", max_size=60),
     st.text(
@@ -66,7 +66,7 @@ CASING = st.booleans()
 
 
 @pytest.mark.parametrize(("text", "lower", "cased"), VECTORS)
-def test_verified_words(text, lower, cased):
+def test_words_as_in_google_code(text, lower, cased):
     assert BasicTokenizer().tokenize(text) == lower.split(" " if lower else None)
     assert BasicTokenizer(do_lower_case=False).tokenize(text) == cased.split(" ")
 
@@ -84,11 +84,11 @@ def test_verified_words(text, lower, cased):
 )
 def test_wordpieces(word, pieces):
     tokenizer = WordpieceTokenizer({token: index for index, token in enumerate(SMALL)})
-    for _ in range(2):  # the second time from memory
+    for _ in range(2):  # the second time from the cache
         assert tokenizer.tokenize(word) == pieces.split()
 
 
-def test_greedy_cutting_never_goes_back():
+def test_greedy_cutting_does_not_backtrack():
     # "ab" + "##c" would fit, but the longest first piece is "abc", and nothing begins with "##d".
     tokenizer = WordpieceTokenizer({"[UNK]": 0, "ab": 1, "abc": 2, "##cd": 3})
     assert tokenizer.tokenize("abcd") == ["[UNK]"]
@@ -107,12 +107,12 @@ def test_length_counts_characters_after_accents_are_gone():
     assert tokenizer.tokenize("e\u0301" * 201) == ["[UNK]"]
 
 
-def test_length_is_that_of_a_word_not_of_a_chunk():
+def test_length_limit_applies_to_words_not_chunks():
     tokenizer = FullTokenizer(VOCABULARY)
     assert tokenizer.tokenize("a" * 150 + "," + "a" * 150) == (["a"] + ["##a"] * 149) + [","] + ["a"] + ["##a"] * 149
 
 
-def test_ids_follow_the_last_of_repeated_lines():
+def test_repeated_token_has_the_id_of_its_last_line():
     tokens = ["[UNK]", "a", "b", "a"]
     tokenizer = FullTokenizer(Vocabulary(ids={"[UNK]": 0, "a": 3, "b": 2}, tokens=tokens, size=4, path="vocab.txt"))
     assert tokenizer.encode("a b c") == [3, 2, 0]
@@ -125,7 +125,7 @@ def test_unknown_ids_raise():
         tokenizer.convert_ids_to_tokens([-1])
 
 
-def test_memory_is_bounded():
+def test_cache_size_is_bounded():
     tokenizer = FullTokenizer(VOCABULARY, cache_size=10)
     memos = [
         tokenizer.basic_tokenizer._words,
@@ -143,7 +143,7 @@ def test_memory_is_bounded():
     assert max(len(key) for memo in memos for key in memo) <= tokenization._LONGEST_CACHED
 
 
-def test_a_copy_for_another_process_is_light_and_equal():
+def test_copy_for_another_process_has_an_empty_cache():
     tokenizer = FullTokenizer(VOCABULARY)
     fresh = len(pickle.dumps(tokenizer))
     expected = tokenizer.encode("Abc, déf! 中文")
@@ -156,7 +156,7 @@ def test_a_copy_for_another_process_is_light_and_equal():
 
 @quick
 @given(TEXTS, CASING)
-def test_encode_is_the_ids_of_tokenize(text, lower):
+def test_encode_returns_the_ids_of_tokenize(text, lower):
     tokenizer = FullTokenizer(VOCABULARY, lower)
     tokens = tokenizer.tokenize(text)
     ids = tokenizer.encode(text)
@@ -167,14 +167,14 @@ def test_encode_is_the_ids_of_tokenize(text, lower):
 
 @quick
 @given(TEXTS, TEXTS, CASING)
-def test_a_space_makes_texts_independent(first, second, lower):
+def test_texts_with_a_space_between_are_independent(first, second, lower):
     tokenizer = FullTokenizer(VOCABULARY, lower)
     assert tokenizer.tokenize(f"{first} {second}") == tokenizer.tokenize(first) + tokenizer.tokenize(second)
 
 
 @quick
 @given(st.lists(TEXTS, max_size=4), CASING)
-def test_memory_changes_nothing(texts, lower):
+def test_cache_changes_no_result(texts, lower):
     remembering = FullTokenizer(VOCABULARY, lower)
     full_at_once = FullTokenizer(VOCABULARY, lower, cache_size=1)
     forgetting = FullTokenizer(VOCABULARY, lower, cache_size=0)
@@ -192,8 +192,8 @@ def test_memory_changes_nothing(texts, lower):
 
 @quick
 @given(st.text(alphabet=st.characters(max_codepoint=127), max_size=60), CASING)
-def test_ascii_goes_the_same_way_as_other_text(text, lower):
-    # An ideograph ends a word and is one of its own, but makes the chunk beside it non-ASCII.
+def test_ascii_path_equals_the_general_path(text, lower):
+    # An ideograph is a word and separates words, and it makes the chunk non-ASCII.
     tokenizer = BasicTokenizer(lower)
     everywhere = "".join("中" if character == " " else character for character in text) + "中"
     assert [word for word in tokenizer.tokenize(everywhere) if word != "中"] == tokenizer.tokenize(text)
@@ -208,7 +208,7 @@ def test_every_token_is_in_the_vocabulary(text, lower):
 
 @quick
 @given(TEXTS, CASING)
-def test_pieces_spell_their_words(text, lower):
+def test_joined_pieces_equal_their_words(text, lower):
     tokenizer = FullTokenizer(VOCABULARY, lower)
     for word in tokenizer.basic_tokenizer.tokenize(text):
         pieces = tokenizer.wordpiece_tokenizer.tokenize(word)

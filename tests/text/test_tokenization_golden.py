@@ -1,4 +1,4 @@
-"""Tokenization against answers of the original (google-research/bert, commit eedf571)."""
+"""Tokenization compared with results of Google's code (google-research/bert, commit eedf571)."""
 
 import functools
 import json
@@ -9,7 +9,7 @@ from bert_cli.text.vocabulary import read_vocabulary
 
 
 def read_cases(path: pathlib.Path) -> list[dict]:
-    """Only \\n ends a line: texts hold U+2028 and its like unescaped or not."""
+    """Return the cases; only \\n ends a line, since texts contain U+2028 and similar characters."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").removesuffix("\n").split("\n")]
 
 
@@ -17,7 +17,7 @@ def describe(cases: list[dict]) -> str:
     return f"{len(cases)} cases differ, the first: {cases[:1]!a}"
 
 
-def test_shipped_selection(fixtures):
+def test_shipped_cases(fixtures):
     folder = fixtures / "tokenization"
     vocabulary = read_vocabulary(str(folder / "vocab_small.txt"))
     tokenizers = {lower: FullTokenizer(vocabulary, lower) for lower in (True, False)}

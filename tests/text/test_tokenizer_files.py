@@ -1,4 +1,4 @@
-"""The tokenizer files of a directory: what each of them decides, conflicts, and ids of texts."""
+"""Tokenizer files in a directory: settings that each file determines, conflicts, and token ids."""
 
 import json
 
@@ -48,7 +48,7 @@ LITERAL = {
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_tokens_of_each_configuration(tmp_path, name):
+def test_tokens_for_each_configuration(tmp_path, name):
     text, expected = LITERAL[name]
     folder = write(tmp_path, **CONFIGURATIONS[name])
     stored = read(folder)
@@ -60,7 +60,7 @@ def test_tokens_of_each_configuration(tmp_path, name):
     assert stored.vocabulary.tokens[:SIZE] == VOCABULARY
 
 
-def test_added_tokens_have_the_ids_of_the_file(tmp_path):
+def test_added_tokens_have_the_ids_in_the_file(tmp_path):
     stored = read(write(tmp_path, VOCABULARY, added_tokens={"[E2]": SIZE + 1, "[E1]": SIZE}))
     assert (stored.vocabulary.tokens[SIZE:], stored.vocabulary.size) == (["[E1]", "[E2]"], SIZE + 2)
     assert stored.settings.outside_wordpiece == (SIZE, SIZE + 1)
@@ -73,7 +73,7 @@ def test_added_tokens_have_the_ids_of_the_file(tmp_path):
         ("generic class against its tokenizer_config.json", "tokenizer.json counts (--do_lower_case decides)"),
     ],
 )
-def test_files_that_contradict_each_other_are_named(tmp_path, files, conflict):
+def test_contradictory_files_are_named(tmp_path, files, conflict):
     first, second = read(write(tmp_path, **CONFIGURATIONS[files])).conflicts.values()
     begin = (
         f"{tmp_path / 'tokenizer_config.json'}: do_lower_case is true, but in {tmp_path / 'tokenizer.json'} lowercase"
@@ -82,7 +82,7 @@ def test_files_that_contradict_each_other_are_named(tmp_path, files, conflict):
     assert "strip_accents is false, but in" in second
 
 
-def test_vocabularies_that_contradict_each_other_are_named(tmp_path):
+def test_contradictory_vocabularies_are_named(tmp_path):
     vocab = [*VOCABULARY[:-2], VOCABULARY[-1], VOCABULARY[-2]]
     (conflict,) = read(write(tmp_path, vocab, tokenizer=tokenizer_json())).conflicts.values()
     assert conflict == (
@@ -90,7 +90,7 @@ def test_vocabularies_that_contradict_each_other_are_named(tmp_path):
     )
 
 
-def test_ids_without_a_token_are_blank_lines(tmp_path):
+def test_unused_ids_are_blank_lines(tmp_path):
     values = tokenizer_json()
     del values["model"]["vocab"]["foo"]
     stored = read(write(tmp_path, tokenizer=values))
@@ -98,7 +98,7 @@ def test_ids_without_a_token_are_blank_lines(tmp_path):
     assert stored.vocabulary.size == SIZE
 
 
-def test_never_split_and_the_longest_word_of_a_run(tmp_path):
+def test_run_config_sets_never_split_and_longest_word(tmp_path):
     folder = write(tmp_path, VOCABULARY, tokenizer_config=bert(never_split=["The"], max_input_chars_per_word=4))
     assert tokens_of(folder, "The THE word words") == ["The", "the", "word", "[UNK]"]
 
@@ -124,7 +124,7 @@ def test_never_split_and_the_longest_word_of_a_run(tmp_path):
         ({"extra_special_tokens": ["[E9]"]}, "[E9] is a special token, but no file has its id"),
     ],
 )
-def test_what_is_refused_is_named(tmp_path, config, message):
+def test_unsupported_settings_are_named(tmp_path, config, message):
     folder = write(tmp_path, VOCABULARY, tokenizer_config=config)
     if message is None:
         assert read(folder).settings.added_tokens == ()
@@ -134,7 +134,7 @@ def test_what_is_refused_is_named(tmp_path, config, message):
     assert f"{tmp_path / 'tokenizer_config.json'}: {message}" in str(raised.value)
 
 
-def test_the_class_in_config_json_counts_without_one_in_tokenizer_config_json(tmp_path):
+def test_class_in_config_json_is_the_fallback(tmp_path):
     folder = write(tmp_path, VOCABULARY, config={"tokenizer_class": "BertJapaneseTokenizer"}, tokenizer_config={})
     with pytest.raises(InputError, match=r"[/\\]config.json: tokenizer_class is BertJapaneseTokenizer"):
         read(folder)
@@ -142,12 +142,12 @@ def test_the_class_in_config_json_counts_without_one_in_tokenizer_config_json(tm
     assert read(folder).conflicts == {}
 
 
-def test_a_vocabulary_without_special_tokens_is_refused(tmp_path):
+def test_vocabulary_without_special_tokens_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"tokenizer.json: has no token \[SEP\]; give the tokenizer of a BERT"):
         read(write(tmp_path, tokenizer=tokenizer_json(standard=[], vocabulary=[t for t in VOCABULARY if t != "[SEP]"])))
 
 
-def test_casing_of_a_tokenizer_config(tmp_path):
+def test_read_casing(tmp_path):
     path = tmp_path / "tokenizer_config.json"
     path.write_text(json.dumps({"do_lower_case": False}))
     assert read_casing(str(path)) == (str(path), False)
@@ -159,7 +159,7 @@ def test_casing_of_a_tokenizer_config(tmp_path):
         read_casing(str(path))
 
 
-def test_one_token_in_all_files_has_the_flags_of_the_first(tmp_path):
+def test_token_in_several_files_has_the_flags_in_the_first(tmp_path):
     files = {
         "tokenizer": tokenizer_json([USER | {"single_word": True}]),
         "added_tokens": {"<user>": SIZE, "[E1]": SIZE + 1},

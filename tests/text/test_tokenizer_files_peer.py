@@ -1,7 +1,7 @@
-"""Token ids against transformers' fast tokenizers, for many directories and texts.
+"""Token ids compared with transformers' fast tokenizers, for many directories and texts.
 
-transformers is not part of the project. It is taken from this environment, or from the one whose Python
-TRANSFORMERS_PYTHON names.
+transformers is not a dependency. It is taken from this environment, or from the Python in
+TRANSFORMERS_PYTHON.
 """
 
 import importlib.util
@@ -18,15 +18,16 @@ from bert_cli.text.tokenizer_files import find_tokenizer_files, read_tokenizer
 from tests.tokenizer_folders import CONFIGURATIONS, TEXTS, write
 
 PROGRAM = pathlib.Path(__file__).parents[1] / "reference" / "hugging_face_tokens.py"
-# Without a tokenizer.json our tokenizer searches for the listed tokens alone, and takes words of up to 200 characters.
+# Without a tokenizer.json, our tokenizer searches only for listed tokens and allows words
+# of 200 characters.
 COMPARED = [name for name, files in CONFIGURATIONS.items() if "tokenizer" in files]
 
 
 def is_comparable(text: str) -> bool:
-    """Return whether Google's rules and those of `tokenizers` agree on the characters of a text.
+    """Return whether Google's rules and `tokenizers` agree on the characters of a text.
 
-    They differ for a final sigma, private use, a block of ideographs, and characters that are newer than
-    the tables of `tokenizers`.
+    They differ for a final sigma, private use, one ideograph block, and characters that are too new
+    for the tables in `tokenizers`.
     """
     newer = "\u2e45\u2e49\U00011830\U0001143b\U00011d42\U00016e97\U00016e99\U00010f55\U00011a3f"
     is_other = ("Σ", *newer, *map(chr, range(0xE000, 0xF900)))
@@ -34,7 +35,7 @@ def is_comparable(text: str) -> bool:
 
 
 @pytest.mark.slow
-def test_ids_are_those_of_transformers(tmp_path, fixtures):
+def test_ids_equal_those_of_transformers(tmp_path, fixtures):
     python = os.environ.get("TRANSFORMERS_PYTHON") or (importlib.util.find_spec("transformers") and sys.executable)
     if not python:
         pytest.skip("needs transformers, which is not part of the project; TRANSFORMERS_PYTHON names a Python with it")
@@ -51,6 +52,8 @@ def test_ids_are_those_of_transformers(tmp_path, fixtures):
         stored = read_tokenizer(vocab_file, find_tokenizer_files(vocab_file))
         lower = stored.casing is None or stored.casing[1]
         tokenizer = FullTokenizer(stored.vocabulary, lower, settings=stored.settings)
-        found = {text: tokenizer.encode(text) for text in texts}
-        different = {text: (found[text], ids) for text, ids in zip(texts, expected, strict=True) if found[text] != ids}
+        our_ids = {text: tokenizer.encode(text) for text in texts}
+        different = {
+            text: (our_ids[text], ids) for text, ids in zip(texts, expected, strict=True) if our_ids[text] != ids
+        }
         assert different == {}, name

@@ -1,4 +1,4 @@
-"""The tokenizer's files in a Hugging Face directory, as they are written."""
+"""Tokenizer files that are written into a Hugging Face directory."""
 
 import json
 
@@ -40,14 +40,14 @@ def read_back(folder, files, vocab="tokenizer.json"):
 
 
 @pytest.mark.parametrize("lower", [True, False])
-def test_what_is_written_is_read_back(vocabulary, tmp_path, lower):
+def test_written_files_are_read_back(vocabulary, tmp_path, lower):
     stored = read_back(tmp_path, {"tokenizer.json": tokenizer_json(vocabulary, lower)})
     assert (stored.vocabulary.tokens, stored.casing[1]) == (TOKENS, lower)
     assert stored.settings == TokenizerSettings(added_tokens=STANDARD)
     assert stored.settings.has_google_rules
 
 
-def test_settings_are_read_back_from_a_hugging_face_directory(tmp_path):
+def test_settings_survive_a_hugging_face_directory(tmp_path):
     vocabulary = vocabulary_of([*TOKENS, "<user>", "[E1]"], "vocab.txt")
     values = tokenizer_json(vocabulary, True, SETTINGS)
     assert list(values["model"]["vocab"]) == TOKENS
@@ -62,13 +62,13 @@ def test_settings_are_read_back_from_a_hugging_face_directory(tmp_path):
     assert (stored.settings, stored.conflicts) == (SETTINGS, {})
 
 
-def test_settings_are_read_back_from_a_run(tmp_path):
+def test_settings_survive_a_run_directory(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join([*TOKENS, "<user>", "[E1]"]) + "\n")
     stored = read_back(tmp_path, {"tokenizer_config.json": run_tokenizer_config(False, SETTINGS)}, "vocab.txt")
     assert (stored.casing[1], stored.settings) == (False, SETTINGS)
 
 
-def test_the_usual_tokenizer_config_has_no_other_keys(vocabulary):
+def test_usual_tokenizer_config_has_no_additional_keys(vocabulary):
     usual = TokenizerSettings(max_word_characters=100, added_tokens=STANDARD)
     assert tokenizer_config(True, 16, vocabulary, settings=usual) == tokenizer_config(True, 16, vocabulary)
     assert tokenizer_config(True, 16, vocabulary) == {
@@ -85,17 +85,17 @@ def test_the_usual_tokenizer_config_has_no_other_keys(vocabulary):
     }
 
 
-def test_rules_are_those_of_google(vocabulary):
+def test_rules_equal_google_rules(vocabulary):
     values = tokenizer_json(vocabulary, True)
     assert values["model"]["max_input_chars_per_word"] == 200
     assert values["model"]["vocab"]["##side"] == 6
     assert [token["content"] for token in values["added_tokens"]] == TOKENS[:5]
     pair = [next(iter(piece.values())) for piece in values["post_processor"]["pair"]]
-    wanted = [("[CLS]", 0), ("A", 0), ("[SEP]", 0), ("B", 1), ("[SEP]", 1)]
-    assert [(piece["id"], piece["type_id"]) for piece in pair] == wanted
+    expected = [("[CLS]", 0), ("A", 0), ("[SEP]", 0), ("B", 1), ("[SEP]", 1)]
+    assert [(piece["id"], piece["type_id"]) for piece in pair] == expected
 
 
-def test_a_vocabulary_without_pad():
+def test_vocabulary_without_pad():
     ids = {token: number for number, token in enumerate(TOKENS[1:])}
     vocabulary = Vocabulary(ids, TOKENS[1:], 6, "vocab.txt")
     assert "pad_token" not in special_tokens_map(vocabulary)

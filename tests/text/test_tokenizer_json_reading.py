@@ -1,4 +1,4 @@
-"""tokenizer.json: what is read, and what is refused because it is not BERT's."""
+"""tokenizer.json: files that are read, and files that are refused because they are not BERT's."""
 
 import copy
 import json
@@ -20,7 +20,7 @@ SOUND = {
 
 
 def read(folder, **changes):
-    """Read SOUND with other values, by paths such as model__type."""
+    """Read SOUND with changed values, given by paths such as model__type."""
     values = copy.deepcopy(SOUND)
     for path, value in changes.items():
         *outer, last = path.split("__")
@@ -33,7 +33,7 @@ def read(folder, **changes):
     return read_tokenizer_json(str(path))
 
 
-def test_a_sound_file(tmp_path):
+def test_sound_file(tmp_path):
     stored = read(tmp_path)
     assert (stored.model_ids, stored.max_word_characters) == ({"a": 0, "##b": 2}, 90)
     assert (stored.lowercase, stored.strip_accents, stored.tokenize_chinese_chars) == (False, None, True)
@@ -51,7 +51,7 @@ def test_a_sound_file(tmp_path):
         {"model": {"vocab": {"a": 0}, "unk_token": "[UNK]", "continuing_subword_prefix": "##"}},
     ],
 )
-def test_other_forms_that_are_read(tmp_path, changes):
+def test_accepted_variants(tmp_path, changes):
     assert read(tmp_path, **changes).model_ids["a"] == 0
 
 
@@ -89,7 +89,7 @@ def test_other_forms_that_are_read(tmp_path, changes):
         ({"added_tokens": [{"id": -3, "content": "x"}]}, "added_tokens[0].id: is below 0"),
     ],
 )
-def test_what_is_refused_is_named(tmp_path, changes, message):
+def test_unsupported_values_are_named(tmp_path, changes, message):
     with pytest.raises(InputError) as raised:
         read(tmp_path, **changes)
     assert f"{tmp_path / 'tokenizer.json'}: {message}" in str(raised.value)

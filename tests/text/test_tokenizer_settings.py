@@ -1,4 +1,4 @@
-"""Settings of a tokenizer: their values in files, and what the log says of them."""
+"""Tokenizer settings: their values in files, and their description in the log."""
 
 import pytest
 
@@ -22,7 +22,7 @@ USER = AddedToken("<user>", 7)
         ),
     ],
 )
-def test_values_are_what_differs_from_google(settings, keys):
+def test_values_are_the_differences_from_google_rules(settings, keys):
     assert set(settings.values()) == keys
     assert read_settings(settings.values(), "tokenizer") == settings
 
@@ -41,11 +41,11 @@ def test_values_are_what_differs_from_google(settings, keys):
         (TokenizerSettings(added_tokens=(USER, AddedToken("[E1]", 8))), True, ["2 added tokens (<user>, [E1])"]),
     ],
 )
-def test_what_the_log_says(settings, lower, lines):
+def test_describe_lists_unusual_settings(settings, lower, lines):
     assert settings.describe(lower) == lines
 
 
-def test_facts_have_a_digest_of_the_added_tokens():
+def test_facts_include_a_digest_of_added_tokens():
     assert GOOGLE.facts() == {}
     assert TokenizerSettings(strip_accents=False).facts() == {"strip_accents": False}
     facts = [TokenizerSettings(added_tokens=(token,)).facts() for token in (USER, AddedToken("<user>", 8))]
@@ -54,7 +54,7 @@ def test_facts_have_a_digest_of_the_added_tokens():
     assert len(facts[0]["added_tokens"]) == 16
 
 
-def test_special_tokens_alone_are_googles_rules():
+def test_listed_special_tokens_are_google_rules():
     tokens = (special_token("[CLS]", 2), special_token("[SEP]", 3))
     assert TokenizerSettings(added_tokens=tokens).has_google_rules
     assert not TokenizerSettings(added_tokens=tokens, max_word_characters=100).has_google_rules

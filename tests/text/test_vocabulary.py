@@ -1,4 +1,4 @@
-"""Vocabulary files: numbering of untidy files as in the original, and what is refused."""
+"""Vocabulary files: ids for untidy files as in Google's code, and refused files."""
 
 import dataclasses
 import json
@@ -19,20 +19,20 @@ def write(folder, text: str) -> str:
 
 
 def ids_of(folder, text: str) -> dict[str, int]:
-    """Token -> id of a vocabulary that begins with `text`, without the special tokens that are put behind it."""
+    """Return the ids of a vocabulary that begins with `text`, without added special tokens."""
     path = write(folder, f"{text}\n" + "\n".join(SPECIAL[1:]) + "\n")
     first = text.count("\n") + 1
     return {token: index for token, index in read_vocabulary(path).ids.items() if index < first}
 
 
 def test_repeated_and_blank_lines_keep_counting(tmp_path):
-    found = ids_of(tmp_path, "[PAD]\n[UNUSED]\n\n[NEW] \nx\nx\n\u3000")
-    assert found == {"[PAD]": 0, "[UNUSED]": 1, "": 6, "[NEW]": 3, "x": 5}
+    ids = ids_of(tmp_path, "[PAD]\n[UNUSED]\n\n[NEW] \nx\nx\n\u3000")
+    assert ids == {"[PAD]": 0, "[UNUSED]": 1, "": 6, "[NEW]": 3, "x": 5}
 
 
 def test_only_newline_ends_a_line(tmp_path):
-    found = ids_of(tmp_path, "a\u2028b\nc\x85d\ne\rf\r\n\x0bg\x0c\nlast")
-    assert found == {"a\u2028b": 0, "c\x85d": 1, "e\rf": 2, "g": 3, "last": 4}
+    ids = ids_of(tmp_path, "a\u2028b\nc\x85d\ne\rf\r\n\x0bg\x0c\nlast")
+    assert ids == {"a\u2028b": 0, "c\x85d": 1, "e\rf": 2, "g": 3, "last": 4}
 
 
 def test_the_last_line_needs_no_end(tmp_path):
@@ -43,7 +43,7 @@ def test_byte_order_mark_stays(tmp_path):
     assert ids_of(tmp_path, "\ufeff[PAD]\n[UNUSED]") == {"\ufeff[PAD]": 0, "[UNUSED]": 1}
 
 
-def test_untidy_file_as_the_original_reads_it(shared):
+def test_untidy_file_is_read_as_in_google_code(shared):
     folder = shared / "golden" / "tokenization"
     expected = json.loads((folder / "untidy_vocab.json").read_text(encoding="utf-8"))
     assert read_vocabulary(str(folder / "untidy_vocab.txt")).ids == expected
@@ -106,7 +106,7 @@ def test_looks_cased_from_one_percent(tmp_path, cased, expected):
     assert looks_cased(read_vocabulary(write(tmp_path, "\n".join(SPECIAL + words)))) is expected
 
 
-def test_brackets_are_no_evidence_of_case(tmp_path):
+def test_bracketed_tokens_do_not_count_as_cased(tmp_path):
     assert not looks_cased(read_vocabulary(write(tmp_path, "\n".join([*SPECIAL, "[NEW]", "a"]))))
 
 
@@ -119,7 +119,7 @@ def test_brackets_are_no_evidence_of_case(tmp_path):
         ("multilingual-cased", 119547, True),
     ],
 )
-def test_google_vocabularies(shared, name, size, cased):
+def test_looks_cased_for_google_vocabularies(shared, name, size, cased):
     result = read_vocabulary(str(shared / "data" / "vocab" / f"bert-base-{name}-vocab.txt"))
     assert result.size == size
     assert looks_cased(result) is cased
@@ -138,7 +138,7 @@ def test_google_vocabularies(shared, name, size, cased):
         ("\nword\n\n", 6, 8),
     ],
 )
-def test_blank_lines_at_the_end_are_left_out_down_to_the_size_of_the_model(tmp_path, end, size, left):
+def test_final_blank_lines_beyond_the_model_size_are_dropped(tmp_path, end, size, left):
     vocabulary = read_vocabulary(write(tmp_path, "\n".join([*SPECIAL, "a"]) + "\n" + end))
     shortened = without_blank_end(vocabulary, size)
     assert shortened.size == len(shortened.tokens) == left
