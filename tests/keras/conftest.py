@@ -1,4 +1,7 @@
-"""Pre-trained models of small layers; where a model is trained, of one, as most of the time is that of tracing."""
+"""Checkpoints of small pre-trained models.
+
+Trained models have one layer, because tracing takes most of the time.
+"""
 
 import pathlib
 
@@ -8,7 +11,7 @@ from tests.commands.conftest import CONFIG, TWO_LAYERS, write_model
 
 
 def write_checkpoint(folder: pathlib.Path, config: dict) -> pathlib.Path:
-    """A folder with vocab.txt, bert_config.json and bert_model.ckpt, of random weights."""
+    """Return a directory with vocab.txt, bert_config.json and a bert_model.ckpt of random weights."""
     from bert_cli.model.config_files import read_config
     from bert_cli.model.encoder import BertEncoder
     from bert_cli.model.layers import named_weights

@@ -1,4 +1,4 @@
-"""The encoder in models of Keras 3: outputs, training by fit, saving and loading."""
+"""The encoder in Keras 3 models: outputs, training with fit, saving and loading."""
 
 import json
 import shutil
@@ -16,7 +16,7 @@ from bert_cli.keras import Encoder
 from bert_cli.weights.checkpoint import Tf1Reader
 from tests.reference import numpy_bert
 
-# Keras 3.15 itself, where it writes variables to a file.
+# Keras 3.15 itself causes this warning when it writes variables to a file.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 NAMES = ("sequence_output", "pooled_output", "encoder_outputs")
 
@@ -26,12 +26,12 @@ def inputs(length):
 
 
 def classifier(encoder, length=None):
-    given = inputs(length)
-    outputs = encoder(given)
-    # Both kinds of outputs are trained: the pooler, and the words.
+    model_inputs = inputs(length)
+    outputs = encoder(model_inputs)
+    # Train both outputs: the pooler's and the tokens'.
     joined = keras.layers.Concatenate()([outputs["pooled_output"], outputs["sequence_output"][:, 0]])
     probability = keras.layers.Dense(1, activation="sigmoid", kernel_initializer=keras.initializers.Constant(0.1))
-    return keras.Model(given, probability(joined))
+    return keras.Model(model_inputs, probability(joined))
 
 
 def rows(count, length=9):
@@ -42,18 +42,18 @@ def rows(count, length=9):
     return dict(zip(INPUTS, (words, mask, types), strict=True)), (words[:, :1] % 2).astype(np.float32)
 
 
-def test_outputs_are_those_of_the_network(pretrained):
+def test_outputs_equal_the_numpy_reference(pretrained):
     batch, _ = rows(4)
-    found = Encoder.load(pretrained)(batch)
-    assert tuple(found) == NAMES
+    outputs = Encoder.load(pretrained)(batch)
+    assert tuple(outputs) == NAMES
     reader = Tf1Reader(str(pretrained / "bert_model.ckpt"))
     weights = {name: reader.read(name).astype(np.float64) for name in reader.shapes}
     config = json.loads((pretrained / "bert_config.json").read_text())
-    wanted, _ = numpy_bert.encode(config, weights, *(batch[name] for name in INPUTS), gelu="tanh")
+    expected, _ = numpy_bert.encode(config, weights, *(batch[name] for name in INPUTS), gelu="tanh")
     for name in NAMES[:2]:
-        np.testing.assert_allclose(found[name], wanted[name], atol=2e-5)
-    for one, other in zip(found["encoder_outputs"], wanted["encoder_outputs"], strict=True):
-        np.testing.assert_allclose(one, other, atol=2e-5)
+        np.testing.assert_allclose(outputs[name], expected[name], atol=2e-5)
+    for actual_states, expected_states in zip(outputs["encoder_outputs"], expected["encoder_outputs"], strict=True):
+        np.testing.assert_allclose(actual_states, expected_states, atol=2e-5)
 
 
 @pytest.mark.parametrize("length", [None, 9])
@@ -64,7 +64,7 @@ def test_shapes_of_a_functional_model(pretrained, length):
     assert [state.shape for state in outputs["encoder_outputs"]] == [(None, length, 16)] * 2
 
 
-def test_fit_trains_the_weights_that_the_tape_trains(without_dropout):
+def test_fit_trains_like_a_gradient_tape(without_dropout):
     batch, labels = rows(8)
     fitted, taped = (classifier(Encoder.load(without_dropout)) for _ in range(2))
     fitted.compile(keras.optimizers.Adam(1e-3), "binary_crossentropy")
@@ -75,13 +75,19 @@ def test_fit_trains_the_weights_that_the_tape_trains(without_dropout):
         with tf.GradientTape() as tape:
             value = loss(labels, taped(batch, training=True))
         optimizer.apply(tape.gradient(value, taped.trainable_variables), taped.trainable_variables)
-    for one, other, before in zip(fitted.trainable_variables, taped.trainable_variables, start, strict=True):
-        np.testing.assert_allclose(one.numpy(), other.numpy(), atol=1e-5, err_msg=one.path)
-        # Keys have no bias that matters: all scores of a row grow by the same.
-        assert np.abs(one.numpy() - before).max() > 1e-3 or "key" in one.path, one.path
+    for fitted_variable, taped_variable, start_value in zip(
+        fitted.trainable_variables, taped.trainable_variables, start, strict=True
+    ):
+        np.testing.assert_allclose(
+            fitted_variable.numpy(), taped_variable.numpy(), atol=1e-5, err_msg=fitted_variable.path
+        )
+        # The key bias has no effect: it changes all attention scores in a row by the same amount.
+        assert np.abs(fitted_variable.numpy() - start_value).max() > 1e-3 or "key" in fitted_variable.path, (
+            fitted_variable.path
+        )
 
 
-def test_frozen_leaves_nothing_to_train(one_layer):
+def test_frozen_encoder_has_no_trainable_variables(one_layer):
     encoder = Encoder.load(one_layer, trainable=False)
     assert encoder.trainable_variables == []
     model = classifier(encoder)
@@ -95,7 +101,7 @@ def test_frozen_leaves_nothing_to_train(one_layer):
     assert Encoder.from_config(encoder.get_config()).trainable_variables == []
 
 
-def test_dropout_is_that_of_the_config(one_layer, without_dropout):
+def test_training_uses_the_dropout_in_the_config(one_layer, without_dropout):
     batch, _ = rows(8)
     for folder, differs in ((one_layer, True), (without_dropout, False)):
         encoder = Encoder.load(folder)
@@ -107,14 +113,14 @@ def test_weights_are_saved_and_loaded(one_layer, tmp_path):
     batch, _ = rows(4)
     model = classifier(Encoder.load(one_layer))
     model.save_weights(tmp_path / "model.weights.h5")
-    other = classifier(Encoder(Encoder.load(one_layer).config))
-    assert np.abs(other.predict(batch, verbose=0) - model.predict(batch, verbose=0)).max() > 1e-4
-    other.load_weights(tmp_path / "model.weights.h5")
-    np.testing.assert_array_equal(other.predict(batch, verbose=0), model.predict(batch, verbose=0))
+    second_model = classifier(Encoder(Encoder.load(one_layer).config))
+    assert np.abs(second_model.predict(batch, verbose=0) - model.predict(batch, verbose=0)).max() > 1e-4
+    second_model.load_weights(tmp_path / "model.weights.h5")
+    np.testing.assert_array_equal(second_model.predict(batch, verbose=0), model.predict(batch, verbose=0))
 
 
-def test_a_saved_model_is_loaded_by_another_process(one_layer, tmp_path):
-    """Which imports bert_cli.keras; the folder of the model is gone."""
+def test_saved_model_is_loaded_by_another_process(one_layer, tmp_path):
+    """That process imports bert_cli.keras; the pre-trained model's directory no longer exists."""
     folder = tmp_path / "model"
     shutil.copytree(one_layer, folder)
     batch, _ = rows(4)
@@ -135,13 +141,13 @@ assert type(model.get_layer("bert")) is bert_cli.keras.Encoder
     assert done.returncode == 0, done.stderr
 
 
-def test_bfloat16_computes_in_it_and_keeps_float32_weights(one_layer):
+def test_bfloat16_encoder_keeps_float32_weights(one_layer):
     batch, _ = rows(4)
     encoder = Encoder.load(one_layer, dtype="mixed_bfloat16")
     assert {variable.dtype for variable in encoder.variables} == {"float32"}
-    found, wanted = encoder(batch)["pooled_output"], Encoder.load(one_layer)(batch)["pooled_output"]
-    assert found.dtype == tf.float32
-    assert 0 < np.abs(found - wanted).max() < 0.05
+    outputs, expected = encoder(batch)["pooled_output"], Encoder.load(one_layer)(batch)["pooled_output"]
+    assert outputs.dtype == tf.float32
+    assert 0 < np.abs(outputs - expected).max() < 0.05
 
 
 def test_refusals(one_layer, tmp_path):

@@ -1,4 +1,4 @@
-"""Texts to token ids in models of Keras 3: the ids of the commands, and saving with the vocabulary."""
+"""Texts to token ids in Keras 3 models: same ids as the commands, and saving with the vocabulary."""
 
 import keras
 import numpy as np
@@ -14,10 +14,10 @@ from bert_cli.keras import Encoder, Preprocessor
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 
-# Keras 3.15 itself, where it writes variables to a file.
+# Keras 3.15 itself causes this warning when it writes variables to a file.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 TEXTS = ["The old dog sees a cat.", "", "ÄÖ ! qua", "small " * 40]
-OTHERS = ["a bird ?", "the river", "", "fish " * 3]
+SECOND_TEXTS = ["a bird ?", "the river", "", "fish " * 3]
 
 
 @pytest.fixture(scope="module")
@@ -26,22 +26,22 @@ def preprocessor(one_layer):
 
 
 @pytest.mark.parametrize("pairs", [False, True])
-def test_ids_are_those_of_the_commands(preprocessor, one_layer, pairs):
+def test_ids_equal_those_of_the_commands(preprocessor, one_layer, pairs):
     tokenizer = FullTokenizer(read_vocabulary(str(one_layer / "vocab.txt")), do_lower_case=True)
-    # No second text at all is what a command has for an empty one in a graph.
-    texts = zip(TEXTS, OTHERS if pairs else [None] * 4, strict=True)
-    examples = [ClassificationExample(str(n), one, other or None, None) for n, (one, other) in enumerate(texts)]
-    wanted = classification_features(examples, (), tokenizer, 12).batch(np.arange(4), 12)
-    found = preprocessor([TEXTS, OTHERS] if pairs else TEXTS)
+    # In a graph an empty second text has the result that commands give for no second text.
+    texts = zip(TEXTS, SECOND_TEXTS if pairs else [None] * 4, strict=True)
+    examples = [ClassificationExample(str(n), text_a, text_b or None, None) for n, (text_a, text_b) in enumerate(texts)]
+    expected = classification_features(examples, (), tokenizer, 12).batch(np.arange(4), 12)
+    actual = preprocessor([TEXTS, SECOND_TEXTS] if pairs else TEXTS)
     for name in INPUTS:
-        assert found[name].dtype == tf.int32
-        np.testing.assert_array_equal(found[name], wanted[name], err_msg=name)
+        assert actual[name].dtype == tf.int32
+        np.testing.assert_array_equal(actual[name], expected[name], err_msg=name)
 
 
-def test_texts_may_be_tensors_arrays_and_lists(preprocessor):
-    wanted = preprocessor(TEXTS)["input_word_ids"].numpy()
+def test_texts_can_be_tensors_arrays_or_lists(preprocessor):
+    expected = preprocessor(TEXTS)["input_word_ids"].numpy()
     for texts in (tf.constant(TEXTS), np.array(TEXTS), np.array(TEXTS, object), tuple(TEXTS)):
-        np.testing.assert_array_equal(preprocessor(texts)["input_word_ids"], wanted)
+        np.testing.assert_array_equal(preprocessor(texts)["input_word_ids"], expected)
 
 
 @pytest.mark.parametrize(
@@ -55,15 +55,15 @@ def test_other_forms_of_one_column(preprocessor, texts):
 
 
 def test_two_columns_of_a_data_frame_are_pairs(preprocessor):
-    expected = preprocessor([TEXTS, OTHERS])["input_word_ids"].numpy()
-    found = preprocessor([pd.Series(TEXTS), (text for text in OTHERS)])
-    np.testing.assert_array_equal(found["input_word_ids"], expected)
+    expected = preprocessor([TEXTS, SECOND_TEXTS])["input_word_ids"].numpy()
+    actual = preprocessor([pd.Series(TEXTS), (text for text in SECOND_TEXTS)])
+    np.testing.assert_array_equal(actual["input_word_ids"], expected)
 
 
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        (pd.DataFrame({"a": TEXTS, "b": OTHERS}), r'^texts: a list of texts is needed, found a DataFrame; pass one of'),
+        (pd.DataFrame({"a": TEXTS, "b": SECOND_TEXTS}), r'^texts: a list of texts is needed, found a DataFrame; pass one of'),
         ({"a": TEXTS}, "^texts: a list of texts is needed, found a dict"),
         ({"a", "b"}, "^texts: a list of texts is needed, found a set"),
         (["a", None], r"^texts\[1\]: a text is needed, found None"),
@@ -73,12 +73,12 @@ def test_two_columns_of_a_data_frame_are_pairs(preprocessor):
         (keras.KerasTensor((None, 2), "string"), r"^texts: texts of shape \[B\] are needed, found \(None, 2\)"),
     ],
 )  # fmt: skip
-def test_what_is_not_one_column_of_texts_is_refused(preprocessor, texts, message):
+def test_anything_but_one_column_of_texts_is_refused(preprocessor, texts, message):
     with pytest.raises(InputTypeError, match=message):
         preprocessor(texts)
 
 
-def test_a_model_of_texts_is_trained_saved_and_loaded(preprocessor, one_layer, tmp_path):
+def test_model_that_reads_texts_is_trained_saved_and_loaded(preprocessor, one_layer, tmp_path):
     texts = keras.Input((), dtype="string")
     encoded = Encoder.load(one_layer)(preprocessor(texts))
     assert encoded["sequence_output"].shape == (None, 12, 16)
@@ -89,9 +89,9 @@ def test_a_model_of_texts_is_trained_saved_and_loaded(preprocessor, one_layer, t
     assert history["loss"][-1] < history["loss"][0] / 2
     assert history["auc"][-1] == 1.0
     model.save(tmp_path / "model.keras")
-    again = keras.models.load_model(tmp_path / "model.keras")
+    loaded_model = keras.models.load_model(tmp_path / "model.keras")
     np.testing.assert_array_equal(
-        again.predict(tf.constant(TEXTS), verbose=0), model.predict(tf.constant(TEXTS), verbose=0)
+        loaded_model.predict(tf.constant(TEXTS), verbose=0), model.predict(tf.constant(TEXTS), verbose=0)
     )
 
 
