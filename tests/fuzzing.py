@@ -204,7 +204,7 @@ def _own(path: str) -> None:
 
 
 def _tags(path: str) -> None:
-    file, _ = bio_tags.with_bio_tags(read_token_file(path))
+    file, _ = bio_tags.convert_to_bio(read_token_file(path))
     bio_tags.check_labels(file, ("O", "B-ORG", "I-ORG"))
 
 

@@ -16,7 +16,6 @@ from tests.prose import RATES, ROOT, Function, Room, Text, add_file, figure, pla
 
 LIMITS_TABLE = """
 room                                  where   if what of_the says  use return of_which none headless no_sentence vague
-bert_cli/examples/token_files             3    3  3.5   44.4  0.3    0      4        2  2.5        4        15.9  19.2
 bert_cli/exports                       15.3    0 11.1   23.3    4    0    1.7      0.4  1.5     14.7          61  57.1
 """
 LIMITS = {

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 import pytest
 
 from bert_cli.examples.tag_schemes import find_entities, from_bio, to_bio
-from bert_cli.examples.token_files.bio_tags import with_bio_tags
+from bert_cli.examples.token_files.bio_tags import convert_to_bio
 from bert_cli.examples.token_files.columns import read_columns
 from bert_cli.outputs.tagging import score_tags
 
@@ -40,7 +40,7 @@ def test_another_seed_makes_others(generator):
 
 @pytest.mark.parametrize("split", SIZES)
 def test_size_scheme_and_types(split):
-    found, notation = with_bio_tags(read_columns(str(ROOT / "data" / "tagging" / f"{split}.txt")))
+    found, notation = convert_to_bio(read_columns(str(ROOT / "data" / "tagging" / f"{split}.txt")))
     assert (str(notation), len(found.examples)) == ("BIO", SIZES[split])
     assert all(example.tags == to_bio(from_bio(example.tags, "IOB1"), "IOB1") for example in found.examples)
     types = Counter(entity.type for example in found.examples for entity in find_entities(example.tags))

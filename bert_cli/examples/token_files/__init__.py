@@ -1,1 +1,1 @@
-"""Files of words and tags -> TaggingExample records: columns, tables and JSON."""
+"""Readers for files with words and tags: columns, tables and JSON. No TensorFlow."""

@@ -1,4 +1,4 @@
-"""The tags of a file in BIO, and whether a model knows them."""
+"""Converter from a file's tags to BIO, and a check of the tags against a model's labels."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
@@ -12,22 +12,25 @@ from bert_cli.examples.tagging import TaggingFile
 from bert_cli.examples.token_files.notation import DETECTED, USUAL_FORM, NotationFlags, TagNotation, detect_notation
 
 
-def with_bio_tags(
+def convert_to_bio(
     file: TaggingFile, flags: NotationFlags = DETECTED, types: Collection[str] = ()
 ) -> tuple[TaggingFile, TagNotation]:
-    """Return the file with its tags in BIO, and the notation that they were in.
+    """Return a copy of the file with BIO tags, and the notation of its original tags.
 
-    The log names an unusual notation. Raise InputError with the line of the first tag that is
-    none of the notation, and ValueError for a file without tags.
+    An unusual notation is logged.
 
     Args:
-        file: a file as read.
-        flags: what flags or the training file set; a short dev file may look like another scheme.
-        types: entity types that a trained model knows.
+        file: a file with tags.
+        flags: notation from flags or the training file; a short dev file may look different.
+        types: a trained model's entity types.
+
+    Raises:
+        InputError: a tag is not valid in the notation.
+        ValueError: the file was read without tags.
     """
     sequences = file.tags
     notation = detect_notation(sequences, flags, types)
-    _check_tags(file, notation.problem, "correct it")
+    _check_tags(file, notation.describe_problem, "correct it")
     if flags.outside is None and notation.outside != OUTSIDE:
         words = [tag for tags in sequences for tag in tags]
         LOG.info(
@@ -47,19 +50,19 @@ def with_bio_tags(
 
 
 def check_labels(file: TaggingFile, labels: Sequence[str]) -> None:
-    """InputError with the line of the first tag (in BIO) that is not among `labels`."""
-    known = set(labels)
+    """Raise InputError with the line of the first BIO tag that is not among `labels`."""
+    label_set = set(labels)
     problem = f"is not a label of the training file ({list_names(labels)})"
     _check_tags(
         file,
-        lambda tag: "" if tag in known else f"tag {quote(tag)} {problem}",
+        lambda tag: "" if tag in label_set else f"tag {quote(tag)} {problem}",
         "correct it, or take its lines out",
     )
 
 
-def _check_tags(file: TaggingFile, problem_of: Callable[[str], str], advice: str) -> None:
+def _check_tags(file: TaggingFile, describe: Callable[[str], str], advice: str) -> None:
     counts = Counter(tag for example in file.examples for tag in example.tags or ())
-    problems = {tag: problem for tag in counts if (problem := problem_of(tag))}
+    problems = {tag: problem for tag in counts if (problem := describe(tag))}
     if not problems:
         return
     example, word, first = next(
@@ -68,5 +71,5 @@ def _check_tags(file: TaggingFile, problem_of: Callable[[str], str], advice: str
         for word, tag in enumerate(example.tags or ())
         if tag in problems
     )
-    bad = [tag for tag in counts.elements() if tag in problems]
-    raise InputError(f"{file.location(example, word)}: {problems[first]}{count_more(bad)}; {advice}")
+    invalid = [tag for tag in counts.elements() if tag in problems]
+    raise InputError(f"{file.location(example, word)}: {problems[first]}{count_more(invalid)}; {advice}")

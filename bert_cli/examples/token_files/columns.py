@@ -1,12 +1,11 @@
-r"""Columns in the CoNLL style -> TaggingExample records.
+r"""Reader for CoNLL-style column files, which become TaggingExample records.
 
-One word per line; a blank line, or one of white space, ends a sentence; a line with a cell
-`-DOCSTART-` belongs to no sentence. If a line has a tab, its columns are separated by tabs (so that
-a word may hold spaces); other lines are split at runs of spaces. Lines end at `\n`; a carriage
-return before it is no part of the row.
+A line has one word with its tag. Lines end with `\n` or `\r\n`. A blank line or a line with a cell
+`-DOCSTART-` ends a sentence. Tabs separate the columns in a line with tabs, so words may contain
+spaces. In other lines, spaces separate the columns.
 
-A header and comments are skipped, and in CoNLL-U the rows of several words (1-2) and of words that
-are not in the text (1.1).
+The header and comments are skipped. In CoNLL-U files, rows for multiword tokens (1-2) and empty
+nodes (1.1) are skipped, too.
 """
 
 import re
@@ -19,91 +18,89 @@ from bert_cli.base.log import LOG
 from bert_cli.examples.table_files.rows import Row, refuse_rows
 from bert_cli.examples.tagging import COLUMNS, TaggingExample, TaggingFile
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
-from bert_cli.examples.token_files.layout import Columns, Layout, find_layout, sentences_of, warn_of_one_sentence
+from bert_cli.examples.token_files.layout import Columns, Layout, find_layout, split_sentences, warn_about_one_sentence
 
-# A line between documents in the data of CoNLL-2003, which looks like a word with a tag.
+# CoNLL-2003 writes this line between documents; it looks like a word with a tag.
 DOCUMENT_START = "-DOCSTART-"
 _KEY = re.compile(r"#\s*[\w.:-]+\s*=|#(begin|end) document")
 _COMMENT = re.compile(rf"#+($|\s)|{_KEY.pattern}")
 _PREFIXED = re.compile(r"[A-Z]-.")
 SKIP_ADVICE = "--skip_unlabeled leaves sentences with a word without a tag out"
-# Numbers of CoNLL-U: 1-2 is a token of two words, 1.1 a word that is not in the text.
+# CoNLL-U uses 1-2 for a multiword token, and 1.1 for an empty node, which is not in the text.
 _NO_WORD = re.compile(r"[0-9]+(-|\.)[0-9]+")
 
 
 def split_columns(line: str) -> list[str]:
-    """Return the cells of a line without its line end."""
-    # CoNLL-2003 has single spaces between columns; files with tabs have words that hold spaces.
+    """Split a line without line end into cells."""
+    # CoNLL-2003 has single spaces between columns, but files with tabs have words with spaces.
     return line.split("\t") if "\t" in line else re.split(" +", line.strip(" "))
 
 
 def is_comment(line: str) -> bool:
-    """Return whether a line that is not a word is a comment."""
-    return _is_marked(split_columns(line))
+    """Return whether a line that does not have a word is a comment."""
+    return _looks_like_comment(split_columns(line))
 
 
-def _is_marked(cells: Sequence[str]) -> bool:
+def _looks_like_comment(cells: Sequence[str]) -> bool:
     return cells[0].startswith("#") and _COMMENT.match(" ".join(cells)) is not None
 
 
 def read_lines(path: str, encoding: str) -> list[str]:
-    """Return the lines of a file as they are.
+    r"""Return a file's lines unchanged, without `\n`.
 
-    Raise InputError for a carriage return inside a line: the lines of old files would be glued
-    together.
+    Raise InputError for a carriage return inside a line: in old files, it would join lines.
     """
     lines = split_lines(read_text(path, encoding), path)
-    glued = [(number, None) for number, line in enumerate(lines, 1) if "\r" in line.rstrip("\r")]
-    refuse_rows(path, glued, lambda _: "a carriage return inside the line", "save the file with \\n line ends")
+    joined = [(number, None) for number, line in enumerate(lines, 1) if "\r" in line.rstrip("\r")]
+    refuse_rows(path, joined, lambda _: "a carriage return inside the line", "save the file with \\n line ends")
     return lines
 
 
 def read_columns(path: str, flags: TokenFlags = DEFAULTS) -> TaggingFile:
-    """Return the sentences of a file in columns.
+    """Read a column file's sentences.
 
-    Raise InputError for a row without the columns or with an empty word or tag. If a column is
-    counted from the end, a row with another number of columns than the first one is refused, too,
-    since that would move the column. A file without words is refused.
+    Raise InputError if the file has no words, or if a row lacks a column or has an empty word or
+    tag. If columns are counted from the end, all rows must have the same number of columns.
     """
     lines = read_lines(path, flags.encoding)
-    rows = _without_comments(path, list(_rows(lines)), flags)
+    rows = _skip_comments(path, list(_split_rows(lines)), flags)
     layout = find_layout(path, rows, flags, "a file with one word and its tag on each line")
-    rows = _without_ranges(path, layout, flags)
-    examples = examples_of(path, sentences_of(rows, layout.columns.sentence), layout.columns, flags)
+    rows = _skip_conllu_rows(path, layout, flags)
+    examples = make_examples(path, split_sentences(rows, layout.columns.sentence), layout.columns, flags)
     return TaggingFile(path, tuple(lines), examples, COLUMNS, header=layout.header)
 
 
-def _rows(lines: Sequence[str]) -> Iterator[Row | int]:
-    """Yield the row of each line, and the number of a line that ends a sentence."""
+def _split_rows(lines: Sequence[str]) -> Iterator[Row | int]:
+    """Yield a row for each line, or the line number if the line ends a sentence."""
     for number, line in enumerate(lines, 1):
         line = line.rstrip("\r")
         cells = split_columns(line) if line.strip() else []
         yield Row(number, cells) if cells and DOCUMENT_START not in cells else number
 
 
-def _without_comments(path: str, rows: list[Row | int], flags: TokenFlags) -> list[Row | int]:
-    """Return the rows without comments, which are counted in the log.
+def _skip_comments(path: str, rows: list[Row | int], flags: TokenFlags) -> list[Row | int]:
+    """Return the rows without comments, and log the number of comments.
 
-    A comment begins with a number sign and a space, or with a key and its value (# text = …), and
-    has not the columns of the other rows, or no tag: a part of a text or an address.
+    A comment begins with "#" and a space, or with a key and its value (# text = …). In addition, it
+    has a different number of columns than other rows, or no valid tag.
     """
-    marked = [row for row in rows if isinstance(row, Row) and _is_marked(row.cells)]
-    lines = {row.line for row in marked}
-    usual = [row for row in rows if isinstance(row, Row) and row.line not in lines]
-    if not marked or not usual:
+    candidates = [row for row in rows if isinstance(row, Row) and _looks_like_comment(row.cells)]
+    lines = {row.line for row in candidates}
+    other_rows = [row for row in rows if isinstance(row, Row) and row.line not in lines]
+    if not candidates or not other_rows:
         return rows
-    width = Counter(len(row.cells) for row in usual).most_common(1)[0][0]
-    tags = {row.cell(flags.tag_number) for row in usual}
+    width = Counter(len(row.cells) for row in other_rows).most_common(1)[0][0]
+    tags = {row.cell(flags.tag_number) for row in other_rows}
 
     def is_word(row: Row) -> bool:
         tag = row.cell(flags.tag_number)
         if len(row.cells) == width:
-            # The word # may have a tag of its own.
+            # The word "#" may have a tag that no other word has.
             return tag in tags or not (_KEY.match(" ".join(row.cells)) or "://" in tag)
         is_counted_from_end = min(flags.word_number, flags.tag_number) < 0
         return flags.with_tags and not is_counted_from_end and (tag in tags or _PREFIXED.match(tag) is not None)
 
-    comments = {row.line for row in marked if not is_word(row)}
+    comments = {row.line for row in candidates if not is_word(row)}
     if comments:
         flags.log(
             "%s: comments that begin with #, skipped: %d, the first in line %d", path, len(comments), min(comments)
@@ -111,34 +108,42 @@ def _without_comments(path: str, rows: list[Row | int], flags: TokenFlags) -> li
     return [row for row in rows if not (isinstance(row, Row) and row.line in comments)]
 
 
-def _without_ranges(path: str, layout: Layout, flags: TokenFlags) -> list[Row | int]:
-    """Return the rows without the tokens and words of CoNLL-U that are not in the text as they
-    are.
-    """
+def _skip_conllu_rows(path: str, layout: Layout, flags: TokenFlags) -> list[Row | int]:
+    """Return the rows without CoNLL-U's multiword tokens and empty nodes."""
     words = layout.words
-    ranges = {row.line for row in words if _NO_WORD.fullmatch(row.cells[0])}
-    are_numbered = all(row.line in ranges or row.cells[0].isdecimal() for row in words)
-    if not ranges or layout.columns.word == 0 or not are_numbered:
+    skipped = {row.line for row in words if _NO_WORD.fullmatch(row.cells[0])}
+    are_numbered = all(row.line in skipped or row.cells[0].isdecimal() for row in words)
+    if not skipped or layout.columns.word == 0 or not are_numbered:
         return layout.rows
     message = "%s: rows of CoNLL-U with a number such as %s, which are no words, skipped: %d, the first in line %d"
-    number = next(row.cells[0] for row in words if row.line in ranges)
-    flags.log(message, path, number, len(ranges), min(ranges))
-    return [row for row in layout.rows if not (isinstance(row, Row) and row.line in ranges)]
+    number = next(row.cells[0] for row in words if row.line in skipped)
+    flags.log(message, path, number, len(skipped), min(skipped))
+    return [row for row in layout.rows if not (isinstance(row, Row) and row.line in skipped)]
 
 
-def examples_of(
+def make_examples(
     path: str, sentences: Sequence[Sequence[Row]], columns: Columns, flags: TokenFlags
 ) -> tuple[TaggingExample, ...]:
-    """Return the examples of sentences. Raise InputError as read_columns does."""
+    """Convert sentences to examples.
+
+    Args:
+        path: the file, for messages.
+        sentences: rows of each sentence.
+        columns: columns with words and tags.
+        flags: flag values.
+
+    Raises:
+        InputError: see `read_columns`.
+    """
     word, tag = columns.word, columns.tag
     if flags.skip_unlabeled and tag is not None:
-        sentences = _labeled(path, sentences, tag)
+        sentences = _drop_unlabeled(path, sentences, tag)
     rows = [row for sentence in sentences for row in sentence]
     _check_columns(path, rows, columns)
     _check_cells(path, rows, word, "word", "every row needs one")
     if tag is not None:
         _check_cells(path, rows, tag, "tag", f"every row needs one; {SKIP_ADVICE}")
-    name_of = _naming(path, rows, columns, flags)
+    find_name = _make_name_finder(path, rows, columns, flags)
     examples = []
     for sentence in sentences:
         lines = tuple(row.line for row in sentence)
@@ -146,7 +151,9 @@ def examples_of(
         examples.append(
             TaggingExample(
                 words=tuple(row.cells[word] for row in sentence),
-                tags=None if tag is None else tuple(name_of(f"{path}:{row.line}", row.cells[tag]) for row in sentence),
+                tags=None
+                if tag is None
+                else tuple(find_name(f"{path}:{row.line}", row.cells[tag]) for row in sentence),
                 line=lines[0],
                 lines=() if is_contiguous else lines,
             )
@@ -154,41 +161,47 @@ def examples_of(
     if flags.word_column is None:
         _refuse_numbers(path, examples)
     if flags.logs:
-        warn_of_one_sentence(path, [example.words for example in examples])
+        warn_about_one_sentence(path, [example.words for example in examples])
     return tuple(examples)
 
 
-def _naming(path: str, rows: Sequence[Row], columns: Columns, flags: TokenFlags) -> Callable[[str, str], str]:
-    """Return a function from the place of a tag and the tag to its name: --labels names numbers."""
+def _make_name_finder(path: str, rows: Sequence[Row], columns: Columns, flags: TokenFlags) -> Callable[[str, str], str]:
+    """Return a function (location, tag) -> tag name, which uses --labels if all tags are numbers."""
     tags = set() if columns.tag is None else {row.cells[columns.tag] for row in rows}
     if not all(tag.isdecimal() for tag in tags) or len(tags) < 2 or flags.are_types:
-        return lambda place, tag: tag
+        return lambda location, tag: tag
     if not flags.labels:
         LOG.warning(
             "%s: warning: all tags are numbers, which are read as types; if they are indices of names such as O and "
             "B-PER, give the names, as in --labels=O,B-PER,I-PER",
             path,
         )  # fmt: skip
-        return lambda place, tag: tag
-    return lambda place, tag: name_of_number(place, int(tag), flags.labels)
+        return lambda location, tag: tag
+    return lambda location, tag: find_tag_name(location, int(tag), flags.labels)
 
 
-def name_of_number(place: str, number: int, names: Sequence[str]) -> str:
-    """Return the name of a tag that is a number. Raise InputError for a number without a name."""
+def find_tag_name(location: str, number: int, names: Sequence[str]) -> str:
+    """Return the name for a tag number; raise InputError if there is no name.
+
+    Args:
+        location: file and line, for the message.
+        number: the tag.
+        names: names in the order of numbers.
+    """
     if not 0 <= number < len(names):
         problem = f"the tag {number} has no name, as there are {len(names)}, 0 to {len(names) - 1}"
-        raise InputError(f"{place}: {problem}; check --labels")
+        raise InputError(f"{location}: {problem}; check --labels")
     return names[number]
 
 
-def _labeled(path: str, sentences: Sequence[Sequence[Row]], tag: int) -> list[Sequence[Row]]:
-    """Return the sentences with a tag for every word; the others are counted in the log."""
+def _drop_unlabeled(path: str, sentences: Sequence[Sequence[Row]], tag: int) -> list[Sequence[Row]]:
+    """Return the sentences with a tag for every word, and log the number of other sentences."""
     widths = Counter(len(row.cells) for sentence in sentences for row in sentence)
-    usual = widths.most_common(1)[0][0]
+    usual_width = widths.most_common(1)[0][0]
 
     def has_tag(row: Row) -> bool:
-        # Counted from the end, the last cell of a shorter row is no tag.
-        return bool(row.cell(tag)) and (tag >= 0 or len(row.cells) >= usual)
+        # If columns are counted from the end, a shorter row's last cell is not a tag.
+        return bool(row.cell(tag)) and (tag >= 0 or len(row.cells) >= usual_width)
 
     unlabeled = [
         next(row.line for row in rows if not has_tag(row)) for rows in sentences if not all(map(has_tag, rows))
@@ -202,16 +215,23 @@ def _labeled(path: str, sentences: Sequence[Sequence[Row]], tag: int) -> list[Se
 
 
 def log_unlabeled(path: str, count: int, total: int, line: int) -> None:
-    """Log how many sentences of all are left out, and the line of the first one's word without a
-    tag.
+    """Log the number of skipped sentences.
+
+    Args:
+        path: the file.
+        count: number of skipped sentences.
+        total: number of all sentences.
+        line: first line with a word without tag.
     """
     message = "%s: left out %d of %d sentences, in which a word has no tag, the first in line %d (--skip_unlabeled)"
     LOG.info(message, path, count, total, line)
 
 
 def _refuse_numbers(path: str, examples: Sequence[TaggingExample]) -> None:
-    """Raise InputError if the words of each sentence are 1, 2, 3…, the first column of CoNLL-U."""
-    is_numbering = all(list(each.words) == [str(i) for i in range(1, len(each.words) + 1)] for each in examples)
+    """Raise InputError if all sentences' words are 1, 2, 3…, as in CoNLL-U's first column."""
+    is_numbering = all(
+        list(example.words) == [str(i) for i in range(1, len(example.words) + 1)] for example in examples
+    )
     if is_numbering and any(len(example.words) > 1 for example in examples):
         raise InputError(
             f"{path}:{examples[0].line}: the words in the first column are the numbers 1, 2, …; give --word_column "
@@ -231,7 +251,7 @@ def _check_columns(path: str, rows: Sequence[Row], columns: Columns) -> None:
     refuse_rows(path, short, lambda count: f"expected at least {minimum} columns, found {count}", advice)
     if min(numbers) >= 0:
         return
-    # Counted from the end, a column is another one in a shorter or longer row.
+    # Columns counted from the end differ if rows have different numbers of cells.
     line = rows[0].line
     width = len(rows[0].cells)
     uneven = [(row.line, len(row.cells)) for row in rows if len(row.cells) != width]
@@ -243,6 +263,6 @@ def _check_columns(path: str, rows: Sequence[Row], columns: Columns) -> None:
         )
 
 
-def _check_cells(path: str, rows: Sequence[Row], column: int, what: str, advice: str) -> None:
+def _check_cells(path: str, rows: Sequence[Row], column: int, role: str, advice: str) -> None:
     empty = [(row.line, column % len(row.cells) + 1) for row in rows if not row.cells[column]]
-    refuse_rows(path, empty, lambda number: f"the {what} in column {number} is empty", advice)
+    refuse_rows(path, empty, lambda number: f"the {role} in column {number} is empty", advice)

@@ -1,4 +1,4 @@
-"""Values of the flags that decide how a file of words and tags is read."""
+"""Flag values used to read files with words and tags."""
 
 import re
 from typing import NamedTuple
@@ -10,22 +10,22 @@ _NUMBER = re.compile(r"-?[0-9]+")
 
 
 class TokenFlags(NamedTuple):
-    """How to read a file of words and tags.
+    """Flag values for a file with words and tags.
 
     Attributes:
-        word_column: name of the column of words in a header or in JSON, or its number from 0, -1
-            for the last; None: by a usual name, else the first.
-        tag_column: the same for the tags; None: by a usual name, else the last.
-        header: auto, yes or no.
-        with_tags: whether the tags are read.
-        skip_unlabeled: whether sentences with a word without a tag are left out.
-        labels: names of tags that are numbers, in the order of the numbers.
-        are_types: whether numbers without names are types of entities.
-        types: entity types that a trained model knows.
-        flag: the flag that names the file, for messages; "" if there is none.
-        encoding: encoding of the text.
-        sheet: sheet of a workbook, by name or number; None for the only one with rows.
-        logs: whether to log what is chosen and skipped; False if the file is read again.
+        word_column: word column's name in the header or in JSON, or its 0-based number, -1 for the
+            last column. None for a column with a usual name, or else the first column.
+        tag_column: the same for the tag column. None for a usual name, or else the last column.
+        header: whether the first row is a header: auto, yes or no.
+        with_tags: whether tags are read.
+        skip_unlabeled: whether sentences are skipped if a word has no tag.
+        labels: tag names if tags are numbers, in the order of numbers.
+        are_types: whether numbers without names are entity types.
+        types: a trained model's entity types.
+        flag: flag that gives the path, for messages, or "".
+        encoding: the file's encoding.
+        sheet: sheet name or number in a workbook, or None for the only sheet with rows.
+        logs: whether to log detected columns and skipped rows; False if the file is read again.
     """
 
     word_column: str | None = None
@@ -42,33 +42,33 @@ class TokenFlags(NamedTuple):
     logs: bool = True
 
     def log(self, message: str, *values: object) -> None:
-        """Log a choice that was made for the user."""
+        """Log a message, unless `logs` is False."""
         if self.logs:
             LOG.info(message, *values)
 
     @property
     def word_number(self) -> int:
-        """Number of the column of words, as far as no header names it."""
+        """Return the word column's number, used without a header."""
         return int(self.word_column) if self.word_column and _NUMBER.fullmatch(self.word_column) else 0
 
     @property
     def tag_number(self) -> int:
-        """Number of the column of tags, as far as no header names it."""
+        """Return the tag column's number, used without a header."""
         return int(self.tag_column) if self.tag_column and _NUMBER.fullmatch(self.tag_column) else -1
 
     @property
     def word_name(self) -> str:
-        """Name of the column of words; "" if it is a number or not set."""
+        """Return the word column's name, or "" if it is a number or not given."""
         return self.word_column if self.word_column and not _NUMBER.fullmatch(self.word_column) else ""
 
     @property
     def tag_name(self) -> str:
-        """Name of the column of tags; "" if it is a number or not set."""
+        """Return the tag column's name, or "" if it is a number or not given."""
         return self.tag_column if self.tag_column and not _NUMBER.fullmatch(self.tag_column) else ""
 
     @property
     def check_flag(self) -> str:
-        """Advice for a file without sentences, such as "; check --dev_file"."""
+        """Return advice for a file without sentences, for example "; check --dev_file", or ""."""
         return f"; check --{self.flag}" if self.flag else ""
 
 

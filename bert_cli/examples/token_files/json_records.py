@@ -1,10 +1,10 @@
-"""JSON of words and tags -> TaggingExample records.
+"""Reader for JSON records with words and tags, which become TaggingExample records.
 
-    {"words": ["Anna", "left"], "tags": ["B-PER", "O"]}
-    {"tokens": ["Anna", "left"], "ner_tags": [1, 0]}
+    {"words": ["Anna", "left"], "tags": ["B-PER", "O"]} {"tokens": ["Anna", "left"], "ner_tags": [1,
+    0]}
 
-A file holds one record per line, an array of records, an object with the records under "data" or
-"rows", or an object with a list for each member. Other members are kept for the predictions.
+A file has one record per line, an array of records, an object with records in "data" or "rows", or
+an object with a list per member. Other members are copied to the predictions.
 """
 
 import json
@@ -18,29 +18,29 @@ from bert_cli.base.messages import quote
 from bert_cli.examples.table_files.column_names import normalize_name
 from bert_cli.examples.table_files.json_values import JsonRecord, iterate_array, read_values
 from bert_cli.examples.tagging import WORDS, TaggingExample, TaggingFile
-from bert_cli.examples.token_files.columns import SKIP_ADVICE, log_unlabeled, name_of_number, read_lines
+from bert_cli.examples.token_files.columns import SKIP_ADVICE, find_tag_name, log_unlabeled, read_lines
 from bert_cli.examples.token_files.flags import DEFAULTS, TokenFlags
-from bert_cli.examples.token_files.layout import TAG_NAMES, WORD_NAMES, usual_column
+from bert_cli.examples.token_files.layout import TAG_NAMES, WORD_NAMES, find_usual_column
 
 _ROWS = ("data", "rows", "train", "validation", "test")
-# Members of JSON of words and tags as this command documents it; they come first.
+# These documented names take precedence over other usual names.
 _WORDS, _TAGS = "words", "tags"
 
 
 class _Members(NamedTuple):
-    """Names of the members that hold the words and the tags."""
+    """Names of the members for words and tags."""
 
     words: str
     tags: str
 
 
 class Records(NamedTuple):
-    """Records of a file.
+    """A file's records.
 
     Attributes:
-        lines: texts that hold one record each, or nothing.
-        numbered: the number of its text, from 1, and each record.
-        features: description of the members that a data set of Hugging Face has; None without one.
+        lines: texts with one record each; blank lines have no record.
+        numbered: records, each with its 1-based number in `lines`.
+        features: description of the members in a Hugging Face data set, or None.
     """
 
     lines: Sequence[str]
@@ -48,24 +48,22 @@ class Records(NamedTuple):
     features: Any = None
 
 
-def holds_token_records(text: str, flags: TokenFlags = DEFAULTS) -> bool:
-    """Return whether a text is JSON with a sentence of words in each record, and not texts with
-    spans.
-    """
-    record = _first_record(text)
+def has_token_records(text: str, flags: TokenFlags = DEFAULTS) -> bool:
+    """Return whether a text is JSON with a list of words per record, not texts with spans."""
+    record = _find_first_record(text)
     if not isinstance(record, dict):
         return False
     if flags.word_name in record:
         return isinstance(record[flags.word_name], list)
     has_words = any(normalize_name(name) in WORD_NAMES and _is_list_of_texts(value) for name, value in record.items())
     has_tags = any(normalize_name(name) in TAG_NAMES and _is_tags(value) for name, value in record.items())
-    # Prodigy and Label Studio have a text, and tokens as objects.
+    # Prodigy and Label Studio have a text, and their tokens are objects.
     return has_words and (has_tags or not isinstance(record.get("text"), str))
 
 
-def holds_token_rows(text: str) -> bool:
-    """Return whether a text is JSON with a word and its tag in each record."""
-    record = _first_record(text)
+def has_token_rows(text: str) -> bool:
+    """Return whether a text is JSON with a word and its tag per record."""
+    record = _find_first_record(text)
     names = (
         {normalize_name(name) for name, value in record.items() if isinstance(value, str)}
         if isinstance(record, dict)
@@ -74,8 +72,8 @@ def holds_token_rows(text: str) -> bool:
     return bool(names & WORD_NAMES and names & TAG_NAMES)
 
 
-def _first_record(text: str) -> Any:
-    """Return the first record of a JSON text; None for another text."""
+def _find_first_record(text: str) -> Any:
+    """Return the first record in a JSON text, or None if it is not JSON."""
     if not re.match(r'\s*(\[\s*)?\{\s*"', text):
         return None
     decoder = json.JSONDecoder()
@@ -84,16 +82,16 @@ def _first_record(text: str) -> Any:
         value, _ = decoder.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
-    return next(iter(_unwrapped(value)), value)
+    return next(iter(_unwrap(value)), value)
 
 
-def _unwrapped(value: Any) -> list[Any]:
-    """Return the records of an object that holds them; [] for another value."""
+def _unwrap(value: Any) -> list[Any]:
+    """Return the records in an object, or [] if the value does not contain records."""
     if not isinstance(value, dict):
         return []
     rows = next((value[name] for name in _ROWS if isinstance(value.get(name), list)), None)
     if rows is not None and all(isinstance(row, dict) for row in rows):
-        # The server of Hugging Face's data sets puts each record under "row".
+        # Hugging Face's data set server puts each record into "row".
         return [row["row"] if isinstance(row.get("row"), dict) else row for row in rows]
     lists = {name: items for name, items in value.items() if isinstance(items, list) and items}
     if lists and all(isinstance(item, list) for items in lists.values() for item in items[:1]):
@@ -102,25 +100,34 @@ def _unwrapped(value: Any) -> list[Any]:
 
 
 def read_json_records(path: str, flags: TokenFlags = DEFAULTS) -> TaggingFile:
-    """Return the sentences of a file of JSON; a sentence may have no words.
+    """Read a JSON file's sentences, which may be empty.
 
-    Raise InputError for a line that is not JSON or not of this form.
+    Raise InputError for a line that is not JSON, or that has a different form.
     """
-    return file_of_records(path, _read_records(path, flags), flags)
+    return make_file(path, _read_records(path, flags), flags)
 
 
-def file_of_records(path: str, records: Records, flags: TokenFlags) -> TaggingFile:
-    """Return the sentences of records. Raise InputError as read_json_records does."""
+def make_file(path: str, records: Records, flags: TokenFlags) -> TaggingFile:
+    """Convert records to sentences.
+
+    Args:
+        path: the file.
+        records: its records.
+        flags: flag values.
+
+    Raises:
+        InputError: there are no records or words, or a record has a different form.
+    """
     if not records.numbered:
         form = '{"words": ["Anna"], "tags": ["B-PER"]}'
         raise InputError(f"{path}: is empty; lines such as {form} are needed{flags.check_flag}")
     members = _find_members(path, [record for _, record in records.numbered], flags)
-    names = _names_of_numbers(records.features, members.tags) or flags.labels
+    names = _find_tag_names(records.features, members.tags) or flags.labels
     examples = []
     unlabeled = []
     for number, (line, record) in records.numbered:
-        words = _words(f"{path}:{line}", record, members)
-        tags = _tags(f"{path}:{line}", record, members, names, flags) if flags.with_tags else ()
+        words = _read_words(f"{path}:{line}", record, members)
+        tags = _read_tags(f"{path}:{line}", record, members, names, flags) if flags.with_tags else ()
         if flags.with_tags and None in tags:
             unlabeled.append(line)
             continue
@@ -128,8 +135,10 @@ def file_of_records(path: str, records: Records, flags: TokenFlags) -> TaggingFi
             flags.with_tags and len(tags) != len(words),
             f"{path}:{line}: {len(words)} words but {len(tags)} tags; give each word one tag",
         )
-        known = tuple(tag for tag in tags if tag is not None) if flags.with_tags else None
-        examples.append(TaggingExample(words, known, number, lines=(line,) * len(words) if number != line else ()))
+        example_tags = tuple(tag for tag in tags if tag is not None) if flags.with_tags else None
+        examples.append(
+            TaggingExample(words, example_tags, number, lines=(line,) * len(words) if number != line else ())
+        )
     refuse_if(
         not examples, f"{path}:{next(iter(unlabeled), 1)}: no sentence has a tag for every word; check --tag_column"
     )
@@ -147,7 +156,7 @@ def _read_records(path: str, flags: TokenFlags) -> Records:
     document = values[0].value if len(values) == 1 else None
     if isinstance(document, list):
         values = list(iterate_array(text, text.index("["), values[0].line))
-    elif rows := _unwrapped(document):
+    elif rows := _unwrap(document):
         values = [JsonRecord(values[0].line, row) for row in rows]
     elif len(values) == sum(bool(line.strip()) for line in lines):
         return Records(lines, [(record.line, record) for record in values])
@@ -157,72 +166,78 @@ def _read_records(path: str, flags: TokenFlags) -> Records:
 
 
 def _find_members(path: str, records: Sequence[JsonRecord], flags: TokenFlags) -> _Members:
-    """Return the members that flags name, else words and tags, else the ones with other usual
-    names.
-    """
-    place = f"{path}:{records[0].line}"
+    """Return the members that flags name, or else "words" and "tags", or else other usual names."""
+    location = f"{path}:{records[0].line}"
     values = [record.value for record in records if isinstance(record.value, dict)]
     first = next((record for record in values if _WORDS in record), values[0] if values else {})
     lists = [name for name, value in first.items() if isinstance(value, list)]
     words = flags.word_name or (_WORDS if _WORDS in first or not lists else "")
-    words = words or lists[usual_column(place, lists, WORD_NAMES, (), "word")]
+    words = words or lists[find_usual_column(location, lists, WORD_NAMES, (), "word")]
     if not flags.with_tags:
         return _Members(words, _TAGS)
-    # The first sentences of a test file may have no tags.
+    # A test file's first sentences may have no tags.
     first = next((record for record in values if any(normalize_name(name) in TAG_NAMES for name in record)), first)
     lists = [name for name, value in first.items() if isinstance(value, list) and name != words]
     tags = flags.tag_name or (_TAGS if _TAGS in first or not lists else "")
-    tags = tags or lists[usual_column(place, lists, TAG_NAMES, (), "tag")]
+    tags = tags or lists[find_usual_column(location, lists, TAG_NAMES, (), "tag")]
     if (words, tags) not in ((_WORDS, _TAGS), (flags.word_name, flags.tag_name)):
-        flags.log("%s: took %s for the words and %s for the tags", place, quote(words), quote(tags))
+        flags.log("%s: took %s for the words and %s for the tags", location, quote(words), quote(tags))
     return _Members(words, tags)
 
 
-def _words(place: str, record: Any, members: _Members) -> tuple[str, ...]:
+def _read_words(location: str, record: Any, members: _Members) -> tuple[str, ...]:
     words = record.get(members.words) if isinstance(record, dict) else None
     if not _is_list_of_texts(words):
         form = f'{{"{members.words}": [texts that are not empty]}}'
-        raise InputError(f"{place}: expected {form}, found {quote(to_json(record))}")
+        raise InputError(f"{location}: expected {form}, found {quote(to_json(record))}")
     return tuple(words)
 
 
-def _tags(
-    place: str, record: dict[str, Any], members: _Members, names: Sequence[str], flags: TokenFlags
+def _read_tags(
+    location: str,
+    record: dict[str, Any],
+    members: _Members,
+    names: Sequence[str],
+    flags: TokenFlags,
 ) -> tuple[str | None, ...]:
-    """Return the tags of a record; None for a word without a tag if such sentences are left out."""
+    """Return a record's tags, with None for a missing tag if such sentences are skipped."""
     tags = record.get(members.tags)
-    expected = f'{place}: expected "{members.tags}": [one text for each word]; add them'
+    expected = f'{location}: expected "{members.tags}": [one text for each word]; add them'
     if flags.skip_unlabeled and not tags and record[members.words]:
         return (None,)
     if not isinstance(tags, list):
         raise InputError(expected)
     if not flags.skip_unlabeled and None in tags:
-        raise InputError(f"{place}: a word has the tag null; give it one; {SKIP_ADVICE}")
-    read = [_name_of(place, tag, members, names, flags) if type(tag) is int else tag for tag in tags]
-    if not all(_is_list_of_texts([tag]) or (flags.skip_unlabeled and tag in (None, "")) for tag in read):
+        raise InputError(f"{location}: a word has the tag null; give it one; {SKIP_ADVICE}")
+    named = [_name_tag(location, tag, members, names, flags) if type(tag) is int else tag for tag in tags]
+    if not all(_is_list_of_texts([tag]) or (flags.skip_unlabeled and tag in (None, "")) for tag in named):
         raise InputError(expected)
-    return tuple(tag or None for tag in read)
+    return tuple(tag or None for tag in named)
 
 
-def _name_of(place: str, number: int, members: _Members, names: Sequence[str], flags: TokenFlags) -> str:
-    """Return the name of a tag that is a number."""
+def _name_tag(
+    location: str,
+    number: int,
+    members: _Members,
+    names: Sequence[str],
+    flags: TokenFlags,
+) -> str:
+    """Return the name for a tag number."""
     if not names and not flags.are_types:
         raise InputError(
-            f'{place}: "{members.tags}" has numbers; give their names in order, such as --labels=O,B-PER,I-PER, or '
+            f'{location}: "{members.tags}" has numbers; give their names in order, such as --labels=O,B-PER,I-PER, or '
             "--tag_scheme=IO if each number is a type of its own"
         )
-    return name_of_number(place, number, names) if names else str(number)
+    return find_tag_name(location, number, names) if names else str(number)
 
 
-def _names_of_numbers(features: Any, member: str) -> tuple[str, ...]:
-    """Return the names that a data set's features have for the numbers of a member; () without
-    them.
-    """
+def _find_tag_names(features: Any, member: str) -> tuple[str, ...]:
+    """Return the tag names in a data set's features, or () if there are no names."""
     if isinstance(features, list):
-        described = [
+        types = [
             feature.get("type") for feature in features if isinstance(feature, dict) and feature.get("name") == member
         ]
-        return _names_of_numbers({member: described[0]}, member) if described else ()
+        return _find_tag_names({member: types[0]}, member) if types else ()
     value = features.get(member) if isinstance(features, dict) else None
     while isinstance(value, dict):
         names = value.get("names")
@@ -237,7 +252,7 @@ def _is_tags(value: Any) -> bool:
 
 
 def _is_list_of_texts(value: Any) -> TypeGuard[list[str]]:
-    """Return whether a value is a list of texts, none of them empty or one that no file can hold."""
+    """Return whether a value is a list of texts that are not empty and can be written to a file."""
     return isinstance(value, list) and all(
         isinstance(item, str) and item and not re.search("[\ud800-\udfff]", item) for item in value
     )

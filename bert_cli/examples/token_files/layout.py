@@ -1,4 +1,4 @@
-"""Header, columns and sentences of rows that hold a word and its tag each."""
+"""Detection of the header, columns and sentences in rows with a word and its tag."""
 
 import itertools
 import re
@@ -23,7 +23,7 @@ TAG_NAMES = frozenset((
     "bio_tags", "iob", "iob_tag", "iob_tags", "iob2", "bioes", "bilou", "ne", "ne_tag", "ne_tags", "named_entity",
     "entity", "entities", "entity_tag", "entity_type", "entity_label", "gold", "gold_tag", "gold_label",
 ))  # fmt: skip
-# Tags of other tasks, which are learned only if a flag names them, and columns without tags.
+# Other tasks' tags, which are only used if a flag names them.
 _POS_NAMES = frozenset((
     "pos", "pos_tag", "pos_tags", "postag", "upos", "xpos", "part_of_speech", "chunk", "chunk_tag", "chunk_tags",
 ))  # fmt: skip
@@ -33,20 +33,20 @@ SENTENCE_NAMES = frozenset((
 ))  # fmt: skip
 _OTHER_NAMES = frozenset(("id", "idx", "index", "lemma", "lemmas", "feats", "head", "deprel", "misc", "", "unnamed_0"))
 _USUAL = WORD_NAMES | TAG_NAMES | _POS_NAMES | SENTENCE_NAMES | _OTHER_NAMES
-# In a file of fewer rows, a tag may well occur once only.
-_MOST_UNCERTAIN = 20
+# With fewer rows, a tag may occur only once by chance.
+_MIN_ROWS = 20
 _NUMBER = re.compile(r"-?[0-9]+")
-_LONGEST_SENTENCE = 50  # words; one sentence of more words is mostly a file without blank lines
+_MAX_SENTENCE_LENGTH = 50  # words; a longer sentence usually means that blank lines are missing
 _SENTENCE_ENDS = frozenset(".!?。！？")
 
 
 class Columns(NamedTuple):
-    """0-based columns, -1 for the last.
+    """0-based columns, -1 for the last column.
 
     Attributes:
-        word: column of the words.
-        tag: column of the tags; None if no tags are read.
-        sentence: column that numbers the sentences; None if there is none.
+        word: word column.
+        tag: tag column, or None if tags are not read.
+        sentence: column with sentence numbers, or None.
     """
 
     word: int
@@ -55,13 +55,13 @@ class Columns(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Rows of words and where each has its word and tag.
+    """Rows, and the columns with words and tags.
 
     Attributes:
-        rows: rows without the header, and numbers of lines that end a sentence.
-        columns: columns of the words and tags.
-        names: names of the columns; None without a header.
-        header: line of the header; 0 without one.
+        rows: rows without the header, and line numbers for sentence ends.
+        columns: columns with words and tags.
+        names: column names, or None without a header.
+        header: the header's line, or 0 without a header.
     """
 
     rows: list[Row | int]
@@ -71,48 +71,53 @@ class Layout(NamedTuple):
 
     @property
     def words(self) -> list[Row]:
-        """The rows without numbers of lines."""
+        """Return the rows without line numbers."""
         return [row for row in self.rows if isinstance(row, Row)]
 
 
 def find_layout(
     path: str, rows: Sequence[Row | int], flags: TokenFlags, needed: str, has_names: bool = False
 ) -> Layout:
-    """Return the layout of a file. Raise InputError for one without words, or with columns in
-    doubt.
+    """Detect the header and the columns; raise InputError if there are no words or it is unclear.
 
     Args:
         path: the file, for messages.
-        rows: its rows, and numbers of lines that end a sentence.
-        flags: values of the flags.
-        needed: description of the file that is needed.
-        has_names: whether the first row surely holds the names of the columns.
+        rows: its rows, and line numbers for sentence ends.
+        flags: flag values.
+        needed: description of a valid file, for the message about a file without words.
+        has_names: whether the first row certainly has the column names.
     """
     words = [row for row in rows if isinstance(row, Row)]
     header = words[0] if words and (has_names or is_header(path, words[0], words[1:], flags)) else None
-    place = path
+    location = path
     if header:
         repeated = [row.line for row in words[1:] if row.cells == header.cells]
-        place = f"{path}:{header.line}" if header.line else path
+        location = f"{path}:{header.line}" if header.line else path
         if flags.header == "auto" and not has_names:
-            flags.log("%s: took the first row for a header; --header=no reads it as a word", place)
+            flags.log("%s: took the first row for a header; --header=no reads it as a word", location)
         if repeated:
             flags.log("%s: the header comes again, skipped: %d, the first in line %d", path, len(repeated), repeated[0])
         rows = [row.line if isinstance(row, Row) and row.cells == header.cells else row for row in rows]
         words = [row for row in words if row.cells != header.cells]
     refuse_if(not words, f"{path}: holds no words; {needed} is needed{flags.check_flag}")
     names = [cell.strip() for cell in header.cells] if header else None
-    columns = find_columns(place, names, len(words[0].cells), flags)
+    columns = find_columns(location, names, len(words[0].cells), flags)
     refuse_if(columns.word == columns.tag, f"--tag_column: {columns.tag} is the column of the words; give another")
     return Layout(list(rows), columns, names, header.line if header else 0)
 
 
-def is_header(path: str, first: Row, others: Sequence[Row], flags: TokenFlags) -> bool:
-    """Return whether the first row of a file holds the names of its columns.
+def is_header(path: str, first: Row, other_rows: Sequence[Row], flags: TokenFlags) -> bool:
+    """Return whether a file's first row has the column names.
 
-    A header has usual names for two columns, or a tag that no other row has
-    and that is none of their scheme. Raise InputError if types have no prefixes, so that such a tag
-    may be a type.
+    A header has usual names for two columns, or a tag cell that no other row has and that is not
+    valid in the tag scheme. Raise InputError if tags have no prefixes, so the tag cell may also be
+    an entity type.
+
+    Args:
+        path: the file, for messages.
+        first: the first row.
+        other_rows: all other rows.
+        flags: flag values.
     """
     if flags.word_name or (flags.tag_name and flags.with_tags):
         return True
@@ -122,15 +127,15 @@ def is_header(path: str, first: Row, others: Sequence[Row], flags: TokenFlags) -
         return False
     names = [normalize_name(cell) for cell in first.cells]
     if len(names) == 1:
-        # Words and Tokens may begin a sentence.
+        # Exclude plurals: "Words" and "Tokens" may begin a sentence.
         return names[0] in ("word", "token")
     tag = first.cell(flags.tag_number) if flags.with_tags else ""
-    counts = Counter(row.cell(flags.tag_number) for row in others) if flags.with_tags else Counter()
+    counts = Counter(row.cell(flags.tag_number) for row in other_rows) if flags.with_tags else Counter()
     if sum(name in _USUAL for name in names if name) > 1:
-        # Files that were joined have their header several times.
-        return counts[tag] == sum(row.cells == first.cells for row in others) if tag else True
-    # The names of columns occur in none of them.
-    may_be_names = all(cell not in {row.cell(number) for row in others} for number, cell in enumerate(first.cells))
+        # Concatenated files repeat their header.
+        return counts[tag] == sum(row.cells == first.cells for row in other_rows) if tag else True
+    # A column does not contain its name.
+    may_be_names = all(cell not in {row.cell(number) for row in other_rows} for number, cell in enumerate(first.cells))
     return (
         bool(normalize_name(tag))
         and may_be_names
@@ -138,63 +143,76 @@ def is_header(path: str, first: Row, others: Sequence[Row], flags: TokenFlags) -
     )
 
 
-def _has_foreign_tag(place: str, first: Row, tag: str, counts: Counter[str], flags: TokenFlags) -> bool:
+def _has_foreign_tag(
+    location: str,
+    first: Row,
+    tag: str,
+    counts: Counter[str],
+    flags: TokenFlags,
+) -> bool:
     notation = detect_notation([[name] * count for name, count in counts.items()], types=flags.types)
     if tag == notation.outside or len(counts) < 2:
         return False
     if notation.scheme != "IO":
-        types = {notation.canonical([name])[0].partition("-")[2] for name in counts}
-        # PER next to B-PER is a mistake in a tag, and X-PER is, too.
-        return bool(notation.problem(tag)) and tag not in types and "-" not in tag
+        types = {notation.normalize([name])[0].partition("-")[2] for name in counts}
+        # If other tags are like B-PER, PER and X-PER are typing errors, not column names.
+        return bool(notation.describe_problem(tag)) and tag not in types and "-" not in tag
     if tag not in flags.types and min(counts.values()) > 1:
         cells = list_names([quote(cell, 24) for cell in first.cells])
-        doubt = f"{place}: may be a header ({cells}), as no other row has the tag {quote(tag)}"
-        refuse_if(counts.total() >= _MOST_UNCERTAIN, f"{doubt}; give --header=yes if it is one, else --header=no")
+        doubt = f"{location}: may be a header ({cells}), as no other row has the tag {quote(tag)}"
+        refuse_if(counts.total() >= _MIN_ROWS, f"{doubt}; give --header=yes if it is one, else --header=no")
         if flags.logs:
             LOG.warning("%s; it is read as a word; --header=yes skips it", doubt)
     return False
 
 
 def find_columns(path: str, names: Sequence[str] | None, width: int, flags: TokenFlags) -> Columns:
-    """Return the columns that flags name by a name or a number, else the columns with usual names.
+    """Return the columns that flags name, or else the columns with usual names.
 
-    Without names, the first column is the word and the last one the tag. Raise InputError for a
-    name that is not there, and if names leave a doubt.
+    Without names, the first column has words and the last column has tags. Raise InputError if a
+    column is missing, or if no column or several columns have usual names.
 
     Args:
         path: the file with its header line, for messages.
-        names: cells of the header; None without one.
-        width: number of columns of the rows.
-        flags: values of the flags.
+        names: header cells, or None without a header.
+        width: number of columns.
+        flags: flag values.
     """
-    word = _named(path, names, "word_column", flags.word_column)
-    tag = _named(path, names, "tag_column", flags.tag_column) if flags.with_tags else None
+    word = _find_flag_column(path, names, "word_column", flags.word_column)
+    tag = _find_flag_column(path, names, "tag_column", flags.tag_column) if flags.with_tags else None
     if names is None:
         return Columns(0 if word is None else word, (-1 if tag is None else tag) if flags.with_tags else None)
-    written = [normalize_name(name) for name in names]
-    taken = [column % width for column in (word, tag) if column is not None]
+    normalized = [normalize_name(name) for name in names]
+    used = [column % width for column in (word, tag) if column is not None]
     if word is None:
-        word = usual_column(path, names, WORD_NAMES, taken, "word")
-        taken.append(word)
+        word = find_usual_column(path, names, WORD_NAMES, used, "word")
+        used.append(word)
     if tag is None and flags.with_tags:
-        tag = usual_column(path, names, TAG_NAMES, taken, "tag")
-    sentences = [number for number, name in enumerate(written) if name in SENTENCE_NAMES and number not in (word, tag)]
+        tag = find_usual_column(path, names, TAG_NAMES, used, "tag")
+    sentences = [
+        number for number, name in enumerate(normalized) if name in SENTENCE_NAMES and number not in (word, tag)
+    ]
     tags = "" if tag is None else f" and {quote(names[tag])} for the tags"
     flags.log("%s: took %s for the words%s, as the header names them", path, quote(names[word]), tags)
     return Columns(word, tag, sentences[0] if len(sentences) == 1 else None)
 
 
-def names_tag(names: Sequence[str], flags: TokenFlags) -> bool:
-    """Return whether a header has a column of tags: the named one, or one with a usual name."""
+def has_tag_column(names: Sequence[str], flags: TokenFlags) -> bool:
+    """Return whether a header has a tag column, with the flag's name or a usual name."""
     if flags.tag_column is not None:
         return flags.tag_column in names or not flags.tag_name
-    written = [normalize_name(name) for name in names]
-    is_unknown = len(names) == 2 and any(name not in _USUAL for name in written)
-    return is_unknown or any(name in TAG_NAMES for name in written)
+    normalized = [normalize_name(name) for name in names]
+    is_unknown = len(names) == 2 and any(name not in _USUAL for name in normalized)
+    return is_unknown or any(name in TAG_NAMES for name in normalized)
 
 
-def _named(path: str, names: Sequence[str] | None, flag: str, value: str | None) -> int | None:
-    """Return the column that a flag names; None without a value."""
+def _find_flag_column(
+    path: str,
+    names: Sequence[str] | None,
+    flag: str,
+    value: str | None,
+) -> int | None:
+    """Return the column that a flag names, or None if the flag has no value."""
     if value is None:
         return None
     if names is not None and names.count(value) == 1:
@@ -205,35 +223,45 @@ def _named(path: str, names: Sequence[str] | None, flag: str, value: str | None)
     raise InputError(f"{path}: --{flag}={value}: there is no such column; the file has {columns}")
 
 
-def usual_column(path: str, names: Sequence[str], usual: frozenset[str], taken: Sequence[int], what: str) -> int:
-    """Return the only free column with a usual name, or of two columns the free one without any
-    usual name.
+def find_usual_column(
+    path: str, names: Sequence[str], usual_names: frozenset[str], used: Sequence[int], role: str
+) -> int:
+    """Return the only free column with a usual name; raise InputError if it is ambiguous.
+
+    If there are two columns and no usual name, return the free column with an unknown name.
+
+    Args:
+        path: the file with its header line, for messages.
+        names: column names.
+        usual_names: usual names, in the form that normalize_name returns.
+        used: columns that are not free.
+        role: "word" or "tag".
     """
-    free = [number for number in range(len(names)) if number not in taken]
-    named = [number for number in free if normalize_name(names[number]) in usual]
-    if len(named) == 1:
-        return named[0]
+    free = [number for number in range(len(names)) if number not in used]
+    usual = [number for number in free if normalize_name(names[number]) in usual_names]
+    if len(usual) == 1:
+        return usual[0]
     unknown = [number for number in free if normalize_name(names[number]) not in _USUAL]
-    if not named and len(names) == 2 and unknown:
+    if not usual and len(names) == 2 and unknown:
         return unknown[0]
     columns = ", ".join(f"{number} {quote(names[number], 24)}" for number in range(min(len(names), 12)))
-    # Kaggle has tables with a sentence, not a word, in each row.
+    # Propose a sentence column, too: Kaggle has tables with a sentence per row.
     possible = [
-        number for number in free if normalize_name(names[number]) in (_POS_NAMES if what == "tag" else SENTENCE_NAMES)
+        number for number in free if normalize_name(names[number]) in (_POS_NAMES if role == "tag" else SENTENCE_NAMES)
     ]
-    example = names[next(iter(named or unknown or possible or free), 0)]
+    example = names[next(iter(usual or unknown or possible or free), 0)]
     raise InputError(
-        f"{path}: no column is the {what} without doubt; give --{what}_column by name or number, such as "
-        f"--{what}_column={shlex.quote(example)}: {columns}"
+        f"{path}: no column is the {role} without doubt; give --{role}_column by name or number, such as "
+        f"--{role}_column={shlex.quote(example)}: {columns}"
     )
 
 
-def sentences_of(rows: Iterable[Row | int], column: int | None = None) -> list[list[Row]]:
-    """Return the rows of each sentence; a number of a blank line ends one.
+def split_sentences(rows: Iterable[Row | int], column: int | None = None) -> list[list[Row]]:
+    """Split rows into sentences.
 
     Args:
-        rows: rows, and numbers of blank lines.
-        column: column that numbers the sentences, in every row or in the first row of each.
+        rows: rows, and line numbers for sentence ends.
+        column: column with sentence numbers, in every row or in a sentence's first row; or None.
     """
     sentences: list[list[Row]] = [[]]
     if column is None:
@@ -245,8 +273,10 @@ def sentences_of(rows: Iterable[Row | int], column: int | None = None) -> list[l
         return [sentence for sentence in sentences if sentence]
     rows = list(rows)
     numbers = [row.cell(column).strip() for row in rows if isinstance(row, Row)]
-    # Sentence 1, empty, empty, Sentence 2: each number begins a sentence, even if it comes again.
-    has_gaps = "" in numbers and all(not a or a != b for a, b in itertools.pairwise(numbers))
+    # With empty cells between numbers, each number begins a sentence, even if it is repeated.
+    has_gaps = "" in numbers and all(
+        not number or number != next_number for number, next_number in itertools.pairwise(numbers)
+    )
     last = ""
     for row in rows:
         number = row.cell(column).strip() if isinstance(row, Row) else ""
@@ -258,12 +288,12 @@ def sentences_of(rows: Iterable[Row | int], column: int | None = None) -> list[l
     return [sentence for sentence in sentences if sentence]
 
 
-def warn_of_one_sentence(path: str, sentences: Sequence[Sequence[str]]) -> None:
-    """Log a warning if all words of a file are one sentence though they look like several."""
+def warn_about_one_sentence(path: str, sentences: Sequence[Sequence[str]]) -> None:
+    """Log a warning if a file's words are a single sentence but look like several sentences."""
     if len(sentences) != 1:
         return
     words = sentences[0]
-    if len(words) > _LONGEST_SENTENCE or sum(word in _SENTENCE_ENDS for word in words) > 1:
+    if len(words) > _MAX_SENTENCE_LENGTH or sum(word in _SENTENCE_ENDS for word in words) > 1:
         LOG.warning(
             "%s: warning: there is no blank line, so all %d words are one sentence; put a blank line after each sentence",
             path, len(words),

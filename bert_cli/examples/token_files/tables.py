@@ -1,7 +1,8 @@
-"""Tables with a word in each row, or a sentence in each row -> TaggingExample records.
+"""Reader for tables with a word or a sentence per row, which become TaggingExample records.
 
-Text with commas, semicolons or vertical bars between the cells, workbooks, Parquet and Feather
-files. Sentences are divided by a column that numbers them, or by empty rows.
+Tables are text files with commas, semicolons or vertical bars between cells, workbooks, and Parquet
+and Feather files. If rows are words, a column with sentence numbers or empty rows separate the
+sentences.
 """
 
 import json
@@ -22,25 +23,30 @@ from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.examples.table_files.quoting import TAB, read_quoted_rows
 from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.tagging import TABLE, TaggingExample, TaggingFile
-from bert_cli.examples.token_files.columns import DOCUMENT_START, examples_of, split_columns
+from bert_cli.examples.token_files.columns import DOCUMENT_START, make_examples, split_columns
 from bert_cli.examples.token_files.flags import TokenFlags
-from bert_cli.examples.token_files.json_records import Records, file_of_records
-from bert_cli.examples.token_files.layout import Columns, find_layout, sentences_of
+from bert_cli.examples.token_files.json_records import Records, make_file
+from bert_cli.examples.token_files.layout import Columns, find_layout, split_sentences
 from bert_cli.settings.data import CSV_QUOTES, LITERAL, TextForm
 
-_HEAD = 200  # lines that decide about a "sep=" line and the usual sign of a .csv file
+_HEAD = 200  # lines used to detect the delimiter
 _BINARY = (WORKBOOK, PARQUET, FEATHER)
 
 
-def is_packed_table(path: str) -> bool:
-    """Return whether the suffix of a file's name names a table that is not plain text."""
+def is_binary_table(path: str) -> bool:
+    """Return whether a file has a suffix of a table format that is not plain text."""
     return is_table(path) and (find_format(path) in _BINARY or path.lower().endswith(".gz"))
 
 
 def find_table(path: str, lines: Sequence[str], flags: TokenFlags) -> TableFile | None:
-    """Return the table of a text file whose cells are divided by other signs than tabs and spaces.
+    """Return the layout of a text file with commas or other delimiters, or None for a column file.
 
-    None for a file in columns: one with a tab, or with as many columns between spaces in every row.
+    A column file has tabs, or the same number of space-separated columns in every row.
+
+    Args:
+        path: the file.
+        lines: its lines.
+        flags: flag values.
     """
     form = TextForm(flags.encoding)
     is_csv = is_table(path) and find_format(path) == CSV
@@ -49,14 +55,14 @@ def find_table(path: str, lines: Sequence[str], flags: TokenFlags) -> TableFile 
     if not layout.has_directive:
         if any(TAB in line for line in lines) or _have_columns(lines):
             return None
-        sign = _delimiter(text)
-        # A row with a cell too many is a mistake in a file that is named .csv.
-        sign = sign or (layout.delimiter if is_csv and layout.delimiter in lines[0] else "")
-        if not sign:
+        delimiter = _find_delimiter(text)
+        # In a .csv file, accept uneven rows: their error should be about the number of cells.
+        delimiter = delimiter or (layout.delimiter if is_csv and layout.delimiter in lines[0] else "")
+        if not delimiter:
             return None
-        layout = Delimited(sign, CSV_QUOTES)
-    sign = DELIMITER_NAMES.get(layout.delimiter, layout.delimiter)
-    flags.log("%s: read as a table with a %s between cells", path, sign)
+        layout = Delimited(delimiter, CSV_QUOTES)
+    delimiter = DELIMITER_NAMES.get(layout.delimiter, layout.delimiter)
+    flags.log("%s: read as a table with a %s between cells", path, delimiter)
     return TableFile(path, layout, form)
 
 
@@ -65,48 +71,51 @@ def _have_columns(lines: Sequence[str]) -> bool:
     return len(widths) == 1 and widths.pop() > 1
 
 
-def _delimiter(lines: Sequence[str]) -> str:
-    """Return the sign that divides every row into as many cells, two or more; "" if none does."""
-    for sign in (",", ";", "|"):
+def _find_delimiter(lines: Sequence[str]) -> str:
+    """Return the delimiter that gives all rows the same number of cells, at least two, or ""."""
+    for delimiter in (",", ";", "|"):
         try:
-            widths = [len(cells) for _, cells in read_quoted_rows("", lines, sign) if cells]
+            widths = [len(cells) for _, cells in read_quoted_rows("", lines, delimiter) if cells]
         except InputError:
             continue
         if len(widths) > 1 and len(set(widths)) == 1 and widths[0] > 1:
-            return sign
+            return delimiter
     return ""
 
 
 def read_table(table: TableFile, flags: TokenFlags) -> TaggingFile:
-    """Return the sentences of a table. Raise InputError as read_columns, and for rows of
-    different widths.
+    """Read a table's sentences.
+
+    Raise InputError as read_columns does, and for rows with different numbers of cells.
     """
     path = table.path
-    rows = list(_rows(table))
+    rows = list(_iterate_rows(table))
     needed = "a table with a word and its tag in each row"
     layout = find_layout(path, rows, flags, needed, table.has_names)
     words, columns = layout.words, layout.columns
-    if layout.names is not None and _holds_lists(words[0], columns):
-        return _records(table, layout.names, words, columns, flags)
+    if layout.names is not None and _has_lists(words[0], columns):
+        return _read_sentences(table, layout.names, words, columns, flags)
     width = len(layout.names or words[0].cells)
     for row in words:
         table.check_width(row, width)
-    examples = examples_of(path, sentences_of(layout.rows, columns.sentence), columns, flags)
+    examples = make_examples(path, split_sentences(layout.rows, columns.sentence), columns, flags)
     numbers = {row.line: number for number, row in enumerate(rows, 1) if isinstance(row, Row)}
-    lines = tuple("" if isinstance(row, int) else TAB.join(map(_one_line, row.cells)) for row in rows)
+    lines = tuple("" if isinstance(row, int) else TAB.join(map(_join_lines, row.cells)) for row in rows)
     header = 0 if layout.names is None else numbers[layout.header]
-    return TaggingFile(path, lines, tuple(_numbered(example, numbers) for example in examples), TABLE, header=header)
+    return TaggingFile(
+        path, lines, tuple(_number_example(example, numbers) for example in examples), TABLE, header=header
+    )
 
 
-def _rows(table: TableFile) -> Iterator[Row | int]:
-    """Yield the rows, and a number for each empty row and each line between documents."""
+def _iterate_rows(table: TableFile) -> Iterator[Row | int]:
+    """Yield rows, and numbers for empty rows and for rows between documents."""
     is_sheet = isinstance(table.layout, Frame) and not table.has_names
     last = 0
     for row in table.rows():
         if not isinstance(row, Row):
             yield row
             continue
-        # A sheet's empty rows are left out of its rows.
+        # read_workbook skips a sheet's empty rows, so detect them by gaps in the numbers.
         if is_sheet and last and row.line > last + 1:
             yield row.line - 1
         last = row.line
@@ -114,67 +123,68 @@ def _rows(table: TableFile) -> Iterator[Row | int]:
         yield row.line if is_empty or DOCUMENT_START in row.cells else row
 
 
-def _one_line(cell: str) -> str:
+def _join_lines(cell: str) -> str:
     return re.sub(r"[\t\r\n]+", " ", cell)
 
 
-def _numbered(example: TaggingExample, numbers: Mapping[int, int]) -> TaggingExample:
-    """Return an example with the number of its first row in the table, and the lines of its words
-    in the file.
+def _number_example(example: TaggingExample, numbers: Mapping[int, int]) -> TaggingExample:
+    """Return an example with its row number as `line`, and its words' lines as `lines`.
+
+    Args:
+        example: an example with `line` as in the file.
+        numbers: row numbers by line.
     """
     lines = example.lines or tuple(range(example.line, example.line + len(example.words)))
     return replace(example, line=numbers[example.line], lines=lines)
 
 
-def _holds_lists(row: Row, columns: Columns) -> bool:
-    """Return whether a row holds a sentence: its words, or its tags, are a list."""
+def _has_lists(row: Row, columns: Columns) -> bool:
+    """Return whether a row is a sentence: its word or tag cell is a list."""
     word: Any = row.cell(columns.word)
-    # [1] may be a word, and ['Anna'] is a list.
-    written = parse_list(word) if isinstance(word, str) else None
-    has_words = isinstance(word, tuple) or (written is not None and written.is_certain)
-    return has_words or _list_in(row.cell(columns.tag)) is not None
+    # [1] may be a word, but ['Anna'] is a list.
+    parsed = parse_list(word) if isinstance(word, str) else None
+    has_words = isinstance(word, tuple) or (parsed is not None and parsed.is_certain)
+    return has_words or _read_list(row.cell(columns.tag)) is not None
 
 
-def _list_in(cell: Any) -> tuple[str, ...] | None:
-    """Return the list that a cell is or holds as text; None for another cell."""
+def _read_list(cell: Any) -> tuple[str, ...] | None:
+    """Return a cell's list, which may be written as text, or None."""
     if isinstance(cell, tuple):
         return cell
-    written = parse_list(cell)
-    return written.items if written else None
+    parsed = parse_list(cell)
+    return parsed.items if parsed else None
 
 
-def _records(
+def _read_sentences(
     table: TableFile, names: Sequence[str], rows: Sequence[Row], columns: Columns, flags: TokenFlags
 ) -> TaggingFile:
-    """Return the sentences of a table with a sentence in each row, as JSON has them."""
+    """Read a table with a sentence per row, as if rows were JSON records."""
     word = names[columns.word]
     tag = "" if columns.tag is None else names[columns.tag]
     records = []
     for row in rows:
         record: dict[str, Any] = dict(zip(names, row.cells, strict=False))
-        record[word] = _words(record.get(word, ""))
+        record[word] = _split_words(record.get(word, ""))
         if tag:
-            record[tag] = _tags(record.get(tag, ""))
+            record[tag] = _split_tags(record.get(tag, ""))
         records.append(JsonRecord(row.line, record))
-    features = _features(table.path) if table.path.lower().endswith((".parquet", ".pq")) else None
+    features = _read_features(table.path) if table.path.lower().endswith((".parquet", ".pq")) else None
     lines = [to_json(record.value) for record in records]
     content = Records(lines, list(enumerate(records, 1)), features)
-    return file_of_records(table.path, content, flags._replace(word_column=word, tag_column=tag or None))
+    return make_file(table.path, content, flags._replace(word_column=word, tag_column=tag or None))
 
 
-def _words(cell: Any) -> list[str]:
-    words = _list_in(cell)
+def _split_words(cell: Any) -> list[str]:
+    words = _read_list(cell)
     return cell.split() if words is None else list(words)
 
 
-def _tags(cell: Any) -> list[str | int]:
-    return [int(tag) if re.fullmatch("-?[0-9]+", tag) else tag for tag in _words(cell)]
+def _split_tags(cell: Any) -> list[str | int]:
+    return [int(tag) if re.fullmatch("-?[0-9]+", tag) else tag for tag in _split_words(cell)]
 
 
-def _features(path: str) -> Any:
-    """Return the features that Hugging Face's datasets writes into a Parquet file; None without
-    them.
-    """
+def _read_features(path: str) -> Any:
+    """Return the features that Hugging Face's datasets library writes into Parquet files, or None."""
     import pyarrow.parquet
 
     metadata = pyarrow.parquet.read_schema(files.make_local(path)).metadata or {}

@@ -16,8 +16,8 @@ from bert_cli.base.names import LABELS, OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTI
 from bert_cli.examples.labels.label_names import warn_about_few_rows
 from bert_cli.examples.tag_schemes import describe_tag_problem, find_entities, find_entity_types, make_label_list
 from bert_cli.examples.tagging import TaggingExample, TaggingFile
-from bert_cli.examples.token_files.bio_tags import with_bio_tags
-from bert_cli.examples.token_files.notation import NotationFlags, TagNotation, notation_flags
+from bert_cli.examples.token_files.bio_tags import convert_to_bio
+from bert_cli.examples.token_files.notation import NotationFlags, TagNotation, make_notation_flags
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.tagging import TaggingFeatures, format_features, tagging_features
 from bert_cli.metrics.tagging import known_results
@@ -154,14 +154,14 @@ def read_data(
         for split, is_needed, path_flag in split_flags
         if is_needed
     }
-    flags = notation_flags(task)
+    flags = make_notation_flags(task)
     labels = () if phases.do_train else read_trained_labels(model.required_checkpoint)
     splits = {}
     notation: TagNotation | None
     span_format = PRODIGY if task.span_format == "auto" else task.span_format
     for split, path in paths.items():
         if split in tables:
-            file, notation = with_bio_tags(tables[split], flags, find_entity_types(labels))
+            file, notation = convert_to_bio(tables[split], flags, find_entity_types(labels))
             has_tags = True
         else:
             file, notation, has_tags = read_split(split, path, settings, flags, span_format, labels)
@@ -240,7 +240,7 @@ def describe_split(split: str, file: TaggingFile, features: TaggingFeatures, has
 def make_empty_dataset(settings: TagSettings, model: AnyModel) -> TaggingDataset:
     """Return a dataset without sentences for a trained model, for new texts."""
     layers = choose_layers(settings, model)
-    notation = TagNotation.of_flags(notation_flags(settings.task))
+    notation = TagNotation.of_flags(make_notation_flags(settings.task))
     return TaggingDataset(read_trained_labels(model.required_checkpoint), notation, layers, model.tokenizer, {})
 
 

@@ -13,10 +13,10 @@ from bert_cli.examples.annotations import brat
 from bert_cli.examples.annotations.reading import BRAT, explain_missing_annotations, read_annotations
 from bert_cli.examples.tag_schemes import find_entity_types
 from bert_cli.examples.tagging import TaggingFile
-from bert_cli.examples.token_files.bio_tags import check_labels, with_bio_tags
+from bert_cli.examples.token_files.bio_tags import check_labels, convert_to_bio
 from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.notation import NotationFlags, TagNotation
-from bert_cli.examples.token_files.reading import has_tags, holds_tokens, read_token_file
+from bert_cli.examples.token_files.reading import has_tags, has_tokens, read_token_file
 from bert_cli.settings.tagging import TagSettings
 
 _USUAL_SUFFIXES = (".txt", ".jsonl")
@@ -96,7 +96,7 @@ def read_split(
     flags = token_flags(settings, split, labels)
     test_tags = settings.task.test_tags if split == "test" else "yes"
     file = None
-    if files.is_directory(path) or not holds_tokens(path, flags):
+    if files.is_directory(path) or not has_tokens(path, flags):
         file = read_annotations(path, flags.encoding, test_tags != "no", span_format)
     if file:
         annotated = tuple(example for example in file.examples if example.tags is not None)
@@ -112,7 +112,7 @@ def read_split(
         return file, None, bool(annotated)
     if test_tags == "no" or (test_tags == "auto" and not has_tags(path, flags)):
         return read_token_file(path, flags._replace(with_tags=False)), None, False
-    return *with_bio_tags(read_token_file(path, flags), notation, flags.types), True
+    return *convert_to_bio(read_token_file(path, flags), notation, flags.types), True
 
 
 def check_split_labels(file: TaggingFile, labels: tuple[str, ...], split: str) -> None:

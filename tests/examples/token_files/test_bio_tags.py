@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from bert_cli.examples.token_files.bio_tags import check_labels, with_bio_tags
+from bert_cli.examples.token_files.bio_tags import check_labels, convert_to_bio
 from bert_cli.examples.token_files.columns import read_columns
 from bert_cli.examples.token_files.notation import NotationFlags, TagNotation
 from bert_cli.examples.token_files.reading import read_token_file
@@ -12,31 +12,31 @@ from tests.examples.token_files.files import CONLL, error_of, write
 
 
 def test_tags_become_bio(tmp_path):
-    file, notation = with_bio_tags(read_columns(write(tmp_path, CONLL)))
+    file, notation = convert_to_bio(read_columns(write(tmp_path, CONLL)))
     assert notation == TagNotation("IOB1")
     assert [example.tags for example in file.examples] == [("B-ORG", "O"), ("B-PER",)]
-    file, notation = with_bio_tags(read_columns(write(tmp_path, "a x\nb x\n")))
+    file, notation = convert_to_bio(read_columns(write(tmp_path, "a x\nb x\n")))
     assert (notation.scheme, file.examples[0].tags) == ("IO", ("B-x", "I-x"))
 
 
 def test_a_given_scheme_is_held(tmp_path):
     path = write(tmp_path, "a O\n\nb S-x\n")
     expected = f"{path}:3: tag 'S-x' has none of the prefixes of BIO (B-, I-) and is not O; correct it"
-    assert error_of(with_bio_tags, read_columns(path), NotationFlags("BIO")) == expected
+    assert error_of(convert_to_bio, read_columns(path), NotationFlags("BIO")) == expected
 
 
 def test_the_first_of_several_bad_tags_is_told_with_its_line(tmp_path):
     path = write(tmp_path, "a B-x\nb X-x\n\nc X-x\nd Y-x\n")
-    assert error_of(with_bio_tags, read_columns(path)) == (
+    assert error_of(convert_to_bio, read_columns(path)) == (
         f"{path}:2: tag 'X-x' has none of the prefixes of BIO (B-, I-) and is not O (and 2 more such rows); correct it"
     )
     path = write(tmp_path, '{"words": ["a", "b"], "tags": ["B-x", "x"]}', "a.jsonl")
-    assert error_of(with_bio_tags, read_token_file(path)).startswith(f"{path}:1: tag 'x' has none")
+    assert error_of(convert_to_bio, read_token_file(path)).startswith(f"{path}:1: tag 'x' has none")
 
 
 def test_labels_that_training_does_not_know(tmp_path):
     path = write(tmp_path, "a B-x\n\nb O\nc B-y\n")
-    file, _ = with_bio_tags(read_columns(path))
+    file, _ = convert_to_bio(read_columns(path))
     check_labels(file, ("O", "B-x", "I-x", "B-y", "I-y"))
     assert error_of(check_labels, file, ("O", "B-x", "I-x")) == (
         f"{path}:4: tag 'B-y' is not a label of the training file (O, B-x, I-x); correct it, or take its lines out"
@@ -52,7 +52,7 @@ def test_labels_that_training_does_not_know(tmp_path):
     ],
 )
 def test_wnut17(shared, name, count, words):
-    file, notation = with_bio_tags(read_token_file(str(shared / "data" / "wnut17" / name)))
+    file, notation = convert_to_bio(read_token_file(str(shared / "data" / "wnut17" / name)))
     assert (len(file.examples), notation.scheme) == (count, "BIO")
     assert sum(len(example.words) for example in file.examples) == words
 
@@ -60,7 +60,7 @@ def test_wnut17(shared, name, count, words):
 def test_the_log_names_an_outside_tag_and_a_form_that_are_unusual(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     path = write(tmp_path, "Anna PER_B\nLee PER_I\nleft 0\n. 0\n")
-    file, notation = with_bio_tags(read_columns(path))
+    file, notation = convert_to_bio(read_columns(path))
     assert file.examples[0].tags == ("B-PER", "I-PER", "O", "O")
     assert notation == TagNotation("BIO", "0", "PER_B")
     assert caplog.messages == [
@@ -73,12 +73,12 @@ def test_the_log_names_an_outside_tag_and_a_form_that_are_unusual(tmp_path, capl
 def test_what_is_set_is_not_logged_again(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     path = write(tmp_path, "Anna PER_B\nleft 0\n")
-    with_bio_tags(read_columns(path), NotationFlags("BIO", "0", "PER_B"))
+    convert_to_bio(read_columns(path), NotationFlags("BIO", "0", "PER_B"))
     assert not caplog.messages
 
 
 def test_a_tag_in_another_form_than_the_training_file_is_named(tmp_path):
     path = write(tmp_path, "Anna B-PER\nleft O\n")
-    assert error_of(with_bio_tags, read_columns(path), NotationFlags("BMES", "O", "PER_B")) == (
+    assert error_of(convert_to_bio, read_columns(path), NotationFlags("BMES", "O", "PER_B")) == (
         f"{path}:1: tag 'B-PER' has none of the prefixes of BMES (_B, _M, _E, _S) and is not O; correct it"
     )

@@ -7,7 +7,7 @@ import pytest
 
 from bert_cli.examples.tagging import WORDS
 from bert_cli.examples.token_files.flags import TokenFlags
-from bert_cli.examples.token_files.json_records import holds_token_records, read_json_records
+from bert_cli.examples.token_files.json_records import has_token_records, read_json_records
 from tests.examples.token_files.files import error_of, sentences, write
 
 
@@ -143,8 +143,8 @@ def test_sentences_without_words_alone(tmp_path):
 
 
 def test_flags_name_members_of_any_name():
-    assert holds_token_records('{"mots": ["a"], "t": ["O"]}', TokenFlags("mots", "t"))
-    assert not holds_token_records('{"mots": ["a"], "t": ["O"]}')
+    assert has_token_records('{"mots": ["a"], "t": ["O"]}', TokenFlags("mots", "t"))
+    assert not has_token_records('{"mots": ["a"], "t": ["O"]}')
 
 
 def test_lines_of_an_array(tmp_path):
@@ -167,4 +167,4 @@ def test_lines_of_an_array(tmp_path):
     ],
 )
 def test_what_is_json_of_words(text, expected):
-    assert holds_token_records(text) is expected
+    assert has_token_records(text) is expected

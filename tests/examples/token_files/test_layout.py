@@ -4,7 +4,7 @@ import pytest
 
 from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.token_files.flags import TokenFlags
-from bert_cli.examples.token_files.layout import Columns, find_columns, is_header, sentences_of
+from bert_cli.examples.token_files.layout import Columns, find_columns, is_header, split_sentences
 from tests.examples.token_files.files import error_of
 
 
@@ -108,4 +108,4 @@ def test_columns_in_doubt(names, expected):
     ],
 )
 def test_sentences(text, column, expected):
-    assert [" ".join(row.cells[-1] for row in rows) for rows in sentences_of(rows_of(text), column)] == expected
+    assert [" ".join(row.cells[-1] for row in rows) for rows in split_sentences(rows_of(text), column)] == expected

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_cli.examples.token_files.notation import NotationFlags, TagNotation, detect_notation, join_form, split_form
+from bert_cli.examples.token_files.notation import NotationFlags, TagNotation, detect_notation, format_tag, parse_tag
 from bert_cli.settings.tagging import TAG_FORM
 
 FORMS = ["B-PER", "b-PER", "B_PER", "B:PER", "B/PER", "BPER", "PER-B", "PER_B", "PER.b", "PER|B"]
@@ -77,9 +77,9 @@ def test_forms(tags, expected):
 def test_forms_split_and_join(form):
     assert TAG_FORM.fullmatch(form)
     for entity_type in ("LOC", "a-b_c", "B"):
-        assert split_form(form, join_form(form, "I", entity_type)) == ("I", entity_type)
-    assert split_form(form, join_form(form, "B", "")) == ("B", "")
-    assert split_form(form, "X-LOC") is None
+        assert parse_tag(form, format_tag(form, "I", entity_type)) == ("I", entity_type)
+    assert parse_tag(form, format_tag(form, "B", "")) == ("B", "")
+    assert parse_tag(form, "X-LOC") is None
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_forms_split_and_join(form):
     ],
 )
 def test_problems(tag, notation, problem):
-    assert notation.problem(tag) == problem
+    assert notation.describe_problem(tag) == problem
 
 
 sequences = st.lists(st.sampled_from(["O", "B-a", "I-a", "B-b-c", "I-b-c"]), max_size=12)
@@ -118,7 +118,7 @@ def test_tags_round_trip(tags, notation):
     bio = TagNotation().decode(tags)
     written = notation.encode(bio)
     assert notation.decode(written) == bio
-    assert not any(map(notation.problem, written))
+    assert not any(map(notation.describe_problem, written))
 
 
 def test_the_log_names_what_is_unusual():

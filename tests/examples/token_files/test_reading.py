@@ -4,7 +4,7 @@ import pytest
 
 from bert_cli.examples.tagging import COLUMNS, WORDS
 from bert_cli.examples.token_files.flags import TokenFlags
-from bert_cli.examples.token_files.reading import has_tags, holds_tokens, read_token_file
+from bert_cli.examples.token_files.reading import has_tags, has_tokens, read_token_file
 from tests.examples.token_files.files import write
 
 
@@ -24,7 +24,7 @@ def test_other_endings_are_columns(tmp_path):
 def test_the_content_decides(tmp_path, name, text, expected):
     path = write(tmp_path, text, name)
     assert read_token_file(path).format == expected
-    assert holds_tokens(path, TokenFlags()) == (expected == WORDS)
+    assert has_tokens(path, TokenFlags()) == (expected == WORDS)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from bert_cli.examples.tagging import COLUMNS, TABLE, WORDS
 from bert_cli.examples.token_files.flags import TokenFlags
-from bert_cli.examples.token_files.reading import has_tags, holds_tokens, read_token_file
+from bert_cli.examples.token_files.reading import has_tags, has_tokens, read_token_file
 from tests.examples.token_files.files import error_of, write
 
 KAGGLE = (
@@ -117,7 +117,7 @@ def test_parquet_and_sheets(tmp_path):
     FRAME.to_csv(tmp_path / "a.csv.gz", index=False)
     for name in ("a.parquet", "a.xlsx", "a.csv.gz"):
         path = str(tmp_path / name)
-        assert holds_tokens(path, TokenFlags())
+        assert has_tokens(path, TokenFlags())
         assert read(path) == expected
 
 
@@ -132,7 +132,7 @@ def test_parquet_and_sheets(tmp_path):
 )
 def test_a_word_in_each_record_of_json(tmp_path, text):
     path = write(tmp_path, text, "a.json")
-    assert holds_tokens(path, TokenFlags())
+    assert has_tokens(path, TokenFlags())
     assert read(path) == [(("Anna", "left"), ("B-per", "O")), (("3",), ("O",))]
 
 
