@@ -1,4 +1,4 @@
-"""Texts with spans for the tests of annotations: generated ones, and files of them as each tool writes them."""
+"""Texts with spans for tests of annotations: generated texts, and files in each tool's format."""
 
 import json
 import pathlib
@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from bert_cli.examples.text_lines import split_text
 
-# Combining marks, emoji of several code points, ideographs, right to left with its marks, controls, and ends of lines.
+# Combining marks, emoji with several code points, ideographs, right-to-left text, control
+# characters and line ends.
 HARD = [
     "é", "नि", "👩🏽‍🚀", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "🇫🇮", "中", "文", "שלום", "\u200fمرحبا\u200f", "\u200b", "\0", "\x0b", "\x1f", "\x85", "\ufeff",
     "\t", "\n", "\r\n", "\r", "\u2028", "\u3000", " ", "  ", ".", ",", "'", "-", "“", "Anna", "Lund", "I.B.M.", "a", "B7",
@@ -18,7 +19,7 @@ TYPES = ("PER", "LOC", "work-of-art")
 
 @st.composite
 def annotated_texts(draw) -> tuple[str, list[tuple[int, int, str]]]:
-    """A text, and spans of whole words of it, which may touch and do not overlap."""
+    """Draw a text and spans of whole words, which may touch but do not overlap."""
     text = draw(TEXTS)
     words, starts = split_text(text)
     spans = []
@@ -40,7 +41,13 @@ FORMATS = (
 
 
 def write(folder: pathlib.Path, name: str, texts) -> str:
-    """The path of a new file, or directory, of texts with spans, None for texts without, in a format."""
+    """Write texts with spans in a format, and return the path.
+
+    Args:
+        folder: directory to write to.
+        name: one of FORMATS.
+        texts: pairs (text, spans), with None as the spans if a text has no annotations.
+    """
     records = [_RECORDS[name](text, spans) for text, spans in texts] if name != "brat" else []
     if name == "brat":
         path = folder / "train"
@@ -60,36 +67,38 @@ def write(folder: pathlib.Path, name: str, texts) -> str:
 
 
 def _standoff(text, spans) -> str:
-    """As brat writes it: a span has one part in each line."""
+    """Return an .ann file as brat writes it: a span has one part per line."""
     rows = []
-    for number, (start, end, kind) in enumerate(spans, 1):
-        parts, begin = [], start
+    for number, (start, end, entity_type) in enumerate(spans, 1):
+        intervals, begin = [], start
         for line in text[start:end].splitlines(keepends=True):
             inner = line.splitlines()[0]
-            parts += [(begin, begin + len(inner))] if inner else []
+            intervals += [(begin, begin + len(inner))] if inner else []
             begin += len(line)
-        parts = parts or [(start, end)]
-        shown = " ".join(text[a:b] for a, b in parts) if text[start:end].splitlines()[0] else ""
-        rows.append(f"T{number}\t{kind} {';'.join(f'{a} {b}' for a, b in parts)}\t{shown}\n")
+        intervals = intervals or [(start, end)]
+        shown = " ".join(text[a:b] for a, b in intervals) if text[start:end].splitlines()[0] else ""
+        rows.append(f"T{number}\t{entity_type} {';'.join(f'{a} {b}' for a, b in intervals)}\t{shown}\n")
     return "".join(rows) + "R1\tknows Arg1:T1 Arg2:T2\t\n#1\tAnnotatorNotes T1\ta note\n"
 
 
-def _region(text, start, end, kind):
-    value = {"start": start, "end": end, "text": text[start:end].replace("\n", "\\n"), "labels": [kind]}
+def _region(text, start, end, entity_type):
+    value = {"start": start, "end": end, "text": text[start:end].replace("\n", "\\n"), "labels": [entity_type]}
     return {"id": "x", "from_name": "ner", "to_name": "words", "type": "labels", "value": value}
 
 
 def _task(text, spans):
-    found = [] if spans is None else [{"was_cancelled": False, "result": [_region(text, *each) for each in spans]}]
-    return {"id": 7, "data": {"content": text, "number": 3}, "annotations": found, "meta": {"from": "x"}}
+    annotations = (
+        [] if spans is None else [{"was_cancelled": False, "result": [_region(text, *span) for span in spans]}]
+    )
+    return {"id": 7, "data": {"content": text, "number": 3}, "annotations": annotations, "meta": {"from": "x"}}
 
 
-def _points(text, start, end, kind):
-    return {"label": [kind], "points": [{"start": start, "end": end - 1, "text": text[start:end]}]}
+def _points(text, start, end, entity_type):
+    return {"label": [entity_type], "points": [{"start": start, "end": end - 1, "text": text[start:end]}]}
 
 
 def _objects(spans, names):
-    return [dict(zip(names, each, strict=True)) for each in spans]
+    return [dict(zip(names, span, strict=True)) for span in spans]
 
 
 _RECORDS = {

@@ -1,11 +1,14 @@
-"""The README's badges, from setup.py and the workflow: `python -m tests.badges` writes docs/images/badge-*.svg."""
+"""The README's badges: `python -m tests.badges` writes docs/images/badge-*.svg.
+
+Their texts come from setup.py and the CI workflow.
+"""
 
 import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
-_CHARACTER, _MARGIN, _HEIGHT = 6.6, 12, 20  # pixels; the text has 11
+_CHARACTER, _MARGIN, _HEIGHT = 6.6, 12, 20  # pixels; the font size is 11
 _BADGE = """\
 <svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" role="img" aria-label="{title}: {text}">
   <title>{title}: {text}</title>
@@ -20,8 +23,8 @@ _BADGE = """\
 
 
 def badge(title: str, text: str) -> str:
-    """An SVG with a title on the left and a text on the right."""
-    left, right = (round(len(part) * _CHARACTER) + _MARGIN for part in (title, text))
+    """Return an SVG with a title on the left and a text on the right."""
+    left, right = (round(len(label) * _CHARACTER) + _MARGIN for label in (title, text))
     return _BADGE.format(
         title=title, text=text, width=left + right, height=_HEIGHT, left=left, stem=right - 3,
         title_x=left / 2, text_x=left + right / 2,
@@ -29,7 +32,7 @@ def badge(title: str, text: str) -> str:
 
 
 def badges() -> dict[str, str]:
-    """Name of each file -> its text."""
+    """Return the SVG texts by file name."""
     setup = (ROOT / "setup.py").read_text(encoding="utf-8")
     workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
     targets = ", ".join(re.findall(r"run: make (\w+)", workflow))

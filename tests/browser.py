@@ -1,4 +1,4 @@
-"""Pages in headless Chromium, where it is installed."""
+"""Pages in headless Chromium, if it is installed."""
 
 import pathlib
 import shutil
@@ -11,7 +11,13 @@ needs_browser = pytest.mark.skipif(BROWSER is None, reason="needs Chromium (Debi
 
 
 def browse(address: str, folder: pathlib.Path, *flags: str) -> tuple[str, str]:
-    """(the document when it is loaded, the browser's log). folder: for the browser's own files."""
+    """Return the loaded document and the browser's log.
+
+    Args:
+        address: the page's address.
+        folder: directory for the browser's files.
+        flags: more command-line flags.
+    """
     command = [
         BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
         "--enable-logging=stderr", f"--user-data-dir={folder / 'profile'}", *flags, "--dump-dom", address,

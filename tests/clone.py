@@ -1,6 +1,6 @@
-"""A copy of the repository as a user has it, with less data to train on, for tests that run what is printed as it is printed.
+"""A user's copy of the repository, for tests that run commands exactly as printed.
 
-The data and the models are cut down in the copy, not the commands.
+The copy has less training data and smaller models; the commands are unchanged.
 """
 
 import json
@@ -23,7 +23,7 @@ def cut(path: pathlib.Path, lines: int) -> None:
 
 
 def copy_repository(folder: pathlib.Path) -> None:
-    """The files that a user has, less data to train on, and the commands in .venv/bin, as if they were installed."""
+    """Copy the files that a user has, with less training data, and write the commands to .venv/bin."""
     for name in COPIED:
         source = ROOT / name
         copy = shutil.copytree if source.is_dir() else shutil.copy
@@ -48,7 +48,7 @@ def copy_repository(folder: pathlib.Path) -> None:
 
 
 def write_programs(folder: pathlib.Path) -> None:
-    """The commands as scripts in a new folder, as if the package were installed."""
+    """Write the commands as scripts into a new directory, as if the package were installed."""
     folder.mkdir(parents=True)
     for command, (module, _) in COMMANDS.items():
         script = f'#!/bin/sh\nexec "{sys.executable}" -m bert_cli.{module} "$@"\n'
@@ -59,12 +59,17 @@ def write_programs(folder: pathlib.Path) -> None:
 def run(
     command: list[str], folder: pathlib.Path, place: str, programs: pathlib.Path | None = None, import_from: str = ""
 ) -> str:
-    """Run a command in a folder, with its .venv/bin, or `programs`, on the PATH. Its standard output and error.
+    """Run a command and return its standard output and error; fail if its exit code is not 0.
 
-    import_from: a folder for PYTHONPATH. AssertionError where the command fails.
+    Args:
+        command: program and arguments.
+        folder: working directory.
+        place: name for messages, such as "README.md:7".
+        programs: directory to prepend to PATH; None for the folder's .venv/bin.
+        import_from: directory for PYTHONPATH.
     """
     path = f"{programs or folder / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    # Not what the `make` that runs these tests tells those below it.
+    # Do not inherit variables from a `make` that runs these tests.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     environment = inherited | {"PATH": path, "PYTHONPATH": import_from, "TF_CPP_MIN_LOG_LEVEL": "2"}
     done = subprocess.run(

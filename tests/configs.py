@@ -1,4 +1,4 @@
-"""Configs of small models, for tests."""
+"""Configs of small models for tests."""
 
 from bert_cli.model.config import BertConfig
 
@@ -15,5 +15,5 @@ WITHOUT_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0
 
 
 def small_config(**changes) -> BertConfig:
-    """The config of SMALL, changed in the given keys."""
+    """Return SMALL as a BertConfig, with changes."""
     return BertConfig(**(SMALL | changes))

@@ -1,4 +1,7 @@
-"""Fixtures for all tests. The folder `shared`, beside the checkout, holds golden outputs and data that cannot be shipped."""
+"""Fixtures for all tests.
+
+The directory `shared` next to the checkout has golden outputs and data that cannot be distributed.
+"""
 
 import pathlib
 
@@ -17,13 +20,14 @@ TINY = {
     "max_position_embeddings": 9,
     "type_vocab_size": 2,
 }
-# Folders whose tests run whole commands or train. `make test` gives out files in the order of their collection: these first,
-# so that many small files are left for the process that is done with them sooner.
+# Directories with tests that run whole commands or train. `make test` distributes files to
+# processes in collection order, so these come first, and the many small files fill the gaps at the
+# end.
 SLOW_ROOMS = ("commands", "runs", "training")
 
 
 def pytest_collection_modifyitems(items):
-    """The files of SLOW_ROOMS first, in the order of these; the order inside them, and of all others, stays."""
+    """Put the files in SLOW_ROOMS first, in this order, without changing the order otherwise."""
 
     def room(item) -> int:
         name = item.path.relative_to(ROOT / "tests").parts[0]
@@ -34,7 +38,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def shared() -> pathlib.Path:
-    """The folder `../shared`; tests that need it are skipped where it is absent."""
+    """Return the directory `../shared`; skip the test if it does not exist."""
     folder = ROOT.parent / "shared"
     if not folder.is_dir():
         pytest.skip("needs ../shared (golden outputs and data sets), which is not part of the project")
@@ -43,13 +47,16 @@ def shared() -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def fixtures() -> pathlib.Path:
-    """Small files that the tests bring along."""
+    """Return the directory with small files for tests."""
     return ROOT / "tests" / "fixtures"
 
 
 @pytest.fixture(scope="session")
 def tiny_config():
-    """tiny_config(key=value, …) -> a BertConfig of 2 layers × 12 without dropout, changed in the given keys."""
+    """Return a function that makes a BertConfig with 2 layers of width 12 and no dropout.
+
+    Keyword arguments change the config.
+    """
 
     def make(**changes) -> BertConfig:
         rates = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
@@ -60,7 +67,10 @@ def tiny_config():
 
 @pytest.fixture(scope="session")
 def batch_of():
-    """batch_of(lengths, width, …) -> int32 arrays [B, width]: words (0 behind the end), mask, two segments."""
+    """Return a function from lengths and a width to a batch of int32 arrays [B, width].
+
+    The batch has words (0 after a row's end), a mask, and two segments.
+    """
 
     def make(lengths, width: int, vocab_size: int = TINY["vocab_size"], seed: int = 0) -> dict[str, np.ndarray]:
         rng = np.random.default_rng(seed)
@@ -74,5 +84,5 @@ def batch_of():
 
 @pytest.fixture(scope="session")
 def values_of():
-    """values_of(variables) -> {name: array}."""
+    """Return a function from variables to {name: array}."""
     return lambda variables: {name: variable.numpy() for name, variable in variables.items()}

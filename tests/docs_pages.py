@@ -18,7 +18,7 @@ from bert_cli.flags.option import Flag, every_flag
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-# Page about a subject -> its contents. Commands of a page use files that commands of the pages before it have made.
+# Page about a subject -> its contents. Commands in a page may use files from the pages before it.
 GUIDES = {
     "coming-from": "equivalents of Google's and Hugging Face's scripts and flags",
     "models": "where models come from: the built-in one, Google's, Hugging Face's, tensorflow-hub's; `--init_checkpoint`",
@@ -58,7 +58,7 @@ TUTORIALS = {
     "tensorflow_hub": "BERT from tensorflow-hub, step by step",
     "pretraining": "pre-training from scratch",
 }
-# Examples of a server do not end, so no test runs them.
+# A server's examples do not end, so no test runs them.
 _SERVERS = ("bert-serve",)
 _MADE = "<!-- Printed from the code by `make docs`. -->"
 _VALUES = {bool: "true or false", int: "whole number", float: "number"}
@@ -71,25 +71,26 @@ The column *kept* has two words:
 
 
 def module_of(command: str) -> types.ModuleType:
-    """Return the module of a command."""
+    """Return a command's module."""
     return importlib.import_module(f"bert_cli.{COMMANDS[command][0]}")
 
 
 def settings_of(command: str) -> type:
-    """Return the Settings class of a command, which its `run` takes."""
+    """Return a command's Settings class, which its `run` takes."""
     return typing.get_type_hints(module_of(command).run)["settings"]
 
 
 def page(command: str) -> str:
-    """Return the page of a command, in Markdown.
+    """Return a command's page, in Markdown.
 
-    Flags of this command alone have a row. Flags that it shares with other commands are listed by name.
+    Flags that only this command has get a row. Flags that it shares with other commands are listed
+    by name.
     """
     module = module_of(command)
     text, examples = split_examples(module.__doc__ or "")
     lines = [_MADE, "", f"# {command}", "", "```text" if command in _SERVERS else "```sh", examples, "```", ""]
     for block in blocks(text):
-        lines += [*(["```text", *_dedented(block), "```"] if is_verbatim(block) else [_plain(block)]), ""]
+        lines += [*(["```text", *_dedent(block), "```"] if is_verbatim(block) else [_plain(block)]), ""]
     lines += ["## Flags", "", "The columns are explained on the page of [shared flags](flags.md).", ""]
     for title, flags in sections(every_flag(settings_of(command))).items():
         shared_names = [flag.name for flag in flags if _row(flag) in _shared_rows(title)]
@@ -105,7 +106,7 @@ def page(command: str) -> str:
 
 
 def flags_page() -> str:
-    """Return the page of the flags that two or more commands share, in Markdown."""
+    """Return the page for flags that two or more commands share, in Markdown."""
     lines = [_MADE, "", "# Shared flags", "", "```sh", "bert-classify --helpfull", "```", ""]
     lines += ["prints all flags of a command. This page describes the flags that several commands have.", ""]
     lines += [_LEGEND, "", "## Ways to write a flag", "", "| | |", "|---|---|"]
@@ -143,26 +144,29 @@ def index() -> str:
 
 
 def anchor_of(heading: str) -> str:
-    """Return the part of a link after "#" that leads to a heading."""
+    """Return the text after "#" in a link to a heading."""
     return re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-")
 
 
 def pages() -> dict[str, str]:
-    """Return the text of each file in docs/ that is printed from the code, by its name."""
+    """Return the printed files in docs/ as texts by name."""
     printed = {"README.md": index(), "flags.md": flags_page()}
     return printed | {f"{command}.md": page(command) for command in COMMANDS}
 
 
 @functools.cache
 def _shared_titles() -> list[str]:
-    """Return the titles of the sections of flags that two or more commands share, in the order of the commands."""
+    """Return the titles of shared sections, in command order.
+
+    A section is shared if two or more commands have the same flags in it.
+    """
     titles = [title for command in COMMANDS for title in sections(every_flag(settings_of(command)))]
     return [title for title in dict.fromkeys(titles) if _shared_rows(title)]
 
 
 @functools.cache
 def _shared_rows(title: str) -> dict[str, list[str]]:
-    """Return the rows of a section that two or more commands share, each with these commands."""
+    """Return the rows in a section that two or more commands share, each with these commands."""
     commands_of: dict[str, list[str]] = defaultdict(list)
     for command in COMMANDS:
         for flag in sections(every_flag(settings_of(command))).get(title, []):
@@ -171,7 +175,7 @@ def _shared_rows(title: str) -> dict[str, list[str]]:
 
 
 def _row(flag: Flag) -> str:
-    """Return the table row of a flag."""
+    """Return a flag's table row."""
     option = flag.option
     name = f"*{flag.name.upper()}*" if option.words else f"`--{flag.name}`"
     default = default_text(flag)
@@ -192,8 +196,8 @@ def _values(flag: Flag) -> str:
     return value + (f" ≥ {option.lower:g}" if option.lower is not None else "")
 
 
-def _dedented(block: str) -> list[str]:
-    """Return the lines of a block without their indentation."""
+def _dedent(block: str) -> list[str]:
+    """Return a block's lines without their indentation."""
     return [line.removeprefix("    ") for line in block.split("\n")]
 
 

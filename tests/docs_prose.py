@@ -7,18 +7,18 @@ from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 MOST_README_WORDS = 700
-# The 90th percentile of the words in a page's sentences.
+# Maximum for the 90th percentile of words in a page's sentences.
 MOST_SENTENCE_WORDS = 25
 MOST_PARAGRAPH_WORDS = 90
 
 
 class PageFigures(NamedTuple):
-    """Word counts of a page.
+    """Word counts for a page.
 
     Attributes:
-        words: all words of the file, as `wc -w` counts them.
-        sentence_words: 90th percentile over the sentences of its paragraphs, 0 for a page without any.
-        paragraph_words: words of the longest paragraph or list item.
+        words: all words in the file, as `wc -w` counts them.
+        sentence_words: 90th percentile over its sentences, 0 for a page without any.
+        paragraph_words: words in the longest paragraph or list item.
     """
 
     words: int
@@ -27,25 +27,28 @@ class PageFigures(NamedTuple):
 
 
 def paragraphs(markdown: str) -> list[str]:
-    """Return the paragraphs and list items of a page, without code blocks, tables, headings and link targets."""
+    """Return a page's paragraphs and list items.
+
+    Code blocks, tables, headings and link targets are removed.
+    """
     text = re.sub(r"^```.*?^```$", "", markdown, flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
     text = re.sub(r"^(\||#|!\[|\[!\[).*$", "", text, flags=re.MULTILINE)
-    # A list item starts a paragraph of its own.
+    # A list item starts a new paragraph.
     text = re.sub(r"^ *(?:[-*]|\d+\.) ", "\n", text, flags=re.MULTILINE)
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
-    # A command in the middle of a sentence is one word.
+    # A command inside a sentence is one word.
     text = re.sub(r"`[^`]+`", "code", text)
     return [paragraph for block in re.split(r"\n\s*\n", text) if (paragraph := " ".join(block.split()))]
 
 
 def sentences(paragraph: str) -> list[str]:
-    """Return the sentences of a paragraph."""
+    """Return a paragraph's sentences."""
     return [sentence for sentence in re.split(r"(?<=[.?!])\)?\s+(?=[A-Z\"'(`]|code\b)", paragraph) if sentence]
 
 
 def figures(markdown: str) -> PageFigures:
-    """Return the word counts of a page."""
+    """Return a page's word counts."""
     texts = paragraphs(markdown)
     lengths = [len(sentence.split()) for text in texts for sentence in sentences(text)]
     percentile = statistics.quantiles(lengths, n=10, method="inclusive")[-1] if len(lengths) > 1 else sum(lengths)
@@ -53,7 +56,7 @@ def figures(markdown: str) -> PageFigures:
 
 
 def pages() -> dict[str, str]:
-    """Return the text of the README, CONTRIBUTING and each page of docs/, by its path."""
+    """Return the texts of README, CONTRIBUTING and all pages in docs/, by path."""
     paths = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 

@@ -1,4 +1,4 @@
-"""Readers of files that come from anybody, with a sound file for each, and how such a file gets damaged."""
+"""Readers of untrusted files, a valid file for each, and random damage to it."""
 
 import gzip
 import io
@@ -56,11 +56,17 @@ PARTS = [
 ]  # fmt: skip
 
 
-def damaged(sound: bytes, others: list[bytes], draws: random.Random) -> bytes:
-    """The bytes with one to four changes; one in 50 is noise alone."""
+def damage(content: bytes, other_files: list[bytes], draws: random.Random) -> bytes:
+    """Return bytes with one to four random changes; one result in 50 is only noise.
+
+    Args:
+        content: a valid file's content.
+        other_files: contents of valid files to copy pieces from.
+        draws: source of random numbers.
+    """
     if draws.random() < 0.02:
         return draws.randbytes(draws.randrange(200))
-    data = bytearray(sound)
+    data = bytearray(content)
     for _ in range(draws.randint(1, 4)):
         start = draws.randrange(len(data) + 1)
         stop = min(len(data), start + int(draws.expovariate(0.1)))
@@ -81,16 +87,20 @@ def damaged(sound: bytes, others: list[bytes], draws: random.Random) -> bytes:
             case 6:
                 data[start:start] = data[start:stop] * draws.randint(1, 3)
             case 7:
-                other = draws.choice(others)
-                cut = draws.randrange(len(other) + 1)
-                data[start:stop] = other[cut : cut + draws.randrange(40)]
+                other_file = draws.choice(other_files)
+                cut = draws.randrange(len(other_file) + 1)
+                data[start:stop] = other_file[cut : cut + draws.randrange(40)]
     return bytes(data)
 
 
 class Fuzzed(NamedTuple):
-    """A reader. `name`: of the file that gets damaged; `sound`: what it may be; `others`: files beside it.
+    """A reader and the files for it.
 
-    read(path of the file) may return anything, and raise InputError.
+    Attributes:
+        name: file to damage.
+        sound: valid contents for this file.
+        read: function of the file's path. It may return anything, and raise InputError.
+        others: other files in the directory, by name.
     """
 
     name: str
@@ -165,13 +175,13 @@ TENSORS = {
     "bert/pooler/dense/bias": np.ones(4, np.float32),
     "global_step": np.array(20, np.int64),
 }
-OF_HUGGING_FACE = {
+HUGGING_FACE_TENSORS = {
     "bert.pooler.dense.weight": np.ones((4, 4), np.float32),
     "classifier.bias": np.ones(2, np.float16),
     "x": np.ones(3, np.int64),
 }
-INDEX = {"weight_map": {name: f"model-{number}.safetensors" for number, name in enumerate(OF_HUGGING_FACE)}}
-OF_MODULE = {"saved_model.pb": b"x" * 40, "variables/variables.index": b"", "assets/vocab.txt": VOCABULARY}
+INDEX = {"weight_map": {name: f"model-{number}.safetensors" for number, name in enumerate(HUGGING_FACE_TENSORS)}}
+MODULE_FILES = {"saved_model.pb": b"x" * 40, "variables/variables.index": b"", "assets/vocab.txt": VOCABULARY}
 RECORD_LENGTHS = {
     "input_ids": 8,
     "input_mask": 8,
@@ -212,8 +222,11 @@ def _annotations(path: str) -> None:
     file = read_annotations(path)
     if file:
         tags = [("B-X",) * len(example.words) for example in file.examples]
-        scores = [(np.ones(len(each), np.float32), np.ones((len(each), 1), np.float32)) for each in tags]
-        predictions = [TagPrediction(each, *score) for each, score in zip(tags, scores, strict=True)]
+        scores = [
+            (np.ones(len(sentence_tags), np.float32), np.ones((len(sentence_tags), 1), np.float32))
+            for sentence_tags in tags
+        ]
+        predictions = [TagPrediction(sentence_tags, *score) for sentence_tags, score in zip(tags, scores, strict=True)]
         with tempfile.TemporaryDirectory() as folder:
             write_annotations(folder, file, predictions)
 
@@ -337,16 +350,22 @@ def _tf_model_bytes(folder: pathlib.Path) -> bytes:
 
 
 def record() -> bytes:
-    """A serialized tf.train.Example of pre-training."""
+    """Return a serialized tf.train.Example for pre-training."""
     return _record_bytes()[0]
 
 
 def fuzzed(folder: pathlib.Path) -> dict[str, Fuzzed]:
-    """All readers; `folder` is for making sound files."""
+    """Return all readers by name.
+
+    Args:
+        folder: directory in which valid files are made.
+    """
     write_checkpoint(folder / "model.ckpt-20", TENSORS)
     index, data = ((folder / f"model.ckpt-20.{ending}").read_bytes() for ending in ("index", "data-00000-of-00001"))
     checkpoint = {"model.ckpt-20.index": index, "model.ckpt-20.data-00000-of-00001": data}
-    shards = {name: safetensors.numpy.save({key: OF_HUGGING_FACE[key]}) for key, name in INDEX["weight_map"].items()}
+    shards = {
+        name: safetensors.numpy.save({key: HUGGING_FACE_TENSORS[key]}) for key, name in INDEX["weight_map"].items()
+    }
     run = {
         "run.json": _json(MANIFEST | OWNED),
         "run_report.json": _json(REPORT),
@@ -378,7 +397,7 @@ def fuzzed(folder: pathlib.Path) -> dict[str, Fuzzed]:
         "archive": Fuzzed("module.tar.gz", [_archive_bytes()], _archive),
         "checkpoint index": Fuzzed("model.ckpt-20.index", [index], _checkpoint, checkpoint),
         "checkpoint data": Fuzzed("model.ckpt-20.data-00000-of-00001", [data], _checkpoint, checkpoint),
-        "safetensors": Fuzzed("model.safetensors", [safetensors.numpy.save(OF_HUGGING_FACE)], _safetensors),
+        "safetensors": Fuzzed("model.safetensors", [safetensors.numpy.save(HUGGING_FACE_TENSORS)], _safetensors),
         "safetensors index": Fuzzed("model.safetensors.index.json", [_json(INDEX)], _safetensors, shards),
         "tf_model.h5": Fuzzed("tf_model.h5", [_tf_model_bytes(folder)], _safetensors),
         "hdf5": Fuzzed("model.weights.h5", [_h5_bytes(folder)], lambda path: _tensors(KerasReader(path))),

@@ -1,7 +1,6 @@
-"""The picture of the package, made from the tree: `python tests/picture.py` writes the rooms with their modules into
-docs/structure.md.
+"""The list of rooms in docs/structure.md: `python tests/picture.py` writes it from the directories.
 
-A room is told by the docstring of its __init__.py, and every module stands in it by its path.
+A room is described by its __init__.py's docstring and followed by its modules.
 """
 
 import ast
@@ -25,13 +24,13 @@ def _names(folder: pathlib.Path) -> str:
 
 
 def _lines(head: str, text: str) -> list[str]:
-    own_line = [head] if len(head) >= _NAMES else []  # a long name has the text below it
+    own_line = [head] if len(head) >= _NAMES else []  # a long name has its text below it
     first = " " * _NAMES if own_line else head.ljust(_NAMES)
     return own_line + textwrap.wrap(text, _WIDTH, initial_indent=first, subsequent_indent=" " * _NAMES)
 
 
 def picture() -> str:
-    """The block of docs/structure.md: the rooms with their modules."""
+    """Return the block for docs/structure.md: the rooms with their modules."""
     commands = f"the commands: {_names(ROOT / 'bert_cli')}"
     return "\n".join(["bert_cli/", *_lines("", commands), *_room_lines()]) + "\n"
 
@@ -48,11 +47,11 @@ def _room_lines() -> list[str]:
     return lines
 
 
-def shown(text: str) -> str:
-    """The block that a page holds."""
+def find_block(text: str) -> str:
+    """Return the block that a page contains."""
     return _BLOCK.search(text)[2]
 
 
 if __name__ == "__main__":
     text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(text.replace(shown(text), picture()), "utf-8")
+    PAGE.write_text(text.replace(find_block(text), picture()), "utf-8")

@@ -1,7 +1,7 @@
-"""Measure the English of the package: docstrings, comments and names, for each directory.
+"""Measure the English in docstrings, comments and names, for each directory.
 
-`python -m tests.prose` prints every figure of every room. `python -m tests.prose bert_cli/model where` lists the
-places that a figure counts. tests/test_prose.py has the limits.
+`python -m tests.prose` prints all figures for all rooms. `python -m tests.prose bert_cli/model
+where` lists the places that a figure counts. tests/test_prose.py has the limits.
 """
 
 import ast
@@ -26,8 +26,8 @@ class Text(NamedTuple):
     Attributes:
         place: "path:line" below the checkout.
         text: the words, without quotes and number signs.
-        node: what a docstring belongs to; None for a comment.
-        column: of the first character of the text.
+        node: documented module, class or function; None for a comment.
+        column: column where the text starts.
     """
 
     place: str
@@ -44,7 +44,7 @@ class Name(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Texts and names of the files of one directory."""
+    """Texts and names from all files in one directory."""
 
     texts: list[Text]
     names: list[Name]
@@ -56,11 +56,11 @@ class Room(NamedTuple):
 
 
 class Rate(NamedTuple):
-    """A figure of a room.
+    """A figure that is measured for a room.
 
     Attributes:
-        pattern: regular expression of what is counted.
-        target: the limit for a room that is done.
+        pattern: regular expression for the hits.
+        target: limit for a room that is done.
         base: "words" and "names" count hits per 1,000, "docstrings" counts first lines in percent.
         is_minimum: whether `target` is a lower bound.
     """
@@ -93,7 +93,7 @@ RATES = {
 
 @functools.cache
 def rooms() -> dict[str, Room]:
-    """Return each directory of the package with the texts and names of its files."""
+    """Return the package's directories, each with the texts and names in its files."""
     by_directory: dict[str, Room] = defaultdict(lambda: Room([], []))
     for path in sorted((ROOT / "bert_cli").rglob("*.py")):
         room = by_directory[path.parent.relative_to(ROOT).as_posix()]
@@ -102,7 +102,7 @@ def rooms() -> dict[str, Room]:
 
 
 def add_file(room: Room, path: str, source: str) -> None:
-    """Add the texts and names of a file to its room."""
+    """Add a file's texts and names to its room."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, Documented) and (text := ast.get_docstring(node)):
             docstring = node.body[0]

@@ -1,5 +1,6 @@
-"""The commands of the blocks of the README, then of the pages of docs/ that are written by hand, in order: what
-`tests/test_readme.py` checks, and `test_clone.py` runs.
+"""Code blocks in the README and the handwritten pages of docs/, in reading order.
+
+tests/test_readme.py checks them and tests/test_clone.py runs them.
 """
 
 import dataclasses
@@ -12,23 +13,29 @@ from collections.abc import Mapping
 from tests import docs_pages
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-# Name -> text; all of them have to be so, and each finds what those before have made.
+# Page name -> text. All pages are checked, and a page may use files that earlier pages made.
 PAGES = {
     name: (ROOT / name).read_text(encoding="utf-8")
     for name in ("README.md", *(f"docs/{guide}.md" for guide in docs_pages.GUIDES))
 }
-# Name -> text of each tutorial, whose blocks need nothing of the other pages.
+# Page name -> text. A tutorial does not need other pages.
 TUTORIALS = {
     name: (ROOT / name).read_text(encoding="utf-8")
     for name in (f"docs/tutorials/{tutorial}.md" for tutorial in docs_pages.TUTORIALS)
 }
 README, EVERYTHING = PAGES["README.md"], "\n".join([*PAGES.values(), *TUTORIALS.values()])
-DOWNLOAD = "# download"  # the first line of a block that fetches something begins with it
+DOWNLOAD = "# download"  # starts the first line of blocks that download something
 
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """Some lines between ```language and ```, and where the first of them stands, such as README.md:7."""
+    """A code block in a page.
+
+    Attributes:
+        language: the word after the opening ```.
+        place: where it starts, such as README.md:7.
+        text: its lines.
+    """
 
     language: str
     place: str
@@ -40,29 +47,39 @@ class Block:
 
     @property
     def engine(self) -> str | None:
-        """The package of a recipe that needs more than the project does, see tests/commands/test_workers.py."""
+        """Return the package that a recipe needs in addition to the project's, if any.
+
+        See tests/commands/test_workers.py.
+        """
         names = re.findall(r"^(?:import|from) (pyspark|ray|apache_beam)\b", self.text, re.MULTILINE)
         return names[0] if self.language == "python" and names else None
 
     @property
     def commands(self) -> list[list[str]]:
-        """The words of each line that is no comment, and of each part of a pipe, redirections included."""
+        """Return each command as a list of words.
+
+        Comments are removed, pipes are split, and redirections are kept.
+        """
         lines = self.text.replace("\\\n", " ").splitlines()
-        parts = [part for line in lines for part in re.split(r" \| |; ", line)]
-        commands = (shlex.split(part, comments=True) for part in parts)
+        command_texts = [text for line in lines for text in re.split(r" \| |; ", line)]
+        commands = (shlex.split(text, comments=True) for text in command_texts)
         # "&" after a command starts it in the background.
-        return [found for words in commands if (found := [word for word in words if word != "&"])]
+        return [
+            words_without_background
+            for words in commands
+            if (words_without_background := [word for word in words if word != "&"])
+        ]
 
     @property
     def program(self) -> list[str]:
-        """The command that runs a block of sh or python."""
+        """Return the command that runs a block of sh or python."""
         return [*(["bash", "-e", "-c"] if self.language == "sh" else [sys.executable, "-c"]), self.text]
 
 
 def blocks(*languages: str, pages: Mapping[str, str] = PAGES) -> list[Block]:
-    made = []
+    found_blocks = []
     for name, page in pages.items():
         for match in re.finditer(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
             line = page.count("\n", 0, match.start(2)) + 1
-            made.append(Block(match[1], f"{name}:{line}", match[2]))
-    return [block for block in made if block.language in languages]
+            found_blocks.append(Block(match[1], f"{name}:{line}", match[2]))
+    return [block for block in found_blocks if block.language in languages]

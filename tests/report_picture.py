@@ -1,6 +1,6 @@
-"""The README's picture of a report: `python -m tests.report_picture bert_output` writes docs/report.png.
+"""The README's picture of a report, docs/report.png: `python -m tests.report_picture bert_output`.
 
-Two parts of the page that the run left, side by side: its top, and cards of its evaluation. Needs Chromium.
+It shows two parts of the run's page side by side: the top, and evaluation cards. It needs Chromium.
 """
 
 import pathlib
@@ -14,7 +14,7 @@ from PIL import Image
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 _WIDTH, _HEIGHT, _SCALE, _COLOURS = 1000, 870, 0.62, 160
-_HIDDEN = "header, section:not(#evaluation), #card-classes, #card-mistakes"  # in the second part
+_HIDDEN = "header, section:not(#evaluation), #card-classes, #card-mistakes"  # hidden in the second part
 _PARTS = ("", f"<style>{_HIDDEN} {{ display: none !important }}</style>")
 
 
@@ -30,7 +30,7 @@ def shot(page: pathlib.Path, folder: pathlib.Path) -> Image.Image:
 
 
 def picture(report: pathlib.Path) -> Image.Image:
-    """Both parts as one picture of few colours."""
+    """Return both parts as a single picture with few colors."""
     text = report.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -40,8 +40,8 @@ def picture(report: pathlib.Path) -> Image.Image:
             page.write_text(re.sub("</head>", f"{style}</head>", text, count=1), encoding="utf-8")
             shots.append(shot(page, folder))
     both = Image.new("RGB", (2 * _WIDTH, _HEIGHT))
-    for number, one in enumerate(shots):
-        both.paste(one.crop((0, 0, _WIDTH, _HEIGHT)), (number * _WIDTH, 0))
+    for number, screenshot in enumerate(shots):
+        both.paste(screenshot.crop((0, 0, _WIDTH, _HEIGHT)), (number * _WIDTH, 0))
     size = (round(2 * _WIDTH * _SCALE), round(_HEIGHT * _SCALE))
     return both.resize(size, Image.Resampling.LANCZOS).quantize(_COLOURS, Image.Quantize.FASTOCTREE)
 

@@ -10,8 +10,8 @@ CONTEXT = "Ann Lee was  born (1895)."  # words: Ann Lee was born (1895).
 
 
 def question(qas_id="q1", *answers, **fields):
-    found = [{"text": text, "answer_start": start} for text, start in answers]
-    return {"id": qas_id, "question": "When?", "answers": found, **fields}
+    answer_dicts = [{"text": text, "answer_start": start} for text, start in answers]
+    return {"id": qas_id, "question": "When?", "answers": answer_dicts, **fields}
 
 
 def squad_file(tmp_path, *questions, context=CONTEXT):

@@ -1,4 +1,4 @@
-"""The table of tasks in docs/data.md, printed from the table of tasks: `python -m tests.task_table`."""
+"""The table of tasks in docs/tasks.md: `python -m tests.task_table` prints it from TASKS."""
 
 from bert_cli.examples.glue import TASKS
 
@@ -11,7 +11,7 @@ _METRICS = {
 
 
 def table() -> str:
-    """Markdown: a row for each task, with the first layout of each split."""
+    """Return a Markdown table with one row per task, using the first layout of each split."""
     lines = ["| `--task_name=` | files | columns | labels | metric |", "|---|---|---|---|---|"]
     for name, task in TASKS.items():
         layouts = [layouts[0] for layouts in task.splits.values()]

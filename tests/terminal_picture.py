@@ -1,6 +1,6 @@
-"""The README's picture of a terminal: `python -m tests.terminal_picture` writes docs/images/terminal.svg.
+"""The README's picture of a terminal, docs/images/terminal.svg: `python -m tests.terminal_picture`.
 
-It runs the commands that it shows, in a temporary folder, and prints what they print on a terminal of _WIDTH columns.
+It runs commands in a temporary directory and shows their output in a terminal with _WIDTH columns.
 """
 
 import io
@@ -26,45 +26,52 @@ SHOWN = (
 )
 _WIDTH = 118
 _LEFT_OUT = re.compile(r"\*\*\* Example \*\*\*\n.*?(?=^devices)", re.DOTALL | re.MULTILINE)
-# The line that replaces a progress bar at its end: the picture keeps the bar.
+# The line that replaces a progress bar at its end; the picture keeps the bar.
 _REPLACED = re.compile(r"\r\x1b\[1A\x1b\[2K[^\n]*\n")
 _OVERWRITTEN = re.compile(r"^[^\n]*\r(?!\n)", re.MULTILINE)
-_CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-HJKhl]")  # of escape sequences, all but colours
-_FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # from the network, which an image may not ask
+_CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-HJKhl]")  # all escape sequences except colors
+_FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # fonts from the network, which an image cannot load
 
 
-def printed(line: str, folder: pathlib.Path) -> str:
-    """What a command prints on a terminal, with its colours; folder: where it runs."""
+def terminal_output(line: str, folder: pathlib.Path) -> str:
+    """Return a command's output on a terminal, with colors.
+
+    Args:
+        line: the command line.
+        folder: working directory.
+    """
     command, *words = shlex.split(line)
     script = [sys.executable, "-m", f"bert_cli.{COMMANDS[command][0]}", *words]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": str(_WIDTH), "TERM": "xterm-256color"}
-    ours, its = pty.openpty()
-    with subprocess.Popen(script, cwd=folder, env=environment, stdin=its, stdout=its, stderr=its) as process:
-        os.close(its)
-        parts = []
+    controller, terminal = pty.openpty()
+    with subprocess.Popen(
+        script, cwd=folder, env=environment, stdin=terminal, stdout=terminal, stderr=terminal
+    ) as process:
+        os.close(terminal)
+        chunks = []
         while True:
             try:
-                part = os.read(ours, 65536)
-            except OSError:  # Linux's way to say that the other end is closed
+                chunk = os.read(controller, 65536)
+            except OSError:  # on Linux, the other end is closed
                 break
-            if not part:
+            if not chunk:
                 break
-            parts.append(part)
-    os.close(ours)
-    text = b"".join(parts).decode("utf-8")
+            chunks.append(chunk)
+    os.close(controller)
+    text = b"".join(chunks).decode("utf-8")
     if process.returncode:
         raise SystemExit(text)
     return text
 
 
-def shortened(text: str) -> str:
-    """Without the states of a progress bar but its last one, and without the examples, which are long."""
+def shorten(text: str) -> str:
+    """Remove long examples, and all states of a progress bar except the last."""
     text = _CONTROLS.sub("", _REPLACED.sub("", text)).replace("\r\n", "\n")
     return _LEFT_OUT.sub("…\n", _OVERWRITTEN.sub("", text))
 
 
 def picture(transcript: list[tuple[str, str]]) -> str:
-    """The SVG of command lines with what each of them printed."""
+    """Return an SVG of command lines and their outputs."""
     console = Console(record=True, width=_WIDTH, file=io.StringIO(), force_terminal=True)
     for line, text in transcript:
         console.print(Text("$ ", "bold green") + Text(line, "bold"), no_wrap=True, overflow="ignore", crop=False)
@@ -77,7 +84,7 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "data").symlink_to(ROOT / "data")
-        transcript = [(line, shortened(printed(line, folder)).replace(f"{folder}/", "")) for line in SHOWN]
+        transcript = [(line, shorten(terminal_output(line, folder)).replace(f"{folder}/", "")) for line in SHOWN]
     PICTURE.parent.mkdir(exist_ok=True)
     PICTURE.write_text(picture(transcript), encoding="utf-8")
     print(f"wrote {PICTURE}: {PICTURE.stat().st_size} bytes")

@@ -1,4 +1,4 @@
-"""The benchmarks' own arithmetic and inputs; nothing is timed here."""
+"""Arithmetic and inputs of the benchmarks, without timing anything."""
 
 import types
 
@@ -13,7 +13,7 @@ WORKLOAD = types.SimpleNamespace(name="short", operations={"steady": 2e9})
 
 
 def rounds_of(ours: list[float], **peers: list[float]) -> list[measured.Round]:
-    """Rates of training and seconds of twelve over the rate, ours and others', in rounds."""
+    """Return rounds with training rates of several programs, and seconds (12 divided by the rate)."""
     programs = {measured.OURS: ours, **peers}
     return [
         measured.Round(
@@ -27,10 +27,10 @@ def rounds_of(ours: list[float], **peers: list[float]) -> list[measured.Round]:
     ]
 
 
-def test_a_ratio_is_of_the_same_round_and_of_the_best_peer():
+def test_ratios_compare_with_the_best_peer_in_the_same_round():
     rounds = rounds_of([200.0, 100.0, 240.0], slow=[1.0, 1.0, 1.0], fast=[100.0, 50.0, 160.0])
     assert measured.best_peer(rounds, "steady") == measured.best_peer(rounds, "seconds") == "fast"
-    assert measured.speed_up(rounds, "fast", "steady") == pytest.approx(2.0)  # of 2, 2 and 1.5
+    assert measured.speed_up(rounds, "fast", "steady") == pytest.approx(2.0)  # median of 2, 2 and 1.5
     assert measured.speed_up(rounds, "fast", "seconds") == pytest.approx(2.0)
     assert measured.share_of_limit(rounds, "steady", 2e9) == pytest.approx(200 * 2e9 / 8e11)
     rows = measured.rows_of(WORKLOAD, rounds)
@@ -38,11 +38,11 @@ def test_a_ratio_is_of_the_same_round_and_of_the_best_peer():
     assert rows[1][:6] == ["short", "the whole process, s", "0.06", "0.12", "fast", "2.00"]
 
 
-def test_without_another_program_ours_stands_alone():
+def test_rows_without_another_program():
     assert measured.rows_of(WORKLOAD, rounds_of([5.0]))[0][3:6] == ["", "", ""]
 
 
-def test_texts_have_the_lengths_that_were_asked_for(tmp_path):
+def test_texts_have_the_requested_lengths(tmp_path):
     vocab = tmp_path / "vocab.txt"
     vocab.write_text("[CLS]\nthe\n##ing\nOld\ndog\nan\nwork\n", encoding="utf-8")
     words = inputs.whole_words(vocab)
@@ -55,8 +55,8 @@ def test_texts_have_the_lengths_that_were_asked_for(tmp_path):
     assert np.array_equal(inputs.token_counts("full", 3, 1), [128, 128, 128])
 
 
-def test_the_operations_of_bert_base():
-    """85,054,464 parameters of its layers are weights of products, each multiplied and added once for a token."""
+def test_operations_of_bert_base():
+    """The layers' matrix weights are 85,054,464; a token multiplies and adds each of them once."""
     config = {"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12}
     assert operations_of_token(config) == 2 * 12 * (4 * 768 * 768 + 2 * 768 * 3072) == 169_869_312
     assert {"short", "news", "base", "pretraining"} < set(NAMES)
@@ -68,7 +68,7 @@ def test_percentiles():
     assert http_load.percentile([7.0], 0.5) == 7.0
 
 
-def test_answers_of_a_server_are_read():
+def test_content_length_and_request():
     assert http_load.content_length(b"HTTP/1.1 200 OK\r\nContent-Type: a\r\ncontent-length: 17\r\n\r\n") == 17
     with pytest.raises(RuntimeError, match="503"):
         http_load.content_length(b"HTTP/1.1 503 no\r\ncontent-length: 1\r\n\r\n")

@@ -1,4 +1,4 @@
-"""`make check-gpu`: what becomes of a check that fails, and, slow, the whole of it on the CPU."""
+"""`make check-gpu`: failing checks, and as a slow test the whole command on the CPU."""
 
 import json
 import pathlib
@@ -18,12 +18,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 @pytest.fixture
 def bench(tmp_path):
-    """A minute of time on the CPU."""
+    """Return a Bench for a minute on the CPU."""
     return Bench(tmp_path, is_cpu=True, deadline=time.monotonic() + 60, epochs=0.06)
 
 
 def run_python(code: str):
-    """A check that runs `code`."""
+    """Return a check that runs `code`."""
     return lambda bench: bench.run("-c", code)
 
 
@@ -45,7 +45,7 @@ def test_a_program_is_killed_with_its_children_at_the_time_limit(bench, tmp_path
     assert not (tmp_path / "late").exists()
 
 
-def test_only_a_speed_may_be_left_out():
+def test_only_speed_checks_may_be_skipped():
     name = next(iter(CHECKS))
     assert [is_failure(Row(name, result, "", 1.0)) for result in (PASSED, FAILED, NOT_RUN)] == [False, True, True]
     assert [is_failure(Row("speed, short", result, "", 1.0)) for result in (FAILED, NOT_RUN)] == [True, False]
@@ -60,13 +60,13 @@ def test_the_tables():
     assert text.endswith("| base | prediction, ex/s | 9 | 8 | Trainer | 1.12 |\n")
 
 
-def test_the_random_model_is_one_that_our_commands_load(tmp_path):
+def test_the_random_model_can_be_loaded(tmp_path):
     folder = write_random_model(tmp_path / "model", small=True)
-    found = FeatureExtractor.load(folder, pooling="mean", engine="onnxruntime").extract(["the old dog", "a bird"])
-    assert np.shape(found)[0] == 2
+    vectors = FeatureExtractor.load(folder, pooling="mean", engine="onnxruntime").extract(["the old dog", "a bird"])
+    assert np.shape(vectors)[0] == 2
 
 
-def test_the_target_of_the_makefile():
+def test_the_makefile_target():
     words = ["make", "--dry-run", "--always-make", "check-gpu"]
     on_cpu, on_gpu = (
         subprocess.run([*words, *more], cwd=ROOT, capture_output=True, text=True, check=True).stdout
@@ -79,14 +79,17 @@ def test_the_target_of_the_makefile():
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_the_whole_of_it_on_the_cpu(tmp_path):
-    """Other programs that are not installed are left out."""
+def test_the_whole_command_on_the_cpu(tmp_path):
+    """Peers that are not installed are skipped."""
     assert main(["--device=cpu", f"--output={tmp_path}", "--minutes=14"]) == 0
     kept = json.loads((tmp_path / "check_gpu.json").read_text(encoding="utf-8"))
     assert {row["check"]: row["result"] for row in kept["checks"]} == dict.fromkeys(
         ["devices", *CHECKS, "speed, short", "speed, vectors-float32"], PASSED
     )
-    assert {row[0] for one in kept["workloads"].values() for row in one["rows"]} == {"short", "vectors-float32"}
+    assert {row[0] for workload in kept["workloads"].values() for row in workload["rows"]} == {
+        "short",
+        "vectors-float32",
+    }
     assert (tmp_path / "check_gpu.md").read_text(encoding="utf-8").count("| passed |") == len(kept["checks"])
 
 

@@ -1,7 +1,6 @@
-"""In a copy of the repository, one after the other: every block of the README and of docs/ as it is printed, and every target
-of make.
+"""In a copy of the repository, run every code block of README and docs/, and every target of make.
 
-What would be downloaded are small models of random weights in the same layout.
+Downloads are replaced by small random models with the same layout.
 """
 
 import pathlib
@@ -14,13 +13,13 @@ from tests.clone import copy_repository, run
 from tests.commands.convert_run import convert, make_source
 from tests.readme_blocks import blocks
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]  # minutes
-# It runs these very tests.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]  # takes minutes
+# This would run these tests again.
 SKIPPED = ("make test",)
 
 
 def make_downloads(folder: pathlib.Path) -> None:
-    """What the blocks that download leave, with small models."""
+    """Make small models in place of the files that download blocks fetch."""
     sizes = {"max_position_embeddings": 512, "num_hidden_layers": 4, "num_attention_heads": 4}
     vocabulary = folder / "bert_cli" / "builtin" / "pretrained" / "vocab.txt"
     sizes |= {"tokens": vocabulary.read_text(encoding="utf-8").split()}
@@ -34,18 +33,18 @@ def make_downloads(folder: pathlib.Path) -> None:
         shutil.rmtree(folder / name)
 
 
-def test_the_blocks_run_one_after_the_other(tmp_path):
+def test_all_blocks_run_in_order(tmp_path):
     copy_repository(tmp_path)
     make_downloads(tmp_path)
-    found = blocks("sh", "python")
+    all_blocks = blocks("sh", "python")
     before = {path.name for path in tmp_path.iterdir()}
-    for block in found:
+    for block in all_blocks:
         if not block.is_download and not block.engine and block.text.strip() not in SKIPPED:
             run(block.program, tmp_path, block.place)
-    assert {path.name for path in tmp_path.iterdir()} == before  # all else is below bert_output/
-    pages = {block.place.partition(":")[0] for block in found if block.is_download}
+    assert {path.name for path in tmp_path.iterdir()} == before  # all other files are in bert_output/
+    pages = {block.place.partition(":")[0] for block in all_blocks if block.is_download}
     assert pages == {"README.md", "docs/models.md"}
-    for block in found:  # what a download would leave is what stands in for it
+    for block in all_blocks:  # the small models have the paths that the downloads would have
         for command, *words in block.commands if block.is_download and block.language == "sh" else ():
             if command == "unzip":
                 assert (tmp_path / words[0].removesuffix(".zip") / "bert_model.ckpt.index").exists()
@@ -56,16 +55,16 @@ def test_the_blocks_run_one_after_the_other(tmp_path):
 TARGETS = (
     "help", "install", "quickstart", "classify", "pretrain", "tag", "squad", "features", "convert FROM=bert_output TO=hf",
     "export", "quickstart", "classify", "tag", "squad", "pretrain",
-    # The last one but clean: what it writes is what the others would start from.
+    # Second to last, because the other targets would start from the files that it writes.
     "builtin-model BUILTIN_TEXT=data/pretraining/corpus.txt BUILTIN_STEPS=4 BUILTIN_WARMUP_STEPS=1"
     " BUILTIN_FALL_STEPS=4 BUILTIN_FALL_WARMUP_STEPS=1 BUILTIN_AVERAGE=2 BUILTIN_FLAGS=--save_checkpoints_steps=2", "clean",
 )  # fmt: skip
-# They need tests/, what pip fetches, or, the last two, a model, a GPU and other programs.
-OF_DEVELOPERS = {"lint", "format", "docs", "test", "test-all", "test-pythons", "benchmark", "check-gpu"}
+# These need tests/ or pip downloads, or, for the last two, a model, a GPU and other programs.
+DEVELOPER_TARGETS = {"lint", "format", "docs", "test", "test-all", "test-pythons", "benchmark", "check-gpu"}
 
 
 def test_every_target_of_make_works_after_the_others(tmp_path):
-    """Those that train find their finished run the second time."""
+    """A training target finds its finished run the second time."""
     copy_repository(tmp_path)
     for target in TARGETS:
         run(["make", *target.split()], tmp_path, "Makefile")

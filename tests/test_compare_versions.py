@@ -1,4 +1,4 @@
-"""What benchmarks/compare_files.py takes for a difference, and what it masks; that the table of scenarios can be run."""
+"""Comparison of two versions: differences, masked values, and runnable scenarios."""
 
 import json
 import pathlib
@@ -31,7 +31,7 @@ def compare(folder: pathlib.Path, name: str, before: str, after: str) -> list[st
         ("355 pieces (0.0 seconds)", "355 pieces (0.1 seconds)"),
     ],
 )
-def test_times_rates_and_memory_are_no_differences(before, after):
+def test_times_rates_and_memory_are_masked(before, after):
     assert mask_text(before) == mask_text(after)
 
 
@@ -44,7 +44,7 @@ def test_times_rates_and_memory_are_no_differences(before, after):
         ("8 lines, 15.0 a second", "9 lines, 15.0 a second"),
     ],
 )
-def test_all_other_numbers_of_a_log_are_compared(before, after):
+def test_other_numbers_in_a_log_are_compared(before, after):
     assert mask_text(before) != mask_text(after)
 
 
@@ -58,12 +58,12 @@ def test_the_log_is_masked_and_standard_output_is_not(tmp_path):
     assert difference == "line 2: 'b 6.0 s' != 'b 7.0 s'"
 
 
-def test_the_folder_of_a_version_is_no_difference(tmp_path):
+def test_the_directory_of_a_version_is_masked(tmp_path):
     texts = [f"--data_dir={tmp_path / side}/in\n" for side in ("before", "after")]
     assert compare(tmp_path, "flags.txt", *texts) == []
 
 
-def test_the_name_of_a_temporary_folder_is_masked(tmp_path):
+def test_names_of_temporary_directories_are_masked(tmp_path):
     texts = [f"saved bert_cli-{name}/model.ckpt-16\n" for name in ("98i79c80", "lb8xrb5h")]
     assert compare(tmp_path, "stderr", *texts) == []
 
@@ -75,11 +75,12 @@ def test_measured_values_of_json_are_masked_by_their_keys(tmp_path):
     assert compare(tmp_path, "run_report.json", json.dumps(before), json.dumps(after)) == []
     after["eval"] = {"loss": 0.25}
     assert len(compare(tmp_path, "run_report.json", json.dumps(before), json.dumps(after))) == 1
-    del after["train_seconds"], before["eval"], after["eval"]  # a key that is gone is a difference, measured or not
+    # A missing key is a difference, even if its values are masked.
+    del after["train_seconds"], before["eval"], after["eval"]
     assert len(compare(tmp_path, "run_report.json", json.dumps(before), json.dumps(after))) == 1
 
 
-def test_a_page_is_compared_without_its_speed():
+def test_the_speed_in_a_page_is_masked():
     page = '<b>{}</b><span>examples/s</span><article id="card-speed"><path d="{}"></article><b>{}</b><span>steps</span>'
     assert mask_page(page.format(1, "M 1", 7)) == mask_page(page.format(2, "M 2", 7))
     assert mask_page(page.format(1, "M 1", 7)) != mask_page(page.format(1, "M 1", 8))
@@ -98,14 +99,14 @@ def test_other_files_are_compared_by_their_bytes(tmp_path):
     assert compare(tmp_path, "data.bin", "\0a", "\0b") == ["2 and 2 bytes differ"]
 
 
-def test_the_scenarios_are_told_by_patterns():
+def test_scenarios_are_chosen_by_patterns():
     assert [scenario.name for scenario in choose("tag,help-t*")] == ["tag", "help-tag"]
     assert len({scenario.name for scenario in choose("")}) == len(SCENARIOS)
     with pytest.raises(SystemExit):
         choose("nothing")
 
 
-def test_each_command_has_scenarios_and_their_inputs(tmp_path):
+def test_each_command_has_a_scenario_and_its_inputs_exist(tmp_path):
     make_inputs(DATA, tmp_path / "in")
     commands = [line for scenario in SCENARIOS for line in scenario.commands]
     assert {line.split()[0] for line in commands} == {*MODULES, "python"}

@@ -1,4 +1,4 @@
-"""The corpus in data/pretraining: made by its generator, of whole stories, in few words."""
+"""The corpus in data/pretraining: reproducible, with whole stories and few words."""
 
 import importlib.util
 import itertools
@@ -26,10 +26,10 @@ def documents(corpus) -> list[list[str]]:
     return [document.split("\n") for document in corpus.removesuffix("\n").split("\n\n")]
 
 
-def test_the_generator_makes_this_very_file(corpus):
+def test_the_generator_reproduces_the_file(corpus):
     specification = importlib.util.spec_from_file_location("make_corpus", ROOT / "data" / "make_corpus.py")
     module = importlib.util.module_from_spec(specification)
-    sys.modules["make_corpus"] = module  # dataclasses look their module up
+    sys.modules["make_corpus"] = module  # dataclasses look up their module
     specification.loader.exec_module(module)
     assert module.make_corpus(2000, 12345) == corpus
 
@@ -52,17 +52,17 @@ def test_words_are_few(corpus):
     assert 600 <= len(set(BasicTokenizer().tokenize(corpus))) <= 950
 
 
-def test_neighbours_have_more_words_in_common_than_sentences_of_two_stories(documents):
-    """What the prediction of the next sentence can learn from."""
+def test_neighbors_share_more_words_than_random_sentences(documents):
+    """Next-sentence prediction can learn from shared words."""
     rng = random.Random(1)
     words = [[set(BasicTokenizer().tokenize(sentence)) - {"the", "a", ".", ","} for sentence in d] for d in documents]
     pairs = [pair for document in words for pair in itertools.pairwise(document)]
-    others = [(left, rng.choice(rng.choice(words))) for left, _ in pairs]
-    near, far = (sum(len(left & right) for left, right in group) / len(group) for group in (pairs, others))
+    random_pairs = [(left, rng.choice(rng.choice(words))) for left, _ in pairs]
+    near, far = (sum(len(left & right) for left, right in group) / len(group) for group in (pairs, random_pairs))
     assert near > 2 * far
 
 
-def test_the_config_is_complete_but_for_the_vocabulary():
+def test_the_config_only_lacks_the_vocabulary_size():
     values = json.loads((FOLDER / "bert_config.json").read_text(encoding="utf-8"))
     assert "vocab_size" not in values
     config = BertConfig(**values | {"vocab_size": 1000})

@@ -1,4 +1,4 @@
-"""The scripts of deploy/, as far as they run here; two processes: tests/commands/test_mirrored_devices.py."""
+"""The scripts in deploy/, with a single process; tests/commands/test_mirrored_devices.py uses two."""
 
 import json
 import os
@@ -18,22 +18,22 @@ def together(*words: str, attempts: int = 3) -> subprocess.CompletedProcess:
     )
 
 
-def test_a_process_is_told_its_place():
+def test_a_process_gets_its_tf_config():
     done = together("1", "a:1,b:2", "bash", "-c", 'echo "$TF_CONFIG"; echo "$0"; exit 3', "two words")
-    told, word = done.stdout.splitlines()
-    assert json.loads(told) == {"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 1}}
+    config, word = done.stdout.splitlines()
+    assert json.loads(config) == {"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 1}}
     assert (word, done.returncode, done.stderr) == ("two words", 3, "")
 
 
-def test_after_75_it_is_started_again(tmp_path):
+def test_exit_code_75_starts_the_command_again(tmp_path):
     count = f'echo x >> "{tmp_path}/count"; [ $(wc -l < "{tmp_path}/count") = 2 ] || exit 75'
     done = together("0", "a:1", "bash", "-c", count)
     assert (done.returncode, done.stderr) == (0, "together.sh: attempt 2 of 3\n")
     assert together("0", "a:1", "bash", "-c", "exit 75", attempts=2).returncode == 75
 
 
-def signalled(command: list[str], **environment: str) -> tuple[str, int]:
-    """What a command prints, and its exit code, where together.sh is sent SIGTERM as soon as the command is ready."""
+def run_and_stop(command: list[str], **environment: str) -> tuple[str, int]:
+    """Send SIGTERM to together.sh once its command is ready, and return output and exit code."""
     process = subprocess.Popen(
         [DEPLOY / "together.sh", "0", "a:1", *command], stdout=subprocess.PIPE, text=True, env=os.environ | environment
     )
@@ -43,20 +43,21 @@ def signalled(command: list[str], **environment: str) -> tuple[str, int]:
             process.send_signal(signal.SIGTERM)
             return process.communicate(timeout=30)[0], process.returncode
         finally:
-            process.kill()  # or a signal that is lost would be waited for without end
+            process.kill()  # otherwise a lost signal would block the test
 
 
 def test_a_signal_reaches_the_command_once():
     heard = 'trap "echo heard; sleep 0.3; exit 143" TERM; echo ready; for i in $(seq 600); do sleep 0.05; done'
-    assert signalled(["bash", "-c", heard]) == ("heard\n", 143)
+    assert run_and_stop(["bash", "-c", heard]) == ("heard\n", 143)
 
 
 def test_a_signal_before_the_command_is_known_is_passed_on_too(tmp_path):
-    # The shell stops before each of its commands, so the signal comes while the number of the process is not kept yet.
+    # The shell pauses before each of its commands, so that the signal arrives before the process id
+    # is stored.
     slow = tmp_path / "slow.sh"
     slow.write_text('case $0 in *together.sh) trap "sleep 0.05" DEBUG ;; esac\n', encoding="utf-8")
     heard = 'trap "echo heard; exit 75" TERM; echo ready; for i in $(seq 600); do sleep 0.05; done'
-    assert signalled(["sh", "-c", heard], BASH_ENV=str(slow)) == ("heard\n", 75)  # and it is not started again
+    assert run_and_stop(["sh", "-c", heard], BASH_ENV=str(slow)) == ("heard\n", 75)  # and it is not started again
 
 
 @pytest.mark.parametrize("name", ["together.sh", "several_gpus.sh", "slurm.sbatch"])

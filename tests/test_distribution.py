@@ -1,4 +1,4 @@
-"""What is built for others: an sdist, the wheel made of it, and bert-classify from that wheel, outside the repository."""
+"""Distributions: an sdist, a wheel built from it, and bert-classify from that wheel."""
 
 import ast
 import fnmatch
@@ -21,27 +21,29 @@ SOURCES = ("setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", 
 
 
 def package_files() -> set[str]:
-    """Paths of all files of the package, from the root of the repository."""
-    found = (path for path in (ROOT / "bert_cli").rglob("*") if path.is_file())
-    return {path.relative_to(ROOT).as_posix() for path in found if path.parent.name != "__pycache__"}
+    """Return the paths of all package files, relative to the repository."""
+    paths = (path for path in (ROOT / "bert_cli").rglob("*") if path.is_file())
+    return {path.relative_to(ROOT).as_posix() for path in paths if path.parent.name != "__pycache__"}
 
 
 def package_data() -> dict[str, list[str]]:
-    """Package -> patterns of its data, from setup.py; those of "" hold for every package."""
+    """Return the patterns for data files in setup.py by package; "" is for every package."""
     tree = ast.parse((ROOT / "setup.py").read_text("utf-8"))
     words = (word for node in ast.walk(tree) if isinstance(node, ast.Call) for word in node.keywords)
     return next(ast.literal_eval(word.value) for word in words if word.arg == "package_data")
 
 
 def is_shipped(path: pathlib.Path, patterns: dict[str, list[str]]) -> bool:
-    """Whether a file of the package is a module of one, or its nearest package has a pattern for it."""
+    """Return whether a file is a module in a package, or matches its nearest package's patterns."""
     package = next(folder for folder in path.parents if (folder / "__init__.py").exists())
     name = ".".join(package.relative_to(ROOT).parts)
     inside = path.relative_to(package).as_posix()
     if path.suffix == ".py" and "/" not in inside:
         return True
-    wanted = [*patterns.get("", []), *patterns.get(name, [])]
-    return any(pattern.count("/") == inside.count("/") and fnmatch.fnmatch(inside, pattern) for pattern in wanted)
+    package_patterns = [*patterns.get("", []), *patterns.get(name, [])]
+    return any(
+        pattern.count("/") == inside.count("/") and fnmatch.fnmatch(inside, pattern) for pattern in package_patterns
+    )
 
 
 def test_every_file_of_the_package_is_shipped():
@@ -52,7 +54,7 @@ def test_every_file_of_the_package_is_shipped():
 
 
 def run(*words: object, folder: pathlib.Path, **environment: str) -> str:
-    """Standard output of a program that ends well."""
+    """Run a program and return its standard output; fail if its exit code is not 0."""
     done = subprocess.run(
         [str(word) for word in words],
         cwd=folder, capture_output=True, text=True, env={**os.environ, **environment}, timeout=280, check=False,
@@ -63,7 +65,11 @@ def run(*words: object, folder: pathlib.Path, **environment: str) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """As `python -m build` makes it: an sdist of a fresh copy, and the wheel of that sdist; both without the network."""
+    """Build an sdist from a fresh copy, and a wheel from it, as `python -m build` does offline.
+
+    Returns:
+        The wheel's path, and the directory that it is installed in.
+    """
     folder = tmp_path_factory.mktemp("build")
     fresh = folder / "fresh"
     fresh.mkdir()
@@ -82,13 +88,13 @@ def wheel(tmp_path_factory):
         *pip, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", folder, unpacked, folder=folder
     )
     target = folder / "installed"
-    (found,) = folder.glob("*.whl")
-    run(*pip, "install", "--no-deps", "--no-index", "--target", target, found, folder=folder)
-    return found, target
+    (wheel_path,) = folder.glob("*.whl")
+    run(*pip, "install", "--no-deps", "--no-index", "--target", target, wheel_path, folder=folder)
+    return wheel_path, target
 
 
 @pytest.mark.slow
-def test_the_wheel_is_whole(wheel):
+def test_the_wheel_is_complete(wheel):
     path, _ = wheel
     with zipfile.ZipFile(path) as archive:
         names = set(archive.namelist())
@@ -108,12 +114,12 @@ def test_the_wheel_is_whole(wheel):
 def test_the_quickstart_outside_the_repository(wheel, tmp_path):
     _, target = wheel
     paths = {"PYTHONPATH": str(target)}
-    where = run(sys.executable, "-c", "import bert_cli; print(bert_cli.__file__)", folder=tmp_path, **paths)
-    assert pathlib.Path(where.strip()) == target / "bert_cli" / "__init__.py"
+    path = run(sys.executable, "-c", "import bert_cli; print(bert_cli.__file__)", folder=tmp_path, **paths)
+    assert pathlib.Path(path.strip()) == target / "bert_cli" / "__init__.py"
     assert run(sys.executable, "-m", "bert_cli", folder=tmp_path, **paths).startswith(f"bert_cli {__version__}")
     flags = ["--do_train", "--do_eval", "--do_predict", "--num_train_epochs=0.02"]
     run(target / "bin" / "bert-classify", "--task_name=cola", f"--data_dir={ROOT / 'data'}", *flags,
         folder=tmp_path, **paths)  # fmt: skip
     assert (tmp_path / "bert_output" / "predictions.tsv").read_text("utf-8").count("\n") == 1001
-    said = run(target / "bin" / "bert-classify", "--text", "the dog sees a cat .", folder=tmp_path, **paths)
-    assert '"label"' in said
+    answer = run(target / "bin" / "bert-classify", "--text", "the dog sees a cat .", folder=tmp_path, **paths)
+    assert '"label"' in answer

@@ -1,4 +1,4 @@
-"""Limits for the sentences and paragraphs of the pages in docs/, and for the length of the README."""
+"""Limits for sentences and paragraphs in docs/, and for the README's length."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`pip install -e .`: the package is found from every folder, also from the one that holds a clone with the package's name."""
+"""`pip install -e .`: the package is found everywhere, also above a clone with the package's name."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 
 def python(*words: str, folder: pathlib.Path) -> str:
-    """Standard output of this Python without its site-packages, but for what the words add."""
+    """Run this Python without site-packages, and return its standard output."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run(
         [sys.executable, "-S", *words], cwd=folder, env=environment, capture_output=True, text=True, check=False
@@ -26,7 +26,11 @@ def python(*words: str, folder: pathlib.Path) -> str:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """(folder that holds a clone named bert_cli, site-packages): as pip unpacks the wheel of an editable install."""
+    """Install a clone as pip unpacks an editable install's wheel.
+
+    Returns:
+        The directory that contains a clone named bert_cli, and site-packages.
+    """
     above = tmp_path_factory.mktemp("above")
     clone, site = above / "bert_cli", above / "site"
     clone.mkdir()
@@ -44,7 +48,7 @@ def installed(tmp_path_factory):
 
 
 def test_editable_install_is_a_path_file(installed):
-    """No import hook, which Python would ask after all folders."""
+    """An import hook would only be asked after all directories."""
     above, site = installed
     (path_file,) = site.glob("*.pth")
     assert path_file.read_text(encoding="utf-8").strip() == str(above / "bert_cli")
@@ -55,8 +59,8 @@ def test_editable_install_is_a_path_file(installed):
 def test_package_is_found_above_the_clone_and_in_it(installed, place):
     above, site = installed
     add = f"import site; site.addsitedir({str(site)!r})"
-    found = python("-c", f"{add}; import bert_cli; print(bert_cli.__file__)", folder=above / place)
-    assert pathlib.Path(found) == above / "bert_cli" / "bert_cli" / "__init__.py"
+    module_path = python("-c", f"{add}; import bert_cli; print(bert_cli.__file__)", folder=above / place)
+    assert pathlib.Path(module_path) == above / "bert_cli" / "bert_cli" / "__init__.py"
     run = (
         f"{add}; import runpy, sys; sys.argv = ['bert', '--version']; runpy.run_module('bert_cli', run_name='__main__')"
     )

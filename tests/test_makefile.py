@@ -1,4 +1,4 @@
-"""Each target of the Makefile has its own folder, and takes names with blanks as one word; `make --dry-run` tells."""
+"""Makefile targets, with `make --dry-run`: separate directories, and spaces in names."""
 
 import pathlib
 import re
@@ -7,18 +7,18 @@ import subprocess
 
 import pytest
 
-from bert_cli.__main__ import COMMANDS, listing
+from bert_cli.__main__ import COMMANDS, list_commands
 from bert_cli.flags.option import build
 from bert_cli.flags.parser import parse
 from tests import docs_pages
-from tests.test_clone import OF_DEVELOPERS, TARGETS
+from tests.test_clone import DEVELOPER_TARGETS, TARGETS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TRAINING = ("classify", "tag", "squad", "pretrain")
 
 
 def commands(target, *variables):
-    """The words of each command of ours that a target runs, where everything is installed and nothing made before."""
+    """Return the words of our commands that a target runs, as if it had never run before."""
     done = subprocess.run(
         ["make", "--dry-run", "--always-make", target, *variables], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -38,7 +38,7 @@ def test_each_target_has_its_own_folder():
         "squad": "bert_output/squad",
         "pretrain": "bert_output/pretrained",
     }
-    # The default of bert-classify is bert_output itself.
+    # bert-classify's default is bert_output itself.
     assert value(commands("quickstart")[0], "output_dir") is None
     assert value(commands("export")[0], "init_checkpoint") == "bert_output"
     assert value(commands("tag", "OUTPUT=mine")[0], "output_dir") == "mine"
@@ -63,49 +63,59 @@ def test_each_target_has_its_own_folder():
         ("export", "EXPORT", "export_dir"),
     ],
 )
-def test_a_name_with_blanks_is_one_word(target, variable, flag):
-    found = [value(words, flag) for words in commands(target, f"{variable}=my data/of today")]
-    assert "my data/of today" in found
+def test_a_name_with_spaces_is_one_word(target, variable, flag):
+    values = [value(words, flag) for words in commands(target, f"{variable}=my data/of today")]
+    assert "my data/of today" in values
 
 
 def test_features_needs_no_other_target():
-    """Without MODEL= the built-in model computes."""
+    """Without MODEL= it uses the built-in model."""
     (words,) = commands("features")
     settings_class = docs_pages.settings_of("bert-extract-features")
-    values, given = parse(settings_class, words[1:])
-    assert "init_checkpoint" not in given
-    assert build(settings_class, docs_pages.module_of("bert-extract-features").check(values, given))
+    values, given_names = parse(settings_class, words[1:])
+    assert "init_checkpoint" not in given_names
+    assert build(settings_class, docs_pages.module_of("bert-extract-features").check(values, given_names))
 
 
 def test_installing_is_announced():
-    """pip itself is quiet, for minutes; what is there already is not announced."""
+    """pip is quiet for minutes. An existing environment is not announced."""
     script = ["make", "--dry-run", "--always-make", "quickstart"]
     lines = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
-    said = next(number for number, line in enumerate(lines) if line.startswith("echo ") and "3 GB" in line)
-    assert "pip install" in lines[said + 1]
+    index = next(number for number, line in enumerate(lines) if line.startswith("echo ") and "3 GB" in line)
+    assert "pip install" in lines[index + 1]
 
 
-def test_blanks_in_names_of_files(tmp_path):
+def test_spaces_in_file_names(tmp_path):
     (tmp_path / "my text.txt").write_text("a\n", encoding="utf-8")
-    made = commands("pretrain", f"TEXT={tmp_path / 'my text.txt'}", "PRETRAINED=bert_output/my model")
-    assert [words[0].rpartition("/")[2] for words in made] == ["bert-build-vocab", "bert-pretrain", "bert-fill-mask"]
-    assert value(made[0], "input_file") == value(made[1], "input_file") == str(tmp_path / "my text.txt")
-    assert value(made[0], "output_file") == value(made[1], "vocab_file") == "bert_output/my model.vocab.txt"
+    command_lines = commands("pretrain", f"TEXT={tmp_path / 'my text.txt'}", "PRETRAINED=bert_output/my model")
+    assert [words[0].rpartition("/")[2] for words in command_lines] == [
+        "bert-build-vocab",
+        "bert-pretrain",
+        "bert-fill-mask",
+    ]
+    assert (
+        value(command_lines[0], "input_file") == value(command_lines[1], "input_file") == str(tmp_path / "my text.txt")
+    )
+    assert (
+        value(command_lines[0], "output_file")
+        == value(command_lines[1], "vocab_file")
+        == "bert_output/my model.vocab.txt"
+    )
     squad = commands("squad", "SQUAD=my data")[0]
     assert value(squad, "train_file") == "my data/train.json"
     assert value(squad, "predict_file") == "my data/dev.json"
 
 
-def test_the_commands_of_the_built_in_model_are_accepted():
-    """Each by its parser and its own check; what one writes, the next one reads."""
-    made = commands("builtin-model", "BUILTIN_TEXT=data/pretraining/corpus.txt")
-    names = [words[0].rpartition("/")[2] for words in made]
+def test_commands_for_the_built_in_model_are_accepted():
+    """Each command passes its parser and check, and reads files that the command before writes."""
+    command_lines = commands("builtin-model", "BUILTIN_TEXT=data/pretraining/corpus.txt")
+    names = [words[0].rpartition("/")[2] for words in command_lines]
     assert names == ["bert-build-vocab", "bert-pretrain", "bert-pretrain", "bert-convert", "bert-fill-mask"]
-    for name, words in zip(names, made, strict=True):
+    for name, words in zip(names, command_lines, strict=True):
         settings_class = docs_pages.settings_of(name)
-        values, given = parse(settings_class, words[1:])
-        assert build(settings_class, docs_pages.module_of(name).check(values, given))
-    vocab, constant, falling, convert, fill = made
+        values, given_names = parse(settings_class, words[1:])
+        assert build(settings_class, docs_pages.module_of(name).check(values, given_names))
+    vocab, constant, falling, convert, fill = command_lines
     assert value(vocab, "output_file") == value(constant, "vocab_file") == value(falling, "vocab_file")
     assert value(constant, "output_dir") == value(falling, "init_checkpoint")
     assert value(falling, "output_dir") == value(convert, "from")
@@ -113,11 +123,11 @@ def test_the_commands_of_the_built_in_model_are_accepted():
     assert value(fill, "init_checkpoint") is None
 
 
-def test_every_target_is_tried_or_of_developers():
-    """By tests/test_clone.py, which takes minutes."""
+def test_every_target_is_run_or_for_developers():
+    """tests/test_clone.py runs the targets, which takes minutes."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", "")
     declared = re.search(r"^.PHONY: (.*)$", makefile, re.MULTILINE)
-    assert {target.split()[0] for target in TARGETS} | OF_DEVELOPERS == set(declared[1].split())
+    assert {target.split()[0] for target in TARGETS} | DEVELOPER_TARGETS == set(declared[1].split())
 
 
 def test_every_ci_runs_the_same_targets():
@@ -134,6 +144,6 @@ def test_the_package_lists_every_command():
     for command, (module, _) in COMMANDS.items():
         assert f'"{command} = bert_cli.{module}:main"' in setup
     assert '"bert = bert_cli.__main__:main"' in setup
-    assert setup.count(":main") == len(COMMANDS) + 1  # the umbrella command is not in its own list
-    assert [line.split()[0] for line in listing().splitlines() if line.startswith("  bert-")] == list(COMMANDS)
-    assert all(len(line) <= 80 for line in listing().splitlines())
+    assert setup.count(":main") == len(COMMANDS) + 1  # the umbrella command does not list itself
+    assert [line.split()[0] for line in list_commands().splitlines() if line.startswith("  bert-")] == list(COMMANDS)
+    assert all(len(line) <= 80 for line in list_commands().splitlines())

@@ -1,4 +1,4 @@
-"""The Makefile finds a Python that setup.py allows before it makes .venv; fake interpreters stand for the installed ones."""
+"""The Makefile finds a Python that setup.py allows before it creates .venv; interpreters are fake."""
 
 import pathlib
 import re
@@ -13,7 +13,8 @@ SETUP = (ROOT / "setup.py").read_text(encoding="utf-8")
 VERSIONS = re.findall(r"Python :: (3\.\d+)", SETUP)
 RANGE = f"{VERSIONS[0]} to {VERSIONS[-1]}"
 TOOLS = ("sh", "make", "awk", "cp", "df", "mkdir", "rm", "sed", "touch")
-# It makes an environment with a copy of itself, and writes all other modules that it runs into the file "log".
+# Creates an environment with a copy of itself, and appends all other modules that it runs to the
+# file "log".
 PYTHON = """#!/bin/sh
 case "$1 $2" in
 "--version ") echo "Python {version}.4" ;;
@@ -27,7 +28,7 @@ for folder; do :; done
 mkdir -p "$folder/bin" && cp managed "$folder/bin/python" && echo "version_info = 3.12.4" > "$folder/pyvenv.cfg"
 """
 PYENV_SHIM = "#!/bin/sh\necho 'pyenv: python3.13: command not found' >&2\nexit 127\n"
-# As on Debian without the package python3-venv.
+# Debian without the package python3-venv behaves like this.
 WITHOUT_VENV = PYTHON.replace('echo "version = {version}.4" > "$3/pyvenv.cfg"', "exit 1")
 
 
@@ -35,11 +36,11 @@ class Outcome(NamedTuple):
     code: int
     printed: str
     errors: str
-    log: list[str]  # what the fake programs were called with
+    log: list[str]  # arguments that fake programs got
 
 
 class Clone:
-    """A clone on a computer that has only the given programs."""
+    """A clone on a computer that only has the given programs."""
 
     def __init__(self, folder: pathlib.Path):
         self.folder = folder / "clone"
@@ -60,7 +61,13 @@ class Clone:
         write_program(self.programs / name, text)
 
     def add_environment(self, version: str, folder: str = ".venv", runs: str | None = None) -> pathlib.Path:
-        """Make an environment with a file of the user's. `runs` is the version after an upgrade of the system."""
+        """Create an environment with a user's file in it.
+
+        Args:
+            version: Python version that created it.
+            folder: its directory.
+            runs: Python version that it runs after a system upgrade; None for no upgrade.
+        """
         environment = self.folder / folder
         (environment / "bin").mkdir(parents=True)
         write_program(environment / "bin" / "python", PYTHON.format(version=runs or version))
@@ -77,7 +84,7 @@ class Clone:
         return Outcome(done.returncode, done.stdout, done.stderr, log.read_text().splitlines() if log.exists() else [])
 
     def version(self, folder: str = ".venv") -> str | None:
-        """Return the version that an environment was made by, None without one."""
+        """Return the Python version that created an environment, or None without an environment."""
         config = self.folder / folder / "pyvenv.cfg"
         return re.search(r"= (3\.\d+)", config.read_text())[1] if config.exists() else None
 
@@ -122,7 +129,7 @@ def test_a_command_that_does_not_run_is_skipped(clone):
 @pytest.mark.parametrize(
     ("python3", "reason"), [("3.14", "python3 is Python 3.14"), (None, "python3 is no Python 3 that runs")]
 )
-def test_nothing_is_made_if_nothing_fits(clone, python3, reason):
+def test_nothing_is_created_without_a_suitable_python(clone, python3, reason):
     clone.add(**({"python3": python3} if python3 else {}))
     outcome = clone.make("test")
     assert outcome.code != 0
@@ -149,7 +156,7 @@ def test_uv_is_not_used_if_a_python_fits(clone):
 
 
 @pytest.mark.parametrize("minor", range(9, 17))
-def test_the_versions_are_those_of_setup_py(clone, minor):
+def test_versions_agree_with_setup_py(clone, minor):
     clone.add(python3=f"3.{minor}")
     assert (clone.make("install").code == 0) == (f"3.{minor}" in VERSIONS)
 
@@ -157,7 +164,7 @@ def test_the_versions_are_those_of_setup_py(clone, minor):
 @pytest.mark.parametrize(("version", "runs"), [("3.10", None), ("3.14", None), ("3.12", "3.13"), ("3.12", "3.14")])
 @pytest.mark.parametrize("installed", [False, True])
 def test_an_environment_that_does_not_fit_is_replaced(clone, version, runs, installed):
-    """The last two environments were made before an upgrade of the system."""
+    """The last two environments were created before a system upgrade."""
     clone.add(python3="3.11")
     environment = clone.add_environment(version, runs=runs)
     if installed:
@@ -170,7 +177,7 @@ def test_an_environment_that_does_not_fit_is_replaced(clone, version, runs, inst
     assert not (environment / "old").exists()
 
 
-def test_an_environment_whose_python_has_gone_is_replaced(clone):
+def test_an_environment_with_a_missing_python_is_replaced(clone):
     clone.add(python3="3.12")
     environment = clone.add_environment("3.11")
     (environment / ".installed").touch()
@@ -180,7 +187,7 @@ def test_an_environment_whose_python_has_gone_is_replaced(clone):
     assert clone.version() == "3.12"
 
 
-def test_an_environment_that_fits_stays(clone):
+def test_a_suitable_environment_is_kept(clone):
     clone.add(python3="3.12")
     environment = clone.add_environment("3.11")
     assert clone.make("install").log == [installs("3.11")]
@@ -208,7 +215,7 @@ def test_the_given_python_is_used(clone, python):
 )
 @pytest.mark.parametrize("environment", [None, "3.12", "3.10"])
 def test_a_given_python_that_does_not_fit_is_refused(clone, python, is_what, environment):
-    """An environment that is there stays, whether it fits or not."""
+    """An existing environment is kept, whether it fits or not."""
     clone.add(python3="3.12", python3_10="3.10", python3_14="3.14")
     if environment:
         clone.add_environment(environment)
@@ -220,7 +227,7 @@ def test_a_given_python_that_does_not_fit_is_refused(clone, python, is_what, env
     assert (outcome.printed, outcome.log, clone.version()) == ("", [], environment)
 
 
-def test_an_environment_of_another_name_is_not_removed(clone):
+def test_an_environment_with_another_name_is_not_removed(clone):
     clone.add(python3="3.12")
     environment = clone.add_environment("3.10", folder="mine")
     outcome = clone.make("install", "VENV=mine")
@@ -229,8 +236,8 @@ def test_an_environment_of_another_name_is_not_removed(clone):
     assert (environment / "old").exists()
 
 
-def test_an_environment_that_cannot_be_made_is_removed(clone):
-    """A half of one would be used by the next call."""
+def test_an_incomplete_environment_is_removed(clone):
+    """Otherwise the next call would use it."""
     clone.add_program("python3", WITHOUT_VENV.format(version="3.12"))
     assert clone.make("install").code != 0
     assert not (clone.folder / ".venv").exists()
@@ -241,7 +248,7 @@ def test_test_pythons_tests_each_installed_python_and_the_lowest_packages(clone)
     outcome = clone.make("test-pythons")
     assert outcome.code == 0, outcome.errors
     environments = [re.search(r"(?<=into )\.venv\S*(?=:)", line) for line in outcome.printed.splitlines()]
-    assert [found[0] for found in environments if found] == [".venv-3.13", ".venv-3.11", ".venv-lowest"]
+    assert [match[0] for match in environments if match] == [".venv-3.13", ".venv-3.11", ".venv-lowest"]
     assert [clone.version(folder) for folder in (".venv-3.13", ".venv-3.11", ".venv-lowest", ".venv")] == [
         "3.13", "3.11", "3.11", None,
     ]  # fmt: skip
@@ -256,7 +263,7 @@ def test_test_pythons_tests_each_installed_python_and_the_lowest_packages(clone)
     )
 
 
-def test_test_pythons_needs_no_python_of_a_versioned_name(clone):
+def test_test_pythons_needs_no_versioned_python(clone):
     clone.add(python3="3.12")
     outcome = clone.make("test-pythons")
     assert outcome.code == 0, outcome.errors
@@ -264,7 +271,7 @@ def test_test_pythons_needs_no_python_of_a_versioned_name(clone):
 
 
 def test_the_tests_do_not_see_the_variables_of_make(clone):
-    """They run make themselves. A worker with VENV= would look for the commands in another place."""
+    """The tests run make themselves; with VENV= they would look for commands in the wrong place."""
     clone.add_program("python3", PYTHON.format(version="3.12").replace('$*"', '$* $PYTHON$VENV$LOWEST$MAKEFLAGS."'))
     outcome = clone.make("test", "VENV=.venv-mine", "PYTHON=python3", "LOWEST=yes")
     assert outcome.log[-1].startswith("3.12 -m pytest")

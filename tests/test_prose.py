@@ -1,8 +1,9 @@
-"""Limits for the English of every room, and checks that docstrings refer to what exists.
+"""Limits for the English in every room, and checks that docstrings refer to existing names.
 
-A room is a directory of the package. LIMITS has one row for each room that is not rewritten yet: its figures, rounded
-away from the target. A rewritten room has no row: TARGETS apply, every summary fits on one line and ends with a
-period, and public functions with three or more parameters describe them. tests/prose.py measures.
+A room is a directory in the package. LIMITS has one row for each room that is not rewritten yet:
+its figures, rounded away from the target. A rewritten room has no row: TARGETS apply, every summary
+fits on one line and ends with a period, and public functions with three or more parameters describe
+them. tests/prose.py measures.
 """
 
 import functools
@@ -83,7 +84,7 @@ def undescribed(room: Room) -> list[str]:
 
 
 def parameters(function: Function) -> list[str]:
-    """Return the names of a function's parameters, without self and cls."""
+    """Return a function's parameter names, without self and cls."""
     arguments = function.args
     names = [argument.arg for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]]
     return [name for name in names if name not in ("self", "cls")]
@@ -96,7 +97,7 @@ def _describes(docstring: str, names: list[str]) -> bool:
 
 
 def stale_arguments(room: Room) -> list[str]:
-    """Return the entries of a section Args that are no parameters."""
+    """Return the entries in Args sections that are not parameters."""
     stale = []
     for text in room.docstrings:
         section = re.search(r"^Args:\n((?: +.*\n?|\n(?= ))*)", text.text, re.MULTILINE)
@@ -110,7 +111,7 @@ def stale_arguments(room: Room) -> list[str]:
 
 @functools.cache
 def sources() -> dict[str, str]:
-    """Return the source of each module by its dotted path below bert_cli, and "" for a directory."""
+    """Return each module's source by its dotted path below bert_cli, and "" for a directory."""
     package = ROOT / "bert_cli"
     paths = [path for path in package.rglob("*") if path.suffix == ".py" or path.is_dir()]
     dotted = {path: ".".join(path.relative_to(package).with_suffix("").parts) for path in paths}
@@ -119,7 +120,7 @@ def sources() -> dict[str, str]:
 
 @functools.cache
 def files() -> set[str]:
-    """Return the paths of all Python files of the checkout."""
+    """Return the paths of all Python files in the checkout."""
     folders = [ROOT / name for name in ("bert_cli", "tests", "benchmarks")]
     paths = [path for folder in folders for path in folder.rglob("*.py")] + list(ROOT.glob("*.py"))
     return {path.relative_to(ROOT).as_posix() for path in paths}
@@ -131,10 +132,11 @@ def path_of(place: str) -> str:
 
 
 def stale_references(text: Text, variables: set[str]) -> list[str]:
-    """Return references of a text to modules, files and names of modules that do not exist.
+    """Return a text's references to modules, files and names that do not exist.
 
-    "layout.py" and "model/layout.py" are files. "model.layout", "layout.Layout" and "model.layout.Layout" are modules
-    and names in them, if the first word is a module or a room, and none of the file's `variables`.
+    "layout.py" and "model/layout.py" are files. "model.layout", "layout.Layout" and
+    "model.layout.Layout" are modules and names in them, if the first word is a module or a room,
+    and not in the file's `variables`.
     """
     stale = [
         path

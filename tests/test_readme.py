@@ -1,4 +1,4 @@
-"""What the README, and the pages of docs/ that are written by hand, say of flags and files is so."""
+"""The README and the handwritten pages of docs/ are right about flags, files and commands."""
 
 import html
 import itertools
@@ -31,35 +31,35 @@ def known_flags() -> set[str]:
     return names
 
 
-def test_every_flag_that_is_mentioned_exists():
+def test_every_flag_in_pages_exists():
     mentioned = set(re.findall(r"--([a-z][a-z0-9_]+)", EVERYTHING))
     assert len(mentioned) > 10
     assert mentioned - foreign_flags().keys() <= known_flags()
 
 
 def foreign_flags() -> dict[str, set[str]]:
-    """Return the flags of Hugging Face's scripts in docs/coming-from.md, with our flags of their rows."""
+    """Return Hugging Face's flags in docs/coming-from.md, each with our flags in the same row."""
     page = PAGES["docs/coming-from.md"]
     rows = re.findall(r"^\| (`--[^|]+) \| ([^|]+) \|$", page[page.index("## Flags of Hugging Face") :], re.MULTILINE)
     name = r"--([a-z0-9_]+)"
     return {flag: set(re.findall(name, ours)) for theirs, ours in rows for flag in re.findall(name, theirs)}
 
 
-def test_flags_of_hugging_face_lead_to_those_of_the_error():
-    """flags/foreign.py has the same advice, whose flags are those of the table's second column."""
+def test_advice_in_the_table_equals_advice_in_errors():
+    """flags/foreign.py gives the same advice as the table's second column."""
     table = foreign_flags()
     assert len(table) > 30
-    known = known_flags()
+    our_flags = known_flags()
     for flag, ours in table.items():
-        assert ours <= known
-        if flag not in known:
+        assert ours <= our_flags
+        if flag not in our_flags:
             advised = {name for advice in ADVICE[flag] for name in advised_flags(advice)}
             assert bool(advised) == bool(advised & ours), flag
 
 
-def test_the_picture_is_that_of_the_tree():
-    """`python tests/picture.py` draws it anew."""
-    assert picture.shown(picture.PAGE.read_text(encoding="utf-8")) == picture.picture()
+def test_the_list_of_rooms_is_current():
+    """`python tests/picture.py` writes it."""
+    assert picture.find_block(picture.PAGE.read_text(encoding="utf-8")) == picture.picture()
 
 
 def test_readme_is_short_and_in_order():
@@ -92,8 +92,8 @@ def test_readme_pictures_are_small_and_self_contained():
 
 def test_badges_are_current():
     """`python -m tests.badges` writes them."""
-    found = {name: (badges.IMAGES / name).read_text(encoding="utf-8") for name in badges.badges()}
-    assert found == badges.badges()
+    texts = {name: (badges.IMAGES / name).read_text(encoding="utf-8") for name in badges.badges()}
+    assert texts == badges.badges()
 
 
 def test_terminal_picture_shows_commands_that_exist():
@@ -106,61 +106,61 @@ def test_terminal_picture_shows_commands_that_exist():
         assert line in text
 
 
-def test_extras_that_are_named_exist():
+def test_extras_in_pages_exist():
     setup = (ROOT / "setup.py").read_text(encoding="utf-8")
     extras = re.search(r"extras_require=\{(.*?)\n    \},", setup, re.DOTALL)[1]
-    known = set(re.findall(r'^ {8}"(\w+)":', extras, re.MULTILINE))
+    extra_names = set(re.findall(r'^ {8}"(\w+)":', extras, re.MULTILINE))
     named = re.findall(r'(?:bert_cli|"\.)\[([\w,]+)\]', EVERYTHING)
     assert {"gpu", "serve"} <= set(named)
-    assert {each for names in named for each in names.split(",")} <= known
+    assert {extra for names in named for extra in names.split(",")} <= extra_names
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_an_entry_point_and_in_the_readme(command):
-    module, told = COMMANDS[command]
+    module, description = COMMANDS[command]
     assert f'"{command} = bert_cli.{module}:main"' in (ROOT / "setup.py").read_text(encoding="utf-8")
-    assert f"| [`{command}`](docs/{command}.md) | {told} |\n" in README
+    assert f"| [`{command}`](docs/{command}.md) | {description} |\n" in README
 
 
 def test_every_command_is_listed():
-    """Every module at the top of the package is one of `python -m bert_cli`."""
+    """Every module at the top of the package is listed by `python -m bert_cli`."""
     modules = {path.stem for path in (ROOT / "bert_cli").glob("*.py") if not path.name.startswith("__")}
     assert modules == {module for module, _ in COMMANDS.values()}
 
 
 @pytest.mark.parametrize("page", ["docs/structure.md", "CONTRIBUTING.md"])
-def test_every_module_that_is_named_is_there(page):
+def test_modules_in_pages_exist(page):
     named = re.findall(r"`(?:bert_cli/)?([a-z_0-9/]+\.py)`", (ROOT / page).read_text(encoding="utf-8"))
     roots = ROOT, ROOT / "bert_cli", ROOT / "bert_cli" / "settings"
     assert len(named) > 10
     assert [name for name in named if not any((root / name).exists() for root in roots)] == []
 
 
-def test_no_placeholder_is_left():
+def test_no_placeholders_are_left():
     assert not re.search(r"\b[A-Z]+_(OUTPUT|TABLE)\b", EVERYTHING)
 
 
-def test_the_table_of_tasks_is_that_of_the_package():
+def test_the_table_of_tasks_is_current():
     """`python -m tests.task_table` prints it."""
     assert task_table.table() in PAGES["docs/tasks.md"]
 
 
-def test_releases_are_those_that_a_bare_name_is_told_of():
-    """known_models.download_advice names them, too."""
-    known = {f"{each.day}/{each.archive}" for each in known_models._releases().values()}
+def test_releases_in_pages_are_known():
+    """known_models.advice names them too."""
+    known_releases = {f"{release.day}/{release.archive}" for release in known_models._releases().values()}
     assert len(named := set(re.findall(r"\b(20\d\d_\d\d_\d\d/[\w-]+)\.zip", EVERYTHING))) > 5
-    assert named <= known
+    assert named <= known_releases
 
 
-def test_the_small_models_are_all_listed():
+def test_all_small_models_are_listed():
     releases = known_models._releases().values()
-    small = {each.archive for each in releases if each.day == known_models.SMALL_DAY}
+    small = {release.archive for release in releases if release.day == known_models.SMALL_DAY}
     assert len(small) == 24
     assert [name for name in sorted(small) if f"`{name}`" not in PAGES["docs/models.md"]] == []
 
 
 def test_each_command_for_a_published_result_parses():
-    """The data and the models are not in the repository; the flags are those of today."""
+    """Data and models are not in the repository, but the flags must exist."""
     named = re.findall(r"`(bert-[a-z]+) (--[^`]+)`", PAGES["docs/published-results.md"])
     assert len(named) >= 10
     for command, flags in named:
@@ -168,8 +168,8 @@ def test_each_command_for_a_published_result_parses():
         assert values["do_train"], (command, flags)
 
 
-def test_every_link_leads_somewhere():
-    """In the README and docs/: to a file that is there, and to a heading that it has."""
+def test_every_link_has_a_target():
+    """Links in README and docs/ lead to an existing file and heading."""
     printed = {f"docs/{name}": text for name, text in docs_pages.pages().items()}
     for name, page in (PAGES | TUTORIALS | printed).items():
         for target, _, heading in re.findall(r"\]\(([^)#:]*)(#([\w-]+))?\)", page):
@@ -188,41 +188,50 @@ def test_every_page_is_in_the_index():
 
 
 def files_of(command: str, words: list[str]) -> tuple[list[str], list[str]]:
-    """What a command of a block reads and what it makes. InputError where its flags are not as they should be."""
+    """Return the files that a command reads and the files that it writes.
+
+    Args:
+        command: the program.
+        words: its arguments.
+
+    Raises:
+        InputError: if a flag is wrong.
+    """
     if command not in COMMANDS:
-        made = [after for word, after in itertools.pairwise(words) if word in (">", ">>", "-o", "-p")]
-        made += ["bert_output" for word in words if word == "quickstart"]
-        made += [word.removesuffix(".zip") for word in words if command == "unzip"]
-        return [word for word in words if word.startswith("data/")], made
-    values, given = parse(docs_pages.settings_of(command), words)
-    read = [values[name] for name in READ if name in given and values[name] != RANDOM]
-    made = [values[name] for name in WRITTEN if name in given]
+        written = [after for word, after in itertools.pairwise(words) if word in (">", ">>", "-o", "-p")]
+        written += ["bert_output" for word in words if word == "quickstart"]
+        written += [word.removesuffix(".zip") for word in words if command == "unzip"]
+        return [word for word in words if word.startswith("data/")], written
+    values, given_names = parse(docs_pages.settings_of(command), words)
+    read = [values[name] for name in READ if name in given_names and values[name] != RANDOM]
+    written = [values[name] for name in WRITTEN if name in given_names]
     if "output_dir" in values and not values.get("do_train"):
-        read, made = read + [values["output_dir"]] * ("output_dir" in given), []
+        read, written = read + [values["output_dir"]] * ("output_dir" in given_names), []
     if command == "bert-report":
         read += values["runs"]
     if command == "bert-prepare":
-        read, made = [*read, values["paths"][0]], [*made, values["paths"][1]]
-    return [path for path in read if path != "-"], made
+        read, written = [*read, values["paths"][0]], [*written, values["paths"][1]]
+    return [path for path in read if path != "-"], written
 
 
-def test_each_command_of_the_blocks_parses_and_finds_its_files():
-    """What it reads is in the repository, or was made by a command before; what it makes is in bert_output/, but for
-    downloads. `make test-all` runs all of them.
+def test_each_command_in_a_block_parses_and_its_files_exist():
+    """Commands read files that are in the repository or were written by earlier commands.
+
+    They write to bert_output/; downloads may write elsewhere. `make test-all` runs all blocks.
     """
-    made, count = [], 0
+    written, count = [], 0
     for block in blocks("sh", "python"):
         commands = block.commands if block.language == "sh" else []
         paths = re.findall(r'load\("([^"]+)"', block.text) if block.language == "python" else []
         for command, *words in commands:
-            read, new = files_of(command.removeprefix(".venv/bin/"), words)
-            paths, made, count = paths + read, made + new, count + command.startswith("bert-")
-            left = [path for path in new if not path.startswith("bert_output") and path != "-"]
-            assert block.is_download or left == [], f"{block.place}: {command} writes {left}"
+            read, new_files = files_of(command.removeprefix(".venv/bin/"), words)
+            paths, written, count = paths + read, written + new_files, count + command.startswith("bert-")
+            outside = [path for path in new_files if not path.startswith("bert_output") and path != "-"]
+            assert block.is_download or outside == [], f"{block.place}: {command} writes {outside}"
             missing = [
-                p for p in paths if not (ROOT / p).exists() and not any(f"{p}/".startswith(f"{m}/") for m in made)
+                p for p in paths if not (ROOT / p).exists() and not any(f"{p}/".startswith(f"{m}/") for m in written)
             ]
             assert not missing, f"{block.place}: {command} reads {missing}"
         if block.language == "python":
-            assert [path for path in paths if path not in made] == [], block.place
+            assert [path for path in paths if path not in written] == [], block.place
     assert count >= 25

@@ -1,4 +1,4 @@
-"""data/reviews.csv and data/new_reviews.txt: made by their generator, balanced, without duplicates, and read as they are."""
+"""data/reviews.csv and data/new_reviews.txt: reproducible, balanced, unique, read without flags."""
 
 import importlib.util
 import pathlib
@@ -13,7 +13,7 @@ from bert_cli.settings.classification import ClassifySettings
 DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
 
 
-def test_make_reviews_makes_these_very_files(monkeypatch):
+def test_make_reviews_reproduces_the_files(monkeypatch):
     specification = importlib.util.spec_from_file_location("make_reviews", DATA / "make_reviews.py")
     module = importlib.util.module_from_spec(specification)
     monkeypatch.setitem(sys.modules, "make_reviews", module)
@@ -31,7 +31,7 @@ def test_reviews_are_balanced_and_different():
     assert len({*table["text"], *new}) == len(table) + len(new) == 1220
 
 
-def test_reviews_need_no_flag_of_columns():
+def test_reviews_need_no_column_flags():
     words = ["--do_train", f"--train_file={DATA / 'reviews.csv'}", "--dev_split=0.1", "--do_eval"]
-    values, given = parse(ClassifySettings, words)
-    assert check(values, given)["train_file"] == str(DATA / "reviews.csv")
+    values, given_names = parse(ClassifySettings, words)
+    assert check(values, given_names)["train_file"] == str(DATA / "reviews.csv")

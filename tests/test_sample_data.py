@@ -1,4 +1,4 @@
-"""The sample in data/: made by its generator, balanced, disjoint, and written in the words of the built-in vocabulary."""
+"""The sample in data/: reproducible, balanced, disjoint, and with words of the built-in vocabulary."""
 
 import importlib.util
 import json
@@ -24,36 +24,36 @@ def sentences(name: str) -> list[str]:
     return [row[-1] for row in (rows(name)[1:] if name == "test" else rows(name))]
 
 
-def test_the_generator_makes_these_very_files():
+def test_the_generator_reproduces_the_files():
     specification = importlib.util.spec_from_file_location("make_sample", ROOT / "data" / "make_sample.py")
     module = importlib.util.module_from_spec(specification)
-    sys.modules["make_sample"] = module  # dataclasses look their module up
+    sys.modules["make_sample"] = module  # dataclasses look up their module
     specification.loader.exec_module(module)
     for name, content in module.make_sample(SIZES, 12345).items():
         assert content == (ROOT / "data" / name).read_text(encoding="utf-8"), name
 
 
 @pytest.mark.parametrize("name", ["train", "dev"])
-def test_four_columns_and_as_many_of_each_label(name):
-    found = rows(name)
-    assert len(found) == SIZES[name]
-    assert all(len(row) == 4 and row[1] in "01" and row[2] == ("" if row[1] == "1" else "*") for row in found)
-    assert sum(row[1] == "1" for row in found) == SIZES[name] / 2
+def test_files_have_four_columns_and_balanced_labels(name):
+    file_rows = rows(name)
+    assert len(file_rows) == SIZES[name]
+    assert all(len(row) == 4 and row[1] in "01" and row[2] == ("" if row[1] == "1" else "*") for row in file_rows)
+    assert sum(row[1] == "1" for row in file_rows) == SIZES[name] / 2
 
 
-def test_the_test_file_has_a_header_and_its_labels_stand_apart():
-    found, labels = rows("test"), rows("test_labels")
-    assert found[0] == ["index", "sentence"]
-    assert [row[0] for row in found[1:]] == [row[0] for row in labels[1:]] == [str(i) for i in range(SIZES["test"])]
+def test_the_test_file_has_a_header_and_separate_labels():
+    test_rows, labels = rows("test"), rows("test_labels")
+    assert test_rows[0] == ["index", "sentence"]
+    assert [row[0] for row in test_rows[1:]] == [row[0] for row in labels[1:]] == [str(i) for i in range(SIZES["test"])]
     assert sum(row[1] == "1" for row in labels[1:]) == SIZES["test"] / 2
 
 
-def test_no_sentence_stands_twice():
+def test_sentences_are_unique():
     everything = [sentence.lower() for name in SIZES for sentence in sentences(name)]
     assert len(set(everything)) == len(everything)
 
 
-def test_every_word_is_one_entry_of_the_built_in_vocabulary():
+def test_every_word_is_in_the_built_in_vocabulary():
     builtin = ROOT / "bert_cli" / "builtin"
     vocabulary = read_vocabulary(str(builtin / "vocab.txt"))
     assert (
@@ -63,16 +63,16 @@ def test_every_word_is_one_entry_of_the_built_in_vocabulary():
     assert words <= set(vocabulary.ids)
 
 
-def test_single_words_and_length_do_not_give_the_label_away():
+def test_words_and_length_do_not_predict_the_label():
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import matthews_corrcoef
 
     train, dev = rows("train")[:4000], rows("dev")
-    labels, wanted = ([int(row[1]) for row in part] for part in (train, dev))
+    labels, references = ([int(row[1]) for row in split_rows] for split_rows in (train, dev))
     counter = CountVectorizer(token_pattern=r"\w+")
     words = LogisticRegression(max_iter=200).fit(counter.fit_transform([row[3] for row in train]), labels)
-    assert matthews_corrcoef(wanted, words.predict(counter.transform([row[3] for row in dev]))) < 0.5
-    lengths = [np.array([[len(row[3].split())] for row in part]) for part in (train, dev)]
+    assert matthews_corrcoef(references, words.predict(counter.transform([row[3] for row in dev]))) < 0.5
+    lengths = [np.array([[len(row[3].split())] for row in split_rows]) for split_rows in (train, dev)]
     by_length = LogisticRegression().fit(lengths[0], labels).predict(lengths[1])
-    assert abs(matthews_corrcoef(wanted, by_length)) < 0.1
+    assert abs(matthews_corrcoef(references, by_length)) < 0.1

@@ -1,4 +1,4 @@
-"""The sample in data/squad: made by its generator, disjoint, with answers that stand where it says."""
+"""The sample in data/squad: reproducible, disjoint, with answers at their positions."""
 
 import importlib.util
 import json
@@ -19,7 +19,7 @@ SIZES = {"train": 2000, "dev": 300, "dev-v2": 300}
 def generator():
     specification = importlib.util.spec_from_file_location("make_squad", ROOT / "data" / "make_squad.py")
     module = importlib.util.module_from_spec(specification)
-    sys.modules["make_squad"] = module  # dataclasses look their module up
+    sys.modules["make_squad"] = module  # dataclasses look up their module
     specification.loader.exec_module(module)
     return module
 
@@ -33,27 +33,27 @@ def questions(name: str) -> list[tuple[str, dict]]:
     return [(paragraph["context"], question) for paragraph in paragraphs(name) for question in paragraph["qas"]]
 
 
-def test_the_generator_makes_these_very_files(generator):
+def test_the_generator_reproduces_the_files(generator):
     for name, content in generator.make_squad(SIZES, 12345).items():
         assert content.encode() == (FOLDER / name).read_bytes(), name
 
 
-def test_another_seed_makes_others(generator):
+def test_another_seed_makes_other_questions(generator):
     assert generator.make_squad({"dev": 8}, 1) != generator.make_squad({"dev": 8}, 2)
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_answers_stand_at_their_places(name):
-    found = questions(name)
-    assert len(found) == SIZES[name]
-    for context, question in found:
+def test_answers_are_at_their_positions(name):
+    file_questions = questions(name)
+    assert len(file_questions) == SIZES[name]
+    for context, question in file_questions:
         for answer in question["answers"]:
             start = answer["answer_start"]
             assert context[start : start + len(answer["text"])] == answer["text"]
             assert answer["text"] == answer["text"].strip() != ""
 
 
-def test_the_files_are_what_the_command_reads(caplog):
+def test_the_command_reads_the_files(caplog):
     training = read_training_examples(str(FOLDER / "train.json"))
     assert len(training) == SIZES["train"]
     assert not caplog.records
@@ -64,7 +64,7 @@ def test_the_files_are_what_the_command_reads(caplog):
     assert len(marked) == 100
 
 
-def test_no_story_is_in_two_files_and_no_question_twice_in_a_story():
+def test_stories_and_their_questions_are_unique():
     contexts = [paragraph["context"] for name in SIZES for paragraph in paragraphs(name)]
     assert len(set(contexts)) == len(contexts)
     for name in SIZES:
@@ -73,8 +73,8 @@ def test_no_story_is_in_two_files_and_no_question_twice_in_a_story():
             assert len(set(texts)) == len(texts)
 
 
-def test_a_place_or_time_stands_once_in_its_story():
-    """So a question has one answer."""
+def test_a_place_or_time_occurs_once_in_its_story():
+    """Each question therefore has a single answer."""
     for context, question in questions("dev"):
         if question["question"].startswith(("Where", "When")):
             assert context.lower().count(question["answers"][0]["text"].lower()) == 1

@@ -1,8 +1,8 @@
-"""Imports between rooms, modules that never import TensorFlow, and the length of files, functions and directories.
+"""Imports between rooms, modules without TensorFlow, and limits for files and functions.
 
-A room is a directory of the package. Its name is the path with dots, such as runs.engine. ARROWS has exactly the imports
-between rooms that exist, in the order of the rooms: a room imports only rooms above it. So rooms form no cycle, and
-files form none either.
+A room is a directory in the package. Its name is the dotted path, such as runs.engine. ARROWS
+contains exactly the imports between rooms that exist, in room order: a room only imports rooms
+above it. So neither rooms nor files form a cycle.
 """
 
 import ast
@@ -16,13 +16,14 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-# What every room may use.
+# Rooms that every room may import.
 GROUND = {"base", "runtime", "package"}
 DATA = {"problem_types", "flags", "settings", "text", "examples", "features", "records"}
 DATA |= {"examples.annotations", "examples.labels", "examples.squad", "examples.table_files", "examples.token_files"}
 ANSWERS = {"metrics", "outputs", "outputs.vectors"}
-# Every arrow between rooms: the rooms that a room imports, without the ground. No room imports one that stands below it.
-# model and training know nothing of text and tasks. outputs knows features (windows, positions), never the model.
+# Room -> rooms that it imports, except the ground; a room only imports rooms above it. model and
+# training do not know text and tasks. outputs knows features (windows, positions), but never the
+# model.
 _ARROWS = """
 base:
 runtime:
@@ -108,19 +109,22 @@ MODULES = {dotted_name(path): path for path in sorted((ROOT / "bert_cli").rglob(
 
 
 def layer_of(name):
-    """Return the room of a dotted name inside bert_cli, "commands", "package" for bert_cli itself, or None."""
-    parts = name.split(".")
-    if len(parts) == 1 or parts[1].startswith("__"):
+    """Return the room for a dotted name in bert_cli, or None if there is no such room.
+
+    Modules at the top are in "commands", and bert_cli itself is "package".
+    """
+    names = name.split(".")
+    if len(names) == 1 or names[1].startswith("__"):
         return "package"
-    rooms = [".".join(parts[1:end]) for end in range(len(parts), 1, -1)]
+    rooms = [".".join(names[1:end]) for end in range(len(names), 1, -1)]
     room = next((room for room in rooms if room in ROOMS), None)
-    is_command = f"bert_cli.{parts[1]}" in MODULES and (ROOT / "bert_cli" / f"{parts[1]}.py").is_file()
+    is_command = f"bert_cli.{names[1]}" in MODULES and (ROOT / "bert_cli" / f"{names[1]}.py").is_file()
     return room or ("commands" if is_command else None)
 
 
 def problems(check):
-    """{module: what check(module, source) finds}, where it finds something."""
-    return {module: found for module in MODULES if (found := check(module, read(module)))}
+    """Return the problems that a check finds, by module, without modules that have no problems."""
+    return {module: module_problems for module in MODULES if (module_problems := check(module, read(module)))}
 
 
 @functools.cache
@@ -129,36 +133,41 @@ def read(module):
 
 
 @functools.cache
-def parsed(source):
-    """The tree of a source text, which every check reads: made once."""
+def parse_source(source):
+    """Return a source text's syntax tree; cached, because every check needs it."""
     return ast.parse(source)
 
 
 @functools.cache
 def imports(module, source):
-    """(line, dotted name, inside a function) of each import; for `from a import b` the name is a.b."""
-    found = []
+    """Return (line, dotted name, inside a function) per import.
+
+    For `from a import b` the name is a.b.
+    """
+    import_list = []
 
     def visit(node, inside):
         if isinstance(node, ast.Import):
-            found.extend((node.lineno, alias.name, inside) for alias in node.names)
+            import_list.extend((node.lineno, alias.name, inside) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             package = module.split(".")[: -node.level] if node.level else []
             base = ".".join(package + ([node.module] if node.module else []))
-            found.extend((node.lineno, f"{base}.{alias.name}", inside) for alias in node.names)
+            import_list.extend((node.lineno, f"{base}.{alias.name}", inside) for alias in node.names)
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
-            found.extend((node.lineno, str(a.value), inside) for a in node.args[:1] if isinstance(a, ast.Constant))
+            import_list.extend(
+                (node.lineno, str(a.value), inside) for a in node.args[:1] if isinstance(a, ast.Constant)
+            )
         inside = inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         for child in ast.iter_child_nodes(node):
             visit(child, inside)
 
-    visit(parsed(source), False)
-    return found
+    visit(parse_source(source), False)
+    return import_list
 
 
 def wrong_layer(module, source):
     layer = layer_of(module)
-    # No command imports another one.
+    # Commands do not import each other.
     allowed = GROUND | ARROWS.get(layer, set()) | ({layer} - {"commands"})
     if layer == "base":
         allowed -= {"runtime"}
@@ -180,7 +189,10 @@ def test_every_arrow_is_used():
 
 
 def wrong_tensorflow(module, source):
-    """Imports of TensorFlow in a light module; two functions of the ground import it, for remote paths and to set it up."""
+    """Return imports of TensorFlow in a light module.
+
+    Two functions in the ground may import it: for remote paths and to set it up.
+    """
     if layer_of(module) not in LIGHT:
         return []
     return [
@@ -191,19 +203,19 @@ def wrong_tensorflow(module, source):
 
 
 def long_functions(module, source):
-    found = []
-    for node in ast.walk(parsed(source)):
+    messages = []
+    for node in ast.walk(parse_source(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = node.end_lineno - node.lineno
             if ast.get_docstring(node) is not None:
                 lines -= node.body[0].end_lineno - node.body[0].lineno + 1
             if lines > MAX_FUNCTION_LINES:
-                found.append(f"line {node.lineno}: {node.name} has {lines} lines")
-    return found
+                messages.append(f"line {node.lineno}: {node.name} has {lines} lines")
+    return messages
 
 
 def swallowed_exceptions(module, source):
-    """`except:` or `except Exception:` that does nothing, and its other spelling, suppress(Exception)."""
+    """Return handlers that hide every exception: `except:`, `except Exception:` and suppress."""
 
     def everything(node):
         names = node.elts if isinstance(node, ast.Tuple) else [node]
@@ -214,65 +226,71 @@ def swallowed_exceptions(module, source):
             isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         )
 
-    found = []
-    for node in ast.walk(parsed(source)):
+    messages = []
+    for node in ast.walk(parse_source(source)):
         if isinstance(node, ast.ExceptHandler):
-            guilty = (node.type is None or everything(node.type)) and all(map(nothing, node.body))
+            is_hiding = (node.type is None or everything(node.type)) and all(map(nothing, node.body))
         else:
             suppress = isinstance(node, ast.Call) and ast.unparse(node.func).endswith("suppress")
-            guilty = suppress and any(map(everything, node.args))
-        if guilty:
-            found.append(f"line {node.lineno}: hides every exception")
-    return found
+            is_hiding = suppress and any(map(everything, node.args))
+        if is_hiding:
+            messages.append(f"line {node.lineno}: hides every exception")
+    return messages
 
 
-# Names of TensorFlow and Keras that no release promises to keep, though one or two have no leading underscore.
+# Names in TensorFlow and Keras that may change in any release, although some have no leading
+# underscore.
 PRIVATE_MODULES = ("tensorflow.python", "tensorflow.core", "keras.src", "tensorflow.__internal__")
 PRIVATE_TEXT = re.compile(r"_Mkl|_OBJECT_GRAPH|tf\.__internal__|raw_ops\.\w*(Resource|Variable)")
-# Private by their form, but documented: of a NamedTuple, and of the module os.
+# Documented although they look private: methods of NamedTuple, and os._exit.
 PUBLIC_UNDERSCORES = {"_replace", "_asdict", "_fields", "_exit"}
 
 
 def private_api(module, source):
-    """Private names of TensorFlow and Keras outside of tf_internals; a private name that the package defines itself is none."""
+    """Return private names of TensorFlow and Keras outside tf_internals.
+
+    Private names that the package defines are allowed.
+    """
     if layer_of(module) == "tf_internals":
         return []
-    found = [
+    messages = [
         f"line {line}: {name}"
         for line, name, _ in imports(module, source)
         if f"{name}.".startswith(tuple(f"{private}." for private in PRIVATE_MODULES))
     ]
-    tree = parsed(source)
-    own = _private_names(tree) | PUBLIC_UNDERSCORES
+    tree = parse_source(source)
+    own_names = _private_names(tree) | PUBLIC_UNDERSCORES
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
-            known = own | OWN_PRIVATE if ast.unparse(node.value) in ("self", "cls") else own  # methods are inherited
-            is_foreign = node.attr.startswith("_") and not node.attr.startswith("__") and node.attr not in known
+            allowed = (
+                own_names | OWN_PRIVATE if ast.unparse(node.value) in ("self", "cls") else own_names
+            )  # methods are inherited
+            is_foreign = node.attr.startswith("_") and not node.attr.startswith("__") and node.attr not in allowed
             sets_built = node.attr == "built" and isinstance(node.ctx, ast.Store)
             if is_foreign or sets_built:
-                found.append(f"line {node.lineno}: {ast.unparse(node)}")
+                messages.append(f"line {node.lineno}: {ast.unparse(node)}")
     texts = enumerate(source.splitlines(), start=1)
-    return found + [f"line {number}: {text.strip()}" for number, text in texts if PRIVATE_TEXT.search(text)]
+    return messages + [f"line {number}: {text.strip()}" for number, text in texts if PRIVATE_TEXT.search(text)]
 
 
 def _private_names(tree):
-    """Attributes with a leading underscore that a module's classes define, as methods, fields or on self."""
+    """Return names with a leading underscore that a module's classes define."""
     names = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     stored = [node for node in ast.walk(tree) if isinstance(getattr(node, "ctx", None), ast.Store)]
     names |= {node.attr for node in stored if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self"}
     return {name for name in names | {node.id for node in stored if isinstance(node, ast.Name)} if name.startswith("_")}
 
 
-OWN_PRIVATE = set().union(*(_private_names(parsed(read(module))) for module in MODULES))
+OWN_PRIVATE = set().union(*(_private_names(parse_source(read(module))) for module in MODULES))
 
 
 def traced_with_autograph(module, source):
-    """Return each tf.function without autograph=False.
+    """Return every tf.function without autograph=False.
 
-    No graph of the package branches on tensors in Python. AutoGraph costs time, and on Python 3.13 it fails in
-    programs that turn warnings into errors.
+    The package's graphs do not branch on tensors in Python. AutoGraph costs time, and on Python
+    3.13 it fails in programs that turn warnings into errors.
     """
-    tree = parsed(source)
+    tree = parse_source(source)
     without = {
         node.func
         for node in ast.walk(tree)
@@ -292,42 +310,46 @@ def too_long(module, source):
     return [f"{lines} lines, at most {longest} are allowed"] if lines > longest else []
 
 
-def folders():
-    """{room: number of its modules} of every folder of the package that holds Python files."""
-    found = {}
+def module_counts():
+    """Return the number of modules in each room."""
+    counts = {}
     for path in MODULES.values():
         room = ".".join(path.parent.relative_to(ROOT / "bert_cli").parts) or "commands"
-        found[room] = found.get(room, 0) + (not path.name.startswith("__"))
-    return found
+        counts[room] = counts.get(room, 0) + (not path.name.startswith("__"))
+    return counts
 
 
-def test_rooms_are_those_on_disk():
-    """A folder or a file at the top that this test does not know has no place in the picture yet."""
-    assert set(folders()) - {"commands"} == set(ROOMS)
+def test_rooms_exist_on_disk():
+    """A new directory needs a place in ARROWS, and so in the picture."""
+    assert set(module_counts()) - {"commands"} == set(ROOMS)
     assert [module for module in MODULES if layer_of(module) is None] == []
 
 
 def test_arrows_have_no_cycle():
     order = list(ARROWS)
-    assert [(room, other) for room in order for other in ARROWS[room] if order.index(other) >= order.index(room)] == []
+    assert [
+        (room, imported) for room in order for imported in ARROWS[room] if order.index(imported) >= order.index(room)
+    ] == []
 
 
 def test_no_folder_has_too_many_modules():
-    assert {room: count for room, count in folders().items() if count > MAX_MODULES} == {}
+    assert {room: count for room, count in module_counts().items() if count > MAX_MODULES} == {}
 
 
 def test_no_files_import_each_other():
-    """Imports inside functions and for types alone count."""
-    left = {}
+    """Imports in functions and imports only for types count too."""
+    remaining = {}
     for module in MODULES:
         name = module.removesuffix(".__init__")
-        own = {part for _, part, _ in imports(module, read(module))}
-        own |= {part.rpartition(".")[0] for part in own}
-        left[name] = {other for other in own if other != name and (other in MODULES or f"{other}.__init__" in MODULES)}
-    while free := [name for name, needed in left.items() if not needed & set(left)]:
+        imported = {dotted for _, dotted, _ in imports(module, read(module))}
+        imported |= {dotted.rpartition(".")[0] for dotted in imported}
+        remaining[name] = {
+            target for target in imported if target != name and (target in MODULES or f"{target}.__init__" in MODULES)
+        }
+    while free := [name for name, needed in remaining.items() if not needed & set(remaining)]:
         for name in free:
-            del left[name]
-    assert {name: sorted(needed & set(left)) for name, needed in left.items()} == {}
+            del remaining[name]
+    assert {name: sorted(needed & set(remaining)) for name, needed in remaining.items()} == {}
 
 
 @pytest.mark.parametrize(
@@ -335,12 +357,13 @@ def test_no_files_import_each_other():
     [wrong_layer, wrong_tensorflow, private_api, traced_with_autograph, too_long, long_functions, swallowed_exceptions],
     ids=lambda check: check.__name__,
 )
-def test_every_module_keeps(check):
+def test_every_module_passes(check):
     assert problems(check) == {}
 
 
-# Imports each module named on standard input in a process where the slow packages cannot be found, and prints
-# {module: the slow packages that were asked for}. A module that fails is dropped by Python, so each stands for itself.
+# Import each module named on standard input in a process without the slow packages, and print
+# {module: slow packages that it tried to import}. Python drops a module that fails, so each module
+# counts separately.
 RECORDER = """
 import importlib, json, sys
 names, slow = json.load(sys.stdin)
@@ -367,27 +390,27 @@ print(json.dumps(result))
 LIGHT_MODULES = [name for name in MODULES if layer_of(name) in {*LIGHT, "commands", "package"}]
 
 
-def slow_packages_asked_for(names, folder):
-    given = json.dumps([names, sorted(SLOW_TO_IMPORT)])
+def slow_imports(names, folder):
+    text = json.dumps([names, sorted(SLOW_TO_IMPORT)])
     command = [sys.executable, "-c", RECORDER]
-    done = subprocess.run(command, input=given, capture_output=True, text=True, cwd=folder, check=False)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=folder, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def test_importing_loads_nothing_slow():
-    """A wrong flag is answered in under a second: commands, too, import TensorFlow only when they start to work."""
-    asked_for = slow_packages_asked_for(LIGHT_MODULES, ROOT)
-    assert set(asked_for) == set(LIGHT_MODULES)
-    assert {module: packages for module, packages in asked_for.items() if packages} == {}
+    """A wrong flag must fail in under a second, so commands import TensorFlow only when they start."""
+    slow_packages = slow_imports(LIGHT_MODULES, ROOT)
+    assert set(slow_packages) == set(LIGHT_MODULES)
+    assert {module: packages for module, packages in slow_packages.items() if packages} == {}
 
 
-def test_recorder_tells_the_guilty_module(tmp_path):
+def test_the_recorder_finds_the_module_that_imports(tmp_path):
     (tmp_path / "guilty.py").write_text("try:\n    import scipy.stats\nexcept ImportError:\n    scipy = None\n")
     (tmp_path / "innocent.py").write_text("import json\n\ndef later():\n    import pandas\n")
     (tmp_path / "by_proxy.py").write_text("import keras\n")
-    found = slow_packages_asked_for(["guilty", "innocent", "by_proxy"], tmp_path)
-    assert found == {"guilty": ["scipy"], "innocent": [], "by_proxy": ["keras"]}
+    slow_packages = slow_imports(["guilty", "innocent", "by_proxy"], tmp_path)
+    assert slow_packages == {"guilty": ["scipy"], "innocent": [], "by_proxy": ["keras"]}
 
 
 @pytest.mark.parametrize(

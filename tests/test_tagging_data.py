@@ -1,4 +1,4 @@
-"""The sample in data/tagging: made by its generator, disjoint, in valid BIO, and not solved by word lists."""
+"""The sample in data/tagging: reproducible, disjoint, valid BIO, and too hard for word lists."""
 
 import importlib.util
 import pathlib
@@ -24,52 +24,52 @@ def examples(split):
 def generator():
     specification = importlib.util.spec_from_file_location("make_tagging", ROOT / "data" / "make_tagging.py")
     module = importlib.util.module_from_spec(specification)
-    sys.modules["make_tagging"] = module  # dataclasses look their module up
+    sys.modules["make_tagging"] = module  # dataclasses look up their module
     specification.loader.exec_module(module)
     return module
 
 
-def test_the_generator_makes_these_very_files(generator):
+def test_the_generator_reproduces_the_files(generator):
     for name, content in generator.make_tagging(SIZES, 12345).items():
         assert content.encode() == (ROOT / "data" / "tagging" / name).read_bytes(), name
 
 
-def test_another_seed_makes_others(generator):
+def test_another_seed_makes_other_sentences(generator):
     assert generator.make_tagging({"test": 3}, 1) != generator.make_tagging({"test": 3}, 2)
 
 
 @pytest.mark.parametrize("split", SIZES)
 def test_size_scheme_and_types(split):
-    found, notation = convert_to_bio(read_columns(str(ROOT / "data" / "tagging" / f"{split}.txt")))
-    assert (str(notation), len(found.examples)) == ("BIO", SIZES[split])
-    assert all(example.tags == to_bio(from_bio(example.tags, "IOB1"), "IOB1") for example in found.examples)
-    types = Counter(entity.type for example in found.examples for entity in find_entities(example.tags))
+    file, notation = convert_to_bio(read_columns(str(ROOT / "data" / "tagging" / f"{split}.txt")))
+    assert (str(notation), len(file.examples)) == ("BIO", SIZES[split])
+    assert all(example.tags == to_bio(from_bio(example.tags, "IOB1"), "IOB1") for example in file.examples)
+    types = Counter(entity.type for example in file.examples for entity in find_entities(example.tags))
     assert set(types) == {"DATE", "LOC", "ORG", "PER", "PRODUCT"}
     assert min(types.values()) > 0.05 * types.total()
 
 
-def test_no_sentence_stands_twice():
+def test_sentences_are_unique():
     sentences = [" ".join(example.words).lower() for split in SIZES for example in examples(split)]
     assert len(set(sentences)) == len(sentences) == sum(SIZES.values())
 
 
-def named_words(split, kinds=("PER", "LOC", "ORG", "PRODUCT")):
-    found = defaultdict(set)
+def named_words(split, types=("PER", "LOC", "ORG", "PRODUCT")):
+    words = defaultdict(set)
     for example in examples(split):
         for word, tag in zip(example.words, example.tags, strict=True):
-            if tag[2:] in kinds:
-                found[word].add(tag[2:])
-    return found
+            if tag[2:] in types:
+                words[word].add(tag[2:])
+    return words
 
 
-def test_names_that_training_never_saw():
-    known = named_words("train")
+def test_many_names_are_not_in_the_training_data():
+    training_names = named_words("train")
     for split in ("dev", "test"):
         names = [name for name in named_words(split) if name[0].isupper()]
-        assert sum(name not in known for name in names) > 0.3 * len(names)
+        assert sum(name not in training_names for name in names) > 0.3 * len(names)
 
 
-def test_one_word_names_different_things():
+def test_words_are_ambiguous():
     assert sum(len(types) > 1 for types in named_words("train").values()) > 80
     tags = defaultdict(set)
     for example in examples("train"):
@@ -80,12 +80,12 @@ def test_one_word_names_different_things():
     assert tags["Mark"] == {"PER", "PRODUCT"}
 
 
-def test_a_list_of_words_does_not_solve_it():
+def test_a_word_list_scores_low():
     counts = defaultdict(Counter)
     for example in examples("train"):
         for word, tag in zip(example.words, example.tags, strict=True):
             counts[word][tag] += 1
-    listed = {word: tags.most_common(1)[0][0] for word, tags in counts.items()}
+    word_list = {word: tags.most_common(1)[0][0] for word, tags in counts.items()}
     test = examples("test")
-    predicted = [[listed.get(word, "O") for word in example.words] for example in test]
+    predicted = [[word_list.get(word, "O") for word in example.words] for example in test]
     assert score_tags([example.tags for example in test], predicted).overall.f1 == pytest.approx(29.65, abs=0.01)

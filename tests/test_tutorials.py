@@ -1,4 +1,4 @@
-"""The tutorials: each page runs from top to bottom in an empty directory, and each output that it shows is the output."""
+"""Tutorials run from top to bottom in an empty directory, and print the outputs that they show."""
 
 import re
 
@@ -10,28 +10,32 @@ from tests import docs_pages
 from tests.clone import run, write_programs
 from tests.readme_blocks import README, ROOT, TUTORIALS, blocks
 
-TOLERANCE = 0.05  # of a number with a decimal point, times the number itself above 1 (percentages); each page names it
+TOLERANCE = 0.05  # for numbers with a decimal point, relative for numbers above 1 (percentages); each page mentions it
 every_page = pytest.mark.parametrize("page", TUTORIALS)
 
 
 def mismatch(shown: str, output: str) -> str | None:
-    """Where an output differs from the lines that a page shows of it: a sentence, or None.
+    """Return how an output differs from the lines that a page shows, or None.
 
-    `…` alone in a line stands for any lines, inside a line for any text. A run of spaces is like one space. A number with a
-    decimal point may differ by TOLERANCE, one above 1 by that share of it.
+    `…` as a whole line matches any lines, and in a line any text. Runs of spaces are equal. A
+    number with a decimal point may differ by TOLERANCE, which is relative for numbers above 1.
+
+    Args:
+        shown: lines in the page.
+        output: the real output.
     """
     lines = []
     for line in shown.strip("\n").split("\n"):
         pattern = re.escape(re.sub(r" +", " ", line)).replace("…", ".*?")
         pattern = re.sub(r"(?:\\-)?\d+\\\.\d+", r"(-?[0-9.]+(?:e[-+]?[0-9]+)?)", pattern)
         lines.append("(?:.*\n)*?" if line.strip() == "…" else rf"{pattern}[ ]*\n")
-    found = re.search("^" + "".join(lines), re.sub(r" +", " ", output), re.MULTILINE)
-    if not found:
+    match = re.search("^" + "".join(lines), re.sub(r" +", " ", output), re.MULTILINE)
+    if not match:
         return "these lines are not in the output"
     numbers = re.findall(r"-?\d+\.\d+", re.sub(r" +", " ", shown))
     wrong = [
         f"{there} is shown as {here}"
-        for here, there in zip(numbers, found.groups(), strict=True)
+        for here, there in zip(numbers, match.groups(), strict=True)
         if abs(float(here) - float(there)) > TOLERANCE * max(1.0, abs(float(here)))
     ]
     return "; ".join(wrong) or None
@@ -53,9 +57,9 @@ def mismatch(shown: str, output: str) -> str | None:
         ("f1 100.0\n", "f1 94.8\n", "94.8 is shown as 100.0"),
     ],
 )
-def test_what_counts_as_the_output_that_is_shown(shown, output, wrong):
-    found = mismatch(shown, output)
-    assert (found is None) if wrong is None else (wrong in found)
+def test_mismatch(shown, output, wrong):
+    message = mismatch(shown, output)
+    assert (message is None) if wrong is None else (wrong in message)
 
 
 @every_page
@@ -77,7 +81,7 @@ def test_a_tutorial_has_a_title_data_limits_and_figures(page):
 
 
 def test_every_tutorial_is_named():
-    """In the table of docs/, and in the README."""
+    """The table in docs/ and the README name all tutorials."""
     assert {path.stem for path in (ROOT / "docs" / "tutorials").iterdir()} == set(docs_pages.TUTORIALS)
     assert [page for page in TUTORIALS if f"]({page})" not in README] == []
 
@@ -86,7 +90,7 @@ def test_every_tutorial_is_named():
 @pytest.mark.timeout(1200)
 @every_page
 def test_a_tutorial_runs_from_top_to_bottom(page, tmp_path):
-    """In an empty directory, with the commands installed. Downloads are left out."""
+    """The directory is empty and the commands are installed. Downloads are skipped."""
     folder, programs = tmp_path / "work", tmp_path / "bin"
     folder.mkdir()
     write_programs(programs)

@@ -1,6 +1,6 @@
-"""Words and phrases that do not return in texts of the package and its pages, with the word to use instead.
+"""Words that must not appear in the package and its pages, with replacements.
 
-docs/glossary.md has the terms of the field. A reader who knows BERT should never have to translate.
+docs/glossary.md has the field's terms. A reader who knows BERT should not have to translate.
 """
 
 import re
@@ -9,7 +9,7 @@ import pytest
 
 from tests.readme_blocks import ROOT
 
-# Phrase, as a regular expression -> what to write instead.
+# Phrase as a regular expression -> replacement.
 INSTEAD = {
     r"those of": "the noun again",
     r"that of": "the noun again",
@@ -41,16 +41,16 @@ _NAMES = [str(path.relative_to(ROOT)) for path in _FILES + _PAGES]
 @pytest.mark.parametrize("name", _NAMES)
 def test_old_words_do_not_return(name):
     text = (ROOT / name).read_text(encoding="utf-8")
-    found = [
+    messages = [
         f"{name}:{number}: {match[0]!r}; write {_instead(match)}"
         for number, line in enumerate(text.split("\n"), start=1)
         for match in _PATTERN.finditer(line)
     ]
-    assert found == []
+    assert messages == []
 
 
 def test_few_lines_are_longer_than_100_columns():
-    """At most 6 % of the lines of the package that are not blank."""
+    """At most 6 % of the package's nonblank lines."""
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "bert_cli").rglob("*.py")]
     lines = [line for text in texts for line in text.split("\n") if line.strip()]
     assert sum(len(line) > 100 for line in lines) <= 0.06 * len(lines)

@@ -1,4 +1,4 @@
-"""Directories with the tokenizer files that transformers and people write, for tests of what is read from them."""
+"""Directories with tokenizer files as transformers and people write them, for tests of readers."""
 
 import json
 import pathlib
@@ -13,17 +13,25 @@ VOCABULARY = [*SPECIAL, *WORDS]
 SIZE = len(VOCABULARY)
 
 
-def added(content: str, index: int, **flags: bool) -> dict:
-    """Return an added token of a tokenizer.json; its flags are False but for those given."""
+def added_token(content: str, index: int, **flags: bool) -> dict:
+    """Return an added token for tokenizer.json; flags that are not given are False."""
     names = ("single_word", "lstrip", "rstrip", "normalized", "special")
     return {"id": index, "content": content} | dict.fromkeys(names, False) | flags
 
 
-STANDARD = [added(token, index, special=True) for index, token in enumerate(SPECIAL)]
+STANDARD = [added_token(token, index, special=True) for index, token in enumerate(SPECIAL)]
 
 
 def tokenizer_json(extra=(), vocabulary=VOCABULARY, standard=STANDARD, longest=100, **normalizer) -> dict:
-    """Return a tokenizer.json as transformers writes it; normalizer: values that differ from the usual ones."""
+    """Return a tokenizer.json as transformers writes it.
+
+    Args:
+        extra: added tokens in addition to `standard`.
+        vocabulary: all tokens.
+        standard: added tokens for special tokens.
+        longest: max_input_chars_per_word.
+        normalizer: normalizer settings that differ from the defaults.
+    """
     rules = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True} | normalizer
     special = [
         {"SpecialToken": {"id": token, "type_id": number}}
@@ -57,14 +65,14 @@ def tokenizer_json(extra=(), vocabulary=VOCABULARY, standard=STANDARD, longest=1
 
 
 def decoder(*tokens: dict) -> dict:
-    """Return an added_tokens_decoder with the special tokens and these."""
+    """Return an added_tokens_decoder with the special tokens and `tokens`."""
     return {
         str(token["id"]): {key: value for key, value in token.items() if key != "id"} for token in (*STANDARD, *tokens)
     }
 
 
 def write(folder: pathlib.Path, vocab: list[str] | None = None, **files: object) -> pathlib.Path:
-    """Write vocab.txt, if there are tokens, and JSON files by their names without .json."""
+    """Write vocab.txt, if `vocab` is given, and JSON files by their names without .json."""
     folder.mkdir(parents=True, exist_ok=True)
     if vocab:
         (folder / "vocab.txt").write_text("\n".join(vocab) + "\n", encoding="utf-8")
@@ -78,10 +86,10 @@ def bert(**values: object) -> dict:
     return {"tokenizer_class": "BertTokenizer", "do_lower_case": True} | values
 
 
-USER, E1 = added("<user>", SIZE, normalized=True), added("[E1]", SIZE + 1, special=True)
-COVID = added("Covid", SIZE, normalized=True)
+USER, E1 = added_token("<user>", SIZE, normalized=True), added_token("[E1]", SIZE + 1, special=True)
+COVID = added_token("Covid", SIZE, normalized=True)
 GENERIC = {"tokenizer_class": "PreTrainedTokenizerFast"}
-# By name: the files of a directory.
+# Name -> files in a directory.
 CONFIGURATIONS: dict[str, dict] = {
     "tokenizer.json alone": {"tokenizer": tokenizer_json(), "tokenizer_config": bert()},
     "cased": {"tokenizer": tokenizer_json(lowercase=False), "tokenizer_config": bert(do_lower_case=False)},
@@ -125,22 +133,22 @@ CONFIGURATIONS: dict[str, dict] = {
     },
     "token within words": {"tokenizer": tokenizer_json([COVID]), "tokenizer_config": bert()},
     "single word": {
-        "tokenizer": tokenizer_json([COVID | {"single_word": True}, added("x", VOCABULARY.index("x"), single_word=True)]),
+        "tokenizer": tokenizer_json([COVID | {"single_word": True}, added_token("x", VOCABULARY.index("x"), single_word=True)]),
         "tokenizer_config": bert(),
     },
     "stripped on both sides": {
         "tokenizer": tokenizer_json(
-            [added("[E1]", SIZE, lstrip=True), added("[E2]", SIZE + 1, rstrip=True, normalized=True)]
+            [added_token("[E1]", SIZE, lstrip=True), added_token("[E2]", SIZE + 1, rstrip=True, normalized=True)]
         ),
         "tokenizer_config": bert(),
     },
     "token with spaces, one within another": {
         "tokenizer": tokenizer_json(
             [
-                added("New York", SIZE, normalized=True),
-                added("New", SIZE + 1),
-                added("<user", SIZE + 2),
-                added("<user>", SIZE + 3),
+                added_token("New York", SIZE, normalized=True),
+                added_token("New", SIZE + 1),
+                added_token("<user", SIZE + 2),
+                added_token("<user>", SIZE + 3),
             ]
         ),
         "tokenizer_config": bert(),
@@ -148,16 +156,16 @@ CONFIGURATIONS: dict[str, dict] = {
     "accents and ideographs in tokens": {
         "tokenizer": tokenizer_json(
             [
-                added("Möchte", SIZE, normalized=True),
-                added("文本", SIZE + 1, normalized=True),
-                added("中文", VOCABULARY.index("中文"), normalized=True),
+                added_token("Möchte", SIZE, normalized=True),
+                added_token("文本", SIZE + 1, normalized=True),
+                added_token("中文", VOCABULARY.index("中文"), normalized=True),
             ]
         ),
         "tokenizer_config": bert(),
     },
     "tokens of the vocabulary": {
         "tokenizer": tokenizer_json(
-            [added("foo", VOCABULARY.index("foo")), added("café", VOCABULARY.index("café"), normalized=True)]
+            [added_token("foo", VOCABULARY.index("foo")), added_token("café", VOCABULARY.index("café"), normalized=True)]
         ),
         "tokenizer_config": bert(),
     },

@@ -1,4 +1,4 @@
-"""Training of a session on rows in memory, for tests, and a callback made of a function."""
+"""Training on rows in memory, and a callback from a function, for tests."""
 
 from bert_cli.runs.engine.training_inputs import RowInput
 from bert_cli.runs.engine.training_run import train
@@ -6,12 +6,12 @@ from bert_cli.training.loop import Callback
 
 
 class Called(Callback):
-    """Calls call(step) when it is due."""
+    """Callback that calls a function at each step that is due."""
 
     def __init__(self, every, call, saves=False):
         self.every, self.saves, self.on_step = every, saves, call
 
 
 def train_rows(session, features, updates, saving, folder, state=None, factors=None, callbacks=()) -> dict:
-    """training_run.train; returns its figures."""
+    """Train on features in memory and return the figures; see training_run.train."""
     return train(session, RowInput(features), updates, factors or {}, saving, str(folder), state, callbacks)

@@ -7,18 +7,18 @@ from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_files import find_tokenizer_files, read_tokenizer
 from bert_cli.text.tokenizer_settings import AddedToken, TokenizerSettings
-from tests.tokenizer_folders import CONFIGURATIONS, SIZE, TEXTS, added, bert, tokenizer_json, write
+from tests.tokenizer_folders import CONFIGURATIONS, SIZE, TEXTS, added_token, bert, tokenizer_json, write
 
 ALL_AT_ONCE = {
     "tokenizer": tokenizer_json(
         [
-            added("<user>", SIZE, normalized=True),
-            added("[E1]", SIZE + 1, special=True),
-            added("Möchte", SIZE + 2, normalized=True),
-            added("文本", SIZE + 3, normalized=True),
-            added("New York", SIZE + 4),
-            added("zzz", SIZE + 5),
-            added("zz\\z", SIZE + 6),
+            added_token("<user>", SIZE, normalized=True),
+            added_token("[E1]", SIZE + 1, special=True),
+            added_token("Möchte", SIZE + 2, normalized=True),
+            added_token("文本", SIZE + 3, normalized=True),
+            added_token("New York", SIZE + 4),
+            added_token("zzz", SIZE + 5),
+            added_token("zz\\z", SIZE + 6),
         ],
         strip_accents=False,
         longest=99,
