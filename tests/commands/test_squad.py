@@ -17,7 +17,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.config_files import read_config
 from bert_cli.outputs.squad import Decoder
 from bert_cli.run_squad import main
-from bert_cli.runs.tasks.squad import fill
+from bert_cli.runs.tasks.squad import feed_decoder
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.squad import AnswerSearch
 from bert_cli.text.tokenization import FullTokenizer
@@ -160,7 +160,7 @@ def test_answers_are_those_of_the_dense_computation(session, trained, version_2)
     # Room for all positions of a window: where padding takes places from tokens, the original can lose an answer.
     packed, dense = (Decoder(features, AnswerSearch(n_best_size=26), version_2) for _ in range(2))
     assert session.packed
-    fill(session, packed, features, batch_size=3)
+    feed_decoder(session, packed, features, batch_size=3)
     inputs = features.sequences.padded(range(len(features)), 26)
     logits = session.model({name: tf.constant(values) for name, values in inputs.items()}, packed=False)
     assert np.isfinite(logits[0]).all()

@@ -14,7 +14,7 @@ from bert_cli.features.tagging import TaggingFeatures
 from bert_cli.heads.tagging import BertTagger
 from bert_cli.model.config import BertConfig
 from bert_cli.runs.engine.session import Session
-from bert_cli.runs.tasks.tagging import log_probabilities
+from bert_cli.runs.tasks.tagging import predict_windows
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.training import Saving
 from bert_cli.training.optimizers.hyperparameters import FROZEN_ENCODER, TrainingHyperparameters, rate_factors
@@ -90,7 +90,7 @@ def test_log_probabilities_of_two_layers(features, layers):
     logits = states @ weights["output_weights"].T + weights["output_bias"]
     wanted = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
     for batch_size in (1, 4):
-        found = dict(log_probabilities(session, features, batch_size, "tagging"))
+        found = dict(predict_windows(session, features, batch_size, "tagging"))
         assert found.keys() == {0, 1, 2, 3}
         for window, length in enumerate(LENGTHS):
             np.testing.assert_allclose(found[window][:length], wanted[window, :length], atol=2e-5, rtol=0)
@@ -137,12 +137,12 @@ def test_one_step_of_training(frozen, packed, features, tmp_path):
 def test_a_checkpoint_without_pooler_is_a_tagger(tmp_path, features):
     """Hugging Face's token classifiers have none."""
     session, weights = make_session(layers=(-1,))
-    wanted = dict(log_probabilities(session, features, 4, "tagging"))
+    wanted = dict(predict_windows(session, features, 4, "tagging"))
     tensors = {name: v.astype(np.float32) for name, v in weights.items() if not name.startswith("bert/pooler/")}
     write_tf1(str(tmp_path / "model.ckpt-7"), tensors | {"global_step": np.int64(7)})
     other = bare_session((-1,))
     assert other.load_trained(find_checkpoint(str(tmp_path / "model.ckpt-7"))) == 7
-    found = dict(log_probabilities(other, features, 4, "tagging"))
+    found = dict(predict_windows(other, features, 4, "tagging"))
     for window, values in wanted.items():
         np.testing.assert_array_equal(found[window], values)
 
