@@ -1,4 +1,4 @@
-"""A table of texts and their endings as examples: a user's own, and swag; how a label says which ending is right."""
+"""Multiple-choice tables as examples: user tables and swag files, with all forms of labels."""
 
 import pytest
 
@@ -22,7 +22,10 @@ ENDINGS = ("a", "b", "c")
 
 @pytest.fixture
 def file(tmp_path):
-    """file(lines, name) -> the UserTable of a file with these lines, | for a tab, whose endings are in columns a, b and c."""
+    """Return a function that writes lines to a file and reads them as a UserTable.
+
+    In the lines, | is written as a tab. The endings are in columns a, b and c.
+    """
 
     def read(*lines, name="train.tsv", choices=ENDINGS, needs_label=True, header="auto", **columns):
         text = "".join(line.replace("|", "\t") + "\n" for line in lines)
@@ -40,18 +43,18 @@ def refused(function, *arguments, **options) -> str:
     return str(caught.value)
 
 
-def labelled(file, *labels):
+def labeled_table(file, *labels):
     return file("text|a|b|c|label", *(f"t|x|y|z|{label}" for label in labels))
 
 
-def test_an_own_file(file):
-    found = file("id|b|text|label|a|c", "k|two|He said|2|one|three", "|5|And|0|4|6")
-    assert find_choice_labels(found) == "0"
-    assert make_choice_examples(found, "0") == [
+def test_user_table(file):
+    table = file("id|b|text|label|a|c", "k|two|He said|2|one|three", "|5|And|0|4|6")
+    assert find_choice_labels(table) == "0"
+    assert make_choice_examples(table, "0") == [
         ChoiceExample("k", "He said", ("one", "two", "three"), 2),
         ChoiceExample("train-1", "And", ("4", "5", "6"), 0),
     ]
-    assert describe_choices(make_choice_examples(found, "0")) == (
+    assert describe_choices(make_choice_examples(table, "0")) == (
         "2 examples of 3 endings; right: 0 1 (50.0%), 1 0 (0.0%), 2 1 (50.0%)"
     )
 
@@ -64,13 +67,13 @@ def test_columns_by_number_in_json_and_csv(file):
     lines = (f'{{"sentence": "s", "option1": "o", "option2": "p", "answer": "{n}"}}' for n in (1, 2))
     grande = file(*lines, name="x.jsonl", choices=("option1", "option2"), label_column="answer")
     assert find_choice_labels(grande) == "1"
-    assert [each.label for each in make_choice_examples(grande, "1")] == [0, 1]
+    assert [example.label for example in make_choice_examples(grande, "1")] == [0, 1]
     quoted = file("text,a,b,label", '"One, two",x,"y', 'z",1', "t,u,v,0", name="x.csv", choices=("b", "a"))
     assert make_choice_examples(quoted, "0")[0] == ChoiceExample("train-0", "One, two", ("y\nz", "x"), 1)
 
 
 @pytest.mark.parametrize(
-    ("labels", "written", "places"),
+    ("labels", "label_form", "indices"),
     [
         (("0", "2", "1"), "0", [0, 2, 1]),
         (("0", "0"), "0", [0, 0]),
@@ -80,14 +83,14 @@ def test_columns_by_number_in_json_and_csv(file):
         (("b", "a"), "name", [1, 0]),
     ],
 )
-def test_what_says_which_ending_is_right(file, labels, written, places):
-    found = labelled(file, *labels)
-    assert find_choice_labels(found) == written
-    assert [each.label for each in make_choice_examples(found, written)] == places
+def test_label_forms_are_detected(file, labels, label_form, indices):
+    table = labeled_table(file, *labels)
+    assert find_choice_labels(table) == label_form
+    assert [example.label for example in make_choice_examples(table, label_form)] == indices
 
 
-def test_labels_that_may_be_either(file):
-    message = refused(find_choice_labels, labelled(file, "1", "2", "1"))
+def test_labels_that_may_count_from_0_or_1(file):
+    message = refused(find_choice_labels, labeled_table(file, "1", "2", "1"))
     assert message.endswith(
         "train.tsv: the labels are 1, 2, so it is not clear whether they count from 0 or from 1; give --choice_labels=0 or "
         "--choice_labels=1"
@@ -104,12 +107,12 @@ def test_labels_that_may_be_either(file):
         (("1", "-1"), ":3: label '-1' is none"),
     ],
 )
-def test_labels_that_are_no_ending(file, labels, expected):
-    found = labelled(file, *labels)
-    assert expected in refused(make_choice_examples, found, find_choice_labels(found))
+def test_labels_without_an_ending(file, labels, expected):
+    table = labeled_table(file, *labels)
+    assert expected in refused(make_choice_examples, table, find_choice_labels(table))
 
 
-def test_rows_and_columns_that_lack_something(file):
+def test_missing_cells_and_columns(file):
     message = refused(make_choice_examples, file("text|a|b|c|label", "t|x|y|z|0", "t|x| |z|0", "t||y|z|0"), "0")
     assert message.endswith(
         "train.tsv:3: the ending in column b is empty (and 1 more such row); every row needs all of them"
@@ -126,15 +129,15 @@ def test_rows_and_columns_that_lack_something(file):
     assert "--choice_labels=name: " in refused(make_choice_examples, numbers, "name")
 
 
-def test_a_file_to_predict(file):
-    found = file("text|a|b|c", "t|x|y|z", needs_label=False)
-    assert make_choice_examples(found, "0") == [ChoiceExample("train-0", "t", ("x", "y", "z"), None)]
-    assert describe_choices(make_choice_examples(found, "0")) == "1 examples of 3 endings, no labels"
-    found = file("text|a|b|c|label", "t|x|y|z|?", needs_label=False)
-    assert make_choice_examples(found, "0", needs_label=False)[0].label is None
+def test_file_to_predict(file):
+    table = file("text|a|b|c", "t|x|y|z", needs_label=False)
+    assert make_choice_examples(table, "0") == [ChoiceExample("train-0", "t", ("x", "y", "z"), None)]
+    assert describe_choices(make_choice_examples(table, "0")) == "1 examples of 3 endings, no labels"
+    table = file("text|a|b|c|label", "t|x|y|z|?", needs_label=False)
+    assert make_choice_examples(table, "0", needs_label=False)[0].label is None
 
 
-def test_a_part_to_evaluate_on_has_the_places_alike():
+def test_dev_split_has_equal_shares_of_labels():
     rows = [ChoiceExample(str(n), "t", ("x", "y"), n % 2) for n in range(40)]
     train, dev = split_dev(rows, HeldOut(0.25), 1, MULTIPLE_CHOICE)
     assert sorted([*train, *dev], key=lambda row: int(row.guid)) == rows
@@ -154,12 +157,12 @@ def read_swag(folder, split, *lines):
 def test_swag(tmp_path):
     endings = ("He runs", "He walks", "He is lost", "He sits down")
     for split, file in (("train", "train.csv"), ("dev", "val.csv")):
-        wanted = [ChoiceExample(f"{split}-0", "A man sits, then stands.", endings, 3)]
-        assert read_swag(tmp_path, split, f"{SWAG},label", f"{ROW},3") == wanted
+        expected = [ChoiceExample(f"{split}-0", "A man sits, then stands.", endings, 3)]
+        assert read_swag(tmp_path, split, f"{SWAG},label", f"{ROW},3") == expected
         assert (tmp_path / file).exists()
-    # Without the column of row numbers, and without labels.
-    wanted = [ChoiceExample("test-0", "A man sits, then stands.", endings, None)]
-    assert read_swag(tmp_path, "test", SWAG.removeprefix(","), ROW.removeprefix("0,")) == wanted
+    # This file has no row numbers and no labels.
+    expected = [ChoiceExample("test-0", "A man sits, then stands.", endings, None)]
+    assert read_swag(tmp_path, "test", SWAG.removeprefix(","), ROW.removeprefix("0,")) == expected
     message = refused(read_swag, tmp_path, "train", f"{SWAG},label".replace("ending3", "ending"), f"{ROW},3")
     assert message.startswith(f"{tmp_path}/train.csv:1: has no column ending3; the header of this file is video-id, ")
     assert ":3: label '4' is none of the endings, 0 to 3" in refused(
@@ -172,7 +175,7 @@ def test_real_files(shared):
     for split in ("train", "dev", "test"):
         columns = Columns(text_column="1", label_column="6")
         path = str(shared / "data" / "codah" / f"{split}.tsv")
-        found = read_user_table(open_table(path, "f"), split, columns, "auto", True, ("2", "3", "4", "5"))
-        assert find_choice_labels(found) == "0"
-        counts[split] = len(make_choice_examples(found, "0"))
+        table = read_user_table(open_table(path, "f"), split, columns, "auto", True, ("2", "3", "4", "5"))
+        assert find_choice_labels(table) == "0"
+        counts[split] = len(make_choice_examples(table, "0"))
     assert counts == {"train": 1665, "dev": 556, "test": 555}

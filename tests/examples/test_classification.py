@@ -1,4 +1,4 @@
-"""Reading of the task files: columns, guids, labels, their errors. For the header rule see test_classification_header."""
+"""Task files: columns, guids, labels and errors; test_classification_header tests the header."""
 
 import tracemalloc
 
@@ -16,7 +16,7 @@ from bert_cli.examples.glue import TASKS, find_task
 
 @pytest.fixture
 def data_dir(tmp_path):
-    """A function that writes files (name -> rows of cells, or text) and gives the folder."""
+    """Return a function that writes files, given as {name: rows or text}, and returns the directory."""
 
     def write(files: dict) -> str:
         for name, rows in files.items():
@@ -77,7 +77,7 @@ def test_mrpc(data_dir):
         assert read_examples("MRPC", split, folder) == expected
 
 
-def test_mnli_takes_the_guid_from_the_first_and_the_label_from_the_last_column(data_dir):
+def test_mnli_has_guids_in_the_first_and_labels_in_the_last_column(data_dir):
     folder = data_dir(
         {
             "train.tsv": [[*MNLI_HEADER, "label1", "gold_label"], mnli_row("31", "A.", "B.", "neutral", "entailment")],
@@ -110,16 +110,16 @@ def test_xnli(data_dir):
         ClassificationExample("train-1", "河水很冷", "天气", "contradiction"),
         ClassificationExample("train-2", "甲", "乙", "neutral"),
     ]
-    # Guids are numbers of rows in the file, rows of other languages and the header counted.
+    # Guids count all rows of the file, including the header and other languages.
     assert [example.guid for example in read_examples("xnli", "dev", folder)] == ["dev-2", "dev-3"]
 
 
-def test_xnli_dev_knows_no_other_spelling_of_labels(data_dir):
+def test_xnli_dev_has_no_label_aliases(data_dir):
     folder = data_dir({"xnli.dev.tsv": [XNLI_HEADER, xnli_row("zh", "contradictory", "甲", "乙")]})
     assert ":2: label 'contradictory' is not among" in message(read_examples, "xnli", "dev", folder)
 
 
-def test_xnli_without_a_row_of_its_language(data_dir):
+def test_xnli_without_rows_in_the_language(data_dir):
     folder = data_dir({"xnli.dev.tsv": [XNLI_HEADER, xnli_row("ar", "neutral", "x", "y")]})
     expected = f"{folder}/xnli.dev.tsv: holds no data row of language zh (in column 1) below its header; check the file"
     assert message(read_examples, "xnli", "dev", folder) == expected
@@ -174,7 +174,7 @@ def test_comma_separated_file(data_dir, task):
     assert "this is a comma-separated file, save it with tabs" in message(read_examples, task, "train", folder)
 
 
-def test_mnli_needs_a_label_column_beside_the_texts(data_dir):
+def test_mnli_needs_a_label_column_after_the_texts(data_dir):
     folder = data_dir({"train.tsv": [MNLI_HEADER, mnli_row("0", "A.", "neutral")]})
     assert ":2: expected at least 11 tab-separated columns" in message(read_examples, "mnli", "train", folder)
 
@@ -188,7 +188,7 @@ def test_unknown_label(data_dir):
     assert len(read_examples("cola", "dev", folder, labels=["0", "1", "x", "y"])) == 5
 
 
-def test_mrpc_train_is_not_open_to_other_labels(data_dir):
+def test_mrpc_train_allows_no_new_labels(data_dir):
     rows = [["Quality", "a", "b", "c", "d"], ["2", "1", "2", "A.", "B."]]
     assert ":2: label '2' is not among 0, 1" in message(read_examples, "mrpc", "train", data_dir({"train.tsv": rows}))
 
@@ -208,13 +208,13 @@ def test_empty_label_in_the_last_column(data_dir):
     )
 
 
-def test_label_with_a_blank_would_be_a_class_of_its_own(data_dir):
+def test_label_with_a_trailing_space(data_dir):
     folder = data_dir({"train.tsv": [*COLA_TRAIN, ["s1", "1 ", "", "A."]]})
     expected = f"{folder}/train.tsv:3: label '1 ' has a space at its end or start; remove it"
     assert message(read_examples, "cola", "train", folder) == expected
 
 
-def test_texts_in_the_label_column_are_not_taken_for_labels(data_dir):
+def test_texts_in_the_label_column_are_refused(data_dir):
     rows = [[f"s{i}", f"The boat number {i} sank.", "", str(i % 2)] for i in range(30)]
     assert message(read_examples, "cola", "train", data_dir({"train.tsv": rows})).endswith(
         "train.tsv:1: column 2 holds 30 different labels in 30 rows ('The boat number 0 sank.'), "
@@ -240,13 +240,13 @@ def test_header_only(data_dir):
     ids=["as train.tsv", "with a header", "one row", "text, label", "row numbers before the id"],
 )
 @pytest.mark.parametrize("header", ["auto", "yes", "no"])
-def test_cola_test_file_with_labels_in_place_of_texts(data_dir, rows, header):
+def test_cola_test_file_with_labels_instead_of_texts(data_dir, rows, header):
     text = message(read_examples, "cola", "test", data_dir({"test.tsv": rows}), header=header)
     assert "column 2 holds labels or numbers ('" in text
     assert text.endswith("where the text is expected; lay the file out as id<TAB>text under a header row")
 
 
-def test_word_labels_in_place_of_texts_are_seen_where_the_labels_are_known(data_dir):
+def test_known_word_labels_instead_of_texts_are_refused(data_dir):
     folder = data_dir({"test.tsv": [["id", "label", "mark", "text"], ["a1", "good", "", "Nice."]]})
     assert "column 2 holds labels" in message(read_examples, "cola", "test", folder, labels=["bad", "good"])
 
@@ -256,7 +256,7 @@ def test_texts_may_be_numbers(data_dir):
     assert [example.text_a for example in read_examples("cola", "test", folder)] == ["42", "7"]
 
 
-def test_columns_behind_the_text_are_ignored(data_dir):
+def test_columns_after_the_text_are_ignored(data_dir):
     folder = data_dir({"test.tsv": [["id", "text", "x", "y"], ["0", "Tea", "1", "2"], ["1", "9", "1", "2"]]})
     assert [example.text_a for example in read_examples("cola", "test", folder)] == ["Tea", "9"]
 
@@ -282,11 +282,11 @@ def test_labels_found_in_train(data_dir, labels, expected):
     assert find_labels("cola", train_with(labels, data_dir)) == expected
 
 
-def test_labels_of_test_examples_are_those_of_the_task(data_dir):
+def test_labels_without_labeled_examples_are_the_tasks(data_dir):
     assert find_labels("mnli", [ClassificationExample("test-1", "A.", "B.", None)]) == TASKS["mnli"].labels
 
 
-def test_a_single_label_of_its_own(data_dir):
+def test_single_new_label_is_refused(data_dir):
     examples = train_with(["good", "good"], data_dir)
     expected = "every row of the train file has the label 'good'; two labels are needed, see --labels"
     assert message(find_labels, "cola", examples) == expected
@@ -299,7 +299,7 @@ def test_describe(data_dir):
 
 
 @pytest.mark.parametrize(("split", "header"), [("eval", "auto"), ("dev", "maybe")])
-def test_a_misspelt_argument_of_the_caller(data_dir, split, header):
+def test_invalid_split_or_header_raises_value_error(data_dir, split, header):
     with pytest.raises(ValueError, match="no such split or header rule"):
         read_examples("cola", split, data_dir({}), header=header)
 
@@ -309,8 +309,8 @@ def test_real_cola(shared):
     assert sizes == {"train": 8551, "dev": 1043, "test": 1063}
 
 
-def test_the_memory_of_many_rows(data_dir):
-    """359 bytes a row at the peak, for 47 of text; 682 when each row had a list, a tuple and a dict of its own."""
+def test_memory_of_many_rows(data_dir):
+    """The peak was 359 bytes per row with 47 bytes of text, and 682 with a separate list, tuple and dict per row."""
     count = 10_000
     rows = [[f"s{row}", str(row % 2), "", f"a text of {row} and of some more words"] for row in range(count)]
     folder = data_dir({"train.tsv": rows})

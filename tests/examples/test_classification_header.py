@@ -1,4 +1,4 @@
-"""--header=auto: what is taken for a header and what for data, and where the reader has to ask."""
+"""Header detection with --header=auto: headers, data, and files that need yes or no."""
 
 import logging
 
@@ -34,7 +34,7 @@ DATA_THAT_WOULD_BE_LOST = {
 
 
 @pytest.mark.parametrize("rows", DATA_THAT_WOULD_BE_LOST.values(), ids=DATA_THAT_WOULD_BE_LOST)
-def test_data_row_in_place_of_the_header_of_a_test_file(tmp_path, caplog, rows):
+def test_data_row_instead_of_a_test_files_header(tmp_path, caplog, rows):
     text = refused(tmp_path, "test.tsv", rows)
     assert text.startswith(f"{tmp_path}/test.tsv:1: the first row looks like data (its ")
     assert text.endswith(") but is skipped as a header; give --header=no if it is data, --header=yes if it is a header")
@@ -64,16 +64,16 @@ TEST_HEADERS = {
     [[["0", "Tea"]], [["a", "Tea."], ["b", "Milk."]], [["", "Tea"], ["", "Milk"]]],
     ids=["one", "words", "no ids"],
 )
-def test_header_of_a_test_file(tmp_path, header, rows):
+def test_header_in_a_test_file(tmp_path, header, rows):
     assert [example.text_a for example in read(tmp_path, "test.tsv", [header, *rows])] == [row[1] for row in rows]
 
 
-def test_a_header_that_comes_again_is_still_a_header(tmp_path):
+def test_repeated_header_is_still_a_header(tmp_path):
     rows = [["index", "sentence"], ["0", "Tea"], ["index", "sentence"], ["0", "Milk"]]
     assert len(read(tmp_path, "test.tsv", rows)) == 3
 
 
-def test_what_was_skipped_is_logged(tmp_path, caplog):
+def test_skipped_header_is_logged(tmp_path, caplog):
     with caplog.at_level(logging.INFO, "bert_cli"):
         read(tmp_path, "test.tsv", [["index", "sentence"], ["0", "Tea"]])
     assert caplog.messages == [f"{tmp_path}/test.tsv:1: skipped the header row: 'index', 'sentence'"]
@@ -100,7 +100,7 @@ HEADERS_OF_TRAIN = {
 
 @pytest.mark.parametrize(("header", "rows"), HEADERS_OF_TRAIN.values(), ids=HEADERS_OF_TRAIN)
 @pytest.mark.parametrize("name", ["train.tsv", "dev.tsv"])
-def test_header_in_a_file_that_has_none(tmp_path, name, header, rows):
+def test_unexpected_header(tmp_path, name, header, rows):
     labels = None if name == "train.tsv" or rows[0][1] == "0" else ["ham", "spam"]
     text = refused(tmp_path, name, [header, *rows], labels=labels)
     assert text.startswith(f"{tmp_path}/{name}:1: the first row looks like a header (its ")
@@ -130,7 +130,7 @@ DATA_OF_TRAIN = {
 
 
 @pytest.mark.parametrize("rows", DATA_OF_TRAIN.values(), ids=DATA_OF_TRAIN)
-def test_data_of_a_file_without_header(tmp_path, rows):
+def test_data_without_header(tmp_path, rows):
     assert [example.label for example in read(tmp_path, "train.tsv", rows)] == [row[1] for row in rows]
 
 
@@ -139,7 +139,7 @@ def test_unknown_label_in_the_first_row_is_not_always_a_header(tmp_path):
     assert ":1: label 'x' is not among 0, 1" in refused(tmp_path, "dev.tsv", rows)
 
 
-def test_header_read_as_data_is_warned_of(tmp_path, caplog):
+def test_header_read_as_data_has_a_warning(tmp_path, caplog):
     examples = read(tmp_path, "train.tsv", [["id", "label", "mark", "text"], *WORDS], header="no")
     assert examples[0].label == "label"
     assert "the first row looks like a header (its label cell is 'label') but is read as data, as --header=no says" in (
@@ -147,17 +147,20 @@ def test_header_read_as_data_is_warned_of(tmp_path, caplog):
     )
 
 
-def test_a_first_row_with_a_label_of_many_is_data(tmp_path, caplog):
-    """As SST-2 is often found: text and label without a header."""
+def test_first_row_with_a_frequent_label_is_data(tmp_path, caplog):
+    """SST-2 often has this form: text and label without a header."""
     rows = [["It rained.", "1"], *[["Tea", "0"]] * 9, *[["Milk", "1"]] * 10]
     with caplog.at_level(logging.INFO, "bert_cli"):
         examples = read(tmp_path, "train.tsv", rows, task="sst-2")
-    assert [(each.guid, each.label) for each in (examples[0], examples[-1])] == [("train-0", "1"), ("train-19", "1")]
+    assert [(example.guid, example.label) for example in (examples[0], examples[-1])] == [
+        ("train-0", "1"),
+        ("train-19", "1"),
+    ]
     assert f"{tmp_path}/train.tsv:1: there is no header, as the first row has a label like the others" in caplog.text
     assert len(read(tmp_path, "train.tsv", rows, task="sst-2", header="yes")) == 19
     assert "looks like data (its label is '1')" in refused(tmp_path, "train.tsv", rows[:-1], task="sst-2")
     assert "looks like data" in refused(tmp_path, "train.tsv", [["It rained.", "2"], *rows[1:]], task="sst-2")
-    # A header of numbers, and one that joined files have many times, are headers still.
+    # A header of numbers, and a header that is repeated in concatenated files, are still headers.
     assert len(read(tmp_path, "train.tsv", [["0", "1"], *rows], task="sst-2")) == 20
     with pytest.raises(InputError, match="label 'label' is not among"):
         read(tmp_path, "train.tsv", [["sentence", "label"]] * 12 + rows, task="sst-2")
@@ -175,7 +178,7 @@ def test_mrpc_without_header(tmp_path, name):
     assert [example.guid for example in examples] == [f"{name[:-4]}-0", f"{name[:-4]}-1"]
 
 
-def test_mrpc_first_row_with_a_label_of_no_one_is_data_by_its_ids(tmp_path):
+def test_mrpc_first_row_with_a_unique_label_is_data_by_its_ids(tmp_path):
     rows = [["", "7", "8", "Tea", "Milk"], *MRPC_ROWS]
     assert "looks like data (its id is the number 7)" in refused(tmp_path, "train.tsv", rows, task="mrpc")
 
@@ -192,7 +195,7 @@ def test_mnli_without_header(tmp_path):
     assert "its id is the number 31193" in refused(tmp_path, "test_matched.tsv", [row, row], task="mnli")
 
 
-def test_labels_of_the_user_make_a_first_row_data(tmp_path):
+def test_labels_from_the_user_make_the_first_row_data(tmp_path):
     rows = [["yes", "a", "b", "Tea", "Milk"], ["no", "c", "d", "Rain", "Mud"]]
     assert "its label is 'yes'" in refused(tmp_path, "train.tsv", rows, task="mrpc", labels=["no", "yes"])
 

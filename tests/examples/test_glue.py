@@ -1,6 +1,4 @@
-"""Each task of GLUE from files laid out as the benchmark ships them; what is of cola, mrpc, mnli and xnli as Google has it
-stands in test_classification.
-"""
+"""GLUE tasks in the benchmark's file layouts; test_classification has Google's cola, mrpc, mnli and xnli."""
 
 import pytest
 
@@ -17,7 +15,8 @@ def write(folder, name: str, *lines: str) -> str:
 
 def read(folder, task, split, **options):
     return [
-        (each.guid, each.text_a, each.text_b, each.label) for each in read_examples(task, split, str(folder), **options)
+        (example.guid, example.text_a, example.text_b, example.label)
+        for example in read_examples(task, split, str(folder), **options)
     ]
 
 
@@ -27,7 +26,7 @@ def refused(*arguments, **options) -> str:
     return str(caught.value)
 
 
-def test_metrics_and_kinds():
+def test_metrics_and_problem_types():
     assert {name: (task.metric, task.problem_type.name, task.has_pairs) for name, task in TASKS.items()} == {
         "cola": ("mcc", "single_label", False),
         "sst-2": ("accuracy", "single_label", False),
@@ -69,7 +68,7 @@ def test_mrpc_without_ids(tmp_path):
     assert read(tmp_path, "mrpc", "test") == [("test-1", "He said no.", "No.", None)]
 
 
-def test_mrpc_as_its_makers_ship_it(tmp_path):
+def test_mrpc_as_distributed_by_microsoft(tmp_path):
     write(tmp_path, "msr_paraphrase_train.txt", "\ufeff" + MRPC, "1|10|11|A.|B.", "0|20|21|C.|D.", "1|30|31|E.|F.")
     write(tmp_path, "msr_paraphrase_test.txt", MRPC, "0|40|41|G.|H.")
     assert "dev_ids.tsv: no such file; it says which rows" in refused("mrpc", "dev", str(tmp_path))
@@ -78,7 +77,7 @@ def test_mrpc_as_its_makers_ship_it(tmp_path):
     assert read(tmp_path, "mrpc", "train") == [("train-1", "A.", "B.", "1"), ("train-3", "E.", "F.", "1")]
     assert read(tmp_path, "mrpc", "dev") == [("dev-2", "C.", "D.", "0")]
     assert read(tmp_path, "mrpc", "test") == [("test-1", "G.", "H.", "0")]
-    write(tmp_path, "train.tsv", MRPC, "1|7|8|X.|Y.")  # what the download script made of it goes first
+    write(tmp_path, "train.tsv", MRPC, "1|7|8|X.|Y.")  # the download script's file takes precedence
     assert read(tmp_path, "mrpc", "train") == [("train-1", "X.", "Y.", "1")]
 
 
@@ -96,7 +95,7 @@ def test_sts_b(tmp_path):
 
 
 @pytest.mark.parametrize("score", ["high", "", "nan", "3,8"])
-def test_sts_b_wants_decimals(tmp_path, score):
+def test_sts_b_needs_decimals(tmp_path, score):
     row = "7|g|f|y|o|s|s|A.|B."
     write(tmp_path, "dev.tsv", STS_B + "|score", f"{row}|1.0", f"{row}|{score}")
     advice = "; --skip_unlabeled leaves such rows out" if score in ("", "nan") else ""
@@ -165,7 +164,7 @@ def test_xnli_in_another_language(tmp_path):
     assert "no data row of language fr (in column 1)" in refused("xnli", "dev", str(tmp_path), language="fr")
 
 
-def test_a_file_in_place_of_the_tasks_own(tmp_path):
+def test_file_instead_of_the_tasks_file(tmp_path):
     write(tmp_path, "mine.tsv", "sentence|label", "good|1")
     assert read(tmp_path / "nowhere", "sst-2", "train", path=str(tmp_path / "mine.tsv")) == [
         ("train-1", "good", None, "1")
@@ -182,14 +181,14 @@ def test_descriptions():
 
 
 def test_real_files(shared):
-    found = {
+    actual = {
         (task, split): len(read_examples(task, split, str(shared / "data" / task), header))
         for task, split, header in (
             ("sst-2", "train", "auto"), ("sst-2", "dev", "auto"), ("rte", "train", "auto"), ("rte", "dev", "auto"),
             ("sts-b", "dev", "auto"),
         )
     }  # fmt: skip
-    assert found == {
+    assert actual == {
         ("sst-2", "train"): 6920,
         ("sst-2", "dev"): 872,
         ("rte", "train"): 2490,
@@ -202,16 +201,16 @@ def detect_split(task: str, *lines: str, labels: tuple[str, ...] = ("0", "1")) -
     return TASKS[task].detect_split([Row(number, line.split("|")) for number, line in enumerate(lines, 1)], labels)
 
 
-def test_split_of_rows():
+def test_split_is_detected_from_rows():
     cola = ("gj04|1||The cat sat.", "gj04|0|*|Cat the sat.")
     assert detect_split("cola", *cola) == "dev"
     assert detect_split("cola", "id|label|mark|words", *cola) == "dev"
     assert detect_split("cola", *cola, labels=("yes", "no")) is None
     assert (
         detect_split("cola", "r1|1|A good film.|web", "r2|0|A bad film.|web") is None
-    )  # own columns: the last is no text
+    )  # other columns: the last column is not a text
     assert detect_split("cola", *cola, "gj04|1|a row that is short") is None
-    assert detect_split("cola", "gj04|1||The cat sat.") is None  # which may be a header
+    assert detect_split("cola", "gj04|1||The cat sat.") is None  # the only row may be a header
     names = "Quality|#1 ID|#2 ID|#1 String|#2 String"
     assert detect_split("mrpc", names, "1|70|90|a cat sat|the cat sat") == "dev"
     assert (

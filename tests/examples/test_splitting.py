@@ -1,4 +1,4 @@
-"""Stratified splitting, on rows that can be counted by hand."""
+"""Stratified splits and folds, on rows that can be counted by hand."""
 
 from collections import Counter
 
@@ -14,41 +14,41 @@ from bert_cli.problem_types.registry import MULTI_LABEL, REGRESSION, SINGLE_LABE
 from bert_cli.settings.data import HeldOut
 
 
-def made(*labels):
+def make_examples(*labels):
     return [ClassificationExample(str(n), "t", None, label) for n, label in enumerate(labels)]
 
 
-def test_split_keeps_the_shares_of_the_labels():
-    rows = made(*(["a"] * 60 + ["b"] * 30 + ["c"] * 9 + ["d"]))
+def test_split_keeps_label_shares():
+    rows = make_examples(*(["a"] * 60 + ["b"] * 30 + ["c"] * 9 + ["d"]))
     train, dev = split_dev(rows, HeldOut(0.1), 1, SINGLE_LABEL)
     assert {label: sum(row.label == label for row in dev) for label in "abcd"} == {"a": 6, "b": 3, "c": 1, "d": 0}
     assert sorted([*train, *dev], key=lambda row: int(row.guid)) == rows
-    for part in (train, dev):
-        assert [int(row.guid) for row in part] == sorted(int(row.guid) for row in part)
+    for subset in (train, dev):
+        assert [int(row.guid) for row in subset] == sorted(int(row.guid) for row in subset)
     assert split_dev(rows, HeldOut(0.1), 1, SINGLE_LABEL) == (train, dev)
     assert split_dev(rows, HeldOut(0.1), 2, SINGLE_LABEL)[1] != dev
 
 
-def test_split_of_numbers_and_of_several_labels():
-    numbers = made(*(str(n / 4) for n in range(40)))
+def test_split_with_numbers_and_with_several_labels():
+    numbers = make_examples(*(str(n / 4) for n in range(40)))
     _, dev = split_dev(numbers, HeldOut(0.25), 1, REGRESSION)
     assert [int(4 * float(row.label)) // 20 for row in sorted(dev, key=lambda row: float(row.label))] == [0] * 5 + [
         1
     ] * 5
-    several = made(*([(1, 0)] * 20 + [(0, 0)] * 80))
+    several = make_examples(*([(1, 0)] * 20 + [(0, 0)] * 80))
     assert sum(row.label == (1, 0) for row in split_dev(several, HeldOut(0.1), 1, MULTI_LABEL)[1]) == 2
 
 
-def test_split_leaves_something_of_each_label():
-    train, dev = split_dev(made("a", "a", "b", "b"), HeldOut(0.9), 0, SINGLE_LABEL)
+def test_split_keeps_each_label_in_training():
+    train, dev = split_dev(make_examples("a", "a", "b", "b"), HeldOut(0.9), 0, SINGLE_LABEL)
     assert {row.label for row in train} == {"a", "b"}
     assert dev
     with pytest.raises(InputError, match=r"--dev_split=0\.01: leaves no row of 4"):
-        split_dev(made("a", "a", "b", "b"), HeldOut(0.01), 0, SINGLE_LABEL)
+        split_dev(make_examples("a", "a", "b", "b"), HeldOut(0.01), 0, SINGLE_LABEL)
 
 
-def test_split_of_a_count_of_rows():
-    rows = made(*(["a"] * 60 + ["b"] * 30 + ["c"] * 9 + ["d"]))
+def test_split_by_number_of_rows():
+    rows = make_examples(*(["a"] * 60 + ["b"] * 30 + ["c"] * 9 + ["d"]))
     _, dev = split_dev(rows, HeldOut(count=20), 1, SINGLE_LABEL)
     assert {label: sum(row.label == label for row in dev) for label in "abcd"} == {"a": 12, "b": 6, "c": 2, "d": 0}
     train, dev = split_dev(rows, HeldOut(count=7, is_first=True), 1, SINGLE_LABEL)
@@ -58,25 +58,27 @@ def test_split_of_a_count_of_rows():
 
 
 @pytest.mark.parametrize("count", [2, 3, 5])
-def test_folds_have_their_share_of_each_label(count):
+def test_folds_have_equal_label_shares(count):
     labels = ["x"] * 11 + ["y"] * 7 + ["z"]
     folds = assign_folds(labels, count, 5)
     sizes = Counter(folds.tolist())
     assert sorted(sizes) == list(range(count))
     assert max(sizes.values()) - min(sizes.values()) <= 1
     for label in "xy":
-        own = Counter(fold for fold, each in zip(folds.tolist(), labels, strict=True) if each == label)
-        assert max(own.values()) - min(own[fold] for fold in range(count)) <= 1
+        fold_counts = Counter(
+            fold for fold, row_label in zip(folds.tolist(), labels, strict=True) if row_label == label
+        )
+        assert max(fold_counts.values()) - min(fold_counts[fold] for fold in range(count)) <= 1
 
 
-def test_folds_depend_on_the_seed_alone():
+def test_folds_depend_only_on_the_seed():
     labels = ["x", "y"] * 20
     assert (assign_folds(labels, 4, 1) == assign_folds(labels, 4, 1)).all()
     assert (assign_folds(labels, 4, 1) != assign_folds(labels, 4, 2)).any()
 
 
-def test_numbers_are_dealt_out_by_their_value():
-    """Of 9.0, 10.0, 11.0, 100.0 each pair of neighbours is divided; as texts the order would be another."""
+def test_numbers_are_sorted_by_value():
+    """Neighbors among 9.0, 10.0, 11.0 and 100.0 are in different folds; as texts, the order would differ."""
     folds = assign_folds([100.0, 9.0, 11.0, 10.0], 2, 0)
     assert folds.tolist() == [1, 0, 0, 1]
 
@@ -95,22 +97,24 @@ def test_sizes_differ_by_one_row_at_most(labels, count):
     assert len(folds) == len(labels)
     assert sizes.max() - sizes.min() <= 1
     for label in set(labels):
-        of_label = np.bincount(folds[[each == label for each in labels]], minlength=count)
-        assert of_label.max() - of_label.min() <= 1
+        label_counts = np.bincount(folds[[row_label == label for row_label in labels]], minlength=count)
+        assert label_counts.max() - label_counts.min() <= 1
     np.testing.assert_array_equal(folds, assign_folds(labels, count, seed=3))
 
 
-def test_a_split_of_several_labels_has_the_rows_that_were_asked_for():
-    """Most combinations occur once, each label 40 to 60 times."""
+def test_split_with_several_labels_has_the_requested_size():
+    """Most label combinations occur once, and each label occurs 40 to 60 times."""
     rng = np.random.default_rng(3)
-    rows = made(*(tuple(int(label in chosen) for label in range(30)) for chosen in map(tuple, three_labels(rng, 500))))
+    rows = make_examples(
+        *(tuple(int(label in chosen) for label in range(30)) for chosen in map(tuple, three_labels(rng, 500)))
+    )
     for held_out, size in ((HeldOut(0.1), 50), (HeldOut(count=50), 50), (HeldOut(count=77), 77), (HeldOut(0.5), 250)):
         train, dev = split_dev(rows, held_out, 1, MULTI_LABEL)
         assert (len(train), len(dev)) == (500 - size, size)
         counts = np.array([row.label for row in dev]).sum(axis=0)
-        wanted = np.array([row.label for row in rows]).sum(axis=0) * size / 500
-        assert np.abs(counts - wanted).mean() < 0.7
-        assert np.abs(counts - wanted).max() < 4
+        expected = np.array([row.label for row in rows]).sum(axis=0) * size / 500
+        assert np.abs(counts - expected).mean() < 0.7
+        assert np.abs(counts - expected).max() < 4
         assert split_dev(rows, held_out, 1, MULTI_LABEL) == (train, dev)
 
 
@@ -118,8 +122,8 @@ def three_labels(rng, count):
     return [rng.choice(30, 3, replace=False).tolist() for _ in range(count)]
 
 
-def test_each_of_several_labels_stays_in_training():
-    rows = made((1, 0, 0), (0, 1, 0), (0, 1, 1), (0, 0, 0), (0, 0, 0), (0, 0, 0))
+def test_every_label_stays_in_training_with_several_labels():
+    rows = make_examples((1, 0, 0), (0, 1, 0), (0, 1, 1), (0, 0, 0), (0, 0, 0), (0, 0, 0))
     train, dev = split_dev(rows, HeldOut(0.5), 1, MULTI_LABEL)
     assert np.array([row.label for row in train]).any(axis=0).all()
     assert len(dev) == 3
@@ -131,22 +135,22 @@ def warnings_of(caplog, rows, held_out, problem_type, names):
     return [record.getMessage() for record in caplog.records]
 
 
-def test_a_split_that_is_not_what_was_asked_for_is_reported(caplog):
-    rows = made(*(["a"] * 60 + ["b"] * 30 + ["c"] * 9 + ["d"]))
+def test_split_of_another_size_has_a_warning(caplog):
+    rows = make_examples(*(["a"] * 60 + ["b"] * 30 + ["c"] * 9 + ["d"]))
     assert warnings_of(caplog, rows, HeldOut(0.1), SINGLE_LABEL, "abc") == []
     assert warnings_of(caplog, rows, HeldOut(0.1), SINGLE_LABEL, "abcd") == [
         "--dev_split=0.1: warning: the dev split has no row of 1 of 4 labels: d"
     ]
-    pairs = made(*(name for name in "abcdefghijklmnopqrst" for _ in range(2)))
+    pairs = make_examples(*(name for name in "abcdefghijklmnopqrst" for _ in range(2)))
     assert warnings_of(caplog, pairs, HeldOut(count=30), SINGLE_LABEL, "abcdefghijklmnopqrst") == [
         "--dev_split=30: warning: the dev split has 20 rows instead of 30, as rows of rare labels stay in training"
     ]
-    # The file is sorted by label.
+    # This file is sorted by label.
     assert warnings_of(caplog, rows, HeldOut(count=60, is_first=True), SINGLE_LABEL, "abcd") == [
         "--dev_split=first:60: warning: the dev split has no row of 3 of 4 labels: b, c, d",
         "--dev_split=first:60: warning: training has no row of 1 of 4 labels: a",
     ]
-    several = made(*([(1, 0)] * 20 + [(0, 1)]))
+    several = make_examples(*([(1, 0)] * 20 + [(0, 1)]))
     assert warnings_of(caplog, several, HeldOut(0.2), MULTI_LABEL, ("x", "y")) == [
         "--dev_split=0.2: warning: the dev split has no row of 1 of 2 labels: y"
     ]

@@ -1,4 +1,4 @@
-"""Iterative stratification, against its published definition on data that can be followed by hand."""
+"""Iterative stratification, compared with its published definition on small data."""
 
 import random
 
@@ -7,87 +7,88 @@ import pytest
 from bert_cli.examples.stratification import hold_out, iterative_stratification
 
 
-def by_definition(rows, parts, shares):
-    """Whether a division can come from Algorithm 1 of Sechidis et al.: replay it with every choice allowed.
+def matches_definition(rows, subsets, shares):
+    """Return whether Algorithm 1 of Sechidis et al. can assign `subsets`, by trying every random choice.
 
-    Rows of the rarest label may come in any order, so the replay tries, of the rows that are left, each one.
+    The algorithm may assign the rows with the rarest label in any order, so each remaining row is
+    tried.
     """
 
-    def replay(left, needed, needed_of):
-        if not left:
+    def replay(remaining, needed, label_needed):
+        if not remaining:
             return True
         counts = {}
-        for row in left:
+        for row in remaining:
             for label in rows[row]:
                 counts[label] = counts.get(label, 0) + 1
         if not counts:
-            return replay_rest(left, needed)
+            return replay_rest(remaining, needed)
         fewest = min(counts.values())
         return any(
-            replay_label([row for row in left if label in rows[row]], left, needed, needed_of, label)
+            replay_label([row for row in remaining if label in rows[row]], remaining, needed, label_needed, label)
             for label, count in counts.items()
             if count == fewest
         )
 
-    def replay_rest(left, needed):
-        return not left or any(
-            needed[parts[row]] == max(needed)
-            and replay_rest([each for each in left if each != row], lowered(needed, parts[row]))
-            for row in left
+    def replay_rest(remaining, needed):
+        return not remaining or any(
+            needed[subsets[row]] == max(needed)
+            and replay_rest([other_row for other_row in remaining if other_row != row], lowered(needed, subsets[row]))
+            for row in remaining
         )
 
-    def replay_label(of_label, left, needed, needed_of, label):
-        if not of_label:
-            return replay(left, needed, needed_of)
-        for row in of_label:
-            needs = needed_of[label]
-            equal = [part for part, need in enumerate(needs) if need == max(needs)]
-            most = max(needed[part] for part in equal)
-            if parts[row] in [part for part in equal if needed[part] == most]:
+    def replay_label(label_rows, remaining, needed, label_needed, label):
+        if not label_rows:
+            return replay(remaining, needed, label_needed)
+        for row in label_rows:
+            needs = label_needed[label]
+            tied = [subset for subset, need in enumerate(needs) if need == max(needs)]
+            most = max(needed[subset] for subset in tied)
+            if subsets[row] in [subset for subset in tied if needed[subset] == most]:
                 now = {
-                    each: lowered(needs, parts[row]) if each in rows[row] else needs
-                    for each, needs in needed_of.items()
+                    other_label: lowered(needs, subsets[row]) if other_label in rows[row] else needs
+                    for other_label, needs in label_needed.items()
                 }
-                rest = [each for each in of_label if each != row]
-                others = [each for each in left if each != row]
-                if replay_label(rest, others, lowered(needed, parts[row]), now, label):
+                other_label_rows = [other_row for other_row in label_rows if other_row != row]
+                other_rows = [other_row for other_row in remaining if other_row != row]
+                if replay_label(other_label_rows, other_rows, lowered(needed, subsets[row]), now, label):
                     return True
         return False
 
-    def lowered(needs, part):
-        return [need - (number == part) for number, need in enumerate(needs)]
+    def lowered(needs, subset):
+        return [need - (number == subset) for number, need in enumerate(needs)]
 
     labels = {label for row in rows for label in row}
-    needed_of = {label: [share * sum(label in row for row in rows) for share in shares] for label in labels}
-    return replay(list(range(len(rows))), [share * len(rows) for share in shares], needed_of)
+    label_needed = {label: [share * sum(label in row for row in rows) for share in shares] for label in labels}
+    return replay(list(range(len(rows))), [share * len(rows) for share in shares], label_needed)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_divisions_follow_the_definition(seed):
+def test_subsets_follow_the_definition(seed):
     rng = random.Random(seed)
     rows = [rng.sample(range(4), rng.randint(0, 3)) for _ in range(8)]
     for shares in ((0.5, 0.5), (0.75, 0.25), (0.5, 0.25, 0.25)):
-        parts = iterative_stratification(rows, shares, seed)
-        assert by_definition(rows, parts, shares)
+        subsets = iterative_stratification(rows, shares, seed)
+        assert matches_definition(rows, subsets, shares)
 
 
-def test_the_replay_refuses_other_divisions():
-    assert not by_definition([[0], [0], [1], [1]], [0, 0, 1, 1], (0.5, 0.5))
-    assert by_definition([[0], [0], [1], [1]], [0, 1, 1, 0], (0.5, 0.5))
+def test_the_replay_refuses_other_subsets():
+    assert not matches_definition([[0], [0], [1], [1]], [0, 0, 1, 1], (0.5, 0.5))
+    assert matches_definition([[0], [0], [1], [1]], [0, 1, 1, 0], (0.5, 0.5))
 
 
-def test_one_label_per_row_is_divided_by_its_shares():
-    parts = iterative_stratification([[0]] * 60 + [[1]] * 30 + [[]] * 10, (0.9, 0.1), 1)
-    assert [sum(parts[:60]), sum(parts[60:90]), sum(parts[90:])] == [6, 3, 1]
+def test_single_labels_are_divided_by_shares():
+    subsets = iterative_stratification([[0]] * 60 + [[1]] * 30 + [[]] * 10, (0.9, 0.1), 1)
+    assert [sum(subsets[:60]), sum(subsets[60:90]), sum(subsets[90:])] == [6, 3, 1]
 
 
-def test_held_out_rows_are_as_many_as_asked_for():
+def test_number_of_held_out_rows_is_exact():
     rows = [[row % 7, 7 + row % 11] for row in range(154)]
     assert [len(hold_out(rows, count, 5)) for count in (1, 10, 50, 100)] == [1, 10, 50, 100]
     assert hold_out(rows, 10, 5) == hold_out(rows, 10, 5) != hold_out(rows, 10, 6)
 
 
-def test_a_label_with_one_row_stays_in_training():
+def test_label_with_one_row_stays_in_training():
     rows = [[0], [1], [2], [3], [], []]
     assert hold_out(rows, 3, 1) == [4, 5]
     assert hold_out([[], [], []], 1, 1) != []

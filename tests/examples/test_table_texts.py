@@ -1,4 +1,4 @@
-"""Texts of a table for --input_file, with their ids."""
+"""Texts and ids from a table in --input_file."""
 
 import openpyxl
 import pytest
@@ -16,14 +16,14 @@ from bert_cli.settings.data import Columns, TextForm
         ("a.jsonl", '{"text": "good"}\n{"id": "r2", "text": ""}\n'),
     ],
 )
-def test_texts_come_with_the_ids_of_the_table(tmp_path, name, content):
+def test_texts_with_ids(tmp_path, name, content):
     (tmp_path / name).write_text(content)
     first, second = read_table_texts(str(tmp_path / name), Columns(), "auto", TextForm())
     assert (first.number, first.text_a, second.number, second.text_a) == (0, "good", 1, "")
     assert second.identifier == "r2"
 
 
-def test_pairs_of_a_workbook_without_ids(tmp_path):
+def test_pairs_in_a_workbook_without_ids(tmp_path):
     book = openpyxl.Workbook()
     for row in (["premise", "hypothesis"], ["a dog", "an animal"]):
         book.active.append(row)

@@ -1,4 +1,4 @@
-"""Tab-separated files row by row, and the signs of a header."""
+"""Tab-separated files, and signs of a header."""
 
 import logging
 
@@ -50,7 +50,7 @@ def test_blank_lines_are_skipped_and_counted(tmp_path, caplog):
     assert caplog.messages == [f"{tmp_path}/rows.tsv: skipped 2 blank line(s), the first is line 2"]
 
 
-def test_blank_lines_at_the_end_are_not_worth_a_warning(tmp_path, caplog):
+def test_blank_lines_at_the_end_have_no_warning(tmp_path, caplog):
     assert len(read_rows(write(tmp_path, "a\tb\n\n\n"))) == 1
     assert caplog.messages == []
 
@@ -79,7 +79,7 @@ def test_missing_cells_are_empty():
     assert [row.cell(column) for column in (0, 1, 2, -1, -3, None)] == ["a", "b", "", "b", "", ""]
 
 
-def test_short_rows_are_named_with_what_is_wanted():
+def test_short_rows_are_reported_with_the_required_columns():
     rows = [Row(1, ["a", "b", "c"]), Row(17, ["a"]), Row(18, ["a", "b"]), Row(21, ["", ""])]
     with pytest.raises(InputError) as caught:
         check_columns("train.tsv", rows, 3, "id, label, text")
@@ -90,7 +90,7 @@ def test_short_rows_are_named_with_what_is_wanted():
 
 
 @pytest.mark.parametrize(("separator", "name"), [(",", "comma"), (";", "semicolon")])
-def test_a_file_with_another_separator_is_called_what_it_is(separator, name):
+def test_other_separator_is_named(separator, name):
     rows = [Row(1, [f"a{separator}1{separator}x"]), Row(2, [f"b{separator}0{separator}y"])]
     with pytest.raises(InputError, match=rf"found 1 .*; this is a {name}-separated file, save it with tabs$"):
         check_columns("train.tsv", rows, 3, "id, label, text")
@@ -101,7 +101,7 @@ def test_one_short_row_with_a_comma_does_not_make_a_comma_separated_file():
         check_columns("train.tsv", [Row(1, ["a", "1"]), Row(2, ["so, it broke"])], 2, "id, text")
 
 
-def test_more_columns_than_needed_are_fine():
+def test_more_columns_than_needed_are_allowed():
     check_columns("train.tsv", [Row(1, ["a", "b", "c", "d"])], 2, "id, text")
 
 
@@ -129,7 +129,7 @@ def test_column_numbers(cells, expected):
 
 
 @pytest.mark.parametrize("cell", ["sentence", "#1 String", "Sentence 1", "索引", "Zu bewertender Satz", "", "text_a"])
-def test_names_of_columns_are_not_sentences(cell):
+def test_column_names_are_not_sentences(cell):
     assert not is_sentence_like(cell)
 
 

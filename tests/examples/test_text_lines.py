@@ -1,4 +1,4 @@
-"""Lines of texts and pairs, and words with their places."""
+"""Lines with texts and pairs, and words with offsets."""
 
 import pytest
 from hypothesis import given
@@ -32,24 +32,24 @@ def test_split_as_the_original(line, texts):
     assert split_line(line)[1:3] == texts
 
 
-def test_places_of_texts_in_their_line():
+def test_text_offsets_in_the_line():
     assert split_line("  ab ||| cd ", 7) == TextLine(7, "ab", "cd", 2, 9)
 
 
-def test_lines_end_in_newlines_alone():
+def test_only_newlines_end_lines():
     lines = [b"\xef\xbb\xbfa\n", b"\n", b"b\x0bc\r\n", b"last"]
     assert [line[:2] for line in read_text_lines(lines, "f")] == [(0, "a"), (1, ""), (2, "b\x0bc"), (3, "last")]
     assert [line.number for line in read_text_lines(lines, "f", skip=2)] == [2, 3]
 
 
-def test_wrong_encoding_is_told_with_its_line():
+def test_wrong_encoding_is_reported_with_its_line():
     with pytest.raises(InputError, match=r"f:2: is not UTF-8 \(byte 0xe9\)"):
         list(read_text_lines([b"a\n", b"caf\xe9\n"], "f"))
     with pytest.raises(InputError, match="f:1: is UTF-16"):
         list(read_text_lines(["ab\n".encode("utf-16")], "f"))
 
 
-def test_words_with_their_places():
+def test_words_with_offsets():
     words = split_line_words("ab, Ça  zz", 3, TOKENIZER)
     assert [(word.text, word.start, word.end) for word in words] == [
         ("ab", 3, 5),
@@ -61,7 +61,7 @@ def test_words_with_their_places():
 
 
 @given(st.text(st.sampled_from("abΣ,.'é \t\x0b\x85\u200b\u3000中İ"), max_size=30))
-def test_pieces_of_words_are_those_of_the_text(text):
+def test_word_pieces_equal_the_texts_pieces(text):
     words = split_line_words(text, 0, TOKENIZER)
     assert [piece for word in words for piece in word.pieces] == TOKENIZER.encode(text)
     assert all(text[word.start : word.end] == word.text for word in words)

@@ -1,4 +1,4 @@
-"""Words of plain text, and where each of them stands."""
+"""Words of plain text and their offsets."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Which columns of a table without a header are taken by their values, and which flags a message asks for."""
+"""Columns detected by value in tables without a header, and flags proposed in messages."""
 
 import logging
 
@@ -17,48 +17,48 @@ REVIEWS = [
 ]  # fmt: skip
 
 
-def found(columns, header="auto", needs_label=True, **given) -> ColumnIndices:
-    """What is found in a table that is given by its columns."""
+def detect_columns(columns, header="auto", needs_label=True, **flags) -> ColumnIndices:
+    """Return the indices detected in a table with these columns."""
     rows = [Row(line, list(map(str, cells))) for line, cells in enumerate(zip(*columns, strict=True), start=1)]
-    return find_columns(TABLE, rows, Columns(**given), header, needs_label)
+    return find_columns(TABLE, rows, Columns(**flags), header, needs_label)
 
 
 def refused(columns, **options) -> str:
     with pytest.raises(InputError) as caught:
-        found(columns, **options)
+        detect_columns(columns, **options)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
 @pytest.mark.parametrize("header", ["auto", "no"])
-def test_two_columns_with_a_small_set_of_labels(header, caplog):
+def test_two_columns_with_few_labels(header, caplog):
     with caplog.at_level(logging.INFO):
-        assert found([[1, 2] * 3, REVIEWS], header) == ColumnIndices(2, None, 1, None, (0,), None)
+        assert detect_columns([[1, 2] * 3, REVIEWS], header) == ColumnIndices(2, None, 1, None, (0,), None)
     assert "a.csv: there is no header; took column 1 for the text and column 0 for the label ('1', '2')" in caplog.text
-    assert found([REVIEWS, ["ham", "spam"] * 3], header).labels == (1,)
+    assert detect_columns([REVIEWS, ["ham", "spam"] * 3], header).labels == (1,)
 
 
-def test_texts_of_one_word():
+def test_texts_with_one_word():
     words = ["super", "mies", "toll", "schlecht", "prima", "furchtbar"]
-    assert found([words, ["gut", "schlimm"] * 3]).text_a == 0
+    assert detect_columns([words, ["gut", "schlimm"] * 3]).text_a == 0
 
 
 def test_texts_without_spaces():
     texts = ["这部电影很好看", "这部电影不好看", "非常喜欢这部电影", "剧情太无聊了", "演员很棒非常好", "浪费我的时间"]
-    assert found([range(6), texts, [0, 1] * 3]) == ColumnIndices(3, None, 1, None, (2,), None)
+    assert detect_columns([range(6), texts, [0, 1] * 3]) == ColumnIndices(3, None, 1, None, (2,), None)
 
 
-def test_four_columns_of_google_with_an_id_and_a_filler():
-    assert found([range(6), [1, 0] * 3, ["a"] * 6, REVIEWS]) == ColumnIndices(4, None, 3, None, (1,), None)
+def test_colas_columns_with_an_id_and_a_filler():
+    assert detect_columns([range(6), [1, 0] * 3, ["a"] * 6, REVIEWS]) == ColumnIndices(4, None, 3, None, (1,), None)
 
 
 def test_one_flag_is_completed():
-    assert found([[1, 2] * 3, [0, 1] * 3, REVIEWS], label_column="1").text_a == 2
-    assert found([REVIEWS, [text[::-1] for text in REVIEWS], [0, 1] * 3], text_column="0").labels == (2,)
+    assert detect_columns([[1, 2] * 3, [0, 1] * 3, REVIEWS], label_column="1").text_a == 2
+    assert detect_columns([REVIEWS, [text[::-1] for text in REVIEWS], [0, 1] * 3], text_column="0").labels == (2,)
 
 
 def test_a_file_to_predict_needs_no_label():
-    assert found([range(6), REVIEWS], needs_label=False) == ColumnIndices(2, None, 1, None, (), None)
+    assert detect_columns([range(6), REVIEWS], needs_label=False) == ColumnIndices(2, None, 1, None, (), None)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_file_to_predict_needs_no_label():
         ([[1, 2] * 3, ["x", "y"] * 3], "--text_column="),
     ],
 )
-def test_doubt_shows_flags_and_columns(columns, flags):
+def test_ambiguous_columns_are_reported_with_flags(columns, flags):
     message = refused(columns)
     assert message.startswith("a.csv:1: no header of usual names, and the values leave a doubt about the columns; add ")
     assert flags in message
@@ -87,11 +87,11 @@ def test_doubt_shows_flags_and_columns(columns, flags):
 def test_the_suggested_flags_are_accepted():
     columns = [[1, 2] * 3, REVIEWS, ["x", "y"] * 3]
     suggested = refused(columns).partition("add ")[2].partition(" or ")[0].split()
-    given = dict(flag.removeprefix("--").split("=") for flag in suggested)
-    assert found(columns, **given) == ColumnIndices(3, None, 1, None, (0,), None)
+    flags = dict(flag.removeprefix("--").split("=") for flag in suggested)
+    assert detect_columns(columns, **flags) == ColumnIndices(3, None, 1, None, (0,), None)
 
 
-def test_a_header_of_unusual_names_is_asked_about():
+def test_header_with_unusual_names_is_ambiguous():
     message = refused([["stars", *[1, 2] * 3], ["remark", *REVIEWS]])
     assert message == (
         "a.csv:1: the first row looks like a header (its label cell is 'stars'), but its names are not usual ones; add "
@@ -111,26 +111,26 @@ IDS = [f"r{letter}" for letter in "abcdef"]
         ([0, 1], [IDS, REVIEWS], "its cells are column numbers"),
     ],
 )
-def test_a_header_of_unusual_names_without_labels_is_asked_about(header, columns, reason):
+def test_header_with_unusual_names_without_labels_is_ambiguous(header, columns, reason):
     named = [[name, *cells] for name, cells in zip(header, columns, strict=True)]
     assert refused(named, needs_label=False) == (
         f"a.csv:1: the first row looks like a header ({reason}), but its names are not usual ones; "
         "add --header=yes --text_column=1 if it is a header, --header=no if it is data"
     )
-    assert found(named, "no", needs_label=False).names is None
-    assert found(named, "yes", needs_label=False, text_column="1").names == tuple(map(str, header))
+    assert detect_columns(named, "no", needs_label=False).names is None
+    assert detect_columns(named, "yes", needs_label=False, text_column="1").names == tuple(map(str, header))
 
 
 @pytest.mark.parametrize(
     "first",
     [[1, "Great"], ["ra", "Great"], ["rx", "Great!"], ["rx", "great fun"], ["rx", "a fine film with a dull plot"]],
 )
-def test_a_first_row_of_data_without_labels_is_not_taken_for_a_header(first):
+def test_first_row_with_data_without_labels_is_not_a_header(first):
     columns = [[cell, *cells] for cell, cells in zip(first, [IDS, REVIEWS], strict=True)]
-    assert found(columns, needs_label=False) == ColumnIndices(2, None, 1, None, (), None)
+    assert detect_columns(columns, needs_label=False) == ColumnIndices(2, None, 1, None, (), None)
 
 
-def test_the_text_column_of_the_training_run_may_have_a_header():
+def test_trained_text_column_may_have_a_header():
     trained = TrainedColumns(guessed=Columns(text_column="1", label_column="0"))
     rows = [Row(1, ["note", "body"]), Row(2, ["7", "good"]), Row(3, ["9", "bad"]), Row(4, ["8", "ugly"])]
     with pytest.raises(InputError, match="the first row looks like a header"):
@@ -151,10 +151,10 @@ def test_the_text_column_of_the_training_run_may_have_a_header():
         (["0", "1"], [["ham", "spam"] * 3, REVIEWS], "--text_column=1 --label_column=0"),
     ],
 )
-def test_a_header_of_column_numbers_is_asked_about_by_its_names(first, columns, flags):
+def test_header_with_column_numbers_is_reported_by_name(first, columns, flags):
     message = refused([[name, *cells] for name, cells in zip(first, columns, strict=True)])
     assert f"(its cells are column numbers), but its names are not usual ones; add --header=yes {flags} if" in message
 
 
-def test_an_empty_text_with_the_label_0_is_no_header():
-    assert found([["", *REVIEWS], [0, 1, 0, 1, 0, 1, 0]]).names is None
+def test_empty_text_with_label_0_is_not_a_header():
+    assert detect_columns([["", *REVIEWS], [0, 1, 0, 1, 0, 1, 0]]).names is None

@@ -1,4 +1,4 @@
-"""Which columns are taken of a user's own table, by their names and by flags, and where the reader has to ask."""
+"""Columns in user tables, by usual names and by flags, and errors about ambiguous columns."""
 
 import logging
 
@@ -13,7 +13,9 @@ from bert_cli.examples.user_columns import ColumnIndices, find_columns
 from bert_cli.settings.data import NOT_TRAINED, Columns, TrainedColumns
 
 
-def place(*lines: str, name="a.csv", header="auto", needs_label=True, trained=NOT_TRAINED, **columns) -> ColumnIndices:
+def detect_columns(
+    *lines: str, name="a.csv", header="auto", needs_label=True, trained=NOT_TRAINED, **columns
+) -> ColumnIndices:
     rows = [Row(number, line.split("|")) for number, line in enumerate(lines, start=1)]
     layout = JsonTable(tuple(rows[0].cells)) if name.endswith("jsonl") else Delimited(",")
     return find_columns(TableFile(name, layout), rows, Columns(**columns), header, needs_label, trained=trained)
@@ -21,7 +23,7 @@ def place(*lines: str, name="a.csv", header="auto", needs_label=True, trained=NO
 
 def refused(*arguments, **options) -> str:
     with pytest.raises(InputError) as caught:
-        place(*arguments, **options)
+        detect_columns(*arguments, **options)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -38,11 +40,11 @@ def refused(*arguments, **options) -> str:
         ("index|question|sentence|label", 1, 2, 3, 0),
     ],
 )
-def test_names_that_leave_no_doubt(header, text_a, text_b, label, identifier, caplog):
+def test_unambiguous_names(header, text_a, text_b, label, identifier, caplog):
     names = tuple(header.split("|"))
     with caplog.at_level(logging.INFO):
-        found = place(header, "|".join("x" * len(names)))
-    assert found == ColumnIndices(len(names), names, text_a, text_b, (label,), identifier)
+        indices = detect_columns(header, "|".join("x" * len(names)))
+    assert indices == ColumnIndices(len(names), names, text_a, text_b, (label,), identifier)
     assert f"a.csv: took {names[text_a]!r}" in caplog.text
     assert f"a.csv: took {names[label]!r} for the label" in caplog.text
 
@@ -62,29 +64,29 @@ def test_names_that_leave_no_doubt(header, text_a, text_b, label, identifier, ca
         (["text|id|stance", "a|b|c"], "no column that is the label without doubt"),
     ],
 )
-def test_doubt(lines, expected):
+def test_ambiguous_columns(lines, expected):
     assert refused(*lines).startswith(f"a.csv:1: {expected}")
 
 
-def test_several_columns_of_0_and_1_are_named():
+def test_several_columns_of_0_and_1_are_listed():
     message = refused("id|comment_text|rude|loud|n", "a|b|0|1|2", "c|d|1|1|3")
     assert message.endswith("as multi-label data has: --label_column=rude,loud")
 
 
 def test_columns_by_name_and_number():
-    assert place("a|b|c|d", "1|2|3|4", text_column="c", label_column="a,d", id_column="b") == ColumnIndices(
+    assert detect_columns("a|b|c|d", "1|2|3|4", text_column="c", label_column="a,d", id_column="b") == ColumnIndices(
         4, ("a", "b", "c", "d"), 2, None, (0, 3), 1
     )
-    assert place("ham|Hello there", "spam|Win", text_column="1", label_column="0") == ColumnIndices(
+    assert detect_columns("ham|Hello there", "spam|Win", text_column="1", label_column="0") == ColumnIndices(
         2, None, 1, None, (0,), None
     )
-    assert place("text|label", "x|1", text_column="0", label_column="1").names == ("text", "label")
+    assert detect_columns("text|label", "x|1", text_column="0", label_column="1").names == ("text", "label")
     assert (
-        place("a|0|1", "x|y|z", text_column="1", label_column="a", header="yes").text_a == 2
-    )  # a name goes before a number
+        detect_columns("a|0|1", "x|y|z", text_column="1", label_column="a", header="yes").text_a == 2
+    )  # names take precedence over numbers
 
 
-def test_a_column_that_is_not_there():
+def test_missing_column():
     assert refused("text|label", "a|b", text_column="txt") == (
         "a.csv:1: --text_column=txt: there is no such column; the file has columns 'text', 'label'"
     )
@@ -95,16 +97,16 @@ def test_a_column_that_is_not_there():
 
 
 def test_header_flag():
-    assert place("text|label", "a|b", header="no", text_column="0", label_column="1").names is None
-    assert place("x|y", "a|b", header="yes", text_column="0", label_column="1").names == ("x", "y")
+    assert detect_columns("text|label", "a|b", header="no", text_column="0", label_column="1").names is None
+    assert detect_columns("x|y", "a|b", header="yes", text_column="0", label_column="1").names == ("x", "y")
     lines = ["remark|verdict", "It was good.|1", "It was bad.|0"]
     assert "looks like a header" in refused(*lines, text_column="0", label_column="1")
-    assert place(*lines, header="no", text_column="0", label_column="1").names is None
+    assert detect_columns(*lines, header="no", text_column="0", label_column="1").names is None
 
 
-def test_a_file_to_predict():
-    assert place("text|label", "a|b", needs_label=False).labels == (1,)
-    assert place("text|id", "a|b", needs_label=False, label_column="label") == ColumnIndices(
+def test_file_to_predict():
+    assert detect_columns("text|label", "a|b", needs_label=False).labels == (1,)
+    assert detect_columns("text|id", "a|b", needs_label=False, label_column="label") == ColumnIndices(
         2, ("text", "id"), 0, None, (), 1
     )
     assert "--id_column=key" in refused("text|id", "a|b", needs_label=False, id_column="key")
@@ -122,7 +124,7 @@ def test_a_file_to_predict():
     ],
 )
 def test_a_list_of_texts(name, first, header, expected):
-    assert place(first, "x", name=name, header=header, needs_label=False) == ColumnIndices(
+    assert detect_columns(first, "x", name=name, header=header, needs_label=False) == ColumnIndices(
         1, expected, 0, None, (), None
     )
 
@@ -136,12 +138,12 @@ def test_a_list_of_texts_has_no_labels():
         ("a.csv", "x\t1", "tabs separate them, but not as many in every row"),
     ):
         assert refused(line, line, name=name) == f"{name}: has one column, and one of labels is needed too; {advice}"
-    named = place("Remark", "x", needs_label=False, text_column="Remark")
+    named = detect_columns("Remark", "x", needs_label=False, text_column="Remark")
     assert named.names == ("Remark",)
 
 
-def test_a_number_that_is_of_another_file(caplog):
-    assert place("id|text", "7|a", needs_label=False, text_column="0").text_a == 0
+def test_number_for_another_file_has_a_warning(caplog):
+    assert detect_columns("id|text", "7|a", needs_label=False, text_column="0").text_a == 0
     assert "a.csv:1: warning: --text_column=0 is 'id', but there is a column 'text'; is it the text?" in caplog.text
 
 
@@ -149,39 +151,41 @@ def guessed(text: str, label: str | None = None, second: str | None = None) -> T
     return TrainedColumns(guessed=Columns(text_column=text, text_b_column=second, label_column=label))
 
 
-def test_guesses_of_the_training_run_hold_where_the_file_has_the_columns():
+def test_trained_columns_are_used_if_the_file_has_them():
     trained = guessed("comment_text", "stars")
     two_texts = ("comment_text|review|stars|class", "a|b|1|2")
     assert "no column that is the text without doubt" in refused(*two_texts)
-    found = place(*two_texts, trained=trained)
-    assert (found.text_a, found.labels) == (0, (2,))
-    # One known name makes a header; a flag of this run comes first.
-    assert place("comment_text|x", "a|b", needs_label=False, trained=trained).names == ("comment_text", "x")
-    assert place(*two_texts, trained=trained, text_column="review").text_a == 1
+    indices = detect_columns(*two_texts, trained=trained)
+    assert (indices.text_a, indices.labels) == (0, (2,))
+    # The trained text column's name makes a header. This run's flags take precedence.
+    assert detect_columns("comment_text|x", "a|b", needs_label=False, trained=trained).names == ("comment_text", "x")
+    assert detect_columns(*two_texts, trained=trained, text_column="review").text_a == 1
     pair = guessed("text", "label", "text_b")
-    assert place("text|text_b|sentence|label", "a|b|c|1", trained=pair).text_b == 1
+    assert detect_columns("text|text_b|sentence|label", "a|b|c|1", trained=pair).text_b == 1
 
 
-def test_a_file_without_the_columns_of_the_training_run_gets_its_own():
-    found = place("review|class", "a|1", trained=guessed("comment_text", "stars"))
-    assert (found.text_a, found.labels) == (0, (1,))
-    found = place("sentence1|sentence2|x", "a|b|c", needs_label=False, trained=guessed("text1", "label", "text2"))
-    assert (found.text_a, found.text_b) == (0, 1)
+def test_columns_are_detected_if_the_file_lacks_the_trained_columns():
+    indices = detect_columns("review|class", "a|1", trained=guessed("comment_text", "stars"))
+    assert (indices.text_a, indices.labels) == (0, (1,))
+    indices = detect_columns(
+        "sentence1|sentence2|x", "a|b|c", needs_label=False, trained=guessed("text1", "label", "text2")
+    )
+    assert (indices.text_a, indices.text_b) == (0, 1)
 
 
-def test_numbers_of_the_training_run_decide_where_the_values_leave_a_doubt():
+def test_trained_numbers_decide_if_values_are_ambiguous():
     lines = ["ham|hello", "spam|win"]
     assert "the values leave a doubt" in refused(*lines, header="no")
-    found = place(*lines, header="no", trained=guessed("1", "0"))
-    assert (found.text_a, found.labels) == (1, (0,))
-    assert place(*lines, header="no", trained=guessed("1", "0"), needs_label=False).labels == ()
-    found = place("Verdict|Remark", "a|b", header="yes", trained=guessed("1", "0"))
-    assert (found.text_a, found.labels) == (1, (0,))
+    indices = detect_columns(*lines, header="no", trained=guessed("1", "0"))
+    assert (indices.text_a, indices.labels) == (1, (0,))
+    assert detect_columns(*lines, header="no", trained=guessed("1", "0"), needs_label=False).labels == ()
+    indices = detect_columns("Verdict|Remark", "a|b", header="yes", trained=guessed("1", "0"))
+    assert (indices.text_a, indices.labels) == (1, (0,))
     assert "the values leave a doubt" in refused(*lines, header="no", trained=guessed("2", "0"))
-    # Values that leave no doubt, and names, are of the file itself.
+    # Unambiguous values, and names, take precedence over trained numbers.
     values = ["It was good.|x1", "It was bad.|x2"]
-    assert place(*values, header="no", needs_label=False, trained=guessed("1", "0")).text_a == 0
-    assert place("text|id", "a|7", needs_label=False, trained=guessed("1", "0")).text_a == 0
+    assert detect_columns(*values, header="no", needs_label=False, trained=guessed("1", "0")).text_a == 0
+    assert detect_columns("text|id", "a|7", needs_label=False, trained=guessed("1", "0")).text_a == 0
 
 
 def test_pairs_and_single_texts():
@@ -197,7 +201,7 @@ def test_pairs_and_single_texts():
     )
 
 
-def test_a_missing_column_of_a_flag_of_the_training_run():
+def test_missing_column_from_a_flag_of_the_training_run():
     trained = TrainedColumns(frozenset({"text_column"}))
     assert refused("text|label", "a|b", text_column="txt", trained=trained) == (
         "a.csv:1: --text_column=txt (from the training run): there is no such column; the file has columns 'text', "
@@ -206,35 +210,35 @@ def test_a_missing_column_of_a_flag_of_the_training_run():
 
 
 @pytest.mark.parametrize("lines", [["text|label", "a|b"], ["text|key", "a|b"], ["It was good."]])
-def test_an_id_column_of_the_training_run_may_be_missing(lines, caplog):
-    """A flag of the command itself may not, also where the file is a list of texts."""
+def test_trained_id_column_may_be_missing(lines, caplog):
+    """If the command's own flag gives the id column, it must exist, even in a list of texts."""
     trained = TrainedColumns(frozenset({"id_column"}))
     options = {"needs_label": False, "trained": trained}
     with caplog.at_level(logging.INFO):
-        found = place(*lines, id_column="key", **options)
-    is_there = lines[0] == "text|key"
-    assert found.identifier == (1 if is_there else None)
-    assert ("a.csv: has no column 'key', the --id_column of the training run" in caplog.text) != is_there
-    if not is_there:
+        indices = detect_columns(*lines, id_column="key", **options)
+    is_present = lines[0] == "text|key"
+    assert indices.identifier == (1 if is_present else None)
+    assert ("a.csv: has no column 'key', the --id_column of the training run" in caplog.text) != is_present
+    if not is_present:
         message = refused(*lines, id_column="key", needs_label=False)
         assert message.startswith("a.csv:1: --id_column=key: there is no such column")
 
 
-def test_a_column_without_a_name_is_named_by_empty_quotes():
-    assert place("|label", "a film|x", text_column="") == ColumnIndices(2, ("", "label"), 0, None, (1,), None)
+def test_empty_quotes_name_a_column_without_a_name():
+    assert detect_columns("|label", "a film|x", text_column="") == ColumnIndices(2, ("", "label"), 0, None, (1,), None)
     assert "--text_column=: there is no such column" in refused("|label|", "a|x|y", text_column="")
 
 
 def test_names_with_commas():
     header = "When|How, overall, was it?|Good, or bad?"
     place_of = {"text_column": "How, overall, was it?", "label_column": "Good, or bad?"}
-    assert place(header, "1|a|b", **place_of).labels == (2,)
-    assert place(header, "1|a|b", **place_of | {"label_column": '"Good, or bad?",When'}).labels == (2, 0)
+    assert detect_columns(header, "1|a|b", **place_of).labels == (2,)
+    assert detect_columns(header, "1|a|b", **place_of | {"label_column": '"Good, or bad?",When'}).labels == (2, 0)
     binary = refused('text|toxic, or rude|"odd"', "a|1|0", "b|0|1", header="yes")
     assert binary.endswith('as multi-label data has: --label_column="toxic, or rude","""odd"""')
 
 
-def test_the_second_text_of_a_pair_is_not_left_out_in_silence(caplog):
+def test_unused_second_text_of_a_pair_is_logged(caplog):
     with caplog.at_level(logging.INFO):
-        assert place("sentence1|sentence2|label", "a|b|c", text_column="sentence1").text_b is None
+        assert detect_columns("sentence1|sentence2|label", "a|b|c", text_column="sentence1").text_b is None
     assert "a.csv: the column 'sentence2' is not read; --text_b_column=sentence2 makes pairs" in caplog.text

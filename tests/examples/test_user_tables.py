@@ -1,4 +1,4 @@
-"""A user's own file as examples: rows, problem types and labels together, errors with their lines."""
+"""User tables as examples: rows, problem types and labels, and errors with line numbers."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from bert_cli.settings.data import Columns
 
 @pytest.fixture
 def file(tmp_path):
-    """file(lines, name) -> the UserTable of a file with these lines, | for a tab."""
+    """Return a function that writes lines to a file, with | as a tab, and reads them as a UserTable."""
 
     def read(*lines: str, name="train.tsv", split="train", needs_label=True, **columns):
         text = "".join(line.replace("|", "\t") + "\n" for line in lines)
@@ -27,11 +27,15 @@ def file(tmp_path):
 
 
 def examples(file, label_separator=None, problem_type=None):
-    """(name of the problem type, labels, examples as tuples) of a file to train on."""
+    """Return a training table's problem type name, labels, and examples as tuples."""
     chosen = PROBLEM_TYPES[problem_type] if problem_type else None
     labels = read_labels(file.label_cells(label_separator), chosen, None, FileRole(True, False, False))
-    made = make_examples(file, labels.rows)
-    return labels.problem_type.name, labels.names, [(each.guid, each.text_a, each.text_b, each.label) for each in made]
+    table_examples = make_examples(file, labels.rows)
+    return (
+        labels.problem_type.name,
+        labels.names,
+        [(example.guid, example.text_a, example.text_b, example.label) for example in table_examples],
+    )
 
 
 def parse(file, problem_type, labels):
@@ -46,8 +50,8 @@ def refused(function, *arguments, **options) -> str:
 
 
 def test_one_label(file):
-    found = file("key|text|stars", "a|fine|10", "b|bad|2 ", "|so so|10", "d|worse|2", id_column="key")
-    assert examples(found) == (
+    table = file("key|text|stars", "a|fine|10", "b|bad|2 ", "|so so|10", "d|worse|2", id_column="key")
+    assert examples(table) == (
         "single_label",
         ("2", "10"),
         [
@@ -60,30 +64,30 @@ def test_one_label(file):
 
 
 def test_pairs(file):
-    found = file("premise|hypothesis|label", "A.|B.|yes", "C.|D.|no")
-    assert examples(found)[2][1] == ("train-1", "C.", "D.", "no")
+    table = file("premise|hypothesis|label", "A.|B.|yes", "C.|D.|no")
+    assert examples(table)[2][1] == ("train-1", "C.", "D.", "no")
 
 
 def test_columns_of_0_and_1(file):
-    found = file("text|rude|loud", "a|1|0", "b|0|0", label_column="rude,loud")
-    assert examples(found) == (
+    table = file("text|rude|loud", "a|1|0", "b|0|0", label_column="rude,loud")
+    assert examples(table) == (
         "multi_label",
         ("rude", "loud"),
         [("train-0", "a", None, (1, 0)), ("train-1", "b", None, (0, 0))],
     )
-    # pandas.get_dummies makes truth values, a database floats.
-    written = file("text|rude|loud", "a|True|False", "b|0.0|0.0", label_column="rude,loud")
-    assert examples(written) == examples(found)
-    # In another file the columns may stand elsewhere; names decide.
-    other = file("loud|text|rude", "1|a|0", label_column="loud,rude")
-    assert parse(other, MULTI_LABEL, ("rude", "loud")) == [(0, 1)]
+    # pandas.get_dummies writes booleans, and databases write floats.
+    other_spellings = file("text|rude|loud", "a|True|False", "b|0.0|0.0", label_column="rude,loud")
+    assert examples(other_spellings) == examples(table)
+    # Another file may have a different order of columns. Names decide.
+    other_table = file("loud|text|rude", "1|a|0", label_column="loud,rude")
+    assert parse(other_table, MULTI_LABEL, ("rude", "loud")) == [(0, 1)]
     wrong = file("text|rude|loud", "a|1|0", "b|-1|0", label_column="rude,loud")
     assert ":3: column rude is '-1', 0 or 1 is needed" in refused(parse, wrong, MULTI_LABEL, ("rude", "loud"))
 
 
 def test_labels_in_one_cell(file):
-    found = file("text|label", "a|news, sport", "b|", "c|sport", "d|art")
-    assert examples(found, ",") == (
+    table = file("text|label", "a|news, sport", "b|", "c|sport", "d|art")
+    assert examples(table, ",") == (
         "multi_label",
         ("art", "news", "sport"),
         [("train-0", "a", None, (0, 1, 1)), ("train-1", "b", None, (0, 0, 0)), ("train-2", "c", None, (0, 0, 1)),
@@ -92,30 +96,30 @@ def test_labels_in_one_cell(file):
 
 
 def test_lists_of_labels(file):
-    found = file('{"text": "a", "labels": ["x", "y"]}', '{"text": "b", "labels": ["y"]}', name="a.jsonl")
-    assert examples(found)[:2] == ("multi_label", ("x", "y"))
-    assert [row[3] for row in examples(found)[2]] == [(1, 1), (0, 1)]
+    table = file('{"text": "a", "labels": ["x", "y"]}', '{"text": "b", "labels": ["y"]}', name="a.jsonl")
+    assert examples(table)[:2] == ("multi_label", ("x", "y"))
+    assert [row[3] for row in examples(table)[2]] == [(1, 1), (0, 1)]
 
 
-def test_decimals_ask(file):
-    found = file("text|score", "a|1", "b|2.5")
-    message = refused(examples, found)
+def test_decimals_are_ambiguous(file):
+    table = file("text|score", "a|1", "b|2.5")
+    message = refused(examples, table)
     assert message.endswith(
         "train.tsv:3: the label is the decimal 2.5: give --problem_type=regression if it is a number to predict, "
         "--problem_type=single_label if it is the name of a class"
     )
-    assert examples(found, problem_type="regression")[1] == ()
-    assert [row[3] for row in examples(found, problem_type="regression")[2]] == ["1", "2.5"]
-    assert examples(found, problem_type="single_label")[1] == ("1", "2.5")
+    assert examples(table, problem_type="regression")[1] == ()
+    assert [row[3] for row in examples(table, problem_type="regression")[2]] == ["1", "2.5"]
+    assert examples(table, problem_type="single_label")[1] == ("1", "2.5")
     skip = "; --skip_unlabeled leaves such rows out"
     for cell, advice in (("high", ""), ("nan", skip), ("", skip)):
         wrong = file("text|score", "a|1", f"b|{cell}")
         assert refused(parse, wrong, REGRESSION, ()).endswith(f":3: the label is {cell!r}, a number is needed" + advice)
 
 
-def test_several_labels_of_one(file):
-    found = file("text|rude|loud", "a|1|0", label_column="rude,loud")
-    message = refused(parse, found, REGRESSION, ())
+def test_several_columns_for_a_single_label(file):
+    table = file("text|rude|loud", "a|1|0", label_column="rude,loud")
+    message = refused(parse, table, REGRESSION, ())
     assert message.startswith("--problem_type=regression: ")
 
 
@@ -127,20 +131,20 @@ def test_several_labels_of_one(file):
         (["text|label", *(f"a|Sentence {n}." for n in range(30))], "column label holds 30 different labels in 30 rows"),
     ],
 )
-def test_labels_that_are_none(file, lines, expected):
+def test_invalid_labels(file, lines, expected):
     assert expected in refused(find_label_names, file(*lines).label_cells(None), SINGLE_LABEL)
 
 
 def test_a_label_with_one_row(file, caplog):
-    found = file("text|label", "a|positive", "b|positive", "c|positve", "d|negative", "e|negative")
-    assert find_label_names(found.label_cells(None), SINGLE_LABEL) == ("negative", "positive", "positve")
+    table = file("text|label", "a|positive", "b|positive", "c|positve", "d|negative", "e|negative")
+    assert find_label_names(table.label_cells(None), SINGLE_LABEL) == ("negative", "positive", "positve")
     assert "train.tsv:4: warning: label 'positve' occurs only once; the nearest other name is 'positive'" in caplog.text
     assert caplog.text.count("occurs only once") == 1
 
 
-def test_a_label_that_training_has_not(file):
-    found = file("text|label", "a|x", "b|z", "c|z", name="dev.tsv", split="dev")
-    message = refused(parse, found, SINGLE_LABEL, ("x", "y"))
+def test_label_that_is_not_in_the_training_data(file):
+    table = file("text|label", "a|x", "b|z", "c|z", name="dev.tsv", split="dev")
+    message = refused(parse, table, SINGLE_LABEL, ("x", "y"))
     assert message.endswith(
         "dev.tsv:3: label 'z' is not among the labels of the training data, x, y (and 1 more such row); correct it, or "
         "name all labels with --labels"
@@ -148,28 +152,28 @@ def test_a_label_that_training_has_not(file):
     assert ":3: the label is empty" in refused(parse, file("text|label", "a|x", "b|"), SINGLE_LABEL, ("x", "y"))
 
 
-def test_empty_texts_are_told(file, caplog):
-    found = file("text|label", "a|x", " |y", "|x")
-    assert len(found.rows) == 3
+def test_empty_texts_are_logged(file, caplog):
+    table = file("text|label", "a|x", " |y", "|x")
+    assert len(table.rows) == 3
     assert "train.tsv:3: the text is empty (and 1 more such row)" in caplog.text
 
 
-def test_rows_of_another_width(file):
+def test_rows_with_another_width(file):
     assert ":3: 3 columns where the first row has 2: 'y' is after a tab too many" in refused(
         file, "text|label", "a|x", "b|c|y"
     )
     assert ":3: 1 columns where the first row has 2" in refused(file, "text,label", "a,x", '"b\nc"', name="a.csv")
 
 
-def test_nothing_to_read(file):
+def test_empty_files(file):
     assert "is empty; rows of a text and a label are needed" in refused(file)
     assert "is empty; rows of texts are needed" in refused(file, needs_label=False)
     assert "holds no row below its header" in refused(file, "text|label")
 
 
 def test_texts_to_predict(file):
-    found = file("one text", "", "another, with a comma", name="new.txt", split="test", needs_label=False)
-    assert make_examples(found) == [
+    table = file("one text", "", "another, with a comma", name="new.txt", split="test", needs_label=False)
+    assert make_examples(table) == [
         ClassificationExample("test-0", "one text", None, None),
         ClassificationExample("test-1", "another, with a comma", None, None),
     ]
@@ -184,11 +188,11 @@ def test_real_files(shared):
     for name in (
         "train_sample.csv",
         "val_sample.csv",
-    ):  # with the text before and after the labels, lines inside quotes
+    ):  # the text is before or after the labels, and quoted cells have line ends
         table = open_table(str(shared / "data/jigsaw" / name), "f")
-        found = read_user_table(table, "x", Columns(label_column=toxic), "auto", True)
-        labels = find_label_names(found.label_cells(None), MULTI_LABEL)
-        read.append([sum(label[0] for label in parse(found, MULTI_LABEL, labels)), len(found.rows)])
+        user_table = read_user_table(table, "x", Columns(label_column=toxic), "auto", True)
+        labels = find_label_names(user_table.label_cells(None), MULTI_LABEL)
+        read.append([sum(label[0] for label in parse(user_table, MULTI_LABEL, labels)), len(user_table.rows)])
     assert read == [[92, 1000], [77, 1000]]
     columns = Columns(text_column="1", label_column="0")
     spam = read_user_table(
