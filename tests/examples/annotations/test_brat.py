@@ -1,4 +1,4 @@
-"""Documents of brat."""
+"""brat documents."""
 
 import logging
 
@@ -16,7 +16,7 @@ def read(folder, text, annotations, path="d.txt"):
 
 
 @pytest.mark.parametrize("path", ["d.txt", "d.ann", "."])
-def test_a_document_by_each_of_its_names(path, tmp_path):
+def test_document_by_each_of_its_names(path, tmp_path):
     (tmp_path / ".hidden.txt").write_text("x", encoding="utf-8")
     rows = "T1\tLOC 3 11\tNew York\nR1\tin Arg1:T1 Arg2:T1\nA1\tSure T1\n"
     assert read(tmp_path, "in New York.", rows, path)[1:3] == [("New", "B-LOC"), ("York", "I-LOC")]
@@ -29,13 +29,13 @@ def test_carriage_returns_and_nul_and_byte_order_marks_are_characters(tmp_path):
     assert read(tmp_path, text, rows) == [("Anna", "B-PER"), ("at", "O"), ("\0", "O"), ("Lund", "B-LOC")]
 
 
-def test_parts_of_a_span(tmp_path, caplog):
+def test_fragments_of_a_span(tmp_path, caplog):
     caplog.set_level(logging.WARNING, "bert_cli")
     text = "New\n York and Lund"
     assert read(tmp_path, text, "T1\tLOC 0 3;5 9\tNew York\n")[:2] == [("New", "B-LOC"), ("York", "I-LOC")]
     assert not caplog.messages
-    found = read(tmp_path, text, "T1\tLOC 0 3;14 18\tNew Lund\n")
-    assert {tag for _, tag in found} == {"O"}
+    tags = read(tmp_path, text, "T1\tLOC 0 3;14 18\tNew Lund\n")
+    assert {tag for _, tag in tags} == {"O"}
     assert caplog.messages == [
         f"{tmp_path}/d.ann:1: 'T1\\tLOC 0 3;14 18\\tNew Lund' has parts with other words in between; it is left out"
     ]
@@ -51,19 +51,19 @@ def test_parts_of_a_span(tmp_path, caplog):
         ("T1\tLOC 0 40\tAnna", "the span 0 to 40 (LOC) is not within the text of 9 characters; correct it"),
     ],
 )
-def test_bad_rows(row, expected, tmp_path):
+def test_invalid_rows(row, expected, tmp_path):
     with pytest.raises(InputError) as caught:
         read(tmp_path, "Anna left", f"# a note\n{row}\n")
     assert str(caught.value).startswith(f"{tmp_path}/d.ann:2: {expected}")
 
 
-def test_an_annotation_without_its_text_file(tmp_path):
+def test_annotation_without_text_file(tmp_path):
     (tmp_path / "d.ann").write_text("", encoding="utf-8")
     with pytest.raises(InputError, match=r"d.txt: no such file"):
         read_annotations(str(tmp_path / "d.ann"))
 
 
-def test_words_have_the_lines_of_their_document(tmp_path):
+def test_words_have_line_numbers(tmp_path):
     (tmp_path / "d.txt").write_text("Anna\n\nleft Lund\n", encoding="utf-8")
     (tmp_path / "d.ann").write_text("", encoding="utf-8")
     file = read_annotations(str(tmp_path))
@@ -72,8 +72,8 @@ def test_words_have_the_lines_of_their_document(tmp_path):
     assert file.location(example, 2) == f"{tmp_path}/d.txt:3"
 
 
-def test_what_a_directory_leaves_out_is_named(tmp_path, caplog):
-    """Subdirectories with documents, and annotations without a text; nothing else that brat keeps there."""
+def test_skipped_files_in_a_directory_are_named(tmp_path, caplog):
+    """Subdirectories with documents and annotations without text are named, but not brat's other files."""
     for name in ("d.txt", "d.ann", "lost.ann", ".hidden.ann", "annotation.conf", "more/e.txt", "empty/notes"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("", encoding="utf-8")

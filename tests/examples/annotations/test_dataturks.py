@@ -1,4 +1,4 @@
-"""Records of Dataturks, in which a span ends with its last character."""
+"""Dataturks records with the last character's offset as a span's end."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def read(annotation):
     return text
 
 
-def test_what_is_a_record():
+def test_is_record():
     assert is_record({"annotation": None, "content": "a"})
     assert not any(
         map(is_record, [{"content": "a"}, {"content": 1, "annotation": []}, {"text": "a", "annotation": []}])
@@ -31,7 +31,7 @@ def test_the_end_is_the_last_character(label):
     }
 
 
-def test_nobody_has_annotated_null():
+def test_null_is_not_annotated():
     assert read(None).spans is None
     assert read([]).spans == []
 
@@ -46,11 +46,11 @@ def test_annotations_without_a_label_are_described(label):
 @pytest.mark.parametrize(
     "annotation", [5, [5], [{"label": ["X"]}], [{"label": ["X", "Y"], "points": [POINT]}], [{"points": [{"start": 0}]}]]
 )
-def test_bad_annotations(annotation):
+def test_invalid_annotations(annotation):
     with pytest.raises(InputError, match=r"^a\.json:3: .*expected \{\"label\": \[type\], \"points\": .*, found"):
         read(annotation)
 
 
-def test_an_offset_that_is_no_number():
+def test_offset_that_is_not_a_number():
     with pytest.raises(InputError, match=r"a\.json:3: the offsets of a span are whole numbers, found 0 and '3'"):
         read([{"label": ["X"], "points": [{"start": 0, "end": "3"}]}])

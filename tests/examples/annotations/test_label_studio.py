@@ -1,4 +1,4 @@
-"""Tasks of Label Studio."""
+"""Label Studio tasks."""
 
 import json
 import logging
@@ -17,25 +17,29 @@ def read(*tasks, indent=None):
     return read_tasks("a.json", read_records("a.json", json.dumps(tasks, indent=indent)).records)
 
 
-def task(*annotations, **others):
-    return {"data": {"text": "Anna left"}, "annotations": list(annotations)} | others
+def task(*annotations, **members):
+    return {"data": {"text": "Anna left"}, "annotations": list(annotations)} | members
 
 
 def test_line_and_id_of_a_task():
     tasks = [task({"result": [REGION]}, id=12), task()]
-    assert [(each.line, each.name, each.location) for each in read(*tasks)] == [
+    assert [(text.line, text.name, text.location) for text in read(*tasks)] == [
         (1, "12", "a.json:1 (task 12)"),
         (1, "2", "a.json:1 (task 2)"),
     ]
-    assert [each.line for each in read(*tasks, indent=1)] == [2, 25]
+    assert [text.line for text in read(*tasks, indent=1)] == [2, 25]
 
 
-def test_which_annotation_counts():
+def test_ground_truth_or_first_annotation_is_used():
     first, truth = {"result": []}, {"result": [REGION], "ground_truth": True}
     skipped = {"result": [REGION], "was_cancelled": True}
-    other = {"result": [{"type": "choices", "value": {"choices": ["good"]}}, {"type": "relation", "from_id": "x"}]}
-    found = [each.spans for each in read(task(first, truth), task(skipped, first), task(skipped), task(), task(other))]
-    assert [None if spans is None else len(spans) for spans in found] == [1, 0, None, None, 0]
+    other_result = {
+        "result": [{"type": "choices", "value": {"choices": ["good"]}}, {"type": "relation", "from_id": "x"}]
+    }
+    spans = [
+        text.spans for text in read(task(first, truth), task(skipped, first), task(skipped), task(), task(other_result))
+    ]
+    assert [None if text_spans is None else len(text_spans) for text_spans in spans] == [1, 0, None, None, 0]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +77,7 @@ def test_which_annotation_counts():
         ),
     ],
 )
-def test_bad_tasks(tasks, expected):
+def test_invalid_tasks(tasks, expected):
     with pytest.raises(InputError) as caught:
         read(*tasks)
     assert str(caught.value).startswith(expected)
@@ -81,7 +85,7 @@ def test_bad_tasks(tasks, expected):
 
 @pytest.mark.parametrize("indent", [None, 1])
 def test_tasks_before_version_1(indent):
-    """Their annotations are called completions."""
+    """They have "completions" instead of "annotations"."""
     old = {"data": {"text": "Anna left"}, "completions": [{"result": [REGION], "was_cancelled": False}]}
     skipped = {"completions": [{"result": [REGION], "skipped": True}], "data": {"text": "a"}}
     texts = read(old, skipped, {"data": {"text": "b"}, "completions": []}, indent=indent)
@@ -96,13 +100,13 @@ def test_regions_without_a_label_are_described(labels):
     assert text.unlabeled == ("a.json:1 (task 3) 5 to 9 'left'",)
 
 
-def test_regions_of_other_controls_are_no_labels():
-    others = [
+def test_regions_of_other_controls_are_not_labels():
+    other_regions = [
         {"type": "textarea", "value": {"start": 5, "end": 9, "text": ["a note"]}},
         {"type": "choices", "value": {"start": 5, "end": 9, "choices": ["good"]}},
         {"type": "rectanglelabels", "value": {"rectanglelabels": ["A"]}},
     ]
-    (text,) = read(task({"result": [REGION, *others]}))
+    (text,) = read(task({"result": [REGION, *other_regions]}))
     assert (len(text.spans), text.unlabeled) == (1, ())
 
 
@@ -117,19 +121,19 @@ MAIL = {"subject": "to Anna", "mail": "Anna left", "sender": "x"}
 @pytest.mark.parametrize(
     ("data", "regions", "expected"),
     [
-        # The name of the tag is the name of the member.
+        # The tag has the member's name.
         (MAIL, [region("mail", 0, 4)], "mail"),
         (MAIL, [region("subject", 3, 7)], "subject"),
         ({"text": "to Anna", **MAIL}, [region("mail", 0, 4)], "mail"),
-        # It is another name: the spans fit one text alone.
+        # The tag has another name, and the spans fit only one text.
         (MAIL, [region("t1", 0, 4, "Anna")], "mail"),
         (MAIL, [region("t1", 3, 7, "Anna")], "subject"),
         (MAIL, [region("t1", 5, 9)], "mail"),
-        # It is the name of another member, which does not fit.
+        # The tag has the name of another member, which the spans do not fit.
         (MAIL, [region("subject", 0, 4, "Anna")], "mail"),
     ],
 )
-def test_the_text_that_regions_belong_to(data, regions, expected, caplog):
+def test_text_that_regions_belong_to(data, regions, expected, caplog):
     caplog.set_level(logging.INFO, "bert_cli")
     (text,) = read({"data": data, "annotations": [{"result": regions}]})
     assert text.text == data[expected]
@@ -137,8 +141,8 @@ def test_the_text_that_regions_belong_to(data, regions, expected, caplog):
     assert caplog.messages == [f'a.json: of "data" ({names}), the regions belong to "{expected}"']
 
 
-def test_a_task_without_the_text_that_regions_belong_to():
-    """The other text is not taken for it."""
+def test_task_without_the_text_that_regions_belong_to():
+    """The task's other text is not used instead."""
     tasks = [{"id": 8, "data": MAIL, "annotations": [{"result": [region("mail", 0, 4)]}]}]
     tasks.append({"id": 9, "data": MAIL | {"mail": None}})
     with pytest.raises(InputError) as caught:
@@ -148,12 +152,12 @@ def test_a_task_without_the_text_that_regions_belong_to():
     )
 
 
-def test_predictions_tell_the_text_too():
+def test_predictions_also_decide_about_the_text():
     (text,) = read({"data": MAIL, "annotations": [], "predictions": [{"result": [region("subject", 3, 7)]}]})
     assert (text.text, text.spans) == ("to Anna", None)
 
 
-def test_a_text_called_text_is_taken_without_a_line(caplog):
+def test_member_named_text_is_not_logged(caplog):
     caplog.set_level(logging.INFO, "bert_cli")
     (text,) = read({"data": {"note": "Anna left", "text": "Anna left"}, "annotations": [{"result": [REGION]}]})
     assert (text.text, caplog.messages) == ("Anna left", [])
@@ -174,13 +178,13 @@ def test_regions_of_several_texts(regions, expected):
         read({"data": MAIL, "annotations": [{"result": regions}]})
 
 
-def test_offsets_of_javascript_tell_the_text():
+def test_javascript_offsets_decide_about_the_text():
     data = {"a": "😀 Anna left", "b": "😀 no Anna"}
     (text,) = read({"data": data, "annotations": [{"result": [region("t1", 3, 7, "Anna")]}]})
     assert text.text == data["a"]
 
 
-def test_tasks_that_nobody_has_annotated_are_counted():
+def test_unannotated_tasks_are_counted():
     skipped = task({"result": [REGION], "was_cancelled": True}, predictions=[{"result": []}])
     tasks = [task({"result": []}), skipped, task(), task(predictions=[{"result": [REGION]}])]
     assert count_unannotated(tasks) == (1, 1)

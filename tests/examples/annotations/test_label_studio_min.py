@@ -1,4 +1,4 @@
-"""The smaller export of Label Studio becomes tasks."""
+"""Label Studio's small export format becomes tasks."""
 
 from bert_cli.examples.annotations.label_studio_min import is_record, to_tasks
 from bert_cli.examples.table_files.json_values import JsonRecord
@@ -11,7 +11,7 @@ def tasks(*records):
     return [task for _, task in to_tasks([JsonRecord(line, record) for line, record in enumerate(records, 1)])]
 
 
-def test_what_is_a_record():
+def test_is_record():
     assert is_record({"text": "Anna", "ner": [REGION]})
     assert is_record({"text": "Anna", **ADDED})
     assert not is_record({"text": "Anna", "spans": [{"start": 0, "end": 4, "label": "PER"}]})
@@ -37,18 +37,18 @@ def test_regions_and_data():
 
 
 def test_a_record_without_regions():
-    """It is annotated if an annotation has an id; regions without labels are known from other records."""
+    """Such a record is annotated if it has an annotation id. Other records show which members have regions."""
     unlabeled = {"start": 0, "end": 1, "text": "a"}
-    found = tasks(
+    converted = tasks(
         {"text": "Anna", "ner": [REGION]}, {"text": "a", "ner": [unlabeled]}, {"text": "b"}, {"text": "c", **ADDED}
     )
-    assert [task["data"] for task in found] == [{"text": "Anna"}, {"text": "a"}, {"text": "b"}, {"text": "c"}]
-    assert [len(task["annotations"]) for task in found] == [1, 1, 0, 1]
-    assert found[1]["annotations"][0]["result"][0]["value"] == unlabeled
+    assert [task["data"] for task in converted] == [{"text": "Anna"}, {"text": "a"}, {"text": "b"}, {"text": "c"}]
+    assert [len(task["annotations"]) for task in converted] == [1, 1, 0, 1]
+    assert converted[1]["annotations"][0]["result"][0]["value"] == unlabeled
 
 
-def test_the_first_annotation_of_a_task_counts():
-    found = to_tasks(
+def test_first_annotation_of_a_task_is_used():
+    converted = to_tasks(
         [JsonRecord(2, {"id": 7, "text": "a", "ner": [REGION]}), JsonRecord(3, {"id": 7, "text": "a", **ADDED})]
     )
-    assert [(line, len(task["annotations"][0]["result"])) for line, task in found] == [(2, 1)]
+    assert [(line, len(task["annotations"][0]["result"])) for line, task in converted] == [(2, 1)]

@@ -1,4 +1,4 @@
-"""Files of annotation tools are recognised by their content."""
+"""Annotation tools' files are recognized by their contents."""
 
 import json
 import logging
@@ -34,12 +34,12 @@ def test_each_format(name, tmp_path, caplog):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_the_content_decides_not_the_name(name, tmp_path):
+def test_contents_decide_not_the_name(name, tmp_path):
     path = write(tmp_path, name, TEXTS)
     if name != "brat":
-        other = tmp_path / "export.txt"
-        other.write_bytes((tmp_path / path).read_bytes())
-        assert read_annotations(str(other)).format == name
+        copy = tmp_path / "export.txt"
+        copy.write_bytes((tmp_path / path).read_bytes())
+        assert read_annotations(str(copy)).format == name
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_words_are_not_annotations(text, name, tmp_path):
     assert read_annotations(str(tmp_path / name)) is None
 
 
-def test_texts_alone_are_in_the_format_that_is_asked_for(tmp_path, caplog):
+def test_plain_texts_get_the_requested_format(tmp_path, caplog):
     caplog.set_level(logging.INFO, "bert_cli")
     path = tmp_path / "a.jsonl"
     path.write_text('{"id": 1, "text": "Anna"}\n', encoding="utf-8")
@@ -72,7 +72,7 @@ def test_texts_alone_are_in_the_format_that_is_asked_for(tmp_path, caplog):
     assert caplog.messages == [f"{path}: texts without spans (members: id, text)"] * 2
 
 
-def test_unknown_members_are_no_texts_alone(tmp_path):
+def test_unknown_members_are_not_plain_texts(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "Anna", "ner": [[0, 4, "PER"]]}\n', encoding="utf-8")
     with pytest.raises(
@@ -95,7 +95,7 @@ def test_unknown_members_are_no_texts_alone(tmp_path):
         ("[]", "a.json", "holds an empty array; records are needed; known are doccano"),
     ],
 )
-def test_files_that_are_no_export(text, name, expected, tmp_path):
+def test_files_that_are_not_exports(text, name, expected, tmp_path):
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
@@ -104,7 +104,7 @@ def test_files_that_are_no_export(text, name, expected, tmp_path):
 
 
 def messages_of(path, records, caplog):
-    """Return the lines of the log for a file of records, without the first."""
+    """Return the log lines for a file with these records, without the first line."""
     caplog.set_level(logging.INFO, "bert_cli")
     path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
     read_annotations(str(path))
@@ -130,7 +130,7 @@ def test_annotations_without_a_label_are_counted(tmp_path, caplog):
     assert caplog.records[-1].levelname == "WARNING"
 
 
-def test_texts_that_were_left_out_are_counted(tmp_path, caplog):
+def test_skipped_texts_are_counted(tmp_path, caplog):
     pair = ["Anna", {"entities": []}]
     records = [[None, pair, None]]
     assert messages_of(tmp_path / "a.json", records, caplog) == ["left out 2 of 3 texts, which were skipped"]
@@ -140,7 +140,7 @@ def test_texts_that_were_left_out_are_counted(tmp_path, caplog):
     assert messages_of(tmp_path / "b.json", [[record, record]], caplog) == expected
 
 
-def test_why_a_file_is_not_annotated(tmp_path):
+def test_missing_annotations_are_explained(tmp_path):
     reasons = {
         "brat": "",
         "label_studio": "",
@@ -159,8 +159,8 @@ def test_why_a_file_is_not_annotated(tmp_path):
     assert explain_missing_annotations(file) == " (tasks: 2 skipped, 1 with predictions alone)"
 
 
-def test_the_first_span_decides(tmp_path):
-    """An empty list has the form of no tool."""
+def test_first_span_decides(tmp_path):
+    """An empty list of spans does not show the format."""
     path = tmp_path / "a.jsonl"
     rows = [
         {"text": "a", "entities": []},
@@ -177,12 +177,12 @@ def test_a_directory_without_documents(tmp_path):
         read_annotations(str(tmp_path))
 
 
-# The line of the second text, in formats that are one document on one line.
+# In formats with one document on one line, the second text's line is 1.
 PLACES = {"label_studio": ":1 (task 7)", "label_studio_min": ":1 (task 2)", "spacy_pairs": ":1"}
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_overlapping_spans_are_named_with_their_line(name, tmp_path):
+def test_overlapping_spans_are_reported_with_their_line(name, tmp_path):
     path = write(tmp_path, name, [("a", []), ("Anna left", [(0, 4, "PER"), (0, 9, "LOC")])])
     places = PLACES | {"brat": "/d001.ann:2"}
     with pytest.raises(InputError) as caught:
@@ -194,7 +194,7 @@ def test_overlapping_spans_are_named_with_their_line(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_cut_word_is_named_with_its_line(name, tmp_path, caplog):
+def test_cut_word_is_reported_with_its_line(name, tmp_path, caplog):
     path = write(tmp_path, name, [("a", []), ("Annas left", [(0, 4, "PER")])])
     places = PLACES | {"brat": "/d001.ann:1"}
     assert read_annotations(path).examples[1].tags == ("B-PER", "O")

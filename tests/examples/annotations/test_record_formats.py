@@ -1,4 +1,4 @@
-"""The members of records show their format, in any order and around any array."""
+"""Record members show the format, in any order and around any array."""
 
 import json
 
@@ -15,7 +15,7 @@ TASK = {"id": 1, "data": {"text": TEXT}, "annotations": []}
 OFFSETS = {"start_offset": 0, "end_offset": 4}
 
 
-def reversed_members(record):
+def reverse_members(record):
     return dict(reversed(record.items())) if isinstance(record, dict) else record
 
 
@@ -43,15 +43,15 @@ def reversed_members(record):
         ({"sentence": TEXT, "label": [[0, 4, "PER"]]}, None),
     ],
 )
-def test_structures(record, expected):
+def test_structures_are_detected(record, expected):
     assert find_structure(record) == expected
-    assert find_structure(reversed_members(record)) == expected
+    assert find_structure(reverse_members(record)) == expected
 
 
 @pytest.mark.parametrize("indent", [None, 1])
 @pytest.mark.parametrize("record", [DOCCANO, PAIR, TASK])
-def test_records_of_documents(record, indent):
-    """An array, a single record, and an object around an array are the same records."""
+def test_records_in_documents(record, indent):
+    """An array, a single record, and an object with an array have the same records."""
     for value in ([record, record], {"version": 1, "data": [record, record], "names": ["PER"]}):
         file = read_records("a.json", json.dumps(value, indent=indent))
         assert [item.value for item in file.records] == [record, record]
@@ -61,8 +61,8 @@ def test_records_of_documents(record, indent):
     assert (file.records, file.is_document, file.wrapper) == ([(1, record)], False, None)
 
 
-def test_the_export_of_the_ner_annotator():
-    """Texts that were skipped are null, in any order of the members."""
+def test_ner_annotator_export():
+    """Skipped texts are null, and members may have any order."""
     for text in (
         json.dumps({"classes": ["PER"], "annotations": [None, PAIR, None]}),
         '{\n "annotations":\n [null,\n' + json.dumps(PAIR) + ',\nnull\n],\n "classes": []\n}',
@@ -123,7 +123,7 @@ def test_unknown_members_are_named(value, expected):
         ("label", "[[0, 4, 'PER']]"),
     ],
 )
-def test_annotations_in_an_unknown_form_are_no_texts_alone(name, value):
+def test_annotations_in_an_unknown_form_are_not_plain_texts(name, value):
     rows = "\n".join(map(json.dumps, [{"text": TEXT}, {"id": 1, name: value, "text": TEXT}]))
     records = read_records("a.jsonl", rows).records
     with pytest.raises(InputError) as caught:
@@ -147,11 +147,11 @@ def test_annotations_in_an_unknown_form_are_no_texts_alone(name, value):
         {"comments": [{"id": 1, "start": 0, "end": 4}]},
     ],
 )
-def test_texts_alone(further):
+def test_plain_texts(further):
     assert find_format("a.jsonl", read_records("a.jsonl", json.dumps({"text": TEXT, **further})).records) is None
 
 
-def test_one_file_has_one_format():
+def test_files_have_one_format():
     rows = [{"text": TEXT}, DOCCANO, {"text": TEXT, "label": []}, PRODIGY]
     with pytest.raises(InputError) as caught:
         find_format("a.jsonl", read_records("a.jsonl", "\n\n".join(map(json.dumps, rows))).records)

@@ -1,4 +1,4 @@
-"""Records with a list of spans: doccano, Prodigy and spaCy."""
+"""Records with a list of spans from doccano, Prodigy and spaCy."""
 
 import pytest
 
@@ -7,9 +7,9 @@ from bert_cli.examples.annotations.span_lists import find_empty_format, read_tex
 from bert_cli.examples.table_files.json_values import JsonRecord
 
 
-def one(record, name):
-    (found,) = read_texts("a.jsonl", [(3, record)], name)
-    return found
+def read_record(record, name):
+    (text,) = read_texts("a.jsonl", [(3, record)], name)
+    return text
 
 
 @pytest.mark.parametrize(
@@ -24,26 +24,26 @@ def one(record, name):
         ({"text": "a", "spans": None}, None),
     ],
 )
-def test_answers_of_prodigy(record, spans):
-    assert one(record, "prodigy").spans == spans
+def test_prodigy_answers(record, spans):
+    assert read_record(record, "prodigy").spans == spans
 
 
-def test_a_member_called_answer_is_of_prodigy_alone():
-    assert one({"text": "a", "label": [], "answer": "no"}, "doccano").spans == []
+def test_only_prodigy_has_answers():
+    assert read_record({"text": "a", "label": [], "answer": "no"}, "doccano").spans == []
 
 
-def test_an_answer_of_prodigy_is_an_annotation():
+def test_prodigy_answer_is_an_annotation():
     assert (
         find_empty_format([JsonRecord(1, {"text": "a"}), JsonRecord(2, {"text": "b", "answer": "accept"})]) == "prodigy"
     )
     assert find_empty_format([JsonRecord(1, {"text": "a", "answer": "yes"})]) is None
 
 
-def test_offsets_and_label_ids_of_doccano():
+def test_doccano_offsets_and_label_ids():
     record = {"text": "Anna left", "annotations": [{"label": 12, "start_offset": 0, "end_offset": 4, "user": 1}]}
-    (span,) = one(record, "doccano_annotations").spans
+    (span,) = read_record(record, "doccano_annotations").spans
     assert (span[:3], span.has_label_id) == (("12", 0, 4), True)
-    assert not one({"text": "Anna left", "label": [[0, 4, "12"]]}, "doccano").spans[0].has_label_id
+    assert not read_record({"text": "Anna left", "label": [[0, 4, "12"]]}, "doccano").spans[0].has_label_id
 
 
 FORM = 'expected "label": a list of [start, end, type], found '
@@ -90,7 +90,7 @@ FORM = 'expected "label": a list of [start, end, type], found '
         ),
     ],
 )
-def test_bad_records(record, name, expected):
+def test_invalid_records(record, name, expected):
     with pytest.raises(InputError) as caught:
-        one(record, name)
+        read_record(record, name)
     assert str(caught.value) == f"a.jsonl:3: {expected}"

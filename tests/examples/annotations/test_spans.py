@@ -1,4 +1,4 @@
-"""Spans of characters become tags of words, and come back without loss."""
+"""Spans of characters become word tags, and tags become spans, without loss."""
 
 import logging
 
@@ -12,27 +12,29 @@ from bert_cli.outputs.tagging import TagPrediction, example_entities
 from tests.annotated_texts import annotated_texts
 
 
-def annotated(text, *spans):
-    found = [Span(kind, start, end, f"a.jsonl:{number}") for number, (start, end, kind) in enumerate(spans, 1)]
-    return AnnotatedText(text, found, 1, "a.jsonl:1")
+def make_annotated_text(text, *spans):
+    text_spans = [
+        Span(entity_type, start, end, f"a.jsonl:{number}") for number, (start, end, entity_type) in enumerate(spans, 1)
+    ]
+    return AnnotatedText(text, text_spans, 1, "a.jsonl:1")
 
 
-def spans_of(example):
-    """The spans that the tags of an example say, as a prediction of these tags has them."""
+def predicted_spans(example):
+    """Return the spans of a prediction that equals the example's tags."""
     ones = np.ones(len(example.words), np.float32)
-    found = example_entities(example, TagPrediction(example.tags, ones, ones))["entities"]
-    return [(each["start"], each["end"], each["type"]) for each in found]
+    entities = example_entities(example, TagPrediction(example.tags, ones, ones))["entities"]
+    return [(entity["start"], entity["end"], entity["type"]) for entity in entities]
 
 
-def tags_of(text, *spans):
-    (example,), _ = make_tagging_examples([annotated(text, *spans)])
+def tag_words(text, *spans):
+    (example,), _ = make_tagging_examples([make_annotated_text(text, *spans)])
     return list(zip(example.words, example.tags, strict=True))
 
 
 def check_no_loss(case):
     text, spans = case
-    (example,), is_utf16 = make_tagging_examples([annotated(text, *spans)])
-    assert spans_of(example) == spans
+    (example,), is_utf16 = make_tagging_examples([make_annotated_text(text, *spans)])
+    assert predicted_spans(example) == spans
     assert not is_utf16
     assert all(text.startswith(word, start) for word, start in zip(example.words, example.starts, strict=True))
 
@@ -51,39 +53,52 @@ def test_no_span_is_lost_in_ten_thousand_texts(case):
 
 
 def test_punctuation_ends_a_word():
-    assert tags_of("in Paris.", (3, 8, "LOC")) == [("in", "O"), ("Paris", "B-LOC"), (".", "O")]
-    wanted = [("Mr", "O"), (".", "O"), ("O", "B-PER"), ("'", "I-PER"), ("Hara", "I-PER"), ("-", "O"), ("Lee", "B-PER")]
-    assert tags_of("Mr. O'Hara-Lee", (4, 10, "PER"), (11, 14, "PER")) == wanted
+    assert tag_words("in Paris.", (3, 8, "LOC")) == [("in", "O"), ("Paris", "B-LOC"), (".", "O")]
+    expected = [
+        ("Mr", "O"),
+        (".", "O"),
+        ("O", "B-PER"),
+        ("'", "I-PER"),
+        ("Hara", "I-PER"),
+        ("-", "O"),
+        ("Lee", "B-PER"),
+    ]
+    assert tag_words("Mr. O'Hara-Lee", (4, 10, "PER"), (11, 14, "PER")) == expected
 
 
 def test_white_space_at_the_ends_is_trimmed(caplog):
     text = "in  New York \n."
-    (example,), _ = make_tagging_examples([annotated(text, (2, 14, "LOC"))])
-    assert spans_of(example) == [(4, 12, "LOC")]
-    # Spans may share white space, and the same span may come twice.
-    assert tags_of("a b", (0, 2, "X"), (1, 3, "Y"), (0, 2, "X")) == [("a", "B-X"), ("b", "B-Y")]
+    (example,), _ = make_tagging_examples([make_annotated_text(text, (2, 14, "LOC"))])
+    assert predicted_spans(example) == [(4, 12, "LOC")]
+    # Spans may share white space, and a span may be repeated.
+    assert tag_words("a b", (0, 2, "X"), (1, 3, "Y"), (0, 2, "X")) == [("a", "B-X"), ("b", "B-Y")]
     assert not caplog.records
 
 
-def test_cut_words_are_named_and_widened(caplog):
+def test_cut_words_are_reported_and_extended(caplog):
     caplog.set_level(logging.WARNING, "bert_cli")
-    assert tags_of("in Parisians, no", (3, 8, "LOC")) == [("in", "O"), ("Parisians", "B-LOC"), (",", "O"), ("no", "O")]
+    assert tag_words("in Parisians, no", (3, 8, "LOC")) == [
+        ("in", "O"),
+        ("Parisians", "B-LOC"),
+        (",", "O"),
+        ("no", "O"),
+    ]
     assert caplog.messages == [
         "a.jsonl:1: the span 3 to 8 (LOC, 'Paris') cuts the word 'Parisians'; it is widened to whole words"
     ]
     caplog.clear()
-    assert tags_of("ParisRome", (0, 5, "LOC"), (5, 9, "LOC")) == [("ParisRome", "B-LOC")]
+    assert tag_words("ParisRome", (0, 5, "LOC"), (5, 9, "LOC")) == [("ParisRome", "B-LOC")]
     assert caplog.messages[1] == (
         "a.jsonl:2: the span 5 to 9 (LOC, 'Rome') cuts the word 'ParisRome'; it is left out, the word is in another span"
     )
     caplog.clear()
-    assert tags_of("a  b", (1, 3, "LOC")) == [("a", "O"), ("b", "O")]
+    assert tag_words("a  b", (1, 3, "LOC")) == [("a", "O"), ("b", "O")]
     assert caplog.messages == ["a.jsonl:1: the span 1 to 3 (LOC, '  ') holds no word; it is left out"]
 
 
 def test_only_the_first_warnings_are_logged(caplog):
     caplog.set_level(logging.WARNING, "bert_cli")
-    make_tagging_examples([annotated("Parisians", (0, 5, "LOC"))] * 12)
+    make_tagging_examples([make_annotated_text("Parisians", (0, 5, "LOC"))] * 12)
     assert len(caplog.messages) == 6
     assert caplog.messages[-1] == "… and 7 more such warnings about spans"
 
@@ -100,13 +115,13 @@ def test_only_the_first_warnings_are_logged(caplog):
         ([(9, 15, "LOC")], "a.jsonl:1: the span 9 to 15 (LOC) is not within the text of 14 characters; correct it"),
     ],
 )
-def test_bad_spans(spans, expected):
+def test_invalid_spans(spans, expected):
     with pytest.raises(InputError) as caught:
-        make_tagging_examples([annotated("New York in 99", *spans)])
+        make_tagging_examples([make_annotated_text("New York in 99", *spans)])
     assert str(caught.value) == expected
 
 
-def test_the_text_that_the_tool_has_stored():
+def test_stored_text_must_match():
     good = Span("LOC", 0, 9, "a:1", "New\\nYork")
     text = "New \nYork."
     assert make_tagging_examples([AnnotatedText(text, [good], 1, "a:1")])[0][0].tags == ("B-LOC", "I-LOC", "O")
@@ -116,29 +131,29 @@ def test_the_text_that_the_tool_has_stored():
         make_tagging_examples([AnnotatedText(text, [good._replace(text="Now York")], 1, "a:1")])
 
 
-def test_half_a_surrogate_pair():
+def test_half_of_a_surrogate_pair():
     with pytest.raises(InputError, match=r"a\.jsonl:1: the text holds half of a surrogate pair"):
         make_tagging_examples([AnnotatedText("a \ud83d", None, 1, "a.jsonl:1")])
 
 
-def test_offsets_of_javascript():
-    """An emoji is two UTF-16 code units; where the spans of a file fit words that way, that is its unit."""
+def test_javascript_offsets():
+    """An emoji has two UTF-16 code units. This unit is used if it makes the spans fit words."""
     text = "👩🏽‍🚀 met Anna 😀 in Lund 😀."
     in_javascript = [(12, 16, "PER"), (23, 27, "LOC")]
     assert [text.encode("utf-16-le")[2 * a : 2 * b].decode("utf-16-le") for a, b, _ in in_javascript] == [
         "Anna",
         "Lund",
     ]
-    (example,), is_utf16 = make_tagging_examples([annotated(text, *in_javascript)])
+    (example,), is_utf16 = make_tagging_examples([make_annotated_text(text, *in_javascript)])
     assert is_utf16
-    assert [text[a:b] for a, b, _ in spans_of(example)] == ["Anna", "Lund"]
-    (example,), is_utf16 = make_tagging_examples([annotated(text, (9, 13, "PER"), (19, 23, "LOC"))])
+    assert [text[a:b] for a, b, _ in predicted_spans(example)] == ["Anna", "Lund"]
+    (example,), is_utf16 = make_tagging_examples([make_annotated_text(text, (9, 13, "PER"), (19, 23, "LOC"))])
     assert not is_utf16
-    assert [text[a:b] for a, b, _ in spans_of(example)] == ["Anna", "Lund"]
+    assert [text[a:b] for a, b, _ in predicted_spans(example)] == ["Anna", "Lund"]
     with pytest.raises(InputError, match="is not within the text"):
-        make_tagging_examples([annotated(text, *in_javascript, (28, 99, "X"))])
+        make_tagging_examples([make_annotated_text(text, *in_javascript, (28, 99, "X"))])
 
 
-def test_tags_are_left_alone_on_request():
-    (example,), _ = make_tagging_examples([annotated("a b", (0, 3, "X"), (2, 3, "Y"))], with_tags=False)
+def test_tags_are_not_read_on_request():
+    (example,), _ = make_tagging_examples([make_annotated_text("a b", (0, 3, "X"), (2, 3, "Y"))], with_tags=False)
     assert (example.words, example.tags) == (("a", "b"), None)

@@ -1,4 +1,4 @@
-"""Pairs of spaCy's training data."""
+"""Pairs in spaCy's training data."""
 
 import pytest
 
@@ -11,12 +11,12 @@ def read(*pairs):
     return read_texts("a.json", [JsonRecord(line, pair) for line, pair in enumerate(pairs, 1)])
 
 
-def test_what_is_a_pair():
+def test_is_pair():
     assert is_pair(["a", {"entities": []}])
     assert not any(map(is_pair, [["a", "b"], ["a", {}, {}], [1, {}], {"text": "a"}, None]))
 
 
-def test_skipped_texts_are_left_out():
+def test_skipped_texts_are_dropped():
     texts = read(["Anna left", {"entities": [[0, 4, "PER"]], "links": {}}], None, ["a", {}], ["b", {"entities": []}])
     spans = [text.spans and [span[:3] for span in text.spans] for text in texts]
     assert [(text.text, text.location) for text in texts] == [
@@ -36,13 +36,13 @@ def test_skipped_texts_are_left_out():
         ({"entities": [[0.5, 4, "X"]]}, "the offsets of a span are whole numbers, found 0.5 and 4; correct it"),
     ],
 )
-def test_bad_pairs(annotations, expected):
+def test_invalid_pairs(annotations, expected):
     with pytest.raises(InputError) as caught:
         read(["Anna left", annotations])
     assert str(caught.value) == f"a.json:1: {expected}"
 
 
-def test_other_entities_replace_those_of_a_pair():
+def test_entities_of_a_pair_are_replaced():
     pairs = [["a", {"entities": [], "links": {}}], None, ["b", {}]]
     assert replace_entities(pairs, [[[0, 1, "X"]], []]) == [
         ["a", {"entities": [[0, 1, "X"]], "links": {}}],

@@ -1,4 +1,4 @@
-"""Label names of a training file: their order, and what is refused or logged."""
+"""Label names in a training file: order, errors and warnings."""
 
 import pytest
 
@@ -19,25 +19,25 @@ def test_labels_in_natural_order():
     assert labels == ("-1", "3.5", "20", "a", "b", "grade 2", "grade 10")
 
 
-def test_a_label_with_more_digits_than_a_number_has_is_a_word():
+def test_label_with_too_many_digits_is_a_word():
     many = "9" * 5000
     assert sorted([f"b{many}", "b10", "b9"], key=natural_key) == ["b9", "b10", f"b{many}"]
 
 
-def test_a_sign_for_no_label_does_not_become_a_class():
+def test_sign_for_a_missing_label_is_refused():
     with pytest.raises(InputError, match=r"^t.csv:3: 2 row\(s\) have the label '-', which means no label"):
         find_label_names(column("yes", "-", "no", "-", "yes", "no"), SINGLE_LABEL)
     with pytest.raises(InputError, match=r"^t.csv:4: 1 row\(s\) have the label '\?'"):
         find_label_names(column(("a", "b"), ("a",), ("?",)), MULTI_LABEL)
 
 
-def test_words_for_a_missing_label_are_warned_of(caplog):
+def test_words_for_a_missing_label_have_a_warning(caplog):
     find_label_names(column("nan", "x", "nan", "x"), SINGLE_LABEL)
     assert "t.csv: warning: 2 row(s) have the label 'nan', which other programs write" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["pos\nitive", "a\r\nb", "a\rb"])
-def test_a_line_end_in_a_label_is_refused(name):
+def test_line_end_in_a_label_is_refused(name):
     with pytest.raises(
         InputError, match=r"^t.csv:3: the label 'a?(pos)?\\[rn].* has a line end; replace it by a space$"
     ):
@@ -50,7 +50,7 @@ def intents(count, rows=1):
 
 @pytest.mark.parametrize("labels", [intents(300), intents(30), [(name,) for name in intents(200)]])
 def test_many_labels_on_few_rows_are_labels(caplog, labels):
-    """One row per label, as for the answers to frequent questions, is one warning and no error."""
+    """One row per label gives a warning and no error: answers to frequent questions occur once."""
     problem_type = MULTI_LABEL if isinstance(labels[0], tuple) else SINGLE_LABEL
     assert len(find_label_names(column(*labels), problem_type)) == len(labels)
     assert len(caplog.messages) == 1
@@ -60,23 +60,23 @@ def test_many_labels_on_few_rows_are_labels(caplog, labels):
 @pytest.mark.parametrize(
     "text", ["The boat number {} sank.", "船{}号沉了。", "we have seen {} boats on the lake today"]
 )
-def test_texts_in_the_place_of_labels_are_refused(text):
+def test_texts_instead_of_labels_are_refused(text):
     texts = [text.format(number) for number in range(30)]
     with pytest.raises(InputError, match=r"^t.csv:2: column label holds 30 different labels in 33 rows .*like texts"):
         find_label_names(column(*texts, *texts[:3]), SINGLE_LABEL)
-    # Sentences that come again and again are names of classes.
+    # Repeated sentences are class names.
     assert len(find_label_names(column(*texts * 2), SINGLE_LABEL)) == 30
 
 
 @pytest.mark.parametrize(("num_labels", "num_rows", "warns"), [(20, 20, False), (21, 104, True), (21, 105, False)])
-def test_few_rows_per_label_are_one_warning(caplog, num_labels, num_rows, warns):
+def test_few_rows_per_label_have_one_warning(caplog, num_labels, num_rows, warns):
     warn_about_few_rows("t.csv", num_labels, num_rows)
     assert [message[:32] for message in caplog.messages] == [
         f"t.csv: warning: {num_labels} labels in {num_rows}"
     ] * warns
 
 
-def test_labels_that_look_the_same_get_one_warning(caplog):
+def test_labels_that_look_the_same_have_one_warning(caplog):
     find_label_names(column("Good", "good", "bad", "bad", "good"), SINGLE_LABEL)
     assert len(caplog.messages) == 1
     assert caplog.messages[0].startswith(

@@ -1,4 +1,4 @@
-"""Label cells that hold lists: names, numbers 0 and 1, and texts that are names in spite of their brackets."""
+"""Label cells with lists: names, numbers 0 and 1, and texts in brackets that are names."""
 
 import pytest
 
@@ -34,12 +34,12 @@ def refused(*labels, problem_type=None, names=None):
         (("0", "1", "0"), ("1", "0", "0")),
     ],
 )
-def test_numbers_0_and_1_are_labels_by_their_position(first, second):
+def test_numbers_0_and_1_are_labels_by_position(first, second):
     assert read(first, second, first) == ([("1",), ("0",), ("1",)], 3, ("0", "1", "2"))
     assert read(first, second, names=("x", "y", "z")) == ([("y",), ("x",)], 3, None)
 
 
-def test_numbers_0_and_1_of_two_labels():
+def test_numbers_0_and_1_for_two_labels():
     assert read("[0, 1]", "[1, 0]", "[1, 1]", "[0, 0]") == ([("1",), ("0",), ("0", "1"), ()], 2, ("0", "1"))
     assert read("[0, 1]", "[0, 1]", problem_type=MULTI_LABEL, names=("0", "1"))[0] == [("1",), ("1",)]
 
@@ -49,7 +49,7 @@ def test_names_0_and_1():
     assert read("[0, 1]", "[1, 0]", problem_type=MULTI_LABEL, names=("0", "1", "2"))[1] == 0
 
 
-def test_numbers_0_and_1_of_different_lengths():
+def test_numbers_0_and_1_with_different_lengths():
     assert refused("[0, 1, 0]", "[1, 0, 0]", "[0, 1]") == (
         "t.csv:4: a list of 3 numbers 0 and 1 is needed, one per label, as in other rows"
     )
@@ -82,7 +82,7 @@ def test_lists_of_class_numbers():
     assert read("[27]", "[3, 10]", "[ 3 10 12]")[0] == [("27",), ("3", "10"), ("3", "10", "12")]
 
 
-def test_label_studio_writes_a_list_for_several_labels_alone():
+def test_label_studio_writes_lists_only_for_several_labels():
     assert read("news", '{"choices": ["art", "news"]}', "art")[0] == ["news", ("art", "news"), "art"]
 
 
@@ -101,7 +101,7 @@ def test_names_in_brackets_stay_names(labels):
     assert read(*labels) == (list(labels), 0, None)
 
 
-def test_pairs_of_numbers_are_asked_about():
+def test_pairs_of_numbers_are_ambiguous():
     assert refused("[0, 10]", "[10, 20]") == (
         "t.csv:2: the label is '[0, 10]': give --problem_type=multi_label if it is a list of two labels, "
         "--problem_type=single_label if it is the name of a class"
@@ -110,7 +110,7 @@ def test_pairs_of_numbers_are_asked_about():
     assert read("[0, 10]", "[10, 20]", problem_type=MULTI_LABEL)[0] == [("0", "10"), ("10", "20")]
 
 
-def test_lists_between_names_are_asked_about():
+def test_lists_between_names_are_ambiguous():
     assert refused("[0, 1, 0]", "good") == (
         "t.csv:3: the label is 'good', and line 2 has the list '[0, 1, 0]'; write all labels as lists, or give "
         "--problem_type=single_label if it is the name of a class"
@@ -119,7 +119,7 @@ def test_lists_between_names_are_asked_about():
     assert refused("['a', 'b']", '["a", null]').startswith("t.csv:3: the label is '[\"a\", null]', and line 2")
 
 
-def test_lists_without_quotes_are_asked_about():
+def test_lists_without_quotes_are_ambiguous():
     assert refused("[sport]", "[sport, news]") == (
         't.csv:3: the label is \'[sport, news]\', which cannot be read as a list; write a list such as ["a", "b"], or give '
         "--problem_type=single_label if it is the name of a class"
@@ -127,23 +127,23 @@ def test_lists_without_quotes_are_asked_about():
     assert read("[sport]", "[sport, news]", problem_type=SINGLE_LABEL)[0] == ["[sport]", "[sport, news]"]
 
 
-def test_a_name_of_the_model_is_never_a_list():
+def test_model_labels_are_never_lists():
     assert read("[0, 10]", "[1]", problem_type=SINGLE_LABEL, names=("[0, 10]", "[1]"))[0] == ["[0, 10]", "[1]"]
 
 
-def test_a_single_label_model_reads_lists_of_one():
+def test_single_label_model_reads_lists_of_one():
     assert read("['a']", "['b']", problem_type=SINGLE_LABEL, names=("a", "b"))[0] == [("a",), ("b",)]
     assert read("[0, 1, 0]", "[1, 0, 0]", problem_type=SINGLE_LABEL)[0] == [("1",), ("0",)]
     assert read("[3.5]", "[2]", problem_type=REGRESSION)[0] == [("3.5",), ("2",)]
 
 
-def test_numbers_of_a_given_problem_type_are_logged(caplog):
+def test_numbers_are_logged_if_the_problem_type_is_set(caplog):
     caplog.set_level("INFO")
     read("[0, 1, 0]", "[1, 0, 0]", problem_type=MULTI_LABEL)
     assert caplog.messages == ["t.csv: its lists of 3 numbers 0 and 1 have a number per label"]
 
 
-def test_columns_of_0_and_1_are_left_alone():
+def test_columns_of_0_and_1_are_unchanged():
     cells = LabelCells("t.csv", (2,), [("1", "0")], ("rude", "loud"), True)
     assert read_lists(cells, None, None).cells is cells
 

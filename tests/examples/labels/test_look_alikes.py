@@ -23,7 +23,7 @@ from bert_cli.examples.labels.look_alikes import find_look_alikes, warn_about_lo
         ("\u2764\ufe0f", "\u2764"),
     ],
 )
-def test_labels_that_look_alike(first, second):
+def test_labels_that_look_the_same(first, second):
     assert find_look_alikes([first, "other", second]) == [[first, second]]
 
 
@@ -34,7 +34,7 @@ def test_labels_that_look_different(labels):
     assert find_look_alikes(labels) == []
 
 
-def test_one_warning_lists_all_of_them(caplog):
+def test_one_warning_lists_all_groups(caplog):
     warn_about_look_alikes("t.csv", {"Good": 9, "bad": 5, "good": 10, "good\u200b": 1, "\u00e9": 4, "e\u0301": 3})
     assert caplog.messages == [
         "t.csv: warning: these labels look the same, and are different classes: 'Good' (9 rows), 'good' (10 rows), "
@@ -42,11 +42,11 @@ def test_one_warning_lists_all_of_them(caplog):
     ]
 
 
-def test_many_groups_are_cut(caplog):
+def test_only_first_groups_are_listed(caplog):
     warn_about_look_alikes("t.csv", {name: 2 for letter in "abcdefg" for name in (letter, letter.upper())})
     assert "'e' (2 rows), 'E' (2 rows); and 2 more groups; correct" in caplog.text
 
 
-def test_different_labels_are_not_warned_of(caplog):
+def test_different_labels_have_no_warning(caplog):
     warn_about_look_alikes("t.csv", {"good": 9, "bad": 5})
     assert caplog.messages == []

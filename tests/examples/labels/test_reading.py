@@ -1,4 +1,4 @@
-"""The labels of one file, from its cells: problem type, names and the label of each row."""
+"""A file's labels, read from its cells: problem type, names and a label per row."""
 
 import pytest
 
@@ -15,23 +15,23 @@ def column(*labels, separator=None):
     return LabelCells("t.csv", range(2, 2 + len(labels)), [(label,) for label in labels], ("label",), True, separator)
 
 
-def test_a_training_file_decides_problem_type_and_names():
+def test_training_file_decides_problem_type_and_names():
     assert read_labels(column("b", "a", "b"), None, None, TRAIN) == (SINGLE_LABEL, ("a", "b"), ["b", "a", "b"])
 
 
-def test_a_dev_file_keeps_the_names_of_the_model():
+def test_dev_file_uses_the_models_names():
     assert read_labels(column("b"), SINGLE_LABEL, ("b", "a"), DEV) == (SINGLE_LABEL, ("b", "a"), ["b"])
     with pytest.raises(InputError, match=r"^t.csv: the model has no labels.txt; give --labels"):
         read_labels(column("b"), SINGLE_LABEL, None, DEV)
 
 
-def test_rows_without_a_label_have_none():
+def test_unlabeled_rows_have_no_label():
     cells = column("b", "", "a")
     assert read_labels(cells, None, None, TRAIN_SKIPPING).rows == ["b", None, "a"]
     assert read_labels(cells, SINGLE_LABEL, ("a", "b"), TEST_SKIPPING).rows == ["b", None, "a"]
 
 
-def test_an_empty_cell_of_several_labels_is_left_out_with_the_flag_alone():
+def test_empty_multi_label_cells_are_skipped_only_with_the_flag():
     cells = column("a,b", "", "a", separator=",")
     assert read_labels(cells, None, None, TRAIN) == (MULTI_LABEL, ("a", "b"), [(1, 1), (0, 0), (1, 0)])
     assert read_labels(cells, None, None, TRAIN_SKIPPING).rows == [(1, 1), None, (1, 0)]
@@ -47,7 +47,7 @@ def test_an_empty_cell_of_several_labels_is_left_out_with_the_flag_alone():
     ],
     ids=["one label", "separated labels", "lists of 0 and 1", "columns of 0 and 1"],
 )
-def test_many_labels_on_few_rows_are_warned_of(caplog, cells):
+def test_many_labels_on_few_rows_have_a_warning(caplog, cells):
     names = read_labels(cells, None, None, TRAIN).names
     warning = f"t.csv: warning: {len(names)} labels in {len(cells.rows)} rows, {len(cells.rows) / len(names):.2g} per"
     assert [message for message in caplog.messages if message.startswith(warning)]
@@ -65,8 +65,8 @@ def test_numbers_have_no_names():
         (column("a,b", "b,a", separator=","), MULTI_LABEL, ("a", "b", "c"), "the same labels"),
     ],
 )
-def test_one_label_in_every_row_is_warned_of(caplog, cells, problem_type, names, content):
-    """Without names from elsewhere one label is an error, see find_label_names."""
+def test_one_label_in_every_row_has_a_warning(caplog, cells, problem_type, names, content):
+    """If names are not set, a single label is an error (see find_label_names)."""
     read_labels(cells, problem_type, names, TRAIN)
     warning = f"t.csv: warning: every row has {content}, so there is nothing to learn; check --label_column"
     assert warning in caplog.messages
@@ -75,7 +75,7 @@ def test_one_label_in_every_row_is_warned_of(caplog, cells, problem_type, names,
     assert warning not in caplog.messages
 
 
-def test_one_number_in_every_row_is_warned_of(caplog):
+def test_one_number_in_every_row_has_a_warning(caplog):
     read_labels(column("2.5", "2.50", "2.5"), REGRESSION, None, TRAIN)
     assert caplog.messages == [
         "t.csv: warning: every row has the number 2.5, so there is nothing to learn; check --label_column"

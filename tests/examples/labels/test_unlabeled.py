@@ -1,4 +1,4 @@
-"""Rows without a label, and labels that stand for a missing one."""
+"""Unlabeled rows, and labels that mark a missing label."""
 
 import pytest
 
@@ -25,13 +25,13 @@ def counts(*labels, **more):
 
 
 @pytest.mark.parametrize("sign", ["-", "--", "?", "—"])
-@pytest.mark.parametrize("others", [("entailment", "neutral"), ("0", "1")])
-def test_a_sign_among_words_or_digits_is_no_label(sign, others):
-    assert find_markers(counts(*others, sign)) == MissingMarkers((sign,), (), ())
+@pytest.mark.parametrize("other_labels", [("entailment", "neutral"), ("0", "1")])
+def test_sign_among_words_or_digits_is_not_a_label(sign, other_labels):
+    assert find_markers(counts(*other_labels, sign)) == MissingMarkers((sign,), (), ())
 
 
 @pytest.mark.parametrize("labels", [("+", "-"), ("+", "-", "="), (".", "?", "!"), ("O", ".", "?"), ("-", "?")])
-def test_a_sign_among_signs_is_a_class(labels):
+def test_sign_among_signs_is_a_class(labels):
     assert find_markers(counts(*labels)).signs == ()
 
 
@@ -40,7 +40,7 @@ def test_words_for_a_missing_label():
     assert find_markers(counts(*labels)).words == labels[1:]
 
 
-def test_names_that_are_classes_as_well():
+def test_names_that_may_be_classes():
     assert find_markers(counts("favor", "against", "none", "NA")).doubtful == ("none", "NA")
 
 
@@ -59,7 +59,7 @@ def test_minus_one_among_class_indices(labels, is_doubtful):
     assert find_markers(labels).doubtful == ("-1",) * is_doubtful
 
 
-def test_a_sign_stops_the_training_with_both_ways_out():
+def test_sign_is_refused_with_two_proposals():
     with pytest.raises(InputError) as caught:
         check_markers("t.jsonl", {"no": 5, "yes": 5, "-": 3}, {"no": 2, "yes": 3, "-": 7}, skips_unlabeled=False)
     assert str(caught.value) == (
@@ -68,12 +68,12 @@ def test_a_sign_stops_the_training_with_both_ways_out():
     )
 
 
-def test_names_with_commas_are_not_put_into_the_advice():
+def test_advice_has_no_names_with_commas():
     with pytest.raises(InputError, match="and --labels with all names keeps it as a class"):
         check_markers("t.jsonl", {"a,b": 5, "yes": 5, "?": 3}, {"a,b": 2, "yes": 3, "?": 7}, skips_unlabeled=False)
 
 
-def test_words_are_warned_of(caplog):
+def test_words_have_a_warning(caplog):
     warn_about_markers("t.csv", counts("good", "bad", "nan", "none"), skips_unlabeled=False)
     assert [record.getMessage() for record in caplog.records] == [
         "t.csv: warning: 10 row(s) have the label 'nan', which other programs write for a missing value; "
@@ -83,12 +83,12 @@ def test_words_are_warned_of(caplog):
     ]
 
 
-def test_names_that_the_flag_keeps_are_warned_of(caplog):
+def test_names_that_the_flag_keeps_have_a_warning(caplog):
     warn_about_markers("t.csv", counts("favor", "against", "none"), skips_unlabeled=True)
     assert caplog.messages[0].endswith("; if it means no label, remove such rows")
 
 
-def test_usual_labels_are_not_warned_of(caplog):
+def test_usual_labels_have_no_warning(caplog):
     warn_about_markers("t.csv", counts("0", "1", "2", "nine", "nano", "a-b", "no", "other"), skips_unlabeled=False)
     assert caplog.text == ""
 
@@ -99,7 +99,7 @@ def test_usual_labels_are_not_warned_of(caplog):
         (("a", "", "b", ""), [0, 2]),
         (("a", "-", "b", "?"), [0, 2]),
         (("a", "nan", "b", "Null"), [0, 2]),
-        (("favor", "", "none", "NA"), [0, 2, 3]),  # the empty cell is the missing one
+        (("favor", "", "none", "NA"), [0, 2, 3]),  # only the empty cell is a missing label
         (("favor", "against", "none", "NA"), [0, 1]),
         (("0", "2", "-1"), [0, 1]),
         (("0", "2", "-1", ""), [0, 1, 2]),
@@ -107,43 +107,43 @@ def test_usual_labels_are_not_warned_of(caplog):
         (("+", "-"), [0, 1]),
     ],
 )
-def test_rows_that_have_a_label(labels, rows):
+def test_labeled_rows(labels, rows):
     assert find_labeled_rows(column(*labels), None, is_numeric=False) == rows
 
 
-def test_a_label_of_the_model_is_never_missing():
+def test_model_labels_are_never_missing():
     cells = column("yes", "none", "-", "-1", "")
     assert find_labeled_rows(cells, ("yes", "none"), is_numeric=False) == [0, 1]
     assert find_labeled_rows(cells, ("yes", "-"), is_numeric=False) == [0, 2]
 
 
-def test_minus_one_is_a_number_of_a_regression():
+def test_minus_one_is_a_number_in_regression():
     assert find_labeled_rows(column("-1", "NA", "2.5", "", "-"), None, is_numeric=True) == [0, 2]
 
 
-def test_a_row_of_several_columns_is_unlabeled_if_all_of_them_are():
+def test_row_with_several_columns_is_unlabeled_if_all_cells_are():
     cells = column(("1", "0"), ("-1", "-1"), ("", ""), ("0", ""), columns=("rude", "loud"))
     assert find_labeled_rows(cells, ("rude", "loud"), is_numeric=False) == [0, 3]
 
 
-def test_rows_that_are_left_out_are_counted(caplog):
+def test_skipped_rows_are_counted(caplog):
     caplog.set_level("INFO")
     assert drop_unlabeled(column("a", "-", "", "b", "-"), None, is_numeric=False) == [0, 3]
     assert caplog.messages == ["t.csv: left out 3 row(s) without a label (2 '-', 1 empty); the first is line 3"]
 
 
-def test_a_file_with_labels_alone_is_not_logged(caplog):
+def test_file_without_unlabeled_rows_is_not_logged(caplog):
     caplog.set_level("INFO")
     assert drop_unlabeled(column("a", "b"), None, is_numeric=False) == [0, 1]
     assert caplog.messages == []
 
 
-def test_no_row_with_a_label_is_an_error():
+def test_file_without_labels_is_an_error():
     with pytest.raises(InputError, match=r"^t.csv:2: no row has a label; check --label_column"):
         drop_unlabeled(column("", ""), None, is_numeric=False)
 
 
-def test_names_that_the_flag_leaves_out():
+def test_names_that_the_flag_skips():
     assert find_missing_names(counts("a", "b", "-", "none"), has_empty=False) == {"-"}
     assert find_missing_names(counts("a", "b", "none"), has_empty=False) == {"none"}
     assert find_missing_names(counts("a", "b", "none"), has_empty=True) == set()

@@ -1,4 +1,4 @@
-"""Lists that were written as text: what is a list, and what is a name in brackets."""
+"""Lists written as text, and names in brackets."""
 
 import pytest
 
@@ -60,7 +60,7 @@ def test_lists_of_numbers(text, items):
      "[[0, 1], [1, 0]]", '["a", null]', "[0 1 0 ... 1 0]", "['a'b']", "[1-2]", "(a) 'b'", '{"choices": "a"}', "{choices}",
      '{"choices": ["a"'],
 )  # fmt: skip
-def test_names_of_classes(text):
+def test_class_names(text):
     assert parse_list(text) is None
 
 
@@ -70,6 +70,6 @@ def test_half_open_intervals():
     assert not is_half_open_interval("[0, 10]")
 
 
-def test_what_starts_as_a_list():
+def test_texts_that_start_like_a_list():
     assert all(map(starts_like_list, ("[a", "(a)", "{", "array([1])")))
     assert not any(map(starts_like_list, ("a[", "", "1, 2")))

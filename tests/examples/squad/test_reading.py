@@ -1,4 +1,4 @@
-"""Questions and their right answers: cases to check by hand, and every kind of broken file."""
+"""Questions and correct answers: cases to check by hand, and all errors."""
 
 import logging
 
@@ -21,7 +21,7 @@ def test_questions_to_predict(tmp_path):
     assert describe_examples([first, second]) == "2 questions about 1 contexts"
 
 
-def test_repeated_id(tmp_path):
+def test_repeated_id_is_refused(tmp_path):
     path = squad_file(tmp_path, question("q", ("Ann", 0)), question("q", ("Lee", 4)))
     expected = "qas[1]: the id 'q' is also the id of"
     for read in (read_examples, read_gold_answers, read_scored_examples):
@@ -30,7 +30,7 @@ def test_repeated_id(tmp_path):
         assert message.count("data[0].paragraphs[0].qas[") == 2
 
 
-def test_questions_without_id_get_one(tmp_path, caplog):
+def test_questions_without_id_get_an_id(tmp_path, caplog):
     without = question(None)
     del without["id"]
     path = squad_file(tmp_path, without, question("question-1"), question(None), question("question-3_"), question(7))
@@ -42,7 +42,7 @@ def test_questions_without_id_get_one(tmp_path, caplog):
     assert list(read_gold_answers(path)) == expected
 
 
-def test_questions_are_scored_by_the_ids_that_they_get(tmp_path, caplog):
+def test_questions_are_scored_with_new_ids(tmp_path, caplog):
     path = squad_file(tmp_path, question(None, ("Ann", 0)), question(None, ("Lee", 4)))
     with caplog.at_level(logging.INFO, "bert_cli"):
         examples, gold = read_scored_examples(path)
@@ -92,7 +92,7 @@ def test_gold_answers_are_not_guessed(tmp_path, fields):
     ],
 )
 @pytest.mark.parametrize("read", [read_examples, read_training_examples, read_gold_answers])
-def test_files_of_another_layout(tmp_path, read, text, expected):
+def test_files_with_another_layout(tmp_path, read, text, expected):
     path = tmp_path / "bad.json"
     path.write_text(text)
     message = error_of(read, str(path))
@@ -122,7 +122,7 @@ def test_lines_of_questions():
         ('{"id": "1", "question": "a", "context": "b"}\n' * 2, ":2: the id '1' is also the id of"),
     ],
 )
-def test_lines_that_are_no_questions(text, expected):
+def test_lines_that_are_not_questions(text, expected):
     message = error_of(lambda: list(parse_questions(text.split("\n"), "lines.jsonl")))
     assert message.startswith(f"lines.jsonl{expected}")
 

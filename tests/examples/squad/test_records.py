@@ -1,4 +1,4 @@
-"""The words of a context, and what the log has about examples."""
+"""Context words, and the log line about examples."""
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +17,7 @@ def test_words():
 
 @settings(derandomize=True, deadline=None)
 @given(st.text(alphabet="ab \t\n\u202f\u00a0\x85é"))
-def test_words_stand_where_they_are_said_to(context):
+def test_words_have_correct_offsets(context):
     paragraph = split_context(context)
     pieces = context.replace("\u202f", " ").replace("\t", " ").replace("\n", " ").split(" ")
     assert list(paragraph.doc_tokens) == [piece for piece in pieces if piece]

@@ -1,4 +1,4 @@
-"""Training examples of SQuAD files: answers are located, impossible questions recognized."""
+"""Training examples from SQuAD files: answer positions and impossible questions."""
 
 import logging
 
@@ -25,7 +25,10 @@ def positions(training):
         (("was  born", 8), (2, 3)),
         (("1895", 19), (4, 4)),
         (("n Lee w", 2), (0, 2)),
-        ((" was born", 7), (1, 3)),  # begins behind Lee; ends before the n, as the context has a blank more
+        (
+            (" was born", 7),
+            (1, 3),
+        ),  # begins after Lee and ends before the n, because the context has an additional space
         ((" (1895).", 17), (3, 4)),
         (("(1895).", 18), (4, 4)),
     ],
@@ -41,7 +44,7 @@ def test_answers_are_found(tmp_path, caplog, answer, words):
     [
         (("1896", 19), "(1895)."),
         (("Lee", 0), "Ann"),
-        (("Ann\u00a0Lee", 0), None),  # the words of the answer are cut at U+00A0, those of the context are not
+        (("Ann\u00a0Lee", 0), None),  # U+00A0 separates words in answers, but not in contexts
         (("", 4), None),
         (("  ", 11), None),
         (("Ann", -1), None),
@@ -49,7 +52,7 @@ def test_answers_are_found(tmp_path, caplog, answer, words):
         (("(1895).!", 18), None),
     ],
 )
-def test_answers_that_cannot_be_found_are_left_out(tmp_path, caplog, answer, actual):
+def test_answers_at_wrong_positions_are_skipped(tmp_path, caplog, answer, actual):
     with caplog.at_level(logging.WARNING, "bert_cli"):
         context = CONTEXT.replace(" Lee", "\u00a0Lee") if "\u00a0" in answer[0] else CONTEXT
         training = train(tmp_path, question("q", ("was", 8)), question("x", answer), context=context)
@@ -61,7 +64,7 @@ def test_answers_that_cannot_be_found_are_left_out(tmp_path, caplog, answer, act
         assert messages[0] == f"Could not find answer: '{actual}' vs. '{answer[0]}'"
 
 
-def test_no_answer_at_all_is_found(tmp_path):
+def test_file_without_correct_positions(tmp_path):
     message = error_of(train, tmp_path, question("q", ("1895", 3)))
     assert "none of its 1 answers is at its answer_start" in message
 
@@ -85,7 +88,7 @@ def test_several_answers(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "version_2", "expected"),
+    ("entry", "version_2", "expected"),
     [
         (
             SEVERAL,
@@ -105,13 +108,13 @@ def test_several_answers(tmp_path):
         (question("q", ("Ann", True)), False, "answer_start: is true or false, a whole number is needed"),
     ],
 )
-def test_questions_that_cannot_be_learnt(tmp_path, given, version_2, expected):
-    message = error_of(train, tmp_path, given, version_2_with_negative=version_2)
+def test_invalid_training_questions(tmp_path, entry, version_2, expected):
+    message = error_of(train, tmp_path, entry, version_2_with_negative=version_2)
     assert "some.json: data[0].paragraphs[0].qas[0]" in message
     assert expected in message
 
 
-def test_data_of_2_0_without_impossible_questions_needs_no_flag(tmp_path):
+def test_squad_2_without_impossible_questions_needs_no_flag(tmp_path):
     assert positions(train(tmp_path, question("q", ("Ann", 0), is_impossible=False))) == [(0, 0)]
 
 
@@ -121,21 +124,21 @@ def test_a_repeated_id_is_counted(tmp_path, caplog):
     assert caplog.records[-1].getMessage().endswith("1 question(s) have the id of an earlier one")
 
 
-def marked(tmp_path, caplog, *questions, **rules):
-    """Return which training questions are impossible, and the lines of the log."""
+def impossible_and_log(tmp_path, caplog, *questions, **rules):
+    """Return whether each training question is impossible, and the log lines."""
     with caplog.at_level(logging.INFO, "bert_cli"):
         training = train(tmp_path, *questions, version_2_with_negative=True, **rules)
     return [example.is_impossible for example in training], [record.getMessage() for record in caplog.records]
 
 
-def test_without_a_mark_a_question_is_impossible_if_it_has_no_answer(tmp_path, caplog):
+def test_unmarked_question_is_impossible_if_it_has_no_answer(tmp_path, caplog):
     questions = (
         question("q1", is_impossible=True),
         question("q2", ("Ann", 0)),
         question("q3"),
         question("q4", ("Lee", 4)),
     )
-    impossible, lines = marked(tmp_path, caplog, *questions)
+    impossible, lines = impossible_and_log(tmp_path, caplog, *questions)
     assert impossible == [True, False, True, False]
     (line,) = lines
     assert line.endswith(
@@ -143,27 +146,27 @@ def test_without_a_mark_a_question_is_impossible_if_it_has_no_answer(tmp_path, c
     )
 
 
-def test_the_same_file_without_the_flag_is_named_as_2_0(tmp_path):
+def test_squad_2_without_the_flag_is_refused(tmp_path):
     message = error_of(train, tmp_path, question("q2", ("Ann", 0)), question("q1", is_impossible=True))
     assert message.endswith("qas[1]: is_impossible is set, so this is SQuAD 2.0 data; give --version_2_with_negative")
 
 
-def test_a_null_mark_is_none(tmp_path, caplog):
+def test_null_mark_is_no_mark(tmp_path, caplog):
     questions = question("q1", is_impossible=True), question("q2", ("Ann", 0), is_impossible=None)
-    assert marked(tmp_path, caplog, *questions)[0] == [True, False]
+    assert impossible_and_log(tmp_path, caplog, *questions)[0] == [True, False]
     assert positions(train(tmp_path, question("q2", ("Ann", 0), is_impossible=None))) == [(0, 0)]
 
 
 @pytest.mark.parametrize(("yes", "no"), [(1, 0), ("true", "false"), ("True", "False"), ("1", "0")])
 def test_numbers_and_texts_mark_questions(tmp_path, caplog, yes, no):
     questions = question("q1", is_impossible=yes), question("q2", ("Ann", 0), is_impossible=no)
-    assert marked(tmp_path, caplog, *questions)[0] == [True, False]
+    assert impossible_and_log(tmp_path, caplog, *questions)[0] == [True, False]
     assert positions(train(tmp_path, question("q2", ("Ann", 0), is_impossible=no))) == [(0, 0)]
     assert "give --version_2_with_negative" in error_of(train, tmp_path, question("q1", is_impossible=yes))
 
 
-def test_a_file_of_1_1_under_the_flag_gets_a_warning(tmp_path, caplog):
-    impossible, lines = marked(tmp_path, caplog, question("q1", ("Ann", 0)), question("q2", ("Lee", 4)))
+def test_squad_1_with_the_flag_has_a_warning(tmp_path, caplog):
+    impossible, lines = impossible_and_log(tmp_path, caplog, question("q1", ("Ann", 0)), question("q2", ("Lee", 4)))
     assert impossible == [False, False]
     assert "no question is impossible; leave --version_2_with_negative out for SQuAD 1.1 data" in lines[-1]
 
@@ -171,7 +174,7 @@ def test_a_file_of_1_1_under_the_flag_gets_a_warning(tmp_path, caplog):
 def test_an_impossible_question_needs_no_answers(tmp_path, caplog):
     plausible = {"id": "q1", "question": "?", "is_impossible": True, "plausible_answers": [{"text": "x"}]}
     null = {"id": "q2", "question": "?", "is_impossible": True, "answers": None}
-    assert marked(tmp_path, caplog, plausible, null) == ([True, True], [])
+    assert impossible_and_log(tmp_path, caplog, plausible, null) == ([True, True], [])
 
 
 @pytest.mark.parametrize("fields", [{}, {"answers": None}, {"plausible_answers": [{"text": "Ann", "answer_start": 0}]}])

@@ -1,4 +1,4 @@
-"""Usual names of columns, in the spellings that people use."""
+"""Usual column names in different spellings."""
 
 import pytest
 

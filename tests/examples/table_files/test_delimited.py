@@ -1,4 +1,4 @@
-"""The division of text files into rows and cells, recognized by their first lines."""
+"""Delimiters and quoting, detected from the first lines of text files."""
 
 import pytest
 
@@ -22,19 +22,19 @@ def layout(text: str, table_format: str = CSV, is_whole: bool = True) -> Delimit
         ('"a;b;c",label\nx,1\n', ","),
         ('"a\nb",x\n"c, d",y\n', ","),
         ('text|label\n"a|b"|1\n"c\nd"|2\n', "|"),
-        # One column of texts, and a row with a comma too many, stay as they are.
+        # A single column of texts, and a row with an additional comma, do not change the delimiter.
         ("text\nHello, you\nGood day\n", ","),
         ("text,label\na,1\nb, c,2\n", ","),
         ("Either|or\n", ","),
         ("", ","),
     ],
 )
-def test_the_delimiter_of_a_csv_file_gives_all_rows_as_many_cells(text, delimiter):
+def test_csv_delimiter_gives_all_rows_the_same_width(text, delimiter):
     assert layout(text) == Delimited(delimiter, CSV_QUOTES)
 
 
 @pytest.mark.parametrize("table_format", [TSV, TEXTS])
-def test_other_suffixes_need_usual_names_for_a_delimiter_other_than_tabs(table_format):
+def test_other_suffixes_need_usual_names_for_other_delimiters(table_format):
     assert layout("text,label\na,1\n", table_format) == Delimited(",", CSV_QUOTES)
     assert layout("id|sentence|label\n1|a|x\n2|b|y\n", table_format) == Delimited("|", CSV_QUOTES)
     assert layout("Well, I liked it\nOh, no\n", table_format) == Delimited("\t", LITERAL)
@@ -43,22 +43,22 @@ def test_other_suffixes_need_usual_names_for_a_delimiter_other_than_tabs(table_f
 
 @pytest.mark.parametrize("directive", ["sep=;", "SEP=;", '"sep=;"', "Sep=;;;", "sep=; "])
 @pytest.mark.parametrize("table_format", [CSV, TSV, TEXTS])
-def test_a_directive_of_excel_decides(directive, table_format):
+def test_excel_directive_decides(directive, table_format):
     assert layout(f"{directive}\r\ntext;label\r\na;1\r\n", table_format) == Delimited(";", CSV_QUOTES, True)
 
 
-def test_any_separator_may_stand_in_a_directive():
+def test_directive_may_have_any_separator():
     for sign in ",|\t:^":
         assert layout(f"sep={sign}\na{sign}b\n") == Delimited(sign, CSV_QUOTES, True)
     assert not layout("sep=,b\n1,2\n").has_directive
 
 
-def test_lines_are_counted_with_the_directive():
+def test_line_numbers_include_the_directive():
     lines = ["sep=;\n", "text;label\n", '"a\n', 'b";1\n', "\n", "c;2\n"]
-    found = Delimited(";", CSV_QUOTES, True).rows("a.csv", lines)
-    assert list(found) == [(2, ("text", "label")), (3, ("a\nb", "1")), 5, (6, ("c", "2"))]
+    rows = Delimited(";", CSV_QUOTES, True).rows("a.csv", lines)
+    assert list(rows) == [(2, ("text", "label")), (3, ("a\nb", "1")), 5, (6, ("c", "2"))]
 
 
-def test_the_last_row_of_an_excerpt_may_be_cut():
+def test_last_row_in_an_excerpt_may_be_truncated():
     assert layout('text|label\na|1\n"b\nc', is_whole=False).delimiter == "|"
     assert layout('text|label\na|1\n"b\nc', is_whole=True).delimiter == ","

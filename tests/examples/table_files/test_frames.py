@@ -1,4 +1,4 @@
-"""Workbooks, Parquet and Feather files: cells as a person sees them, sheets, and what is refused."""
+"""Workbooks, Parquet and Feather files: cells, sheets and errors."""
 
 import datetime
 import pathlib
@@ -40,7 +40,7 @@ def refused(rows):
 
 
 @pytest.mark.parametrize("name", ["t.xlsx", "t.ods"])
-def test_cells_of_a_sheet_look_as_they_do_there(rows, tmp_path, name):
+def test_cells_are_formatted_like_in_the_sheet(rows, tmp_path, name):
     FRAME.to_excel(tmp_path / name, index=False)
     assert rows(name) == [
         (1, ["id", "text", "stars", "seen", "good"]),
@@ -51,7 +51,7 @@ def test_cells_of_a_sheet_look_as_they_do_there(rows, tmp_path, name):
 
 
 @pytest.mark.parametrize("suffix", ["xlsx", "xls", "ods"])
-def test_workbooks_that_libreoffice_wrote(suffix):
+def test_workbooks_from_libreoffice(suffix):
     path = pathlib.Path(__file__).parents[2] / "fixtures/workbooks" / f"reviews.{suffix}"
     assert list(open_table(str(path), "train_file").filled_rows()) == [
         (1, ["id", "text", "stars", "seen", "share", "good"]),
@@ -73,7 +73,7 @@ def test_columns_have_names_and_rows_have_numbers(rows, tmp_path, name):
     ]
 
 
-def test_a_named_index_of_parquet_is_a_column(rows, tmp_path):
+def test_named_parquet_index_is_a_column(rows, tmp_path):
     pd.DataFrame({"text": ["a"]}, index=pd.Index(["r7"], name="id")).to_parquet(tmp_path / "t.parquet")
     assert rows("t.parquet") == [(0, ["id", "text"]), (1, ["r7", "a"])]
 
@@ -89,13 +89,13 @@ def workbook(path, **sheets) -> openpyxl.Workbook:
     return book
 
 
-def test_lines_are_the_rows_of_the_sheet_and_empty_columns_are_left_out(rows, tmp_path, caplog):
+def test_lines_are_sheet_rows_and_empty_columns_are_skipped(rows, tmp_path, caplog):
     table = [[None, None], [None, "text", None, "label"], [], [None, "a", None, "x"], [None, "b", " ", "y"]]
     workbook(tmp_path / "t.xlsx", Answers=table)
     assert rows("t.xlsx") == [(2, ["text", "label"]), (4, ["a", "x"]), (5, ["b", "y"])]
 
 
-def test_the_sheet_is_the_only_one_with_rows_or_the_named_one(rows, refused, tmp_path, caplog):
+def test_sheet_is_named_or_the_only_sheet_with_rows(rows, refused, tmp_path, caplog):
     caplog.set_level("INFO")
     workbook(tmp_path / "one.xlsx", Notes=[], Data=[["text"], ["a"]])
     assert rows("one.xlsx") == [(1, ["text"]), (2, ["a"])]
@@ -130,19 +130,19 @@ def test_an_empty_workbook_has_no_rows(rows, tmp_path):
         ("t.jsonl", b"PAR1\x15\x04", "is a Parquet file; let its name end in .parquet"),
     ],
 )  # fmt: skip
-def test_content_of_another_format_is_named(refused, tmp_path, name, content, message):
+def test_contents_in_another_format_are_reported(refused, tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     assert refused(name).startswith(f"{tmp_path / name}: ")
     assert message in refused(name)
 
 
-def test_a_sheet_belongs_to_workbooks_alone(refused, tmp_path):
+def test_only_workbooks_have_sheets(refused, tmp_path):
     (tmp_path / "t.csv").write_text("text,label\na,x\n")
     assert refused("t.csv", "Data").startswith("--sheet=Data: ")
 
 
 @pytest.mark.parametrize(("name", "package"), [("t.xlsx", "python_calamine"), ("t.parquet", "pyarrow")])
-def test_a_missing_package_is_named_with_its_extra(refused, tmp_path, monkeypatch, name, package):
+def test_missing_package_is_reported_with_its_extra(refused, tmp_path, monkeypatch, name, package):
     (FRAME.to_excel if name == "t.xlsx" else FRAME.to_parquet)(tmp_path / name)
     monkeypatch.setitem(sys.modules, package, None)
     extra = {"t.xlsx": "excel", "t.parquet": "parquet"}[name]
@@ -157,5 +157,5 @@ def test_a_missing_package_is_named_with_its_extra(refused, tmp_path, monkeypatc
         (datetime.date(2024, 1, 2), "2024-01-02"), (datetime.timedelta(hours=1), "1:00:00"), ({"a": 1}, None), ([1], None),
     ],
 )  # fmt: skip
-def test_texts_of_single_values(value, cell):
+def test_scalars_are_formatted(value, cell):
     assert frames.format_scalar(value) == cell

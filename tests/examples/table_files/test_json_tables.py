@@ -1,4 +1,4 @@
-"""JSON tables in their layouts, and what is refused."""
+"""JSON tables in all layouts, and errors."""
 
 import contextlib
 import json
@@ -40,9 +40,9 @@ FRAME = pd.DataFrame(RECORDS)
     ],
 )
 def test_layouts_of_one_table(text):
-    names, *found = cells(text)
+    names, *table_rows = cells(text)
     kept = [names.index("text"), names.index("label")]
-    assert [[row[column] for column in kept] for row in [names, *found]] == ROWS
+    assert [[row[column] for column in kept] for row in [names, *table_rows]] == ROWS
 
 
 def test_columns_come_from_all_records():
@@ -61,7 +61,7 @@ def test_columns_come_from_all_records():
     ]
 
 
-def test_lines_of_an_array_are_its_own_or_numbers():
+def test_array_items_have_lines_or_numbers():
     assert [row.line for row in rows(json.dumps(RECORDS, indent=1))] == [0, 2, 6]
     assert [row.line for row in rows(json.dumps(RECORDS))] == [0, 1, 2]
 
@@ -94,7 +94,7 @@ def test_other_json_is_refused(text, message):
         rows(text)
 
 
-def test_keys_that_are_no_columns_are_refused():
+def test_too_many_keys_are_refused():
     text = "".join(json.dumps({f"id{number}": "a text"}) + "\n" for number in range(1001))
     with pytest.raises(InputError, match="more than 1000 different keys"):
         rows(text)

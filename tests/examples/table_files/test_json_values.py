@@ -1,4 +1,4 @@
-"""Values of a file of JSON come with their lines."""
+"""JSON values with their lines."""
 
 import pytest
 
@@ -34,18 +34,18 @@ def test_values_and_their_lines(text, expected):
         ("[" * 100_000, "a.json:1: cannot be read as JSON: "),
     ],
 )
-def test_mistakes_are_named_with_line_and_column(text, expected):
+def test_errors_have_line_and_column(text, expected):
     with pytest.raises(InputError) as caught:
         read_values("a.json", text)
     assert str(caught.value).startswith(expected)
 
 
-def test_items_of_arrays_have_lines():
+def test_array_items_have_lines():
     text = '{\n"names": ["[", "}"],\n"rows":\n[\n{"a": 1},\n\n{"b": 2}, null]}'
     assert list(iterate_member(text, "rows")) == [(5, {"a": 1}), (7, {"b": 2}), (7, None)]
     assert list(iterate_member(text, "names")) == [(2, "["), (2, "}")]
     assert list(iterate_array("[\n\n1, 2]", 0, line=4)) == [(6, 1), (6, 2)]
-    # Of two members with the same name, the last counts, as for Python's json.
+    # If a name is repeated, the last member is used, as in Python's json module.
     assert list(iterate_member('{"a": [1], "a": [2]}', "a")) == [(1, 2)]
 
 

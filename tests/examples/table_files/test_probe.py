@@ -1,4 +1,4 @@
-"""Rows of a user's own file: formats, line numbers, and what is refused."""
+"""Rows in user files: formats, line numbers and errors."""
 
 import gzip
 import logging
@@ -14,7 +14,7 @@ from bert_cli.examples.table_files.rows import Row
 
 @pytest.fixture
 def rows(tmp_path):
-    """rows(name, content) -> the rows of a file of that name; a name in .gz compresses it."""
+    """Return a function that writes a file, compressed if its name ends in .gz, and reads its rows."""
 
     def read(name: str, content: str | bytes) -> list[Row]:
         data = content if isinstance(content, bytes) else content.encode()
@@ -83,11 +83,11 @@ def test_json(rows, name):
         ("a.tsv", "a\tb\rc\td\n", "1: a carriage return inside the line"),
     ],
 )
-def test_refused(refused, name, content, expected):
+def test_invalid_files(refused, name, content, expected):
     assert refused(name, content).startswith(expected)
 
 
-def test_no_gzip(tmp_path):
+def test_file_that_is_not_gzip(tmp_path):
     whole = gzip.compress(b"a\tb\n" * 1000)
     for data in (b"a\tb\n", whole[:30]):
         (tmp_path / "a.tsv.gz").write_bytes(data)
@@ -95,7 +95,7 @@ def test_no_gzip(tmp_path):
             list(open_table(str(tmp_path / "a.tsv.gz"), "train_file").rows())
 
 
-def test_which_files(tmp_path):
+def test_suffixes_of_formats(tmp_path):
     with pytest.raises(InputError, match=r"a\.doc: a file that ends in \.tsv, \.csv, \.jsonl, "):
         open_table("a.doc", "train_file")
     with pytest.raises(InputError, match="no such file; check --dev_file"):
@@ -105,12 +105,12 @@ def test_which_files(tmp_path):
 @pytest.mark.parametrize(
     "name", ["a.csv", "a.TSV", "a.tab", "a.jsonl.gz", "part-*.csv", "a.xlsx", "a.ods", "a.parquet"]
 )
-def test_names_of_tables(name):
+def test_table_suffixes(name):
     assert is_table(name)
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "-", "", "csv", "/dev/stdin", "a.text"])
-def test_texts_are_no_table(name):
+def test_text_suffixes_are_not_tables(name):
     assert not is_table(name)
 
 

@@ -1,4 +1,4 @@
-"""Quotes of CSV in tab-separated files: found where they are read literally, and read with --quoting=csv."""
+"""CSV quotes in tab-separated files: detected in literal reading, and read with --quoting=csv."""
 
 import csv
 import gzip
@@ -20,7 +20,7 @@ WARNING = (
     "{path}: warning: {rows} cells in CSV quotes, such as line {line}; they are read literally, as run_classifier.py "
     "does; --quoting=csv reads them as pandas wrote them"
 )
-# pandas puts each of these into quotes, but for the first two.
+# pandas puts all of these into quotes except the first two.
 TEXTS = [
     "plain text",
     'a 5" screen at the end 5"',
@@ -31,7 +31,7 @@ TEXTS = [
     "two\tcells",
 ]
 QUOTED = TEXTS[2:]
-# Quotes that belong to the text, in a file that no writer of CSV has made.
+# In this file, which is not from a CSV writer, quotes belong to the texts.
 QUOTATIONS = [
     '"I am here."',
     '"Hello" he said',
@@ -45,25 +45,25 @@ QUOTATIONS = [
 ]
 
 
-def own(path, quoting=LITERAL):
+def read_user_rows(path, quoting=LITERAL):
     return list(open_table(str(path), "train_file", TextForm(quoting=quoting)).filled_rows())
 
 
-def of_task(path, quoting=LITERAL):
+def read_task_rows(path, quoting=LITERAL):
     return tables.read_rows(str(path), TextForm(quoting=quoting))
 
 
-READERS = pytest.mark.parametrize("read", [own, of_task])
+READERS = pytest.mark.parametrize("read", [read_user_rows, read_task_rows])
 
 
-def frame(texts) -> pd.DataFrame:
+def make_frame(texts) -> pd.DataFrame:
     return pd.DataFrame({"text": texts, "label": [number % 2 for number in range(len(texts))]})
 
 
 def write(folder, texts, **options):
-    """A file as pandas writes it."""
+    """Write a file with pandas."""
     path = folder / "a.tsv"
-    frame(texts).to_csv(path, sep="\t", index=False, **options)
+    make_frame(texts).to_csv(path, sep="\t", index=False, **options)
     return path
 
 
@@ -90,7 +90,7 @@ def test_one_row_in_csv_quotes(read, tmp_path, caplog):
 
 
 @READERS
-def test_quotes_of_the_text_are_no_csv_quotes(read, tmp_path, caplog):
+def test_quotes_in_texts_are_not_csv_quotes(read, tmp_path, caplog):
     path = write_literally(tmp_path, QUOTATIONS)
     assert [row.cells[0] for row in read(path)[1:]] == QUOTATIONS
     assert caplog.messages == []
@@ -114,7 +114,7 @@ def test_a_line_end_in_the_first_column_counts_once(read, tmp_path, caplog):
 
 
 @READERS
-def test_a_row_that_falls_apart_into_rows_of_the_right_width_counts(read, tmp_path, caplog):
+def test_row_split_into_rows_of_the_right_width_counts(read, tmp_path, caplog):
     path = write(tmp_path, ["plain", '"two" cells\tand two\nlines'])
     assert [len(row.cells) for row in read(path)] == [2, 2, 2, 2]
     assert caplog.messages == [WARNING.format(path=path, rows="1 row has", line=3)]
@@ -123,9 +123,9 @@ def test_a_row_that_falls_apart_into_rows_of_the_right_width_counts(read, tmp_pa
 @READERS
 @pytest.mark.parametrize("style", [csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC])
 @pytest.mark.parametrize("has_header", [True, False])
-def test_all_rows_count_where_everything_is_quoted(read, style, has_header, tmp_path, caplog):
+def test_all_rows_count_if_every_cell_is_quoted(read, style, has_header, tmp_path, caplog):
     path = tmp_path / "a.tsv"
-    table = frame(["I am here.", "So am I.", ""]).assign(text_b="and more")
+    table = make_frame(["I am here.", "So am I.", ""]).assign(text_b="and more")
     table.to_csv(path, sep="\t", index=False, header=has_header, quoting=style)
     rows = read(path)
     assert caplog.messages == [WARNING.format(path=path, rows=f"{len(rows)} rows have", line=1)]
@@ -155,7 +155,7 @@ def test_quoting_csv_reads_what_pandas_wrote(read, style, tmp_path, caplog):
 
 
 @READERS
-def test_quoting_csv_is_literal_reading_where_no_quote_begins_a_cell(read, tmp_path, caplog):
+def test_quoting_csv_equals_literal_reading_if_no_cell_begins_with_a_quote(read, tmp_path, caplog):
     path = tmp_path / "a.tsv"
     path.write_text('\ufefftext\tlabel\r\na 5" screen\t1\r\n\r\n   \nend\t0\n\n', encoding="utf-8")
     assert [tuple(row.cells) for row in read(path, CSV_QUOTES)] == [tuple(row.cells) for row in read(path)]
@@ -173,7 +173,7 @@ def test_quoting_csv_is_literal_reading_where_no_quote_begins_a_cell(read, tmp_p
         ),
     ],
 )
-def test_quoting_csv_refuses_quotes_of_the_text(read, row, message, tmp_path):
+def test_quoting_csv_refuses_quotes_in_texts(read, row, message, tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text(f"text\tlabel\n{row}\nend\t0\n")
     with pytest.raises(InputError) as caught:
@@ -183,10 +183,10 @@ def test_quoting_csv_refuses_quotes_of_the_text(read, row, message, tmp_path):
     )
 
 
-def test_quoting_csv_of_a_gzip_file(tmp_path):
+def test_quoting_csv_in_a_gzip_file(tmp_path):
     path = tmp_path / "a.tsv.gz"
     path.write_bytes(gzip.compress(b'text\tlabel\n"a\tb"\t1\n'))
-    assert own(path, CSV_QUOTES)[1] == Row(2, ("a\tb", "1"))
+    assert read_user_rows(path, CSV_QUOTES)[1] == Row(2, ("a\tb", "1"))
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_quoting_csv_of_a_gzip_file(tmp_path):
         ('three\n\n"lines"', "3: 1 columns where the first row has 2"),
     ],
 )
-def test_a_wrong_number_of_columns_hints_at_quoting(text, problem, tmp_path):
+def test_wrong_number_of_columns_advises_quoting(text, problem, tmp_path):
     path = write(tmp_path, ["plain", text, "end"])
     with pytest.raises(InputError) as caught:
         read_user_table(open_table(str(path), "train_file"), "train", Columns(), "auto", True)
@@ -208,13 +208,13 @@ def test_a_wrong_number_of_columns_hints_at_quoting(text, problem, tmp_path):
     assert [row.text_a for row in file.rows] == ["plain", text, "end"]
 
 
-def test_a_wrong_number_of_columns_without_csv_quotes_has_no_hint(tmp_path):
+def test_wrong_number_of_columns_without_csv_quotes_has_no_advice(tmp_path):
     path = write_literally(tmp_path, ['"I am here."', '"Hello" he said', "two\tcells"])
     with pytest.raises(InputError, match=r"4: 3 columns .*; replace it by a space$"):
         read_user_table(open_table(str(path), "train_file"), "train", Columns(), "auto", True)
 
 
-def test_a_task_hints_at_quoting_and_takes_it(tmp_path):
+def test_task_advises_and_accepts_quoting(tmp_path):
     texts = ["plain", "two\nlines, and a third\nline", 'He said "hi"', "end"]
     table = pd.DataFrame({"id": ["a", "b", "c", "d"], "label": [0, 1, 0, 1], "mark": "", "text": texts})
     table.to_csv(tmp_path / "train.tsv", sep="\t", index=False, header=False)
@@ -225,7 +225,7 @@ def test_a_task_hints_at_quoting_and_takes_it(tmp_path):
         "(and 1 more such row); cells in CSV quotes are read with --quoting=csv"
     )
     examples = read_examples("cola", "train", str(tmp_path), form=TextForm(quoting=CSV_QUOTES))
-    assert [(each.guid, each.text_a, each.label) for each in examples] == [
+    assert [(example.guid, example.text_a, example.label) for example in examples] == [
         (f"train-{number}", text, str(number % 2)) for number, text in enumerate(texts)
     ]
 
@@ -235,14 +235,14 @@ def test_a_pair_of_a_task_with_quoting(tmp_path):
     table["#2 String"] = ["He said he was.", 'z "z"']
     table.to_csv(tmp_path / "train.tsv", sep="\t", index=False)
     examples = read_examples("mrpc", "train", str(tmp_path), form=TextForm(quoting=CSV_QUOTES))
-    assert [(each.text_a, each.text_b, each.label) for each in examples] == [
+    assert [(example.text_a, example.text_b, example.label) for example in examples] == [
         ('"I am here."', "He said he was.", "1"),
         ("x\ty", 'z "z"', "0"),
     ]
 
 
 def test_swag_with_quoting(tmp_path):
-    """A file in the layout of swag, but with tabs."""
+    """The file has swag's columns, but tabs."""
     layout = find_task("swag").splits["dev"][0]
     table = pd.DataFrame({name: ["x"] for name in ("sent1", "sent2", *layout.endings)} | {"label": [2]})
     table["sent1"] = 'He said "yes".'

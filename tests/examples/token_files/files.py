@@ -1,4 +1,4 @@
-"""Files of words and tags for tests, and what tests read of them."""
+"""Helpers that write files with words and tags, and read their sentences."""
 
 import pytest
 

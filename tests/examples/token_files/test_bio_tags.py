@@ -1,4 +1,4 @@
-"""Files with their tags in BIO, in whatever notation they are written."""
+"""Conversion of all notations to BIO tags."""
 
 import logging
 
@@ -19,13 +19,13 @@ def test_tags_become_bio(tmp_path):
     assert (notation.scheme, file.examples[0].tags) == ("IO", ("B-x", "I-x"))
 
 
-def test_a_given_scheme_is_held(tmp_path):
+def test_scheme_flag_is_checked(tmp_path):
     path = write(tmp_path, "a O\n\nb S-x\n")
     expected = f"{path}:3: tag 'S-x' has none of the prefixes of BIO (B-, I-) and is not O; correct it"
     assert error_of(convert_to_bio, read_columns(path), NotationFlags("BIO")) == expected
 
 
-def test_the_first_of_several_bad_tags_is_told_with_its_line(tmp_path):
+def test_first_invalid_tag_is_reported_with_its_line(tmp_path):
     path = write(tmp_path, "a B-x\nb X-x\n\nc X-x\nd Y-x\n")
     assert error_of(convert_to_bio, read_columns(path)) == (
         f"{path}:2: tag 'X-x' has none of the prefixes of BIO (B-, I-) and is not O (and 2 more such rows); correct it"
@@ -34,7 +34,7 @@ def test_the_first_of_several_bad_tags_is_told_with_its_line(tmp_path):
     assert error_of(convert_to_bio, read_token_file(path)).startswith(f"{path}:1: tag 'x' has none")
 
 
-def test_labels_that_training_does_not_know(tmp_path):
+def test_labels_that_are_not_in_the_training_data(tmp_path):
     path = write(tmp_path, "a B-x\n\nb O\nc B-y\n")
     file, _ = convert_to_bio(read_columns(path))
     check_labels(file, ("O", "B-x", "I-x", "B-y", "I-y"))
@@ -57,7 +57,7 @@ def test_wnut17(shared, name, count, words):
     assert sum(len(example.words) for example in file.examples) == words
 
 
-def test_the_log_names_an_outside_tag_and_a_form_that_are_unusual(tmp_path, caplog):
+def test_unusual_outside_tag_and_form_are_logged(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     path = write(tmp_path, "Anna PER_B\nLee PER_I\nleft 0\n. 0\n")
     file, notation = convert_to_bio(read_columns(path))
@@ -70,14 +70,14 @@ def test_the_log_names_an_outside_tag_and_a_form_that_are_unusual(tmp_path, capl
     ]
 
 
-def test_what_is_set_is_not_logged_again(tmp_path, caplog):
+def test_flag_values_are_not_logged(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     path = write(tmp_path, "Anna PER_B\nleft 0\n")
     convert_to_bio(read_columns(path), NotationFlags("BIO", "0", "PER_B"))
     assert not caplog.messages
 
 
-def test_a_tag_in_another_form_than_the_training_file_is_named(tmp_path):
+def test_tag_in_another_form_than_in_training_is_reported(tmp_path):
     path = write(tmp_path, "Anna B-PER\nleft O\n")
     assert error_of(convert_to_bio, read_columns(path), NotationFlags("BMES", "O", "PER_B")) == (
         f"{path}:1: tag 'B-PER' has none of the prefixes of BMES (_B, _M, _E, _S) and is not O; correct it"

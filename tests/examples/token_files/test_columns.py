@@ -10,7 +10,7 @@ from bert_cli.examples.token_files.flags import TokenFlags
 from tests.examples.token_files.files import CONLL, error_of, sentences, write
 
 
-def test_four_columns_between_blanks(tmp_path):
+def test_four_columns_with_spaces(tmp_path):
     path = write(tmp_path, CONLL)
     file = read_columns(path)
     assert sentences(file) == [(("EU", "rejects"), ("I-ORG", "O"), 3), (("Peter",), ("I-PER",), 6)]
@@ -27,16 +27,16 @@ def test_four_columns_between_blanks(tmp_path):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a\tO\nb\tO", [("a", "b")]),  # no newline at the end
+        ("a\tO\nb\tO", [("a", "b")]),  # without newline at the end
         ("a\tO\r\n\r\nb\tO\r\n", [("a",), ("b",)]),
         (b"\xef\xbb\xbfa\tO\n", [("a",)]),
         ("a\tO\n\t\nb\tO\n", [("a",), ("b",)]),  # a line of white space
         ("a\tO\n \u3000 \nb\tO\n\n\n\nc\tO\n", [("a",), ("b",), ("c",)]),
-        ("a b\tO\nc d\tO\n", [("a b", "c d")]),  # between tabs a word may hold blanks
-        ("a O\nb\tO\n", [("a", "b")]),  # each line for itself
+        ("a b\tO\nc d\tO\n", [("a b", "c d")]),  # words may contain spaces if tabs separate the columns
+        ("a O\nb\tO\n", [("a", "b")]),  # each line has its own separator
         ("  a   O \n", [("a",)]),
-        ("a\tO\n-DOCSTART-\tO\nb\tO\n", [("a",), ("b",)]),  # ends a sentence without a blank line
-        ("\u00a0\tO\n\u200b\tO\n", [("\u00a0", "\u200b")]),  # words that nothing will be left of
+        ("a\tO\n-DOCSTART-\tO\nb\tO\n", [("a",), ("b",)]),  # the mark ends a sentence without a blank line
+        ("\u00a0\tO\n\u200b\tO\n", [("\u00a0", "\u200b")]),  # the tokenizer deletes these words
         ("\u00a0 O\na\u2028b O\n", [("\u00a0", "a\u2028b")]),
     ],
 )
@@ -65,18 +65,18 @@ def test_lines(tmp_path, text, expected):
         ("a O\rb O\n", (0, -1), ":1: a carriage return inside the line; save the file with \\n line ends"),
     ],
 )
-def test_bad_files(tmp_path, text, columns, expected):
+def test_invalid_files(tmp_path, text, columns, expected):
     path = write(tmp_path, text)
     message = error_of(read_columns, path, TokenFlags(*map(str, columns)))
     assert message.startswith(path + expected)
     assert "\n" not in message
 
 
-def test_rows_may_differ_where_no_column_is_counted_from_the_end(tmp_path):
+def test_rows_may_differ_if_no_column_is_counted_from_the_end(tmp_path):
     assert read_columns(write(tmp_path, "a O\nb O extra\n"), TokenFlags("0", "1")).examples[0].tags == ("O", "O")
 
 
-def test_the_same_column_twice(tmp_path):
+def test_repeated_column(tmp_path):
     path = write(tmp_path, "a O\n")
     assert (
         error_of(read_columns, path, TokenFlags("1", "1")) == "--tag_column: 1 is the column of the words; give another"
@@ -100,7 +100,7 @@ CONLL_U = (
 )
 
 
-def test_source_lines_of_germeval_are_comments(tmp_path, log):
+def test_germeval_source_lines_are_comments(tmp_path, log):
     path = write(tmp_path, GERMEVAL)
     file = read_columns(path, TokenFlags("1", "2"))
     assert sentences(file) == [(("Anna", "singt"), ("B-PER", "O"), 2), (("Lee",), ("B-PER",), 6)]
@@ -108,7 +108,7 @@ def test_source_lines_of_germeval_are_comments(tmp_path, log):
     assert words_of(path, "1", with_tags=False) == [("Anna", "singt"), ("Lee",)]
 
 
-def test_comments_and_rows_of_conll_u_that_are_no_words(tmp_path, log):
+def test_comments_and_skipped_rows_in_conll_u(tmp_path, log):
     path = write(tmp_path, CONLL_U)
     file = read_columns(path, TokenFlags("1", "3"))
     assert sentences(file) == [(("zu", "dem", "Haus"), ("O", "O", "B-LOC"), 4), (("#",), ("O",), 10)]
@@ -125,7 +125,7 @@ def test_comments_and_rows_of_conll_u_that_are_no_words(tmp_path, log):
         ("#begin document (a); part 000\na B-x\nb O\n\n#end document\n", [("a", "b")]),
         ("# id = 7\na O\n# text = b\nb B-x\n", [("a", "b")]),  # a comment does not end a sentence
         ("## the source\na O\n", [("a",)]),
-        ("#\thttp://x.org\na\tO\n", [("a",)]),  # as many columns
+        ("#\thttp://x.org\na\tO\n", [("a",)]),  # the same number of columns
     ],
 )
 def test_comments(tmp_path, text, expected):
@@ -137,7 +137,7 @@ def test_comments(tmp_path, text, expected):
     [
         ("# O\na O\n", [("#", "a")]),
         ("#\tO\na\tB-x\nb\tO\n", [("#", "a", "b")]),
-        ("# B-x\na O\n", [("#", "a")]),  # a tag, though no other word has it
+        ("# B-x\na O\n", [("#", "a")]),  # a tag that no other word has
         ("# #\na NN\n", [("#", "a")]),  # the tag of # in the Penn Treebank
         ("#news B-x\na O\n", [("#news", "a")]),
         ("a O\n#news B-y\n", [("a", "#news")]),
@@ -153,7 +153,7 @@ def test_lines_between_words_keep_their_numbers(tmp_path):
     assert [file.line_of(file.examples[0], word) for word in (0, 1)] == [1, 3]
 
 
-def test_a_header_is_skipped_and_names_the_columns(tmp_path, log):
+def test_header_is_skipped_and_names_the_columns(tmp_path, log):
     path = write(
         tmp_path, "Sentence #\tToken\tPOS\tNER\n1\tAnna\tNN\tPER\n1\tsings\tV\tO\n2\tLee\tNN\tPER\n2\tLee\tNN\tPER\n"
     )
@@ -166,7 +166,7 @@ def test_a_header_is_skipped_and_names_the_columns(tmp_path, log):
     ]
 
 
-def test_a_header_that_comes_again_is_skipped(tmp_path, log):
+def test_repeated_header_is_skipped(tmp_path, log):
     path = write(tmp_path, "Word\tTag\na\tO\nb\tx\nWord\tTag\nc\tO\n")
     assert sentences(read_columns(path)) == [(("a", "b"), ("O", "x"), 2), (("c",), ("O",), 5)]
     assert log.messages[1] == f"{path}: the header comes again, skipped: 1, the first in line 4"
@@ -181,7 +181,7 @@ def test_flags_name_columns(tmp_path):
     )
 
 
-def test_a_file_without_blank_lines_is_warned_about(tmp_path, log):
+def test_file_without_blank_lines_has_a_warning(tmp_path, log):
     path = write(tmp_path, "a O\n. O\nb B-x\n. O\n")
     read_columns(path)
     warning = "there is no blank line, so all 4 words are one sentence; put a blank line after each sentence"
@@ -192,7 +192,7 @@ def test_a_file_without_blank_lines_is_warned_about(tmp_path, log):
     assert not log.messages
 
 
-def test_numbers_of_words_are_not_taken_for_words(tmp_path):
+def test_word_numbers_are_not_words(tmp_path):
     path = write(tmp_path, GERMEVAL)
     assert error_of(read_columns, path) == (
         f"{path}:2: the words in the first column are the numbers 1, 2, …; give --word_column and --tag_column, such as "
@@ -217,13 +217,13 @@ def test_sentences_with_a_word_without_a_tag(tmp_path, text, log):
     )
 
 
-def test_no_sentence_with_tags(tmp_path):
+def test_file_without_tagged_sentences(tmp_path):
     path = write(tmp_path, "a\t\n\nb\t\n")
     message = f"{path}:1: no sentence has a tag for every word; check --tag_column"
     assert error_of(read_columns, path, TokenFlags(skip_unlabeled=True)) == message
 
 
-def test_an_empty_file_names_its_flag(tmp_path):
+def test_empty_file_is_reported_with_its_flag(tmp_path):
     path = write(tmp_path, "\n")
     assert error_of(read_columns, path, TokenFlags(flag="dev_file")).endswith("is needed; check --dev_file")
 

@@ -1,4 +1,4 @@
-"""Flags about files of words and tags."""
+"""Flags for files with words and tags."""
 
 from bert_cli.examples.token_files.flags import TokenFlags
 
@@ -10,6 +10,6 @@ def test_columns_are_numbers_or_names():
     assert (names.word_number, names.tag_number, names.word_name, names.tag_name) == (0, -1, "Word", "a-1")
 
 
-def test_the_flag_of_a_file_is_named():
+def test_advice_names_the_files_flag():
     assert TokenFlags(flag="dev_file").check_flag == "; check --dev_file"
     assert TokenFlags().check_flag == ""

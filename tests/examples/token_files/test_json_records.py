@@ -1,4 +1,4 @@
-"""Words and tags in JSON."""
+"""JSON records with words and tags."""
 
 import json
 import logging
@@ -38,7 +38,7 @@ FORM = 'expected {"words": [texts that are not empty]}, found '
         ('{"words": ["Anna"], "tags": []}', "1 words but 0 tags; give each word one tag"),
     ],
 )
-def test_bad_json(tmp_path, line, expected):
+def test_invalid_json(tmp_path, line, expected):
     path = write(tmp_path, '{"words": ["a"], "tags": ["O"]}\n' + line + "\n", "a.jsonl")
     assert error_of(read_json_records, path) == f"{path}:2: {expected}"
 
@@ -48,7 +48,7 @@ def test_empty_json(tmp_path):
     assert error_of(read_json_records, path).startswith(f"{path}: is empty; lines such as ")
 
 
-def test_other_keys_of_json_are_left_in_the_lines(tmp_path):
+def test_lines_keep_other_members(tmp_path):
     path = write(tmp_path, '{"id": 7, "words": ["a"], "tags": ["O"]}\n', "a.json")
     assert json.loads(read_json_records(path).lines[0])["id"] == 7
 
@@ -67,7 +67,7 @@ NAMES = ("O", "B-PER", "I-PER")
         ('{"tokens": ["Anna", "left"], "pos_tags": ["N", "V"]}', TokenFlags(tag_column="pos_tags"), ("N", "V")),
         ('{"words": ["Anna", "left"], "tags": ["a", "b"], "ner_tags": ["x", "O"]}', TokenFlags(), ("a", "b")),
         ('{"mots": ["Anna", "left"], "t": ["x", "O"]}', TokenFlags("mots", "t"), ("x", "O")),
-        # A run before columns had names left numbers in its flags.txt.
+        # Older runs have numbers in flags.txt, because columns had no names.
         ('{"words": ["Anna", "left"], "tags": ["x", "O"]}', TokenFlags("0", "-1"), ("x", "O")),
         ('[{"words": ["Anna", "left"],\n "tags": ["x", "O"]}]', TokenFlags(), ("x", "O")),
         ('{"data": [{"tokens": ["Anna", "left"], "tags": ["x", "O"]}]}', TokenFlags(), ("x", "O")),
@@ -86,12 +86,12 @@ NAMES = ("O", "B-PER", "I-PER")
         ),
     ],
 )
-def test_members_and_documents(tmp_path, text, flags, tags):
+def test_members_and_document_layouts(tmp_path, text, flags, tags):
     file = read_json_records(write(tmp_path, text, "a.json"), flags)
     assert sentences(file) == [(("Anna", "left"), tags, 1)]
 
 
-def test_the_log_names_other_members_than_words_and_tags(tmp_path, caplog):
+def test_other_members_are_logged(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     path = write(tmp_path, '{"tokens": ["Anna"], "ner_tags": ["O"]}', "a.jsonl")
     read_json_records(path)
@@ -126,28 +126,28 @@ def test_the_log_names_other_members_than_words_and_tags(tmp_path, caplog):
         ),
     ],
 )
-def test_what_is_asked_about(tmp_path, line, flags, expected):
+def test_ambiguous_records(tmp_path, line, flags, expected):
     path = write(tmp_path, line, "a.jsonl")
     assert error_of(read_json_records, path, flags) == f"{path}:1: {expected}"
 
 
-def test_sentences_without_tags_are_left_out(tmp_path):
+def test_sentences_without_tags_are_skipped(tmp_path):
     text = '{"words": ["a", "b"], "tags": ["O", null]}\n{"words": ["c"], "tags": ["O"]}\n{"words": ["d"]}\n'
     path = write(tmp_path, text, "a.jsonl")
     assert sentences(read_json_records(path, TokenFlags(skip_unlabeled=True))) == [(("c",), ("O",), 2)]
 
 
-def test_sentences_without_words_alone(tmp_path):
+def test_file_with_only_empty_sentences(tmp_path):
     path = write(tmp_path, '{"words": [], "tags": []}\n', "a.jsonl")
     assert error_of(read_json_records, path, TokenFlags(flag="dev_file")) == f"{path}: holds no words; check --dev_file"
 
 
-def test_flags_name_members_of_any_name():
+def test_flags_may_name_any_members():
     assert has_token_records('{"mots": ["a"], "t": ["O"]}', TokenFlags("mots", "t"))
     assert not has_token_records('{"mots": ["a"], "t": ["O"]}')
 
 
-def test_lines_of_an_array(tmp_path):
+def test_line_numbers_in_an_array(tmp_path):
     path = write(tmp_path, '[\n{"words": ["a"], "tags": ["O"]},\n{"words": ["b"],\n"tags": ["x"]}]', "a.json")
     file = read_json_records(path)
     assert [file.location(example, 0) for example in file.examples] == [f"{path}:2", f"{path}:3"]
@@ -166,5 +166,5 @@ def test_lines_of_an_array(tmp_path):
         ("", False),
     ],
 )
-def test_what_is_json_of_words(text, expected):
+def test_token_records_are_recognized(text, expected):
     assert has_token_records(text) is expected

@@ -1,4 +1,4 @@
-"""Headers, columns and sentences of rows of words and tags."""
+"""Headers, columns and sentences in rows with words and tags."""
 
 import pytest
 
@@ -8,8 +8,8 @@ from bert_cli.examples.token_files.layout import Columns, find_columns, is_heade
 from tests.examples.token_files.files import error_of
 
 
-def rows_of(text):
-    """Rows of a text, with | between rows and - for a blank line."""
+def parse_rows(text):
+    """Return the rows in a text with | between rows and - for a blank line."""
     lines = enumerate(text.split("|"), 1)
     return [number if line == "-" else Row(number, line.split(",")) for number, line in lines]
 
@@ -19,43 +19,43 @@ def rows_of(text):
     [
         ("Word,Tag|Anna,PER|left,O", True),
         ("token,pos,ner|Anna,NN,PER|left,V,O", True),
-        ("Wort,Etikett|Anna,B-PER|left,O", True),  # no tag of BIO
+        ("Wort,Etikett|Anna,B-PER|left,O", True),  # not a BIO tag
         ("Wort,Etikett|Anna,PER_B|left,O", True),
         ("Anna,PER|left,O", False),
         ("Anna,B-PER|left,O", False),
-        ("Anna,PER|left,O|Lee,B-PER", False),  # a mistake in a tag
+        ("Anna,PER|left,O|Lee,B-PER", False),  # a typing error in a tag
         ("Anna,X-PER|left,O|Lee,B-PER", False),
         ("Word,O|is,O|Tag,B-x", False),
         ("word,tag|tag,tag|a,tag", False),  # tag is a tag
         ("0,0|a,1", False),
-        ("EU,ORG|rejects,O|German,MISC", False),  # other types come once, too
+        ("EU,ORG|rejects,O|German,MISC", False),  # other types also occur once
         ("Word|Anna", True),
         ("Words|can|hurt", False),
-        ("Word,Tag|Anna,PER|Word,Tag|left,O", True),  # files that were joined
+        ("Word,Tag|Anna,PER|Word,Tag|left,O", True),  # concatenated files
         ("Sentence #,Sentence,POS,Tag|1,a b,N V,O O", True),
     ],
 )
 def test_headers(text, expected):
-    first, *others = rows_of(text)
-    assert is_header("a.txt", first, others, TokenFlags()) is expected
-    assert is_header("a.txt", first, others, TokenFlags(header="yes"))
-    assert not is_header("a.txt", first, others, TokenFlags(header="no"))
+    first, *other_rows = parse_rows(text)
+    assert is_header("a.txt", first, other_rows, TokenFlags()) is expected
+    assert is_header("a.txt", first, other_rows, TokenFlags(header="yes"))
+    assert not is_header("a.txt", first, other_rows, TokenFlags(header="no"))
 
 
-def test_a_header_in_doubt_is_asked_about(caplog):
-    first, *few = rows_of("Mot,Type|Anna,PER|a,O|b,O|Lee,PER")
+def test_ambiguous_header_is_refused(caplog):
+    first, *few = parse_rows("Mot,Type|Anna,PER|a,O|b,O|Lee,PER")
     assert not is_header("a.txt", first, few, TokenFlags())
     assert caplog.messages == [
         "a.txt:1: may be a header ('Mot', 'Type'), as no other row has the tag 'Type'; it is read as a word; --header=yes "
         "skips it"
     ]
-    others = few * 5
-    assert error_of(is_header, "a.txt", first, others, TokenFlags()) == (
+    other_rows = few * 5
+    assert error_of(is_header, "a.txt", first, other_rows, TokenFlags()) == (
         "a.txt:1: may be a header ('Mot', 'Type'), as no other row has the tag 'Type'; give --header=yes if it is one, "
         "else --header=no"
     )
-    assert not is_header("a.txt", first, others, TokenFlags(types=frozenset({"Type", "PER"})))
-    assert not is_header("a.txt", first, others, TokenFlags(with_tags=False))
+    assert not is_header("a.txt", first, other_rows, TokenFlags(types=frozenset({"Type", "PER"})))
+    assert not is_header("a.txt", first, other_rows, TokenFlags(with_tags=False))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_header_in_doubt_is_asked_about(caplog):
         ("id,form,lemma,upos,ner_tag", TokenFlags(), Columns(1, 4)),
         ("Word,POS", TokenFlags(tag_column="POS"), Columns(0, 1)),
         ("Word,POS", TokenFlags(tag_column="-1"), Columns(0, -1)),
-        ("1,0,Tag", TokenFlags("0", "1"), Columns(1, 0)),  # names come before numbers
+        ("1,0,Tag", TokenFlags("0", "1"), Columns(1, 0)),  # names take precedence over numbers
         ("sent_id,token,label", TokenFlags(with_tags=False), Columns(1, None, 0)),
     ],
 )
@@ -90,7 +90,7 @@ def test_columns(names, flags, expected):
          "--word_column='a b': 0 'a b', 1 'c', 2 'tag'"),
     ],
 )  # fmt: skip
-def test_columns_in_doubt(names, expected):
+def test_ambiguous_columns(names, expected):
     assert error_of(find_columns, "a.txt:1", names.split(","), 4, TokenFlags()) == f"a.txt:1: {expected}"
 
 
@@ -102,10 +102,10 @@ def test_columns_in_doubt(names, expected):
         ("Sentence: 1,a|,b|Sentence: 2,c|,d", 0, ["a b", "c d"]),
         ("Sentence,a|,b|Sentence,c|,d", 0, ["a b", "c d"]),  # a mark, not a number
         ("s1,a|s1,b|s2,c", 0, ["a b", "c"]),
-        ("1,a|,b|1,c|1,d", 0, ["a b c d"]),  # a cell that is missing
+        ("1,a|,b|1,c|1,d", 0, ["a b c d"]),  # a missing cell
         ("1,a|1,b|-|1,c|2,d", 0, ["a b", "c", "d"]),
         ("1,a|2,b|1,c", 0, ["a", "b", "c"]),
     ],
 )
 def test_sentences(text, column, expected):
-    assert [" ".join(row.cells[-1] for row in rows) for rows in split_sentences(rows_of(text), column)] == expected
+    assert [" ".join(row.cells[-1] for row in rows) for rows in split_sentences(parse_rows(text), column)] == expected

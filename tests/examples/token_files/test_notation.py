@@ -1,4 +1,4 @@
-"""Notations of tags: schemes, outside tags and forms of prefixes, detected, read and written."""
+"""Tag notations: schemes, outside tags and prefix forms, detected, read and written."""
 
 import pytest
 from hypothesis import given, settings
@@ -10,8 +10,8 @@ from bert_cli.settings.tagging import TAG_FORM
 FORMS = ["B-PER", "b-PER", "B_PER", "B:PER", "B/PER", "BPER", "PER-B", "PER_B", "PER.b", "PER|B"]
 
 
-def detected(tags, *flags, types=()):
-    return detect_notation([part.split() for part in tags.split("|")], NotationFlags(*flags), types)
+def detect(tags, *flags, types=()):
+    return detect_notation([sentence.split() for sentence in tags.split("|")], NotationFlags(*flags), types)
 
 
 @pytest.mark.parametrize(
@@ -21,32 +21,32 @@ def detected(tags, *flags, types=()):
         ("PER OTHER LOC OTHER", TagNotation("IO", "OTHER")),
         ("PER nichts LOC nichts nichts | " * 4 + "nichts", TagNotation("IO", "nichts")),  # any name
         ("PER nichts LOC nichts nichts", TagNotation("IO")),  # too few words
-        ("PER PER PER 0", TagNotation("IO", "0")),  # a usual name, on few
+        ("PER PER PER 0", TagNotation("IO", "0")),  # a usual name on few words
         ("PER LOC OTHER PER O", TagNotation("IO")),  # with O, OTHER is a type
-        ("PER PER other LOC", TagNotation("IO")),  # without O, too, if it is rare
+        ("PER PER other LOC", TagNotation("IO")),  # also without O, if it is rare
         ("B-PER I-PER o o", TagNotation("BIO", "o")),
         ("B-PER I-PER B-PER NONE", TagNotation("BIO", "NONE")),
         ("_ _ B-PER M-PER E-PER", TagNotation("BMES", "_")),
         ("B-PER B-PER B-PER I-PER", TagNotation("BIO")),  # every word is in an entity
         ("NN VB DT NN JJ", TagNotation("IO")),  # parts of speech have no outside tag
-        ("x x", TagNotation("IO")),  # nothing else to learn
-        ("B M E S S S S S", TagNotation("BMES")),  # Chinese words: S is on most characters
+        ("x x", TagNotation("IO")),  # the only tag
+        ("B M E S S S S S", TagNotation("BMES")),  # Chinese words: most characters have S
         ("", TagNotation("BIO")),
     ],
 )
 def test_outside_tags(tags, expected):
-    assert detected(tags) == expected
+    assert detect(tags) == expected
 
 
-def test_a_type_that_a_model_knows_is_no_outside_tag():
-    assert detected("PER PER PER LOC", types={"PER", "LOC"}) == TagNotation("IO")
-    assert detected("0 0 0 LOC", types={"0", "LOC"}) == TagNotation("IO")
+def test_model_types_are_not_outside_tags():
+    assert detect("PER PER PER LOC", types={"PER", "LOC"}) == TagNotation("IO")
+    assert detect("0 0 0 LOC", types={"0", "LOC"}) == TagNotation("IO")
 
 
-def test_flags_come_first():
-    assert detected("PER 0 0", None, "O") == TagNotation("IO", "O")
-    assert detected("B_x I_x O", "IO") == TagNotation("IO")
-    assert detected("x_B O", "BIOES", "O", "PER_B") == TagNotation("BIOES", "O", "PER_B")
+def test_flags_take_precedence():
+    assert detect("PER 0 0", None, "O") == TagNotation("IO", "O")
+    assert detect("B_x I_x O", "IO") == TagNotation("IO")
+    assert detect("x_B O", "BIOES", "O", "PER_B") == TagNotation("BIOES", "O", "PER_B")
 
 
 @pytest.mark.parametrize(
@@ -65,16 +65,16 @@ def test_flags_come_first():
         ("TYPE_I TYPE_II O", TagNotation("IO")),
         ("BUS IN O", TagNotation("IO")),
         ("creative-work O", TagNotation("IO")),
-        # A mistake in one of twenty tags, which is then refused, as in the usual form.
+        # One of twenty tags has a typing error, which is refused later, as in the usual form.
         ("O " + "B_a I_a " * 10 + "X_a", TagNotation("BIO", form="B_PER")),
     ],
 )
 def test_forms(tags, expected):
-    assert detected(tags) == expected
+    assert detect(tags) == expected
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_forms_split_and_join(form):
+def test_tags_are_parsed_and_formatted(form):
     assert TAG_FORM.fullmatch(form)
     for entity_type in ("LOC", "a-b_c", "B"):
         assert parse_tag(form, format_tag(form, "I", entity_type)) == ("I", entity_type)
@@ -121,7 +121,7 @@ def test_tags_round_trip(tags, notation):
     assert not any(map(notation.describe_problem, written))
 
 
-def test_the_log_names_what_is_unusual():
+def test_log_names_unusual_values():
     assert str(TagNotation("BIOES")) == "BIOES"
     assert str(TagNotation("BMES", "0", "PER_B")) == "BMES with tags such as PER_B, 0 outside entities"
     assert TagNotation("IO").facts == {"tag_scheme": "IO"}

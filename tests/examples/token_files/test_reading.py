@@ -1,4 +1,4 @@
-"""The format of a file of words and tags, and whether it has tags."""
+"""Detection of the format of files with words and tags, and of tags."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from bert_cli.examples.token_files.reading import has_tags, has_tokens, read_tok
 from tests.examples.token_files.files import write
 
 
-def test_other_endings_are_columns(tmp_path):
+def test_other_suffixes_are_column_files(tmp_path):
     assert read_token_file(write(tmp_path, "a\tO\n", "train.conll")).format == COLUMNS
 
 
@@ -21,7 +21,7 @@ def test_other_endings_are_columns(tmp_path):
         ("a.txt", "[ O\n] O\n", COLUMNS),
     ],
 )
-def test_the_content_decides(tmp_path, name, text, expected):
+def test_contents_decide(tmp_path, name, text, expected):
     path = write(tmp_path, text, name)
     assert read_token_file(path).format == expected
     assert has_tokens(path, TokenFlags()) == (expected == WORDS)
@@ -42,5 +42,5 @@ def test_the_content_decides(tmp_path, name, text, expected):
         ('{"tokens": ["a"], "pos_tags": [1]}', TokenFlags(tag_column="pos_tags"), True),
     ],
 )
-def test_whether_there_are_tags(tmp_path, text, flags, expected):
+def test_has_tags(tmp_path, text, flags, expected):
     assert has_tags(write(tmp_path, text), flags) == expected

@@ -1,4 +1,4 @@
-"""Tables with a word, or a sentence, in each row."""
+"""Tables with a word or a sentence per row."""
 
 import json
 import logging
@@ -44,10 +44,10 @@ def test_kaggle(tmp_path, name, caplog):
     [
         'Sentence #;Word;Tag\n1;Anna;B-per\n;lives;O\n;1,5;O\n2;"""";O\n;Rome;B-geo\n',
         'sep=|\nSentence #|Word|Tag\n1|Anna|B-per\n|lives|O\n|1,5|O\n2|""""|O\n|Rome|B-geo\n',
-        # The number in every row, and another order of the columns.
+        # Every row has a sentence number, and columns have another order.
         'ner_tag,token,sent_id\nB-per,Anna,7\nO,lives,7\nO,"1,5",7\nO,"""",9\nB-geo,Rome,9\n',
         'token,label\nAnna,B-per\nlives,O\n"1,5",O\n\n"""",O\nRome,B-geo\n',
-        'Anna,B-per\nlives,O\n"1,5",O\n,\n"""",O\nRome,B-geo\n',  # rows of empty cells, no header
+        'Anna,B-per\nlives,O\n"1,5",O\n,\n"""",O\nRome,B-geo\n',  # empty rows and no header
         "id,tokens,ner_tags\n1,\"['Anna', 'lives', '1,5']\",\"['B-per' 'O' 'O']\"\n"
         "2,\"['\"\"', 'Rome']\",\"['O', 'B-geo']\"\n",
     ],
@@ -67,7 +67,7 @@ def test_other_tables(tmp_path, text):
         ("a.txt", "one\ntwo\n"),
     ],
 )
-def test_columns_between_tabs_and_spaces_are_no_table(tmp_path, name, text):
+def test_columns_with_tabs_or_spaces_are_not_a_table(tmp_path, name, text):
     assert read_token_file(write(tmp_path, text, name), TokenFlags(with_tags=False)).format == COLUMNS
 
 
@@ -86,17 +86,17 @@ def test_columns_between_tabs_and_spaces_are_no_table(tmp_path, name, text):
         ("Sentence #,Sentence,Tag\n1,Anna left,O O\n", ":1: no column is the word without doubt; give --word_column"),
     ],
 )
-def test_what_is_refused(tmp_path, text, expected):
+def test_invalid_tables(tmp_path, text, expected):
     path = write(tmp_path, text, "a.csv")
     assert error_of(read_token_file, path, TokenFlags(flag="dev_file")).startswith(path + expected)
 
 
-def test_sentences_without_tags_are_left_out(tmp_path):
+def test_sentences_without_tags_are_skipped(tmp_path):
     path = write(tmp_path, "sent,word,tag\n1,Anna,O\n1,left,\n2,Rome,B-geo\n", "a.csv")
     assert read(path, skip_unlabeled=True) == [(("Rome",), ("B-geo",))]
 
 
-def test_a_sentence_in_each_row_as_text(tmp_path):
+def test_sentence_per_row_as_text(tmp_path):
     path = write(tmp_path, "Sentence,Tag\nAnna left,\"['B-per', 'O']\"\n", "a.csv")
     assert read(path, "Sentence") == [(("Anna", "left"), ("B-per", "O"))]
 
@@ -130,7 +130,7 @@ def test_parquet_and_sheets(tmp_path):
         ' {"token": "3", "ner": "O", "sentence": 7}]',
     ],
 )
-def test_a_word_in_each_record_of_json(tmp_path, text):
+def test_word_per_json_record(tmp_path, text):
     path = write(tmp_path, text, "a.json")
     assert has_tokens(path, TokenFlags())
     assert read(path) == [(("Anna", "left"), ("B-per", "O")), (("3",), ("O",))]
@@ -143,7 +143,7 @@ def test_empty_rows_of_a_sheet_end_sentences(tmp_path):
     assert read(str(path)) == [(("Anna", "left"), ("B-per", "O")), (("Rome",), ("B-geo",))]
 
 
-def test_names_of_numbers_in_parquet_of_hugging_face(tmp_path):
+def test_tag_names_in_hugging_face_parquet(tmp_path):
     path = str(tmp_path / "a.parquet")
     table = pa.table({"id": ["0"], "tokens": [["Anna", "left"]], "ner_tags": [[1, 0]]})
     pq.write_table(table, path)
@@ -165,5 +165,5 @@ def test_names_of_numbers_in_parquet_of_hugging_face(tmp_path):
         ("a,O\nb,O\n", True),
     ],
 )
-def test_whether_there_are_tags(tmp_path, text, expected):
+def test_has_tags(tmp_path, text, expected):
     assert has_tags(write(tmp_path, text, "a.csv"), TokenFlags()) == expected
