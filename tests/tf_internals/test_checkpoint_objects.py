@@ -1,18 +1,18 @@
-"""The object graph of a checkpoint of TF2."""
+"""Object graphs of TF2 checkpoints."""
 
 import tensorflow as tf
 
 from bert_cli.tf_internals.checkpoint_objects import OBJECT_GRAPH, checkpoint_objects
 
 
-def test_objects_lead_from_attributes_to_the_keys_of_values(tmp_path):
+def test_object_graph_maps_attributes_to_checkpoint_keys(tmp_path):
     saved = tf.train.Checkpoint(weights={"bert/kernel": tf.Variable([1.0, 2.0], name="own")}, flag=tf.Variable(True))
     reader = tf.train.load_checkpoint(saved.write(str(tmp_path / "saved")))
-    root, *others = objects = checkpoint_objects(reader.get_tensor(OBJECT_GRAPH))
+    root, *descendants = objects = checkpoint_objects(reader.get_tensor(OBJECT_GRAPH))
     assert {"weights", "flag"} <= set(root.children)
     assert (root.name, root.key) == (None, None)
     kernel = objects[objects[root.children["weights"]].children["bert/kernel"]]
     assert kernel.name == "own"
     assert reader.get_tensor(kernel.key).tolist() == [1.0, 2.0]
     assert reader.get_tensor(objects[root.children["flag"]].key)
-    assert len([each for each in others if each.key]) >= 2
+    assert len([child for child in descendants if child.key]) >= 2

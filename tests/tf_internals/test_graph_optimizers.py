@@ -1,4 +1,4 @@
-"""The options of graph optimizers, as the functions that run meanwhile see them."""
+"""Graph optimizer options inside and after the context manager."""
 
 import tensorflow as tf
 from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
@@ -7,18 +7,18 @@ from tensorflow.python.eager import context
 from bert_cli.tf_internals.graph_optimizers import single_optimizer_round
 
 
-def options():
+def rewrite_options():
     return context.context().config.graph_options.rewrite_options
 
 
-def test_single_optimizer_round_is_seen_by_the_context_and_undone():
-    before = options()
+def test_single_optimizer_round_sets_and_restores_options():
+    original = rewrite_options()
     with single_optimizer_round():
-        assert options().meta_optimizer_iterations == RewriterConfig.ONE
-        assert options().memory_optimization == RewriterConfig.NO_MEM_OPT
-        # Options that have a public function still work meanwhile.
+        assert rewrite_options().meta_optimizer_iterations == RewriterConfig.ONE
+        assert rewrite_options().memory_optimization == RewriterConfig.NO_MEM_OPT
+        # Options with a public setter still work inside.
         tf.config.optimizer.set_experimental_options({"constant_folding": False})
-        assert options().constant_folding == RewriterConfig.OFF
+        assert rewrite_options().constant_folding == RewriterConfig.OFF
         tf.config.optimizer.set_experimental_options({"constant_folding": None})
-    assert options() == before
-    assert before.meta_optimizer_iterations == RewriterConfig.DEFAULT_NUM_ITERS
+    assert rewrite_options() == original
+    assert original.meta_optimizer_iterations == RewriterConfig.DEFAULT_NUM_ITERS

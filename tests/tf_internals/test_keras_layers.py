@@ -1,4 +1,4 @@
-"""What Keras knows of layers: calls, inner layers, own variables."""
+"""Building, inner layers and variables of Keras layers."""
 
 import keras
 import pytest
@@ -21,28 +21,28 @@ class Inner(keras.layers.Layer):
 class Outer(keras.layers.Layer):
     def __init__(self, inner_is_marked=True):
         super().__init__()
-        self.calls = 0
-        self.first, self.others = Inner(inner_is_marked), [Inner(inner_is_marked)]
+        self.num_calls = 0
+        self.first, self.rest = Inner(inner_is_marked), [Inner(inner_is_marked)]
         self.bias = self.add_weight(name="bias", shape=(), initializer="zeros")
 
     def call(self, x):
-        self.calls += 1
-        return self.others[0](self.first(x)) + self.bias.value
+        self.num_calls += 1
+        return self.rest[0](self.first(x)) + self.bias.value
 
 
-@pytest.mark.parametrize(("inner_is_marked", "calls"), [(True, 1), (False, 2)])
-def test_mark_built_spares_a_call_with_symbolic_inputs(inner_is_marked, calls):
+@pytest.mark.parametrize(("inner_is_marked", "num_calls"), [(True, 1), (False, 2)])
+def test_mark_built_avoids_a_symbolic_call(inner_is_marked, num_calls):
     outer = Outer(inner_is_marked)
     assert float(outer(tf.constant(3.0))) == 3.0
-    assert outer.calls == calls
+    assert outer.num_calls == num_calls
 
 
-def test_layers_inside_lists_the_layer_and_all_within():
+def test_layers_inside_includes_the_layer_itself():
     outer = Outer()
-    assert {id(layer) for layer in layers_inside(outer)} == {id(outer), id(outer.first), id(outer.others[0])}
+    assert {id(layer) for layer in layers_inside(outer)} == {id(outer), id(outer.first), id(outer.rest[0])}
 
 
-def test_own_variables_are_without_those_of_inner_layers():
+def test_own_variables_exclude_inner_layers():
     outer = Outer()
     assert [variable is outer.bias for variable in own_variables(outer)] == [True]
     assert len(outer.trainable_variables) == 3

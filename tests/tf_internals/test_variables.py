@@ -1,4 +1,4 @@
-"""Variables through their handles: values, Adam's formula, memory without a copy."""
+"""Variables accessed by handle: values, Adam's formula and memory without copies."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import tensorflow as tf
 from bert_cli.tf_internals import variables
 
 
-def test_read_assign_and_add_inside_a_function():
+def test_read_assign_and_add_in_a_tf_function():
     number, count = tf.Variable(2.0), tf.Variable(5, dtype=tf.int64)
 
     @tf.function
@@ -21,21 +21,22 @@ def test_read_assign_and_add_inside_a_function():
 
 
 @pytest.mark.parametrize("is_corrected", [False, True])
-def test_apply_adam_is_the_formula_of_the_paper(is_corrected):
+def test_apply_adam_follows_the_paper(is_corrected):
     weight, first, second = (tf.Variable([value]) for value in (1.0, 0.2, 0.3))
-    handles = [each.handle for each in (weight, first, second)]
+    handles = [variable.handle for variable in (weight, first, second)]
     powers = (0.5**2, 0.75**2) if is_corrected else (0.0, 0.0)
     variables.apply_adam(*handles, tf.constant([2.0]), tf.constant(0.1), (0.5, 0.75), powers, 0.01)
     m, v = 0.5 * 0.2 + 0.5 * 2.0, 0.75 * 0.3 + 0.25 * 4.0
     step = 0.1 * np.sqrt(1.0 - powers[1]) / (1.0 - powers[0]) * m / (np.sqrt(v) + 0.01)
-    np.testing.assert_allclose([float(each[0]) for each in (weight, first, second)], [1.0 - step, m, v], rtol=1e-6)
+    updated = [float(variable[0]) for variable in (weight, first, second)]
+    np.testing.assert_allclose(updated, [1.0 - step, m, v], rtol=1e-6)
 
 
-def test_memory_of_shares_memory_and_keeps_its_values():
+def test_memory_of_is_a_read_only_snapshot_without_copy():
     variable = tf.Variable(np.arange(1000, dtype=np.float32))
-    taken, again = variables.memory_of(variable), variables.memory_of(variable)
-    assert np.shares_memory(taken, again)  # no copy
+    values, same_values = variables.memory_of(variable), variables.memory_of(variable)
+    assert np.shares_memory(values, same_values)
     variables.assign(variable.handle, tf.zeros([1000]))
-    np.testing.assert_array_equal(taken, np.arange(1000))
+    np.testing.assert_array_equal(values, np.arange(1000))
     with pytest.raises(ValueError, match="read-only"):
-        taken[0] = 1.0
+        values[0] = 1.0
