@@ -1,4 +1,4 @@
-"""The exported int8 graph: of standard operators, and of padded batches as of single texts."""
+"""The exported int8 graph: standard operators, and results that ignore padding."""
 
 import numpy as np
 import pytest
@@ -9,12 +9,12 @@ from bert_cli.onnx.exported import build
 from bert_cli.onnx.int8 import Int8Bert, PaddedInt8Bert, quantized_columns
 from bert_cli.onnx.models import encoder_runner
 from bert_cli.onnx.session import make_runner
-from tests.onnx.test_models import batch, likeness, oracle, weights_of
+from tests.onnx.test_models import batch, likeness, random_model, reference_outputs
 
 
-def padded(inputs: dict[str, np.ndarray], more: int) -> dict[str, np.ndarray]:
-    """The same texts with `more` places behind them, which the mask leaves out."""
-    return {name: np.pad(values, ((0, 0), (0, more))) for name, values in inputs.items()}
+def with_padding(inputs: dict[str, np.ndarray], extra: int) -> dict[str, np.ndarray]:
+    """Return the inputs with `extra` more columns of padding, which the mask excludes."""
+    return {name: np.pad(values, ((0, 0), (0, extra))) for name, values in inputs.items()}
 
 
 def test_quantized_columns():
@@ -23,33 +23,33 @@ def test_quantized_columns():
     assert scales.tolist() == [0.5, 0.125]
 
 
-@pytest.mark.parametrize("act", ["gelu", "relu", "tanh"])
-def test_exported_int8_ignores_padding(act):
-    config, plain, weights = weights_of(hidden_act=act)
-    made = build(weights, config, HeadSpec(ENCODER), {}, PaddedInt8Bert)
-    assert {node.domain for node in made.graph.node} == {""}
-    assert [each.name for each in made.graph.input] == list(INPUTS)
-    run, inputs = make_runner(made.SerializeToString()), batch()
-    wanted = oracle(plain, weights, inputs)
-    for more in (0, 5):
-        found = run(padded(inputs, more))
-        assert likeness(found["sequence_output"][:, :12], wanted["encoder_outputs"][-1]) > 0.999
-        assert likeness(found["pooled_output"], wanted["pooled_output"]) > 0.995
+@pytest.mark.parametrize("activation", ["gelu", "relu", "tanh"])
+def test_exported_int8_ignores_padding(activation):
+    config, config_dict, weights = random_model(hidden_act=activation)
+    model = build(weights, config, HeadSpec(ENCODER), {}, PaddedInt8Bert)
+    assert {node.domain for node in model.graph.node} == {""}
+    assert [graph_input.name for graph_input in model.graph.input] == list(INPUTS)
+    run, inputs = make_runner(model.SerializeToString()), batch()
+    expected = reference_outputs(config_dict, weights, inputs)
+    for extra in (0, 5):
+        outputs = run(with_padding(inputs, extra))
+        assert likeness(outputs["sequence_output"][:, :12], expected["encoder_outputs"][-1]) > 0.999
+        assert likeness(outputs["pooled_output"], expected["pooled_output"]) > 0.995
 
 
-def test_exported_int8_is_nearly_the_running_one():
-    config, _, weights = weights_of()
+def test_exported_int8_is_close_to_the_engine():
+    config, _, weights = random_model()
     inputs = batch()
     run = make_runner(build(weights, config, HeadSpec(ENCODER), {}, PaddedInt8Bert).SerializeToString())
     unpadded = encoder_runner(Int8Bert, weights, config, [3])(inputs)["state_0"]
     assert likeness(run(inputs)["sequence_output"], unpadded) > 0.999
 
 
-def test_exported_mean_leaves_padding_out():
-    config, plain, weights = weights_of()
+def test_exported_mean_excludes_padding():
+    config, config_dict, weights = random_model()
     weights |= {"output_weights": np.eye(3, 64, dtype=np.float32), "output_bias": np.zeros(3, np.float32)}
     head = HeadSpec(CLASSIFIER, 3, MEAN, activation="sigmoid")
     run = make_runner(build(weights, config, head, {}, PaddedInt8Bert).SerializeToString())
     inputs = batch()
-    wanted = oracle(plain, weights, inputs)["encoder_outputs"][-1].mean(axis=1)[:, :3]
-    np.testing.assert_allclose(run(padded(inputs, 4))["probabilities"], 1 / (1 + np.exp(-wanted)), atol=0.02)
+    expected = reference_outputs(config_dict, weights, inputs)["encoder_outputs"][-1].mean(axis=1)[:, :3]
+    np.testing.assert_allclose(run(with_padding(inputs, 4))["probabilities"], 1 / (1 + np.exp(-expected)), atol=0.02)

@@ -1,4 +1,4 @@
-"""The graphs for texts of one length, in float32 and in 8 bits, beside an independent encoder in NumPy."""
+"""ONNX graphs in float32 and int8, compared with an independent NumPy encoder."""
 
 import gc
 
@@ -13,9 +13,9 @@ from bert_cli.onnx import int8
 from bert_cli.onnx.int8 import Int8Bert
 from bert_cli.onnx.models import FlatBert, UnpaddedBert, encoder_runner, logits_runner
 
-# The least cosine of what each gives, and that of logits.
-BOTH = pytest.mark.parametrize(
-    ("parts", "least", "of_logits"),
+# Networks with their smallest allowed cosine similarity for states, and for pooled output and logits.
+EACH_NETWORK = pytest.mark.parametrize(
+    ("network", "least_cosine", "least_logits_cosine"),
     [(UnpaddedBert, 1 - 1e-9, 1 - 1e-9), (FlatBert, 1 - 1e-9, 1 - 1e-9), (Int8Bert, 0.999, 0.995)],
 )
 CONFIG = {
@@ -31,8 +31,13 @@ CONFIG = {
 }
 
 
-def weights_of(outliers: float = 1.0, **changes) -> tuple[BertConfig, dict, dict[str, np.ndarray]]:
-    """A config and random weights; `outliers` times as large are two channels of each LayerNorm."""
+def random_model(outliers: float = 1.0, **changes) -> tuple[BertConfig, dict, dict[str, np.ndarray]]:
+    """Return a config, the same as a dict, and random weights.
+
+    Args:
+        outliers: scale for two channels of every LayerNorm.
+        **changes: config values that differ from CONFIG.
+    """
     config = CONFIG | changes
     weights = numpy_bert.random_weights(numpy_bert.variable_shapes(config), seed=3, scale=0.1)
     for name, value in weights.items():
@@ -48,52 +53,53 @@ def batch(rows: int = 6, length: int = 12) -> dict[str, np.ndarray]:
     return dict(zip(INPUTS, (words, np.ones_like(words), types), strict=True))
 
 
-def oracle(config: dict, weights: dict, inputs: dict) -> dict:
-    wide = {name: value.astype(np.float64) for name, value in weights.items()}
-    return numpy_bert.forward(config, wide, *(inputs[name] for name in INPUTS))
+def reference_outputs(config: dict, weights: dict, inputs: dict) -> dict:
+    double_weights = {name: value.astype(np.float64) for name, value in weights.items()}
+    return numpy_bert.forward(config, double_weights, *(inputs[name] for name in INPUTS))
 
 
-def likeness(found: np.ndarray, wanted: np.ndarray) -> float:
-    """The least cosine of two rows."""
-    found, wanted = (values.reshape(-1, values.shape[-1]).astype(np.float64) for values in (found, wanted))
-    lengths = np.linalg.norm(found, axis=1) * np.linalg.norm(wanted, axis=1)
-    return float(((found * wanted).sum(axis=1) / lengths).min())
+def likeness(actual: np.ndarray, expected: np.ndarray) -> float:
+    """Return the smallest cosine similarity of corresponding rows (last axis)."""
+    actual, expected = (values.reshape(-1, values.shape[-1]).astype(np.float64) for values in (actual, expected))
+    lengths = np.linalg.norm(actual, axis=1) * np.linalg.norm(expected, axis=1)
+    return float(((actual * expected).sum(axis=1) / lengths).min())
 
 
-@BOTH
-@pytest.mark.parametrize("act", ["gelu", "relu", "tanh", ""])
-def test_all_layers(act, parts, least, of_logits):
-    config, plain, weights = weights_of(hidden_act=act)
+@EACH_NETWORK
+@pytest.mark.parametrize("activation", ["gelu", "relu", "tanh", ""])
+def test_all_layers(activation, network, least_cosine, least_logits_cosine):
+    config, config_dict, weights = random_model(hidden_act=activation)
     inputs = batch()
-    wanted = oracle(plain, weights, inputs)
-    found = encoder_runner(parts, weights, config, range(4))(inputs)
-    for number, state in enumerate([wanted["embedding_output"], *wanted["encoder_outputs"]]):
-        assert likeness(found[f"state_{number}"], state) > least, number
-    pooled = encoder_runner(parts, weights, config, ())(inputs)["pooled_output"]
-    assert likeness(pooled, wanted["pooled_output"]) > of_logits
+    expected = reference_outputs(config_dict, weights, inputs)
+    actual = encoder_runner(network, weights, config, range(4))(inputs)
+    for index, state in enumerate([expected["embedding_output"], *expected["encoder_outputs"]]):
+        assert likeness(actual[f"state_{index}"], state) > least_cosine, index
+    pooled = encoder_runner(network, weights, config, ())(inputs)["pooled_output"]
+    assert likeness(pooled, expected["pooled_output"]) > least_logits_cosine
 
 
-def test_weights_live_as_long_as_what_reads_them():
-    config, _, weights = weights_of(hidden_size=512, intermediate_size=1024)
+def test_runner_keeps_its_weights_alive():
+    config, _, weights = random_model(hidden_size=512, intermediate_size=1024)
     inputs, shapes = batch(), [value.shape for value in weights.values()]
     run = encoder_runner(UnpaddedBert, weights, config, [3])
     before = run(inputs)["state_0"]
     weights.clear()
     gc.collect()
-    others = [np.full(shape, np.nan, np.float32) for shape in shapes * 3]  # which take memory that is free
-    assert np.array_equal(run(inputs)["state_0"], before), len(others)
+    # Fill freed memory with NaN.
+    filler = [np.full(shape, np.nan, np.float32) for shape in shapes * 3]
+    assert np.array_equal(run(inputs)["state_0"], before), len(filler)
 
 
-def test_channels_of_large_values_cost_little(monkeypatch):
-    """Without the factors, their range would leave few levels to all other channels."""
-    config, plain, weights = weights_of(outliers=60.0)
+def test_outlier_channels_cost_little_accuracy(monkeypatch):
+    """Without smoothing, outlier channels would leave few int8 levels for the rest."""
+    config, config_dict, weights = random_model(outliers=60.0)
     inputs = batch()
-    wanted = oracle(plain, weights, inputs)["encoder_outputs"][-1]
+    expected = reference_outputs(config_dict, weights, inputs)["encoder_outputs"][-1]
 
     def error() -> float:
-        found = encoder_runner(Int8Bert, weights, config, [3])(inputs)["state_0"]
-        others = np.delete(np.arange(64), [5, 40])
-        return float(np.abs(found - wanted)[..., others].mean())
+        actual = encoder_runner(Int8Bert, weights, config, [3])(inputs)["state_0"]
+        normal_channels = np.delete(np.arange(64), [5, 40])
+        return float(np.abs(actual - expected)[..., normal_channels].mean())
 
     smooth = error()
     monkeypatch.setattr(Int8Bert, "smooth_norm", plain_norm)
@@ -101,89 +107,91 @@ def test_channels_of_large_values_cost_little(monkeypatch):
 
 
 def plain_norm(bert, x, scope, kernel):
-    made = bert.norm(x, scope)
-    return made, kernel, made
+    normalized = bert.norm(x, scope)
+    return normalized, kernel, normalized
 
 
-def test_weights_of_seven_bits_where_the_processor_adds_in_sixteen(monkeypatch):
-    for flags, levels in (
+def test_weights_have_seven_bits_without_vnni(monkeypatch):
+    for cpu_flags, levels in (
         ({"avx2", "avx512f"}, 63),
         ({"avx2", "avx_vnni"}, 127),
         ({"avx2", "avx512_vnni"}, 127),
         ({"asimddp"}, 127),
         (set(), 127),
     ):
-        monkeypatch.setattr(int8, "processor_flags", lambda flags=flags: frozenset(flags))
+        monkeypatch.setattr(int8, "processor_flags", lambda cpu_flags=cpu_flags: frozenset(cpu_flags))
         assert int8._levels() == levels
 
 
-@pytest.mark.parametrize(("parts", "least", "of_logits"), [(FlatBert, 1 - 1e-9, 1 - 1e-9), (Int8Bert, 0.999, 0.995)])
+@pytest.mark.parametrize(
+    ("network", "least_cosine", "least_logits_cosine"), [(FlatBert, 1 - 1e-9, 1 - 1e-9), (Int8Bert, 0.999, 0.995)]
+)
 @pytest.mark.parametrize("text_input", [FIRST, MEAN, POOLED])
-def test_a_head_of_texts(text_input, parts, least, of_logits):
-    config, plain, weights = weights_of()
+def test_text_head(text_input, network, least_cosine, least_logits_cosine):
+    config, config_dict, weights = random_model()
     rng = np.random.default_rng(0)
     head = {"output_weights": rng.normal(size=(3, 64)), "output_bias": np.array([0.1, -0.2, 0.3])}
     weights |= {name: value.astype(np.float32) for name, value in head.items()}
     inputs = batch()
-    wanted = oracle(plain, weights, inputs)
-    last = wanted["encoder_outputs"][-1]
-    rows = {FIRST: last[:, 0], MEAN: last.mean(axis=1), POOLED: wanted["pooled_output"]}[text_input]
-    found = logits_runner(parts, weights, config, HeadSpec(CLASSIFIER, 3, text_input))(inputs)["logits"]
-    assert likeness(found, rows @ head["output_weights"].T + head["output_bias"]) > of_logits
+    expected = reference_outputs(config_dict, weights, inputs)
+    last = expected["encoder_outputs"][-1]
+    rows = {FIRST: last[:, 0], MEAN: last.mean(axis=1), POOLED: expected["pooled_output"]}[text_input]
+    actual = logits_runner(network, weights, config, HeadSpec(CLASSIFIER, 3, text_input))(inputs)["logits"]
+    assert likeness(actual, rows @ head["output_weights"].T + head["output_bias"]) > least_logits_cosine
 
 
-@BOTH
-def test_a_head_of_tokens_reads_layers_side_by_side(parts, least, of_logits):
-    config, plain, weights = weights_of()
+@EACH_NETWORK
+def test_token_head_reads_concatenated_layers(network, least_cosine, least_logits_cosine):
+    config, config_dict, weights = random_model()
     rng = np.random.default_rng(0)
     weights |= {"output_weights": rng.normal(size=(9, 128)).astype(np.float32), "output_bias": np.ones(9, np.float32)}
     inputs = batch()
-    states = oracle(plain, weights, inputs)["encoder_outputs"]
-    states = [oracle(plain, weights, inputs)["embedding_output"], states[-1]]
-    wanted = np.concatenate(states, axis=-1) @ weights["output_weights"].T + 1
-    found = logits_runner(parts, weights, config, HeadSpec(TAGGER, 9, layers=("embedding", -1)))(inputs)["logits"]
-    assert likeness(found, wanted) > of_logits
+    states = reference_outputs(config_dict, weights, inputs)["encoder_outputs"]
+    states = [reference_outputs(config_dict, weights, inputs)["embedding_output"], states[-1]]
+    expected = np.concatenate(states, axis=-1) @ weights["output_weights"].T + 1
+    actual = logits_runner(network, weights, config, HeadSpec(TAGGER, 9, layers=("embedding", -1)))(inputs)["logits"]
+    assert likeness(actual, expected) > least_logits_cosine
 
 
 LENGTHS = (12, 7, 2)
 
 
 def padded_batch() -> tuple[dict, list[dict]]:
-    """(texts of different lengths in one batch, each of them alone)."""
+    """Return a batch with texts of different lengths, and a batch per text without padding."""
     inputs = batch(len(LENGTHS))
     for row, length in enumerate(LENGTHS):
         inputs[INPUTS[1]][row, length:] = 0
-    alone = [
+    single_texts = [
         {name: values[row : row + 1, :length] for name, values in inputs.items()} for row, length in enumerate(LENGTHS)
     ]
-    return inputs, alone
+    return inputs, single_texts
 
 
-@pytest.mark.parametrize(("parts", "off"), [(FlatBert, 2e-5), (Int8Bert, 0.3)])
+@pytest.mark.parametrize(("network", "tolerance"), [(FlatBert, 2e-5), (Int8Bert, 0.3)])
 @pytest.mark.parametrize("text_input", [FIRST, MEAN, POOLED])
-def test_padding_changes_no_text(text_input, parts, off):
-    config, plain, weights = weights_of()
+def test_padding_does_not_change_text_logits(text_input, network, tolerance):
+    config, config_dict, weights = random_model()
     head = np.random.default_rng(0).normal(size=(3, 64)).astype(np.float32)
     weights |= {"output_weights": head, "output_bias": np.zeros(3, np.float32)}
-    inputs, alone = padded_batch()
-    found = logits_runner(parts, weights, config, HeadSpec(CLASSIFIER, 3, text_input))(inputs)["logits"]
-    for row, one in enumerate(alone):
-        wanted = oracle(plain, weights, one)
-        last = wanted["encoder_outputs"][-1]
-        read = {FIRST: last[:, 0], MEAN: last.mean(axis=1), POOLED: wanted["pooled_output"]}[text_input]
-        np.testing.assert_allclose(found[row], (read @ head.T)[0], atol=off)
+    inputs, single_texts = padded_batch()
+    actual = logits_runner(network, weights, config, HeadSpec(CLASSIFIER, 3, text_input))(inputs)["logits"]
+    for row, text in enumerate(single_texts):
+        expected = reference_outputs(config_dict, weights, text)
+        last = expected["encoder_outputs"][-1]
+        rows = {FIRST: last[:, 0], MEAN: last.mean(axis=1), POOLED: expected["pooled_output"]}[text_input]
+        np.testing.assert_allclose(actual[row], (rows @ head.T)[0], atol=tolerance)
 
 
-def test_padding_changes_no_token():
-    config, plain, weights = weights_of()
+def test_padding_does_not_change_tokens():
+    config, config_dict, weights = random_model()
     head = np.random.default_rng(0).normal(size=(9, 64)).astype(np.float32)
     weights |= {"output_weights": head, "output_bias": np.ones(9, np.float32)}
-    inputs, alone = padded_batch()
+    inputs, single_texts = padded_batch()
     logits = logits_runner(FlatBert, weights, config, HeadSpec(TAGGER, 9, layers=(-1,)))(inputs)["logits"]
     states = encoder_runner(FlatBert, weights, config, [0, 3])(inputs)
-    for row, (one, length) in enumerate(zip(alone, LENGTHS, strict=True)):
-        wanted = oracle(plain, weights, one)
-        last = wanted["encoder_outputs"][-1][0]
+    for row, (text, length) in enumerate(zip(single_texts, LENGTHS, strict=True)):
+        expected = reference_outputs(config_dict, weights, text)
+        last = expected["encoder_outputs"][-1][0]
         np.testing.assert_allclose(logits[row, :length], last @ head.T + 1, atol=2e-5)
-        np.testing.assert_allclose(states["state_0"][row, :length], wanted["embedding_output"][0], atol=2e-5)
+        np.testing.assert_allclose(states["state_0"][row, :length], expected["embedding_output"][0], atol=2e-5)
         np.testing.assert_allclose(states["state_1"][row, :length], last, atol=2e-5)

@@ -1,4 +1,4 @@
-"""Running a graph where the memory does not reach."""
+"""Graphs that need more memory than the machine has."""
 
 import numpy as np
 import pytest
@@ -8,10 +8,10 @@ pytest.importorskip("onnxruntime", reason="needs the extra onnx")
 
 from bert_cli.onnx.session import make_runner  # noqa: E402
 
-MANY = 4_000_000
+NUM_ROWS = 4_000_000
 
 
-def test_out_of_memory_is_a_memory_error():
+def test_out_of_memory_raises_memory_error():
     value = onnx.helper.make_tensor_value_info
     float32 = onnx.TensorProto.FLOAT
     inputs, outputs = [value("x", float32, ["n", 1]), value("y", float32, [1, "m"])], [value("z", float32, ["n", "m"])]
@@ -23,4 +23,4 @@ def test_out_of_memory_is_a_memory_error():
     small = {"x": np.ones((2, 1), np.float32), "y": np.ones((1, 3), np.float32)}
     assert run(small)["z"].tolist() == [[2.0] * 3] * 2
     with pytest.raises(MemoryError):
-        run({"x": np.ones((MANY, 1), np.float32), "y": np.ones((1, MANY), np.float32)})
+        run({"x": np.ones((NUM_ROWS, 1), np.float32), "y": np.ones((1, NUM_ROWS), np.float32)})
