@@ -1,4 +1,4 @@
-"""The values of --engine and --precision: which engine they choose, in which precision, and what is refused."""
+"""Engine and precision for --engine and --precision, and refused combinations."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from bert_cli.engines.table import ENGINES, PRECISIONS, chosen_inference
 
 
 @pytest.mark.parametrize(
-    ("engine", "precision", "chosen"),
+    ("engine", "precision", "expected"),
     [
         ("auto", "int8", ("onnxruntime", "int8", "--precision=int8")),
         ("onnxruntime", "int8", ("onnxruntime", "int8", "--precision=int8")),
@@ -17,15 +17,15 @@ from bert_cli.engines.table import ENGINES, PRECISIONS, chosen_inference
         ("openvino", "float32", ("openvino", "float32", "--engine=openvino")),
     ],
 )
-def test_inference_engines(engine, precision, chosen):
-    found = chosen_inference(engine, precision)
-    assert found
-    assert (found.engine.name, found.precision, found.flag) == chosen
+def test_chosen_inference_engines(engine, precision, expected):
+    inference = chosen_inference(engine, precision)
+    assert inference
+    assert (inference.engine.name, inference.precision, inference.flag) == expected
 
 
 @pytest.mark.parametrize("engine", ["auto", "tensorflow"])
 @pytest.mark.parametrize("precision", ["auto", "float32", "bfloat16", "float16"])
-def test_tensorflow_computes(engine, precision):
+def test_tensorflow_is_chosen(engine, precision):
     assert chosen_inference(engine, precision) is None
 
 
@@ -45,12 +45,12 @@ def test_tensorflow_computes(engine, precision):
         ("openvino", "int8", "--engine=openvino computes in bfloat16 or float32, not in int8; leave --precision out"),
     ],
 )
-def test_what_does_not_go_together(engine, precision, message):
+def test_unsupported_precision_is_refused(engine, precision, message):
     with pytest.raises(InputError) as caught:
         chosen_inference(engine, precision)
     assert str(caught.value) == message
 
 
-def test_the_flags_have_what_the_engines_offer():
+def test_precisions_include_all_of_the_engines():
     assert PRECISIONS == ("float32", "bfloat16", "float16", "int8")
     assert {precision for engine in ENGINES.values() for precision in engine.precisions} <= set(PRECISIONS)
