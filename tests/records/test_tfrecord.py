@@ -1,4 +1,4 @@
-"""TFRecord files and tf.train.Example messages made here are those of TensorFlow."""
+"""TFRecord files and tf.train.Example messages, compared with TensorFlow's."""
 
 import numpy as np
 import pytest
@@ -19,15 +19,15 @@ COLUMNS = {
 }
 
 
-def test_known_checksums():
-    """CRC-32C of published vectors, with the rotation by 15 bits and the constant of the format undone."""
-    known = {b"123456789": 0xE3069283, b"\0" * 32: 0x8A9136AA, b"\xff" * 32: 0x62A8AB43, b"a": 0xC1D04330}
-    for data, wanted in known.items():
+def test_published_checksums():
+    """Published CRC-32C checksums, after undoing TFRecord's mask (rotation and constant)."""
+    checksums = {b"123456789": 0xE3069283, b"\0" * 32: 0x8A9136AA, b"\xff" * 32: 0x62A8AB43, b"a": 0xC1D04330}
+    for data, expected in checksums.items():
         masked = (int.from_bytes(masked_crc32c(data), "little") - 0xA282EAD8) % 2**32
-        assert hex((masked << 15 | masked >> 17) % 2**32) == hex(wanted)
+        assert hex((masked << 15 | masked >> 17) % 2**32) == hex(expected)
 
 
-def test_examples_can_be_read_back():
+def test_encoded_examples_can_be_decoded():
     encoded = encode_examples(COLUMNS)
     assert len(encoded) == 5
     for row, data in enumerate(encoded):
@@ -38,14 +38,14 @@ def test_examples_can_be_read_back():
             assert decoded[name].tolist() == values[row].tolist()
 
 
-def test_a_cut_message_is_an_error():
+def test_truncated_message_is_refused():
     data = encode_examples({"a": np.array([[300]])})[0]
     for length in range(1, len(data)):
         with pytest.raises(ValueError, match=r"the message ends inside|has no name"):
             decode_example(data[:length])
 
 
-def test_tensorflow_reads_what_is_written(tmp_path):
+def test_tensorflow_reads_our_files(tmp_path):
     import tensorflow as tf
 
     path = str(tmp_path / "data.tfrecord")
@@ -58,11 +58,11 @@ def test_tensorflow_reads_what_is_written(tmp_path):
         features = tf.train.Example.FromString(record).features.feature
         assert set(features) == set(COLUMNS)
         for name, values in COLUMNS.items():
-            kind = features[name].float_list if name == "float" else features[name].int64_list
-            assert list(kind.value) == values[row].tolist()
+            values_list = features[name].float_list if name == "float" else features[name].int64_list
+            assert list(values_list.value) == values[row].tolist()
 
 
-def test_files_are_byte_for_byte_those_of_tensorflow(tmp_path):
+def test_files_are_byte_identical_to_tensorflow(tmp_path):
     import tensorflow as tf
 
     long = [RANDOM.integers(0, 256, size, dtype=np.uint8).tobytes() for size in (65536, 65537, 65539, 200_001)]
@@ -75,7 +75,7 @@ def test_files_are_byte_for_byte_those_of_tensorflow(tmp_path):
     assert list(read_records(str(tmp_path / "theirs"))) == records
 
 
-def test_examples_of_tensorflow_can_be_read():
+def test_decode_examples_from_tensorflow():
     import tensorflow as tf
 
     features = {
@@ -85,8 +85,8 @@ def test_examples_of_tensorflow_can_be_read():
         "none": tf.train.Feature(int64_list=tf.train.Int64List()),
     }
     data = tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
-    found = {name: values.tolist() for name, values in decode_example(data).items()}
-    assert found == {"ids": [1, 300, 2**40, -1], "weights": [0.5, -2.0], "none": []}
+    decoded = {name: values.tolist() for name, values in decode_example(data).items()}
+    assert decoded == {"ids": [1, 300, 2**40, -1], "weights": [0.5, -2.0], "none": []}
 
 
 def test_no_records():
@@ -105,23 +105,23 @@ def test_no_records():
         lambda data: b"one sentence a line\n",
     ],
 )
-def test_damaged_files(tmp_path, damage):
+def test_damaged_files_are_refused(tmp_path, damage):
     path = tmp_path / "data.tfrecord"
     path.write_bytes(damage(pack_records([b"some data that is long enough"])))
     with pytest.raises(InputError, match=r"data\.tfrecord: record 0 is damaged, or this is not a TFRecord file"):
         list(read_records(str(path)))
 
 
-@pytest.mark.parametrize("left", [12, 13, 14, 17])
-def test_a_file_that_is_cut_behind_a_head(tmp_path, left):
+@pytest.mark.parametrize("size", [12, 13, 14, 17])
+def test_file_cut_after_a_record_header_is_refused(tmp_path, size):
     path = tmp_path / "cut"
     first = pack_records([b"one"])
-    path.write_bytes(first + pack_records([b"two"])[:left])
+    path.write_bytes(first + pack_records([b"two"])[:size])
     with pytest.raises(InputError, match=r"cut: record 1 is damaged, or this is not a TFRecord file; make it again$"):
         list(read_records(str(path)))
 
 
-def test_a_length_that_no_file_has(tmp_path):
+def test_impossible_record_length_is_refused(tmp_path):
     path = tmp_path / "claimed"
     length = (1 << 60).to_bytes(8, "little")
     path.write_bytes(length + masked_crc32c(length) + b"data")
@@ -129,9 +129,9 @@ def test_a_length_that_no_file_has(tmp_path):
         list(read_records(str(path)))
 
 
-def test_a_record_without_data(tmp_path):
+def test_empty_record_is_read(tmp_path):
     path = tmp_path / "empty"
     length = bytes(8)
-    # The checksum of nothing is 0 before it is shifted, so what is stored is the shift itself.
+    # The CRC of no data is 0, so the masked checksum is the constant itself.
     path.write_bytes(length + masked_crc32c(length) + 0xA282EAD8.to_bytes(4, "little"))
     assert list(read_records(str(path))) == [b""]

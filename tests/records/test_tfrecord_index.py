@@ -1,4 +1,4 @@
-"""Records of several files, read in any order; what is damaged is named."""
+"""Random access to the records of several files, and errors that name damaged ones."""
 
 import gzip
 
@@ -10,22 +10,22 @@ from bert_cli.records.tfrecord import RecordIndex, is_record_file, pack_records
 
 
 @pytest.fixture
-def written(tmp_path):
-    """Two files, one of small records and one of some larger than what is read at once, and all records."""
+def two_files(tmp_path):
+    """Return paths to two files (one has a record longer than a read block), and all their records."""
     rng = np.random.default_rng(4)
-    parts = [
+    records_per_file = [
         [b"a", b"bc", b"def"],
         [rng.integers(0, 256, size, dtype=np.uint8).tobytes() for size in (9, 5_000_000, 7)],
     ]
     paths = [str(tmp_path / "one"), str(tmp_path / "two")]
-    for path, records in zip(paths, parts, strict=True):
+    for path, records in zip(paths, records_per_file, strict=True):
         with open(path, "wb") as file:
             file.write(pack_records(records))
-    return paths, parts[0] + parts[1]
+    return paths, records_per_file[0] + records_per_file[1]
 
 
-def test_any_order(written):
-    paths, records = written
+def test_records_are_read_in_any_order(two_files):
+    paths, records = two_files
     with RecordIndex(paths) as index:
         assert len(index) == 6
         numbers = [5, 0, 3, 3, 4, 2]
@@ -34,18 +34,18 @@ def test_any_order(written):
         assert index.read([]) == []
 
 
-def test_the_digest_tells_files_apart(written, tmp_path):
-    paths, records = written
-    with RecordIndex(paths) as index, RecordIndex(paths[::-1]) as other:
-        assert index.digest != other.digest
+def test_digest_differs_for_different_files(two_files, tmp_path):
+    paths, records = two_files
+    with RecordIndex(paths) as index, RecordIndex(paths[::-1]) as other_index:
+        assert index.digest != other_index.digest
     changed = tmp_path / "changed"
     changed.write_bytes(pack_records([*records[:2], b"dxf"]))
-    with RecordIndex(paths[:1]) as index, RecordIndex([str(changed)]) as other:
-        assert index.digest != other.digest
+    with RecordIndex(paths[:1]) as index, RecordIndex([str(changed)]) as other_index:
+        assert index.digest != other_index.digest
 
 
-def test_kinds_of_files(written, tmp_path):
-    paths, _ = written
+def test_is_record_file(two_files, tmp_path):
+    paths, _ = two_files
     assert all(map(is_record_file, paths))
     for name, data in {
         "text": b"a text of some length\n",
@@ -60,7 +60,7 @@ def test_kinds_of_files(written, tmp_path):
         is_record_file(str(tmp_path / "packed"))
 
 
-def test_a_cut_anywhere_is_an_error(tmp_path):
+def test_truncated_file_is_refused(tmp_path):
     data = pack_records([b"abc", b"defgh"])
     path = tmp_path / "cut"
     for length in [*range(1, 19), *range(20, len(data))]:  # a cut after 19 bytes leaves one whole record
@@ -69,7 +69,7 @@ def test_a_cut_anywhere_is_an_error(tmp_path):
             RecordIndex([str(path)])
 
 
-def test_a_wrong_byte_is_found_when_it_is_read(tmp_path):
+def test_wrong_byte_is_refused_when_its_record_is_read(tmp_path):
     data = bytearray(pack_records([b"abc", b"defgh"]))
     data[-6] ^= 1
     path = tmp_path / "wrong"
