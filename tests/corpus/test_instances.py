@@ -1,4 +1,4 @@
-"""Instances of documents: one by hand, thousands against the plain implementation, and their rows."""
+"""Instances from documents: by hand, compared with a plain implementation, and as rows."""
 
 import random
 from array import array
@@ -20,8 +20,8 @@ IDS = {token: index for index, token in enumerate([*SPECIAL, *WORDS])}
 
 
 @pytest.fixture
-def stored(tmp_path):
-    """Store documents (lists of sentences, lists of ids) and open them."""
+def store_documents(tmp_path):
+    """Return a function that stores documents (lists of sentences of ids) as an open Corpus."""
     opened = []
 
     def store(documents) -> Corpus:
@@ -38,20 +38,24 @@ def stored(tmp_path):
         corpus.__exit__()
 
 
-class WrittenDraws:
-    """Random numbers that are written down, each with the method that has to ask for it."""
+class PreparedDraws:
+    """Random generator with prepared values, which also checks the order of method calls.
+
+    Args:
+        *draws: pairs (method, value). The method is "random", or getrandbits' number of bits.
+    """
 
     def __init__(self, *draws):
         self.draws = list(draws)
 
     def random(self):
-        kind, value = self.draws.pop(0)
-        assert kind == "random"
+        method, value = self.draws.pop(0)
+        assert method == "random"
         return value
 
     def getrandbits(self, bits):
-        kind, value = self.draws.pop(0)
-        assert kind == bits
+        method, value = self.draws.pop(0)
+        assert method == bits
         return value
 
 
@@ -59,29 +63,29 @@ def sampling(max_seq_length=128, short_seq_prob=0.1, max_predictions=20, prob=0.
     return Sampling(max_seq_length, short_seq_prob, make_masking(IDS, max_predictions, prob, whole_word))
 
 
-def test_by_hand(stored):
-    """[PAD] 0 [UNK] 1 [CLS] 2 [SEP] 3 [MASK] 4; room for 8 - 3 = 5 tokens of text."""
-    corpus = stored([[[10, 11], [12], [13, 14, 15]], [[20, 21], [22, 23, 24]]])
-    draws = WrittenDraws(
-        ("random", 0.9),  # not a short one: the target is 5 tokens, so that the chunk has all three sentences
+def test_instances_computed_by_hand(store_documents):
+    """Special tokens have ids 0 to 4; a sequence of 8 has space for 5 tokens of text."""
+    corpus = store_documents([[[10, 11], [12], [13, 14, 15]], [[20, 21], [22, 23, 24]]])
+    draws = PreparedDraws(
+        ("random", 0.9),  # full length: the target is 5 tokens, and the chunk has all three sentences
         (2, 1),  # randint(1, 2) = 2 sentences for A: 10 11 12
-        ("random", 0.3),  # a random next text
-        (2, 0),  # document 0, this one: again
-        (2, 3),  # not below 2: again
+        ("random", 0.3),  # B is random
+        (2, 0),  # document 0 is this one: draw again
+        (2, 3),  # not below 2: draw again
         (2, 1),  # document 1
-        (2, 1),  # from its sentence 1 on: 22 23 24; A is 10 11 12, so one must go, from B
-        ("random", 0.6),  # from its end
-        *[(3, 4), (3, 3), (2, 2), (2, 1)],  # candidates 1 2 3 5 6 stay in order
-        *[("random", 0.1)],  # round(8 * 0.25) = 2 of them; the first one becomes [MASK]
-        *[("random", 0.8), ("random", 0.5), (6, 44)],  # the second one is drawn: token 44
-        # Sentence 2 comes again: a chunk of one sentence has a random next text without a draw.
-        *[(2, 1), (2, 0)],  # document 1, from its sentence 0 on; 5 - 3 = 2 tokens are wanted: 20 21
+        (2, 1),  # B starts at sentence 1: 22 23 24. With A, 10 11 12, one token is too many
+        ("random", 0.6),  # drop it from B's end
+        *[(3, 4), (3, 3), (2, 2), (2, 1)],  # shuffling keeps the candidates 1 2 3 5 6
+        *[("random", 0.1)],  # mask round(8 * 0.25) = 2: the first becomes [MASK]
+        *[("random", 0.8), ("random", 0.5), (6, 44)],  # the second becomes random token 44
+        # The next chunk has only sentence 2, so that B is random without a draw.
+        *[(2, 1), (2, 0)],  # document 1, sentence 0; 5 - 3 = 2 tokens: 20 21
         *[(3, 0), (3, 0), (2, 0), (2, 0)],  # 1 2 3 5 6 -> 6 2 3 5 1 -> 5 2 3 6 1 -> 3 2 5 6 1 -> 2 3 5 6 1
-        *[("random", 0.8), ("random", 0.49)],  # position 2 stays as it is
+        *[("random", 0.8), ("random", 0.49)],  # position 2 is unchanged
         *[("random", 0.79)],  # position 3 becomes [MASK]
     )
-    found = list(document_instances(corpus, range(2), 0, sampling(8, prob=0.25), draws))
-    assert found == [
+    instances = list(document_instances(corpus, range(2), 0, sampling(8, prob=0.25), draws))
+    assert instances == [
         Instance([2, 4, 44, 12, 3, 22, 23, 3], 5, [1, 2], [10, 11], True, 1),
         Instance([2, 13, 14, 4, 3, 20, 21, 3], 5, [2, 3], [14, 15], True, 0),
     ]
@@ -111,28 +115,30 @@ def random_documents(rng: random.Random, num_documents: int, longest_document: i
         ((9, 12, 5), {"max_seq_length": 20, "masked_lm_prob": 0.5, "max_predictions": 1}),
     ],
 )
-def test_instances_are_those_of_the_plain_implementation(stored, shape, options, whole_word):
+def test_instances_equal_the_plain_implementation(store_documents, shape, options, whole_word):
     documents = random_documents(random.Random(repr(shape)), *shape)
-    corpus = stored([[[IDS[token] for token in sentence] for sentence in document] for document in documents])
+    corpus = store_documents([[[IDS[token] for token in sentence] for sentence in document] for document in documents])
     plain = PlainSampler(documents, list(IDS), seed=99, whole_word=whole_word, **options)
     expected = plain.all_instances(dupe_factor=3)
 
     names = {"masked_lm_prob": "prob"}
-    fast = sampling(**{names.get(name, name): value for name, value in options.items()}, whole_word=whole_word)
+    sampling_rules = sampling(
+        **{names.get(name, name): value for name, value in options.items()}, whole_word=whole_word
+    )
     rng = random.Random(99)
     order = list(range(len(documents)))
     shuffle(rng.getrandbits, order)
-    found = [
+    instances = [
         instance
         for _ in range(3)
         for index in range(len(documents))
-        for instance in document_instances(corpus, order, index, fast, rng)
+        for instance in document_instances(corpus, order, index, sampling_rules, rng)
     ]
-    shuffle(rng.getrandbits, found)
+    shuffle(rng.getrandbits, instances)
 
     tokens = list(IDS)
-    assert len(found) == len(expected)
-    for ours, theirs in zip(found, expected, strict=True):
+    assert len(instances) == len(expected)
+    for ours, theirs in zip(instances, expected, strict=True):
         assert [tokens[index] for index in ours.token_ids] == theirs.tokens
         assert ours.segment_start == theirs.segment_ids.index(1)
         assert ours.positions == theirs.positions
@@ -141,10 +147,10 @@ def test_instances_are_those_of_the_plain_implementation(stored, shape, options,
     assert rng.getstate() == plain.rng.getstate()
 
 
-def test_every_token_of_a_document_is_seen_or_counted_as_dropped(stored):
-    """With true next texts alone, nothing is lost but what is cut off: 60 sentences of 7 tokens, all different ids."""
+def test_every_token_is_used_or_counted_as_dropped(store_documents):
+    """The document has 60 sentences of 7 tokens, all with different ids."""
     numbers = iter(range(5, 1000))
-    corpus = stored([[[next(numbers) for _ in range(7)] for _ in range(60)]])
+    corpus = store_documents([[[next(numbers) for _ in range(7)] for _ in range(60)]])
     rng = random.Random(5)
     seen, dropped = set(), 0
     for instance in document_instances(corpus, [0], 0, sampling(50, short_seq_prob=0.0), rng):
@@ -193,6 +199,6 @@ def test_rows_become_features():
     ("vocab_size", "max_seq_length", "expected"),
     [(30522, 128, "H"), (65535, 512, "H"), (119547, 128, "I"), (99, 70_000, "I")],
 )
-def test_large_numbers_get_wider_rows(vocab_size, max_seq_length, expected):
+def test_typecode_fits_vocabulary_and_sequence_length(vocab_size, max_seq_length, expected):
     masking = make_masking(dict.fromkeys(("[CLS]", "[SEP]"), 0) | {"[MASK]": vocab_size - 1}, 20, 0.15)
     assert RowFormat.of(Sampling(max_seq_length, 0.1, masking)).typecode == expected

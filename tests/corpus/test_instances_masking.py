@@ -1,4 +1,4 @@
-"""Which tokens are masked, and what stands in their place."""
+"""Choice of masked tokens, and their replacements."""
 
 import collections
 import random
@@ -30,25 +30,26 @@ def masking(max_predictions=20, prob=0.15, whole_word=False, vocabulary=IDS):
         (8, 1.0, 20, 8),
     ],
 )
-def test_number_of_predictions(num_tokens, prob, limit, expected):
+def test_num_predictions(num_tokens, prob, limit, expected):
     assert num_predictions(num_tokens, masking(limit, prob)) == expected
 
 
-def test_random_tokens_come_from_different_entries_in_order_of_first_lines():
-    untidy = {}
+def test_random_ids_are_unique_in_order_of_first_lines():
+    vocabulary = {}
     for index, token in enumerate(["[UNK]", "x", "[CLS]", "[SEP]", "[MASK]", "x", "##y"]):
-        untidy[token] = index
-    found = masking(vocabulary=untidy)
-    assert found.random_ids == (0, 5, 2, 3, 4, 6)  # x has the id of its last line and the place of its first
-    assert list(found.is_inside) == [0, 0, 0, 0, 0, 0, 1]
+        vocabulary[token] = index
+    rules = masking(vocabulary=vocabulary)
+    # x has the id of its last line and the position of its first.
+    assert rules.random_ids == (0, 5, 2, 3, 4, 6)
+    assert list(rules.is_inside) == [0, 0, 0, 0, 0, 0, 1]
 
 
-def test_pieces_join_the_word_before_them():
+def test_pieces_are_grouped_with_the_word_before_them():
     tokens = ids("[CLS] sun ##light ##s falls [SEP] rain ##bow [SEP]")
     assert group_words(tokens, [1, 2, 3, 4, 6, 7], masking().is_inside) == [[1, 2, 3], [4], [6, 7]]
 
 
-def test_a_cut_word_joins_across_the_separator():
+def test_cut_word_is_grouped_across_the_separator():
     tokens = ids("[CLS] ##s falls [SEP] ##bow falls [SEP]")
     assert group_words(tokens, [1, 2, 4, 5], masking().is_inside) == [[1], [2, 4], [5]]
 
@@ -68,14 +69,14 @@ def test_labels_restore_the_text(whole_word):
         assert tokens == text
 
 
-def test_without_whole_words_all_predictions_are_used():
+def test_all_predictions_are_used_without_whole_words():
     rng = random.Random(1)
     for _ in range(50):
         positions, _ = mask_tokens(ids("[CLS] sun ##light ##s [SEP] rain ##bow [SEP]"), 4, masking(3, 0.4), rng)
         assert len(positions) == 3
 
 
-def test_whole_words_are_chosen_as_a_whole():
+def test_whole_words_are_masked_completely():
     rng = random.Random(2)
     words = [{1, 2, 3}, {4}, {6, 7}]
     seen = collections.Counter()
@@ -84,31 +85,32 @@ def test_whole_words_are_chosen_as_a_whole():
         positions, _ = mask_tokens(tokens, 5, masking(4, 0.45, whole_word=True), rng)  # round(9 × 0.45) = 4
         seen[tuple(positions)] += 1
         assert all(word <= set(positions) or not word & set(positions) for word in words)
-    assert set(seen) == {(1, 2, 3, 4), (4, 6, 7)}  # all of what fits, in whatever order it is drawn
+    assert set(seen) == {(1, 2, 3, 4), (4, 6, 7)}  # all combinations that fit
 
 
-def test_a_word_longer_than_the_predictions_is_never_chosen():
+def test_word_longer_than_max_predictions_is_never_masked():
     tokens = ids("[CLS] sun ##light ##s [SEP] rain ##bow [SEP]")
     assert mask_tokens(list(tokens), 4, masking(1, 0.15, whole_word=True), random.Random(0)) == ([], [])
 
 
-def test_of_the_chosen_80_percent_are_masked_10_kept_10_random():
+def test_80_percent_become_mask_10_stay_10_become_random():
     vocabulary = IDS | {f"word{number}": len(IDS) + number for number in range(989)}
-    chosen = masking(100, 1.0, vocabulary=vocabulary)
+    rules = masking(100, 1.0, vocabulary=vocabulary)
     rng = random.Random(7)
-    kinds = collections.Counter()
-    drawn = set()
+    counts = collections.Counter()
+    results = set()
     for _ in range(200):
         tokens = [IDS["[CLS]"], *[IDS["rain"]] * 50, IDS["[SEP]"], *[IDS["rain"]] * 50, IDS["[SEP]"]]
-        positions, _ = mask_tokens(tokens, 51, chosen, rng)
+        positions, _ = mask_tokens(tokens, 51, rules, rng)
         assert len(positions) == 100
         for position in positions:
             token = tokens[position]
-            kinds["mask" if token == IDS["[MASK]"] else "kept" if token == IDS["rain"] else "random"] += 1
-            drawn.add(token)
-    # 20000 draws: standard deviations are 57 and 42; [MASK] and "rain" also come as random ones, 2 times each.
-    assert abs(kinds["mask"] - 16000) < 230
-    assert abs(kinds["kept"] - 2000) < 170
-    assert abs(kinds["random"] - 2000) < 170
-    assert len(drawn) > 800
-    assert {IDS["[PAD]"], IDS["[CLS]"], IDS["##bow"]} & drawn  # nothing of the vocabulary is left out
+            counts["mask" if token == IDS["[MASK]"] else "kept" if token == IDS["rain"] else "random"] += 1
+            results.add(token)
+    # 20,000 draws have standard deviations of 57 and 42. [MASK] and "rain" are also random tokens, each
+    # about twice.
+    assert abs(counts["mask"] - 16000) < 230
+    assert abs(counts["kept"] - 2000) < 170
+    assert abs(counts["random"] - 2000) < 170
+    assert len(results) > 800
+    assert {IDS["[PAD]"], IDS["[CLS]"], IDS["##bow"]} & results  # any token can be drawn

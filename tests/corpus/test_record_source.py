@@ -1,4 +1,4 @@
-"""Pre-training records: names of features, and what is no pre-training data."""
+"""Pre-training records: feature names, and refusal of other data."""
 
 import logging
 
@@ -21,7 +21,11 @@ COLUMNS = {
 
 
 def write(path, **names):
-    """Write three records; names: other names of features, None for none."""
+    """Write three records, and return the path.
+
+    Args:
+        **names: a feature's new name, or None to omit the feature.
+    """
     columns = {name: np.array(values) for name, values in COLUMNS.items()}
     columns["masked_lm_weights"] = np.ones((3, 1), np.float32)
     renamed = {names.get(name, name): values for name, values in columns.items()}
@@ -29,14 +33,14 @@ def write(path, **names):
     return str(path)
 
 
-def opened(*paths):
+def open_source(*paths):
     return RecordSource(paths, max_seq_length=4, max_predictions_per_seq=1, vocab_size=9, seed=0)
 
 
-def test_names_of_the_model_garden_are_read(tmp_path, caplog):
+def test_model_garden_names_are_read_and_logged(tmp_path, caplog):
     garden = write(tmp_path / "garden", input_ids="input_word_ids", segment_ids="input_type_ids")
     google = write(tmp_path / "google")
-    with caplog.at_level(logging.INFO, "bert_cli"), opened(garden, google) as source:
+    with caplog.at_level(logging.INFO, "bert_cli"), open_source(garden, google) as source:
         columns = source.read(np.arange(6))
     for name, values in COLUMNS.items():
         assert columns[name].tolist() == values * 2
@@ -46,31 +50,31 @@ def test_names_of_the_model_garden_are_read(tmp_path, caplog):
 
 
 @pytest.mark.parametrize("name", ["input_word_ids", "input_type_ids"])
-def test_one_name_of_the_model_garden_is_enough(tmp_path, name):
-    own = {"input_word_ids": "input_ids", "input_type_ids": "segment_ids"}[name]
-    with opened(write(tmp_path / "data", **{own: name})) as source:
+def test_one_model_garden_name_is_enough(tmp_path, name):
+    usual_name = {"input_word_ids": "input_ids", "input_type_ids": "segment_ids"}[name]
+    with open_source(write(tmp_path / "data", **{usual_name: name})) as source:
         assert source.read(np.array([2]))["masked_lm_ids"].tolist() == [[7]]
 
 
-def test_the_usual_names_need_no_line(tmp_path, caplog):
-    with caplog.at_level(logging.INFO, "bert_cli"), opened(write(tmp_path / "data")):
+def test_usual_names_are_not_logged(tmp_path, caplog):
+    with caplog.at_level(logging.INFO, "bert_cli"), open_source(write(tmp_path / "data")):
         assert not caplog.records
 
 
-def test_records_of_other_data_are_named_with_what_they_have(tmp_path):
+def test_other_records_are_refused_with_their_feature_names(tmp_path):
     path = write(tmp_path / "data", masked_lm_ids=None, masked_lm_positions="label_ids")
     with pytest.raises(InputError) as caught:
-        opened(path)
+        open_source(path)
     names = "input_ids, input_mask, label_ids, masked_lm_weights, next_sentence_labels, segment_ids"
     assert f"{path}: record 0 has no masked_lm_positions (it has {names})" in str(caught.value)
 
 
-def test_empty_files_are_files_without_records(tmp_path):
+def test_empty_files_are_ignored(tmp_path):
     (tmp_path / "empty").write_bytes(b"")
     empty, first, last = str(tmp_path / "empty"), write(tmp_path / "first"), write(tmp_path / "last")
-    with opened(empty, first, empty, last, empty) as source, opened(first, last) as filled:
+    with open_source(empty, first, empty, last, empty) as source, open_source(first, last) as filled:
         assert len(source) == len(filled) == 6
         assert source.digest == filled.digest
         assert source.read(np.array([3]))["masked_lm_ids"].tolist() == [[5]]
     with pytest.raises(InputError, match="no record in there"):
-        opened(empty)
+        open_source(empty)

@@ -1,4 +1,4 @@
-"""Words that spaces divide: ideographs of one word are masked together."""
+"""--whole_words_from=spaces: the ideographs of a word are masked together."""
 
 import pickle
 import random
@@ -15,14 +15,14 @@ from bert_cli.text.tokenization import FullTokenizer
 TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"我爱北京天安门。a3", "sun", "##light"]
 IDS = {token: index for index, token in enumerate(TOKENS)}
 MARK = len(TOKENS)
-PLAIN = FullTokenizer(IDS)
-MARKING = SpaceWordTokenizer(PLAIN, 100)
+TOKENIZER = FullTokenizer(IDS)
+MARKING_TOKENIZER = SpaceWordTokenizer(TOKENIZER, 100)
 
 
 def words(text):
-    """The tokens of each word, by the marks and the pieces with ##."""
+    """Return the tokens of `text`, joined per word."""
     groups = []
-    for index in MARKING.encode(text):
+    for index in MARKING_TOKENIZER.encode(text):
         token = TOKENS[index % MARK]
         if index >= MARK or token.startswith("##"):
             groups[-1].append(token)
@@ -31,50 +31,50 @@ def words(text):
     return ["".join(group) for group in groups]
 
 
-def test_words_that_spaces_divide():
+def test_words_are_split_at_spaces():
     assert words("我 爱 北京 天安门。") == ["我", "爱", "北京", "天安门", "。"]
     assert words("我爱 a3月 北。京") == ["我爱", "[UNK][UNK]", "北", "。", "京"]
     assert words("3 天 sunlight sunlight天") == ["3", "天", "sun##light", "sun##light天"]
     assert words("北龍京 龍") == ["北[UNK]京", "[UNK]"]
 
 
-def test_ids_without_marks_are_those_of_the_tokenizer():
+def test_unmarked_ids_equal_the_plain_tokenizer():
     text = "我 爱 北京 天安门。 sunlight"
     assert mark_of(IDS) == MARK
-    assert unmarked(MARKING.encode(text), MARK) == PLAIN.encode(text)
-    assert pickle.loads(pickle.dumps(MARKING)).encode(text) == MARKING.encode(text)
+    assert unmarked(MARKING_TOKENIZER.encode(text), MARK) == TOKENIZER.encode(text)
+    assert pickle.loads(pickle.dumps(MARKING_TOKENIZER)).encode(text) == MARKING_TOKENIZER.encode(text)
 
 
 def test_unknown_characters_are_counted_with_and_without_marks():
     block = Block("t", 1, "北龍 龍\n".encode(), True, 0)
-    assert tokenize_block(block, MARKING, "H", True).num_unknown == 2
-    assert tokenize_block(block, PLAIN, "H", True).num_unknown == 2
+    assert tokenize_block(block, MARKING_TOKENIZER, "H", True).num_unknown == 2
+    assert tokenize_block(block, TOKENIZER, "H", True).num_unknown == 2
 
 
-def masked(text, whole_words_from, seed):
-    """The tokens that are predicted, joined, in the text as its only sequence."""
+def mask(text, whole_words_from, seed):
+    """Mask a sequence that has only `text`; return masked positions and joined labels."""
     flags = MaskedLM(4, 0.3, True, whole_words_from)
-    tokenizer = MARKING if whole_words_from == SPACES else PLAIN
-    rules = Sampling.of(IDS, 32, flags).masking
+    tokenizer = MARKING_TOKENIZER if whole_words_from == SPACES else TOKENIZER
+    masking_rules = Sampling.of(IDS, 32, flags).masking
     token_ids = [IDS["[CLS]"], *tokenizer.encode(text), IDS["[SEP]"]]
-    positions, labels = mask_tokens(token_ids, len(token_ids) - 1, rules, random.Random(seed))
+    positions, labels = mask_tokens(token_ids, len(token_ids) - 1, masking_rules, random.Random(seed))
     assert max(token_ids) < MARK
     return positions, "".join(TOKENS[label] for label in labels)
 
 
-def test_whole_words_are_predicted():
+def test_predictions_are_whole_words():
     text = "我 爱 北京 天安门"
-    found = [masked(text, SPACES, seed) for seed in range(50)]
-    # Of nine tokens with [CLS] and [SEP] three are predicted.
-    assert {word for _, word in found} == {"我爱", "我北京", "爱北京", "天安门"}
-    assert {len(word) for _, word in (masked(text, "pieces", seed) for seed in range(50))} == {3}
+    results = [mask(text, SPACES, seed) for seed in range(50)]
+    # Three of nine tokens, including [CLS] and [SEP], are predicted.
+    assert {word for _, word in results} == {"我爱", "我北京", "爱北京", "天安门"}
+    assert {len(word) for _, word in (mask(text, "pieces", seed) for seed in range(50))} == {3}
 
 
-def test_text_without_spaces_has_words_that_are_too_long():
-    assert masked("我爱北京天安门", SPACES, 1) == ([], "")
+def test_words_longer_than_max_predictions_are_not_masked():
+    assert mask("我爱北京天安门", SPACES, 1) == ([], "")
 
 
-def test_the_flag_needs_whole_words():
+def test_spaces_need_do_whole_word_mask():
     with pytest.raises(InputError, match=r"^--whole_words_from=spaces needs --do_whole_word_mask$"):
         check_whole_words({"whole_words_from": "spaces", "do_whole_word_mask": False})
     check_whole_words({"whole_words_from": "pieces", "do_whole_word_mask": False})

@@ -1,4 +1,4 @@
-"""Words of text files, counted in blocks."""
+"""Word counts in text files, block by block."""
 
 import collections
 
@@ -12,7 +12,7 @@ from bert_cli.text.tokenization import BasicTokenizer
 TEXT = "The cat, the dog.\n\nA cat\u2028naïve\x0bté\r\nlast line"
 
 
-def counts(folder, text: bytes, block_size=1 << 19, do_lower_case=True):
+def count_words(folder, text: bytes, block_size=1 << 19, do_lower_case=True):
     path = folder / "text.txt"
     path.write_bytes(text)
     tokenizer = BasicTokenizer(do_lower_case)
@@ -20,8 +20,8 @@ def counts(folder, text: bytes, block_size=1 << 19, do_lower_case=True):
 
 
 @pytest.mark.parametrize("block_size", [1, 5, 1 << 19])
-def test_the_most_frequent_first_then_by_code_point(tmp_path, block_size):
-    assert counts(tmp_path, TEXT.encode(), block_size) == [
+def test_counts_are_sorted_by_frequency_then_code_point(tmp_path, block_size):
+    assert count_words(tmp_path, TEXT.encode(), block_size) == [
         ("cat", 2),
         ("the", 2),
         (",", 1),
@@ -34,18 +34,18 @@ def test_the_most_frequent_first_then_by_code_point(tmp_path, block_size):
     ]
 
 
-def test_cased_words_are_those_of_the_tokenizer(tmp_path):
+def test_cased_words_equal_the_tokenizer(tmp_path):
     expected = collections.Counter(word for line in TEXT.split("\n") for word in BasicTokenizer(False).tokenize(line))
-    assert dict(counts(tmp_path, TEXT.encode(), do_lower_case=False)) == expected
+    assert dict(count_words(tmp_path, TEXT.encode(), do_lower_case=False)) == expected
 
 
-def test_the_positions_are_shown(tmp_path):
+def test_positions_are_reported(tmp_path):
     (tmp_path / "a.txt").write_text("one\ntwo\n")
-    tokenizer, shown = BasicTokenizer(), []
-    merge_counts((count_block(tokenizer, block) for block in read_blocks([str(tmp_path / "a.txt")])), shown.append)
-    assert shown[-1] == 8
+    tokenizer, positions = BasicTokenizer(), []
+    merge_counts((count_block(tokenizer, block) for block in read_blocks([str(tmp_path / "a.txt")])), positions.append)
+    assert positions[-1] == 8
 
 
-def test_what_is_not_utf8_is_named_with_its_line(tmp_path):
+def test_error_for_invalid_utf8_has_the_line_number(tmp_path):
     with pytest.raises(InputError, match=r"text.txt:3: is not UTF-8 \(byte 0xff\)"):
-        counts(tmp_path, b"a\nb\nc\xff\n", 2)
+        count_words(tmp_path, b"a\nb\nc\xff\n", 2)

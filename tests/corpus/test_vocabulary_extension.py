@@ -1,4 +1,4 @@
-"""Words that an existing vocabulary gets; all answers are small enough to check by hand."""
+"""Words added to an existing vocabulary, with results that are computed by hand."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,12 +12,13 @@ from tests.corpus.test_vocabulary import WORDS, ranked_counts
 def test_words_are_ranked_by_the_pieces_they_save():
     tokens = [*SPECIAL, "ab", "b", "a", "##a", "##b", "##c"]
     counts = [("ab", 9), ("ba", 3), ("bcb", 3), ("de", 2), ("abc", 2), ("x", 1), ("a" * 201, 9)]
-    # ba saves 3×1, bcb 3×2, de (unknown) 2×2, abc 2×1, x is too rare; ab has its token, the last no use for one
+    # Saved pieces: ba 3×1, bcb 3×2, de (unknown) 2×2, abc 2×1. x is too rare, ab has a token, and the last
+    # word is too long for one.
     assert rank_words(counts, tokens, 2) == ["bcb", "de", "ba", "abc"]
     assert rank_words(counts, tokens, 1) == ["bcb", "de", "ba", "abc", "x"]
 
 
-def test_words_take_the_unused_places_in_order_then_the_end():
+def test_words_replace_unused_tokens_in_order_then_are_appended():
     tokens = ["[PAD]", "[unused1]", "[UNK]", "[unused0]", "[unused]", "a"]
     assert count_unused(tokens) == 2
     extension = extend_vocabulary(tokens, ["x", "y", "z", "w"], 7, [])
@@ -27,8 +28,8 @@ def test_words_take_the_unused_places_in_order_then_the_end():
     assert extend_vocabulary(tokens, ["x"], 9, []).tokens == ["[PAD]", "x", "[UNK]", "[unused0]", "[unused]", "a"]
 
 
-def test_no_word_makes_another_one_unknown():
-    """abcd is ab ##cd; with a token abc its rest would be d, which no piece begins."""
+def test_word_that_makes_another_unknown_is_not_added():
+    """A token abc would turn abcd (ab ##cd) into abc and ##d, which is not in the vocabulary."""
     tokens = [*SPECIAL, "[unused0]", "ab", "##c", "##cd"]
     counts = [("abc", 5), ("abcd", 1), ("xy", 2)]
     assert rank_words(counts, tokens, 2) == ["abc", "xy"]
@@ -36,14 +37,16 @@ def test_no_word_makes_another_one_unknown():
 
 
 @settings(deadline=None)
-@given(counts=WORDS, places=st.integers(0, 4), more=st.integers(0, 4), pieces=st.sets(st.text("abcd", min_size=1)))
-def test_extending_never_makes_anything_worse(counts, places, more, pieces):
+@given(
+    counts=WORDS, num_unused=st.integers(0, 4), num_added=st.integers(0, 4), pieces=st.sets(st.text("abcd", min_size=1))
+)
+def test_extension_keeps_tokens_and_known_words(counts, num_unused, num_added, pieces):
     counts = ranked_counts(counts)
-    unused = [f"[unused{number}]" for number in range(places)]
+    unused = [f"[unused{number}]" for number in range(num_unused)]
     tokens = [*SPECIAL, *sorted(pieces), *unused, *(f"##{piece}" for piece in sorted(pieces)[::2])]
     ranked = rank_words(counts, tokens, 1)
-    extended = extend_vocabulary(tokens, ranked, len(tokens) + more, counts).tokens
-    assert len(extended) <= len(tokens) + more
+    extended = extend_vocabulary(tokens, ranked, len(tokens) + num_added, counts).tokens
+    assert len(extended) <= len(tokens) + num_added
     assert [t for t in extended[: len(tokens)] if t in tokens] == [t for t in tokens if t in extended]
     old, new = (WordpieceTokenizer({t: i for i, t in enumerate(group)}) for group in (tokens, extended))
     for word, _ in counts:

@@ -1,4 +1,4 @@
-"""Work in processes: order, bounds, errors."""
+"""Worker processes: order of results, limits on reading ahead, and errors."""
 
 import os
 
@@ -8,7 +8,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.corpus.workers import Workers
 
 
-def scaled(factor, number):
+def scale(factor, number):
     return factor * number, os.getpid()
 
 
@@ -22,20 +22,20 @@ def end_process(context, number):
     os._exit(1)
 
 
-def test_one_worker_is_this_process_and_does_not_read_ahead():
+def test_one_worker_runs_in_this_process_without_reading_ahead():
     read = []
     numbers = (read.append(number) or number for number in range(5))
     with Workers(1, 10) as workers:
-        results = workers.map(scaled, numbers)
+        results = workers.map(scale, numbers)
         assert next(results) == (0, os.getpid())
         assert read == [0]
 
 
-def test_two_workers_keep_the_order_and_read_little_ahead():
+def test_two_workers_keep_order_and_read_little_ahead():
     read = []
     numbers = (read.append(number) or number for number in range(40))
     with Workers(2, 10) as workers:
-        results = workers.map(scaled, numbers)
+        results = workers.map(scale, numbers)
         first, process = next(results)
         assert first == 0
         assert process != os.getpid()
@@ -45,6 +45,6 @@ def test_two_workers_keep_the_order_and_read_little_ahead():
             list(workers.map(fail_at_three, range(40)))
 
 
-def test_a_killed_worker_is_an_error_in_one_line():
+def test_killed_worker_is_reported_in_one_line():
     with Workers(2, None) as workers, pytest.raises(InputError, match="worker process was killed"):
         list(workers.map(end_process, range(3)))

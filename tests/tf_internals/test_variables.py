@@ -28,8 +28,9 @@ def test_apply_adam_follows_the_paper(is_corrected):
     variables.apply_adam(*handles, tf.constant([2.0]), tf.constant(0.1), (0.5, 0.75), powers, 0.01)
     m, v = 0.5 * 0.2 + 0.5 * 2.0, 0.75 * 0.3 + 0.25 * 4.0
     step = 0.1 * np.sqrt(1.0 - powers[1]) / (1.0 - powers[0]) * m / (np.sqrt(v) + 0.01)
-    updated = [float(variable[0]) for variable in (weight, first, second)]
-    np.testing.assert_allclose(updated, [1.0 - step, m, v], rtol=1e-6)
+    np.testing.assert_allclose(
+        [float(variable[0]) for variable in (weight, first, second)], [1.0 - step, m, v], rtol=1e-6
+    )
 
 
 def test_memory_of_is_a_read_only_snapshot_without_copy():
