@@ -47,13 +47,16 @@ classify: OUTPUT ?= bert_output/classify
 tag: OUTPUT ?= bert_output/tag
 squad: OUTPUT ?= bert_output/squad
 
+QUICKSTART = --do_train --do_eval --do_predict --num_train_epochs=0.3 --learning_rate=2e-4 --warmup_proportion=0.2
+RELEASE_TOOLS = .venv-release/.installed
+
 # A name with blanks as one target or prerequisite.
 blank := $(subst ,, )
 one = $(subst $(blank),\ ,$(1))
 
 .DEFAULT_GOAL := help
 .PHONY: help install lint format docs test test-all test-pythons quickstart classify pretrain tag squad features convert export \
-  builtin-model benchmark check-gpu clean
+  builtin-model benchmark check-gpu lock release clean
 
 help:
 	@echo "make quickstart   set up .venv, train, evaluate and predict on the sample in data/"
@@ -72,6 +75,8 @@ help:
 	@echo "make test-pythons the tests on each installed Python, $(RANGE), and with the lowest versions of all packages"
 	@echo "make lint         report style and types; make format: mend style"
 	@echo "make docs         print the pages of docs/ anew, from the flags and docstrings of the commands"
+	@echo "make lock         choose the versions in requirements/ anew, with hashes and a bill of materials"
+	@echo "make release      build sdist and wheel in dist/, check them, and run the quickstart from the wheel"
 	@echo "make clean        remove .venv, caches and results in bert_output/"
 
 # The versions of Python that setup.py requires: >=3.11,<3.14, which are 3.13 3.12 3.11.
@@ -167,9 +172,40 @@ test-python-%:
 test-lowest:
 	$(MAKE) test LOWEST=yes VENV=.venv-lowest $(OLDEST:%=PYTHON=python%)
 
+# Tools in an environment of their own, which installs nothing of the project. uv resolves for every Python that setup.py allows.
+$(RELEASE_TOOLS): | $(BIN)/python
+	$(BIN)/python -m venv $(dir $@)
+	$(dir $@)bin/python -m pip install --quiet "uv>=0.9" "cyclonedx-bom>=7" "build>=1.2" "twine>=6"
+	@touch $@
+
+LOCK = $(dir $(RELEASE_TOOLS))bin/uv pip compile --quiet --universal --python-version $(lastword $(VERSIONS)) --generate-hashes --upgrade \
+  --no-header --no-annotate --no-emit-index-url
+ALL_EXTRAS = --extra serve --extra openvino --extra excel --extra parquet
+# The bills have names and versions. Hashes are in the lock files, and an index is not part of a bill, nor are the tool's own links.
+BILL = $(dir $(RELEASE_TOOLS))bin/cyclonedx-py requirements --output-reproducible --of JSON --index-url "" - | $(BIN)/python -c \
+  'import json, sys; bill = json.load(sys.stdin); del bill["metadata"]; print(json.dumps(bill, indent=1))'
+
+lock: $(RELEASE_TOOLS)
+	$(LOCK) setup.py $(ALL_EXTRAS) --output-file requirements/all.lock
+	$(LOCK) setup.py $(ALL_EXTRAS) --extra gpu --constraint requirements/all.lock --output-file requirements/gpu.lock
+	$(LOCK) requirements/serve.in --constraint requirements/all.lock --output-file requirements/serve.lock
+	sed -n 's/ *\\$$//; /^[a-z]/p' requirements/all.lock | $(BILL) > requirements/all.cdx.json
+	sed -n 's/ *\\$$//; /^[a-z]/p' requirements/serve.lock | $(BILL) > requirements/serve.cdx.json
+
+release: $(RELEASE_TOOLS)
+	rm -rf dist .venv-wheel
+	$(dir $(RELEASE_TOOLS))bin/python -m build --outdir dist .
+	$(dir $(RELEASE_TOOLS))bin/twine check --strict dist/*
+	$(BIN)/python -m venv .venv-wheel
+	.venv-wheel/bin/python -m pip install --quiet --require-hashes --requirement requirements/all.lock
+	.venv-wheel/bin/python -m pip install --quiet --no-deps dist/*.whl
+	rm -rf dist/tried && mkdir dist/tried
+	cd dist/tried && ../../.venv-wheel/bin/bert-classify --task_name=cola "--data_dir=../../data" $(QUICKSTART)
+	rm -rf .venv-wheel dist/tried
+	@ls -l dist
+
 quickstart: install
-	$(BIN)/bert-classify --task_name=cola --do_train --do_eval --do_predict --num_train_epochs=0.3 --learning_rate=2e-4 \
-	  --warmup_proportion=0.2
+	$(BIN)/bert-classify --task_name=cola $(QUICKSTART)
 
 classify: install
 	$(BIN)/bert-classify "--task_name=$(TASK)" "--data_dir=$(DATA)" "--output_dir=$(OUTPUT)" \

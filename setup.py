@@ -101,6 +101,7 @@ setup(
             PARQUET,
             "openpyxl>=3.1.5",  # writes the workbooks of the tests
             "openai>=2",  # a client of bert-serve, in its tests
+            "kubernetes-validate>=1.33",  # schemas for the manifests in deploy/
             *SERVE,
         ],
     },

@@ -1,4 +1,4 @@
-"""Programs run to their end, with output, duration and memory."""
+"""Running a program to its end: what it printed, how long it took, how much memory it had."""
 
 import dataclasses
 import json
@@ -10,19 +10,12 @@ import time
 
 
 class ProgramError(Exception):
-    """A program ended with an error; the message has its name and its last lines on standard error."""
+    """A program ended with an error; the text names it, with the end of its standard error."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Finished:
-    """Results of a program that ended.
-
-    Attributes:
-        output: standard output.
-        errors: standard error.
-        seconds: from the interpreter's start to its end.
-        mib: the process's peak memory in MiB.
-    """
+    """Standard output and error; seconds from the start of the interpreter to its end; the most memory of a process, MiB."""
 
     output: str
     errors: str
@@ -30,7 +23,7 @@ class Finished:
     mib: float
 
     def last_object(self) -> dict[str, float]:
-        """Return the JSON object in the last line that is one, or raise ProgramError."""
+        """The JSON object of the last line that is one; ProgramError where there is none."""
         lines = [line for line in self.output.split("\n") if line.startswith("{")]
         if not lines:
             raise ProgramError(f"no JSON line in:\n{self.output[-2000:]}\n{self.errors[-2000:]}")
@@ -38,17 +31,13 @@ class Finished:
 
 
 def run(command: list[str], name: str) -> Finished:
-    """Run a program; raise ProgramError if it fails.
-
-    This needs Linux or macOS, which report the resources that a process used.
-    """
+    """Run it; ProgramError if it fails. Linux and macOS: it asks the system what the process used."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        start = time.perf_counter()
+        began = time.perf_counter()
         process = subprocess.Popen(command, stdout=output, stderr=errors, stdin=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - start
-        # Otherwise Popen would wait for it again.
-        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.perf_counter() - began
+        process.returncode = os.waitstatus_to_exitcode(status)  # or Popen would wait for it once more
         texts = []
         for file in (output, errors):
             file.seek(0)
@@ -59,9 +48,7 @@ def run(command: list[str], name: str) -> Finished:
     return Finished(*texts, seconds, usage.ru_maxrss / unit)
 
 
-def missing_reason(python: str, modules: list[str]) -> str | None:
-    """Return why these modules cannot be imported with an interpreter, or None if they can."""
-    process = subprocess.run(
-        [python, "-c", f"import {', '.join(modules)}"], capture_output=True, text=True, check=False
-    )
-    return process.stderr.strip().split("\n")[-1] if process.returncode else None
+def missing(python: str, modules: list[str]) -> str | None:
+    """Why these modules cannot be imported there, in short; None where they can."""
+    done = subprocess.run([python, "-c", f"import {', '.join(modules)}"], capture_output=True, text=True, check=False)
+    return done.stderr.strip().split("\n")[-1] if done.returncode else None

@@ -1,7 +1,7 @@
-"""Scenarios that `python -m benchmarks.compare_versions` runs, and their small input files.
+"""The table of what `python -m benchmarks.compare_versions` runs, and the small files that its commands read.
 
-A scenario is a list of commands that run one after another in a separate directory. Next to it is
-the directory `in`, which `make_inputs` fills from the repository's data/.
+A scenario is a list of commands that run one after the other in a folder of their own; beside it lies the folder `in`, which
+`make_inputs` fills from the repository's data/.
 """
 
 import collections
@@ -28,14 +28,9 @@ MODULES = {
 
 @dataclasses.dataclass(frozen=True)
 class Scenario:
-    """Commands to run with both versions.
+    """`commands`: lines such as "classify --do_train …" (a key of MODULES and its flags), or "python" and a program.
 
-    Attributes:
-        name: name, also for the directory.
-        commands: lines such as "classify --do_train …" (a key of MODULES and its flags), or
-            "python" and a program.
-        stdin: standard input for every command.
-        category: "help" for texts that may change intentionally.
+    `stdin`: what every command reads from standard input. `category`: "help" for texts that may change on purpose.
     """
 
     name: str
@@ -59,7 +54,7 @@ _TABLE = f"{_CLASSIFY} --save_checkpoints_steps=4"
 _FEATURES = "extract-features --input_file=../in/texts.txt --max_seq_length=16"
 
 SCENARIOS = (
-    # A classifier: training, and later commands in its directory.
+    # A classifier, from its training to what later commands do with its folder.
     Scenario(
         "classify",
         (
@@ -89,7 +84,7 @@ SCENARIOS = (
         ),
         stdin="the dog sees a cat .\n\nMaria cleans the table .\n",
     ),
-    # Input files and problem types.
+    # What is read, and the kinds of problems.
     Scenario(
         "classify-builtin",
         (
@@ -164,7 +159,7 @@ SCENARIOS = (
             f"{_CLASSIFY} --task_name=mnli --data_dir=../in/mnli {_ALL} --output_dir=mnli --glue_submission",
         ),
     ),
-    # Training settings.
+    # How it trains.
     Scenario(
         "classify-frozen",
         (
@@ -276,7 +271,7 @@ SCENARIOS = (
         ),
         stdin='{"id": "a", "question": "Who found it?", "context": "Anna found a key. Tom did not."}\n',
     ),
-    # Pre-training and its tools.
+    # Pre-training, and its tools.
     Scenario(
         "vocabulary",
         (
@@ -356,7 +351,7 @@ SCENARIOS = (
             f"{_FEATURES} --output_file=pooler.parquet --output_format=parquet --pooling=pooler",
             f"{_FEATURES} --output_file=- --pooling=cls --precision=bfloat16",
             "extract-features --show_attention='the cat sees a dog' --layer=1 --head=2 --top_k=4",
-            # The files of a killed run, after four lines.
+            # What a killed run leaves, with four lines done.
             "python import pathlib, subprocess, sys, time\n"
             "start = 'from bert_cli.extract_features import main; main()'\n"
             "flags = ['--input_file=../in/texts.txt', '--max_seq_length=16', '--output_file=part.jsonl', '--layers=-1,-2']\n"
@@ -452,7 +447,7 @@ SCENARIOS = (
             "except Exception as error: print(type(error).__name__, error)",
         ),
     ),
-    # Wrong command lines: exit codes and error messages.
+    # Wrong command lines: exit codes and lines of error.
     Scenario(
         "errors",
         (
@@ -534,10 +529,7 @@ SCENARIOS = (
 
 
 def make_inputs(data: pathlib.Path, to: pathlib.Path) -> None:
-    """Write small files in all formats that the scenarios read, always with the same bytes.
-
-    They are made from the repository's data directory.
-    """
+    """Small files of all kinds that the scenarios read, made of the repository's folder `data`: always the same bytes."""
     rows = [line.split("\t") for line in _lines(data / "train.tsv")[:400]]
     texts = [row[3] for row in rows]
     corpus = (data / "pretraining/corpus.txt").read_text(encoding="utf-8").split("\n\n")
@@ -621,11 +613,11 @@ def _join(lines: Iterable[str]) -> str:
 
 
 def _objects(objects: Iterable[dict]) -> str:
-    return _join(json.dumps(value, ensure_ascii=False) for value in objects)
+    return _join(json.dumps(found, ensure_ascii=False) for found in objects)
 
 
 def _config(layers: int) -> dict:
-    """Return a network that trains fast, with dropout, so that random numbers are compared, too."""
+    """A network that trains in no time, with dropout, so that its random numbers are compared as well."""
     return {
         "attention_probs_dropout_prob": 0.1,
         "hidden_act": "gelu",
@@ -641,7 +633,7 @@ def _config(layers: int) -> dict:
 
 
 def _vocabulary(texts: list[str], documents: list[str]) -> list[str]:
-    """Return special and unused tokens, characters, and words that occur more than once."""
+    """Special and unused tokens, characters, and the words that come twice."""
     words = collections.Counter(" ".join([*texts, *documents]).lower().replace(".", " . ").replace(",", " , ").split())
     characters = sorted(set("".join(words)) | set("abcdefghijklmnopqrstuvwxyz0123456789"))
     tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"[unused{n}]" for n in range(8))]
@@ -650,9 +642,9 @@ def _vocabulary(texts: list[str], documents: list[str]) -> list[str]:
 
 
 def _mnli(texts: list[str]) -> dict[str, str]:
-    """Return files in MNLI's format: texts in columns 8 and 9, the label in the last column."""
+    """Files of MNLI: the texts in columns 8 and 9, the label in the last one."""
     labels = ("entailment", "neutral", "contradiction")
-    files = {}
+    found = {}
     for name, count in (
         ("train", 60),
         ("dev_matched", 20),
@@ -668,5 +660,5 @@ def _mnli(texts: list[str]) -> dict[str, str]:
             if not is_test:
                 row[-1] = labels[n % 3]
             rows.append("\t".join(row))
-        files[name] = _join(rows)
-    return files
+        found[name] = _join(rows)
+    return found

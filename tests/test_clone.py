@@ -59,8 +59,10 @@ TARGETS = (
     "builtin-model BUILTIN_TEXT=data/pretraining/corpus.txt BUILTIN_STEPS=4 BUILTIN_WARMUP_STEPS=1"
     " BUILTIN_FALL_STEPS=4 BUILTIN_FALL_WARMUP_STEPS=1 BUILTIN_AVERAGE=2 BUILTIN_FLAGS=--save_checkpoints_steps=2", "clean",
 )  # fmt: skip
-# These need tests/ or pip downloads, or, for the last two, a model, a GPU and other programs.
-DEVELOPER_TARGETS = {"lint", "format", "docs", "test", "test-all", "test-pythons", "benchmark", "check-gpu"}
+# These need tests/ or pip downloads, or, for benchmark and check-gpu, a model, a GPU and other programs.
+DEVELOPER_TARGETS = {
+    "lint", "format", "docs", "test", "test-all", "test-pythons", "benchmark", "check-gpu", "lock", "release",
+}  # fmt: skip
 
 
 def test_every_target_of_make_works_after_the_others(tmp_path):

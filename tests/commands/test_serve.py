@@ -581,7 +581,7 @@ def test_the_page_shows_an_error(served, tmp_path):
 
 
 def test_the_server_needs_no_package_but_its_own(trained_once):
-    """deploy/serve-requirements.txt leaves out TensorFlow and what only training imports."""
+    """requirements/serve.in leaves out TensorFlow and what only training imports."""
     code = (
         "import sys; from bert_cli.serving.served_model import Item, Options, load_served; import bert_cli.serving.server\n"
         f"model = load_served('a', {str(trained_once[0])!r}, Options('auto', 'auto'))\n"
