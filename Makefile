@@ -75,7 +75,7 @@ help:
 	@echo "make test-pythons the tests on each installed Python, $(RANGE), and with the lowest versions of all packages"
 	@echo "make lint         report style and types; make format: mend style"
 	@echo "make docs         print the pages of docs/ anew, from the flags and docstrings of the commands"
-	@echo "make lock         choose the versions in requirements/ anew, with hashes and a bill of materials"
+	@echo "make lock         update the versions in requirements/, with hashes and bills of materials"
 	@echo "make release      build sdist and wheel in dist/, check them, and run the quickstart from the wheel"
 	@echo "make clean        remove .venv, caches and results in bert_output/"
 
