@@ -57,7 +57,7 @@ class ModelPaths:
 
     @property
     def required_checkpoint(self) -> CheckpointPath:
-        """Return the checkpoint in a place that needs one, such as a run without training."""
+        """Return the checkpoint if there must be one, as in a run without training."""
         assert self.checkpoint is not None, "InputError is raised before, where it is missing"
         return self.checkpoint
 
@@ -102,7 +102,7 @@ class ModelBundle(ModelPaths, Generic[Config]):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Return the vocabulary in a place that needs one."""
+        """Return the vocabulary if there must be one, as in a model that reads text."""
         assert self.optional_vocabulary is not None, "InputError is raised before, where text is read and it is missing"
         return self.optional_vocabulary
 
