@@ -1,17 +1,17 @@
-"""Checkpoints in the 2018 format, read and written by TensorFlow alone."""
+"""Checkpoints in the 2018 format, read and written with TensorFlow's own functions."""
 
 import numpy as np
 
 
 def read_checkpoint(prefix) -> dict[str, np.ndarray]:
-    import tensorflow as tf  # takes seconds: only the tests that read a checkpoint pay for it
+    import tensorflow as tf  # imported late, because it takes seconds and few tests read checkpoints
 
     reader = tf.train.load_checkpoint(str(prefix))
     return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
 
 
 def write_checkpoint(prefix, tensors: dict[str, np.ndarray]) -> None:
-    """The files `<prefix>.index` and `<prefix>.data-00000-of-00001`, and `checkpoint` beside them, which names them."""
+    """Write `<prefix>.index`, `<prefix>.data-00000-of-00001` and the file `checkpoint`."""
     import tensorflow as tf
 
     names = sorted(tensors)

@@ -1,6 +1,8 @@
-"""Token ids of transformers' fast tokenizers: reads [[directory, [text, ...]], ...] and prints the ids, both as JSON.
+"""Token ids from transformers' fast tokenizers.
 
-It runs under a Python that has transformers, which is not part of the project: see tests/text/test_tokenizer_files_peer.py.
+The program reads [[directory, [text, ...]], ...] and prints the ids, both as JSON. It needs a
+Python with transformers, which the project does not install: see
+tests/text/test_tokenizer_files_peer.py.
 """
 
 import json

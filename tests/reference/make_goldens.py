@@ -1,10 +1,11 @@
-"""Makes tests/fixtures/golden/{squad,pretraining_data,classifier}: inputs from text of this project, and expected outputs.
+"""Make tests/fixtures/golden/{squad,pretraining_data,classifier}: inputs and expected outputs.
 
-    python tests/reference/make_goldens.py
+   python tests/reference/make_goldens.py
 
-run by hand in the project's root, after a change of what the sets cover. The expected values come from the plain
-implementations in this folder, which test_plain.py checks against outputs of the original; nothing of bert_cli is used.
-The same seeds give the same files. The folders are laid out as those of ../shared/golden, so that the same tests read both.
+Run it by hand in the project's root if the sets should cover other cases. Inputs are texts from
+this project. Expected values come from the plain implementations in this directory, which do not
+use bert_cli; test_plain.py compares them with outputs of the original. The same seeds give the same
+files. The directories have the same layout as ../shared/golden, so that the same tests read both.
 """
 
 import collections
@@ -19,12 +20,13 @@ import plain_classification
 import plain_corpus
 import plain_squad
 from checkpoint_files import write_checkpoint
-from plain_tokenizer import numbered, words_of
+from plain_tokenizer import index_tokens, words_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 ENDINGS = ["##s", "##ed", "##ing", "##er", "##es", "##ly"]
-# Accents, marks that a tokenizer deletes, characters without a piece, white space of all kinds.
+# Accents, characters that a tokenizer deletes, characters without a piece, and many kinds of white
+# space.
 HARD = (
     "  The  old mill\u00a0at Bår\u202fSund (built 1871–1874), was painted by José Núñez-Ortiz; it stands\t3.5 m above the "
     "river.\nIts keeper, Zoe\u0301, said: “Nobody sleeps here!” 日本の船 came by twice a day 🙂 until 1902, soft\u00adly.\n"
@@ -38,7 +40,7 @@ HARD_QUESTIONS = [
         "Nobody sleeps",
     ),
     ("How high?", "3.5 m above the river"),
-    ("How?", "softly"),  # does not stand there: a soft hyphen is between
+    ("How?", "softly"),  # not in the text, which has a soft hyphen in this word
 ]
 HARD_LINES = [
     "\ufeffThe clock\u2028was\u0085green, \x0band nobody saw\x0c it.\r",
@@ -69,25 +71,29 @@ def write_text(path: pathlib.Path, text: str) -> None:
 
 
 def make_vocabulary(path: pathlib.Path, texts: list[str], do_lower_case: bool, num_words: int) -> dict[str, int]:
-    """Special tokens, the most frequent words, some endings, and every second character that is no ASCII letter or digit."""
+    """Write a vocabulary and return {token: id}.
+
+    It has special tokens, frequent words, some endings, and every second character that is not an
+    ASCII letter or digit.
+    """
     counts = collections.Counter(word for text in texts for word in words_of(text, do_lower_case))
     words = [word for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if len(word) > 1]
     characters = sorted({character for word in counts for character in word})
-    others = [character for character in characters if not (character.isascii() and character.isalnum())]
-    kept = [character for character in characters if character not in others[1::2]]
+    other_characters = [character for character in characters if not (character.isascii() and character.isalnum())]
+    kept = [character for character in characters if character not in other_characters[1::2]]
     tokens = [*SPECIAL, *kept, *(f"##{character}" for character in kept), *ENDINGS, *words[:num_words]]
     tokens = list(dict.fromkeys(tokens))
     write_text(path, "\n".join(tokens) + "\n")
-    return numbered(tokens)
+    return index_tokens(tokens)
 
 
 def squad_data() -> dict:
-    """Five stories of data/squad, two of them in one context, and the hard text."""
+    """Return five stories from data/squad, two of them in one context, and the hard text."""
     articles = json.loads((ROOT / "data/squad/dev-v2.json").read_text(encoding="utf-8"))["data"]
     paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]][:5]
-    found = []
+    paragraph_dicts = []
     for paragraph in paragraphs[:3]:
-        found.append(
+        paragraph_dicts.append(
             {"context": paragraph["context"], "qas": [with_one_answer(entry) for entry in paragraph["qas"]][:2]}
         )
     joined = "  ".join(paragraph["context"] for paragraph in paragraphs[3:])
@@ -99,8 +105,8 @@ def squad_data() -> dict:
     for number, (question, text) in enumerate(HARD_QUESTIONS):
         answers = [{"text": text, "answer_start": max(HARD.find(text), 0)}]
         hard.append({"id": f"hard-{number}", "question": question, "answers": answers, "is_impossible": False})
-    found += [{"context": joined, "qas": last}, {"context": HARD, "qas": hard}]
-    return {"version": "v2.0", "data": [{"title": "Stories", "paragraphs": found}]}
+    paragraph_dicts += [{"context": joined, "qas": last}, {"context": HARD, "qas": hard}]
+    return {"version": "v2.0", "data": [{"title": "Stories", "paragraphs": paragraph_dicts}]}
 
 
 def with_one_answer(entry: dict) -> dict:
@@ -108,7 +114,7 @@ def with_one_answer(entry: dict) -> dict:
 
 
 def without_impossible(squad: dict) -> dict:
-    """The same as SQuAD 1.1."""
+    """Return the data as SQuAD 1.1."""
     paragraphs = [
         {
             "context": paragraph["context"],
@@ -138,9 +144,9 @@ def make_squad(folder: pathlib.Path) -> None:
         lengths = {"max_seq_length": 48, "doc_stride": 20, "max_query_length": 10}
         questions = plain_squad.read_questions(squad)
         windows = plain_squad.windows(questions, vocabulary, lower, *lengths.values())
-        if with_null:  # of one run each, to save room
+        if with_null:  # only one run for each, to save space
             training = plain_squad.read_training_questions(squad)
-            random.Random(12345).shuffle(training)  # as the original does
+            random.Random(12345).shuffle(training)  # as in the original
             training_windows = plain_squad.windows(training, vocabulary, lower, *lengths.values())
             write_lines(folder / run / "train_features.jsonl", training_windows)
         else:
@@ -150,24 +156,24 @@ def make_squad(folder: pathlib.Path) -> None:
             "random": rng.normal(0, 3, (2, len(windows), 48)).astype(np.float32),
             "ties": rng.integers(-3, 4, (2, len(windows), 48)).astype(np.float32),
         }
-        # Padding competes for places, but not so much that a question has no answer at all.
+        # Padding competes for positions, but not so strongly that a question gets no answer at all.
         logits["random"] -= 4 * (1 - np.array([window["input_mask"] for window in windows], np.float32))
-        if with_null:  # the null answer of every second question has a chance
+        if with_null:  # gives the null answer a chance in every second question
             logits["random"][:, [window["example_index"] % 2 == 1 for window in windows], 0] += 7
         calls = []
-        for kind, n_best, longest, threshold in rules[run]:
-            call = {"folder": f"{kind}_nbest{n_best}_len{longest}", "logits": f"logits_{kind}.npz"}
+        for distribution, n_best, longest, threshold in rules[run]:
+            call = {"folder": f"{distribution}_nbest{n_best}_len{longest}", "logits": f"logits_{distribution}.npz"}
             call |= {"n_best_size": n_best, "max_answer_length": longest, "null_score_diff_threshold": threshold}
             calls.append(call)
-            start, end = logits[kind]
+            start, end = logits[distribution]
             np.savez_compressed(
                 folder / run / call["logits"],
                 unique_ids=np.array([window["unique_id"] for window in windows]), start_logits=start, end_logits=end,
             )  # fmt: skip
-            found = plain_squad.predict(
+            output_files = plain_squad.predict(
                 questions, windows, start.tolist(), end.tolist(), lower, call | {"version_2_with_negative": with_null}
             )
-            for name, value in found.items():
+            for name, value in output_files.items():
                 write_text(folder / run / call["folder"] / f"{name}.json", json.dumps(value, indent=4) + "\n")
         flags = {"data": f"{run}.json", "vocab": f"vocab_{run}.txt", "do_lower_case": lower}
         write_json(
@@ -186,7 +192,7 @@ PRETRAINING_RUNS = {
 
 def make_pretraining_data(folder: pathlib.Path) -> None:
     lines = (ROOT / "data/pretraining/corpus.txt").read_text(encoding="utf-8").split("\n")[:40]
-    # The first file ends inside a document, which goes on in the second.
+    # The first file ends inside a document, which continues in the second.
     files = {"text/a.txt": "\n".join(lines[:15]), "text/b.txt": "\n".join([*lines[15:35], *HARD_LINES, *lines[35:]])}
     for name, text in files.items():
         write_text(folder / name, text)
@@ -194,21 +200,23 @@ def make_pretraining_data(folder: pathlib.Path) -> None:
         lower = flags.get("do_lower_case", True)
         vocabulary = make_vocabulary(folder / f"vocab_{run}.txt", list(files.values()), lower, 100)
         outputs = ["out.tfrecord"] if lower else ["out0.tfrecord", "out1.tfrecord"]
-        given = {"input_file": ",".join(files), "output_file": ",".join(outputs), "vocab_file": f"vocab_{run}.txt"}
-        given |= flags
-        records = plain_corpus.instances(list(files.values()), vocabulary, given)
+        all_flags = {"input_file": ",".join(files), "output_file": ",".join(outputs), "vocab_file": f"vocab_{run}.txt"}
+        all_flags |= flags
+        records = plain_corpus.instances(list(files.values()), vocabulary, all_flags)
         for number in range(len(outputs)):
             stem = "instances" if len(outputs) == 1 else f"instances_{number}"
             write_lines(folder / run / f"{stem}.jsonl", records[number :: len(outputs)])
-        words = [f"--{name}={str(value).lower() if value in (True, False) else value}" for name, value in given.items()]
+        words = [
+            f"--{name}={str(value).lower() if value in (True, False) else value}" for name, value in all_flags.items()
+        ]
         write_json(
             folder / run / "flags.json",
-            {"flags": given, "command_line": words, "input_files_in_order": list(files), "instances": len(records)},
+            {"flags": all_flags, "command_line": words, "input_files_in_order": list(files), "instances": len(records)},
         )
 
 
 def sentences(name: str, first: int, count: int) -> list[list[str]]:
-    """Rows of data/dev.tsv: phenomenon, label, mark, sentence."""
+    """Return rows of data/dev.tsv: phenomenon, label, mark and sentence."""
     lines = (ROOT / "data/dev.tsv").read_text(encoding="utf-8").split("\n")
     return [line.split("\t") for line in lines[first : first + count]]
 

@@ -1,10 +1,11 @@
-"""An independent BERT in NumPy float64: the oracle that the TensorFlow model, losses and optimizer are compared with.
+"""Independent BERT in NumPy float64, to compare the TensorFlow model, losses and optimizer with.
 
-Written from the published formulas, not from any TensorFlow code. Weights are a dict {name in 2018 checkpoints: array}.
-Shapes: B batch, S sequence, H hidden, I intermediate, N heads, D head width, V vocabulary, P predictions, L labels.
+It is written from the published formulas, not from TensorFlow code. Weights are a dict {name in
+2018 checkpoints: array}. Shapes: B batch, S sequence, H hidden, I intermediate, N heads, D head
+width, V vocabulary, P predictions, L labels.
 
-Each operation returns its result and a function `back` that maps the gradient of the result to the gradient of the
-input; gradients of weights are added to the dict given to `back` (a defaultdict of 0.0).
+Each operation returns its result and a function `back`, which maps the result's gradient to the
+input's gradient. `back` adds gradients of weights to the dict that it gets (a defaultdict of 0.0).
 """
 
 import collections
@@ -17,16 +18,22 @@ WORD_EMBEDDINGS = "bert/embeddings/word_embeddings"
 
 
 def variable_shapes(config: dict, task: str = "", num_labels: int = 3) -> dict:
-    """{variable name: shape} of encoder, pooler and the head of `task` (as in `loss_and_gradients`; "" for none)."""
+    """Return {variable name: shape} for the encoder, the pooler and a task's head.
+
+    Args:
+        config: values of bert_config.json.
+        task: see `loss_and_gradients`; "" for no head.
+        num_labels: number of labels for classification.
+    """
     h, i, v = config["hidden_size"], config["intermediate_size"], config["vocab_size"]
     kernels, norms = {"bert/pooler/dense": (h, h)}, ["bert/embeddings"]
     for layer in (f"bert/encoder/layer_{n}" for n in range(config["num_hidden_layers"])):
-        parts = ("self/query", "self/key", "self/value", "output/dense")
-        kernels |= {f"{layer}/attention/{part}": (h, h) for part in parts}
+        names = ("self/query", "self/key", "self/value", "output/dense")
+        kernels |= {f"{layer}/attention/{name}": (h, h) for name in names}
         kernels |= {f"{layer}/intermediate/dense": (h, i), f"{layer}/output/dense": (i, h)}
         norms += [f"{layer}/attention/output", f"{layer}/output"]
     rows = {"word": v, "token_type": config["type_vocab_size"], "position": config["max_position_embeddings"]}
-    shapes = {f"bert/embeddings/{kind}_embeddings": (n, h) for kind, n in rows.items()}
+    shapes = {f"bert/embeddings/{table}_embeddings": (n, h) for table, n in rows.items()}
     prefix, n = {"squad": ("cls/squad/", 2), "pretraining": ("cls/seq_relationship/", 2)}.get(task, ("", num_labels))
     if task:
         shapes |= {f"{prefix}output_weights": (n, h), f"{prefix}output_bias": (n,)}
@@ -35,11 +42,11 @@ def variable_shapes(config: dict, task: str = "", num_labels: int = 3) -> dict:
         norms.append("cls/predictions/transform")
     shapes |= {f"{scope}/kernel": shape for scope, shape in kernels.items()}
     shapes |= {f"{scope}/bias": shape[1:] for scope, shape in kernels.items()}
-    return shapes | {f"{scope}/LayerNorm/{part}": (h,) for scope in norms for part in ("beta", "gamma")}
+    return shapes | {f"{scope}/LayerNorm/{name}": (h,) for scope in norms for name in ("beta", "gamma")}
 
 
 def random_weights(shapes: dict, seed: int, scale: float = 0.3) -> dict:
-    """Weights no value of which is 0 or 1, so that a forgotten bias or LayerNorm parameter shows."""
+    """Return random weights that are never 0 or 1, so that a forgotten bias or scale is noticed."""
     rng = np.random.default_rng(seed)
     return {name: rng.normal(name.endswith("gamma"), scale, shape) for name, shape in shapes.items()}
 
@@ -70,15 +77,21 @@ def _layer_norm(weights, scope, x, epsilon=1e-12):
 
 
 def activate(x: np.ndarray, hidden_act: str | None, gelu: str = "tanh"):
-    """`hidden_act` of a config applied to x, and its derivative at x. `gelu` is "tanh" (since 2019-02-07) or "erf"."""
-    kind = (hidden_act or "linear").lower()
-    if kind == "linear":
+    """Return hidden_act(x) and its derivative at x.
+
+    Args:
+        x: input.
+        hidden_act: value in the config; None is linear.
+        gelu: "tanh" (the original since 2019-02-07) or "erf".
+    """
+    function = (hidden_act or "linear").lower()
+    if function == "linear":
         return x, np.ones_like(x)
-    if kind == "relu":
+    if function == "relu":
         return np.maximum(x, 0), (x > 0).astype(x.dtype)
-    if kind == "tanh":
+    if function == "tanh":
         return np.tanh(x), 1 - np.tanh(x) ** 2
-    if kind != "gelu":
+    if function != "gelu":
         raise ValueError(f"unknown hidden_act {hidden_act!r}")
     if gelu == "erf":
         cumulative = 0.5 * (1 + np.vectorize(math.erf)(x / math.sqrt(2)))
@@ -124,7 +137,7 @@ def _attention(weights, scope, heads, x, input_mask):
     def merge(y):
         return y.transpose(0, 2, 1, 3).reshape(batch, length, hidden)
 
-    projected = [_dense(weights, f"{scope}/{part}", x) for part in ("query", "key", "value")]
+    projected = [_dense(weights, f"{scope}/{name}", x) for name in ("query", "key", "value")]
     query, key, value = (split(y) for y, _ in projected)
     scores = scale * query @ key.swapaxes(-1, -2) - 10000 * (1 - input_mask[:, None, None, :].astype(np.float64))
     probs = np.exp(_log_softmax(scores))  # [B, N, S, S]
@@ -133,8 +146,8 @@ def _attention(weights, scope, heads, x, input_mask):
         dy = split(dy)
         d_probs = dy @ value.swapaxes(-1, -2)
         d_scores = scale * probs * (d_probs - (d_probs * probs).sum(-1, keepdims=True))
-        parts = (d_scores @ key, d_scores.swapaxes(-1, -2) @ query, probs.swapaxes(-1, -2) @ dy)
-        return sum(back_dense(merge(d), grads) for (_, back_dense), d in zip(projected, parts, strict=True))
+        gradients = (d_scores @ key, d_scores.swapaxes(-1, -2) @ query, probs.swapaxes(-1, -2) @ dy)
+        return sum(back_dense(merge(d), grads) for (_, back_dense), d in zip(projected, gradients, strict=True))
 
     return merge(probs @ value), probs, back
 
@@ -158,10 +171,10 @@ def _layer(config, weights, scope, x, input_mask, gelu):
 
 
 def encode(config: dict, weights: dict, input_ids, input_mask, segment_ids, gelu: str = "tanh"):
-    """Outputs as `forward` gives them, and back(d_sequence [B,S,H], d_pooled [B,H], grads).
+    """Return the outputs of `forward`, and back(d_sequence [B,S,H], d_pooled [B,H], grads).
 
-    `back` returns the gradient of the summed embeddings [B, S, H], which are the unsummed rows of the gradient of the
-    word embeddings.
+    `back` returns the gradient with respect to the summed embeddings [B, S, H]. These are also the
+    rows of the word-embedding gradient before rows for equal tokens are added up.
     """
     weights = {name: np.asarray(value, np.float64) for name, value in weights.items()}
     x, back_embeddings = _embeddings(weights, np.asarray(input_ids), np.asarray(segment_ids))
@@ -187,16 +200,18 @@ def encode(config: dict, weights: dict, input_ids, input_mask, segment_ids, gelu
 
 
 def forward(config: dict, weights: dict, input_ids, input_mask, segment_ids, gelu: str = "tanh") -> dict:
-    """The encoder without dropout on integer arrays [B, S].
+    """Run the encoder without dropout on integer arrays [B, S].
 
-    Gives embedding_output [B,S,H], encoder_outputs (one [B,S,H] per layer), sequence_output [B,S,H] (the last of them),
-    pooled_output [B,H], attention_probs (one [B,N,S,S] per layer).
+    Returns:
+        embedding_output [B,S,H], encoder_outputs (one [B,S,H] per layer), sequence_output [B,S,H]
+        (the last layer's output), pooled_output [B,H], and attention_probs (one [B,N,S,S] per
+        layer).
     """
     return encode(config, weights, input_ids, input_mask, segment_ids, gelu)[0]
 
 
 def _cross_entropy(logits, labels, weights):
-    """Log-probabilities, negative log-likelihoods, and the gradient of sum(weights * those) with respect to logits."""
+    """Return log-probabilities, negative log-likelihoods, and the gradient of their weighted sum."""
     log_probs = _log_softmax(logits)
     one_hot = np.asarray(labels)[..., None] == np.arange(logits.shape[-1])
     nll = -np.where(one_hot, log_probs, 0).sum(-1)
@@ -204,9 +219,10 @@ def _cross_entropy(logits, labels, weights):
 
 
 def classifier(weights: dict, pooled_output, label_ids, prefix: str = "") -> dict:
-    """logits, log_probs, probabilities [B,L], example_loss [B], loss (mean), without the dropout of training.
+    """Return logits, log_probs, probabilities [B,L], example_loss [B] and the mean loss.
 
-    `back(grads)` gives the gradient of pooled_output. The head is `<prefix>output_weights` [L,H] and `output_bias` [L].
+    There is no dropout. `back(grads)` returns the gradient with respect to pooled_output. The
+    head's weights are `<prefix>output_weights` [L,H] and `<prefix>output_bias` [L].
     """
     kernel = np.asarray(weights[f"{prefix}output_weights"], np.float64)
     logits = pooled_output @ kernel.T + weights[f"{prefix}output_bias"]
@@ -223,12 +239,15 @@ def classifier(weights: dict, pooled_output, label_ids, prefix: str = "") -> dic
 
 
 def next_sentence(weights: dict, pooled_output, next_sentence_labels) -> dict:
-    """As `classifier`, with two classes: 0 the true next sentence, 1 a random one."""
+    """Return the result of `classifier` for two classes: 0 is the true next sentence, 1 is random."""
     return classifier(weights, pooled_output, next_sentence_labels, prefix="cls/seq_relationship/")
 
 
 def squad(weights: dict, sequence_output, start_positions=None, end_positions=None) -> dict:
-    """start_logits, end_logits [B,S]; given positions [B] also loss, the mean of both, and back(grads)."""
+    """Return start_logits and end_logits [B,S].
+
+    With positions [B], also return the loss, which is the mean of both losses, and back(grads).
+    """
     kernel = np.asarray(weights["cls/squad/output_weights"], np.float64)
     logits = np.moveaxis(sequence_output @ kernel.T + weights["cls/squad/output_bias"], -1, 0)  # [2, B, S]
     result = {"start_logits": logits[0], "end_logits": logits[1]}
@@ -246,9 +265,10 @@ def squad(weights: dict, sequence_output, start_positions=None, end_positions=No
 
 
 def masked_lm(config: dict, weights: dict, sequence_output, positions, ids, label_weights, gelu: str = "tanh") -> dict:
-    """log_probs [B,P,V], example_loss [B,P], loss = sum(w * nll) / (sum(w) + 1e-5); arrays given are [B,P].
+    """Return log_probs [B,P,V], example_loss [B,P] and loss = sum(w * nll) / (sum(w) + 1e-5).
 
-    `back(grads)` gives the gradient of sequence_output.
+    `positions`, `ids` and `label_weights` are [B,P]. `back(grads)` returns the gradient with
+    respect to sequence_output.
     """
     weights = {name: np.asarray(value, np.float64) for name, value in weights.items()}
     index = (np.arange(len(positions))[:, None], np.asarray(positions))
@@ -272,12 +292,20 @@ def masked_lm(config: dict, weights: dict, sequence_output, positions, ids, labe
 
 
 def loss_and_gradients(task: str, config: dict, weights: dict, batch: dict, gelu: str = "tanh"):
-    """Loss, {name: gradient} and global norm of one batch, without dropout.
+    """Return loss, {name: gradient} and global norm for a batch, without dropout.
 
-    `task` is "classification" (label_ids), "squad" (start_positions, end_positions) or "pretraining" (masked_lm_*,
-    next_sentence_labels). A variable that the loss does not reach has no entry. The norm is the original's: except in
-    pre-training, where the tied output layer makes that gradient dense, the rows of the word-embedding gradient count
-    one by one, before those of equal tokens are summed.
+    A variable that does not influence the loss has no gradient. The norm is the original's: rows of
+    the word-embedding gradient count separately, before rows for equal tokens are added up. In
+    pre-training the gradient is dense because of the tied output layer, so its rows are added up
+    first.
+
+    Args:
+        task: "classification" (label_ids), "squad" (start_positions, end_positions) or
+            "pretraining" (masked_lm_*, next_sentence_labels).
+        config: values of bert_config.json.
+        weights: weights by name.
+        batch: inputs and labels.
+        gelu: see `activate`.
     """
     outputs, back = encode(config, weights, *(batch[k] for k in ("input_ids", "input_mask", "segment_ids")), gelu)
     sequence, pooled, grads = outputs["sequence_output"], outputs["pooled_output"], collections.defaultdict(float)

@@ -1,11 +1,14 @@
-"""A pre-training corpus in the plainest form: text files to documents, and instances to the features of records."""
+"""Pre-training corpus in the simplest form: text files to documents, instances to record features."""
 
 from plain_pretraining import PlainInstance, PlainSampler
 from plain_tokenizer import tokenize
 
 
 def read_documents(texts: list[str], vocabulary: dict[str, int], do_lower_case: bool) -> list[list[list[str]]]:
-    """Documents, which are lists of sentences, which are lists of tokens; a file's end does not end a document."""
+    """Return documents, which are lists of sentences, which are lists of tokens.
+
+    A document does not end at a file's end.
+    """
     documents = [[]]
     for text in texts:
         for line in text.removesuffix("\n").split("\n"):
@@ -17,7 +20,7 @@ def read_documents(texts: list[str], vocabulary: dict[str, int], do_lower_case: 
 
 
 def record(instance: PlainInstance, vocabulary: dict[str, int], max_seq_length: int, max_predictions: int) -> dict:
-    """The features of an instance under the names of its record, padded."""
+    """Return an instance's features under the names in a record, padded."""
     padding = [0] * (max_seq_length - len(instance.tokens))
     slots = [0] * (max_predictions - len(instance.positions))
     return {
@@ -32,7 +35,7 @@ def record(instance: PlainInstance, vocabulary: dict[str, int], max_seq_length: 
 
 
 def instances(texts: list[str], vocabulary: dict[str, int], flags: dict) -> list[dict]:
-    """The records of all instances in the order of writing, for flags of create_pretraining_data.py."""
+    """Return all instances as records, in writing order, for flags of create_pretraining_data.py."""
     max_seq_length, max_predictions = flags.get("max_seq_length", 128), flags.get("max_predictions_per_seq", 20)
     sampler = PlainSampler(
         read_documents(texts, vocabulary, flags.get("do_lower_case", True)),
@@ -44,5 +47,5 @@ def instances(texts: list[str], vocabulary: dict[str, int], flags: dict) -> list
         short_seq_prob=flags.get("short_seq_prob", 0.1),
         whole_word=flags.get("do_whole_word_mask", False),
     )
-    found = sampler.all_instances(flags.get("dupe_factor", 10))
-    return [record(instance, vocabulary, max_seq_length, max_predictions) for instance in found]
+    instance_list = sampler.all_instances(flags.get("dupe_factor", 10))
+    return [record(instance, vocabulary, max_seq_length, max_predictions) for instance in instance_list]

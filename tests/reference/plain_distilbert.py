@@ -1,4 +1,4 @@
-"""DistilBERT (Sanh et al., 2019) in plain NumPy, float64, from the tensors of Hugging Face's folder."""
+"""DistilBERT (Sanh et al., 2019) in plain NumPy float64, with Hugging Face's tensors."""
 
 import math
 
@@ -8,7 +8,7 @@ import numpy as np
 def random_tensors(
     seed: int, labels: int, words=30, hidden=16, wide=24, layers=2, positions=12
 ) -> dict[str, np.ndarray]:
-    """A DistilBertForSequenceClassification of random float32 numbers, under Hugging Face's names."""
+    """Return a DistilBertForSequenceClassification with random float32 weights."""
     shapes = {
         "distilbert.embeddings.word_embeddings.weight": (words, hidden),
         "distilbert.embeddings.position_embeddings.weight": (positions, hidden),
@@ -18,25 +18,32 @@ def random_tensors(
     norms = ["distilbert.embeddings.LayerNorm"]
     dense = {"pre_classifier": (hidden, hidden)}
     for layer in (f"distilbert.transformer.layer.{number}" for number in range(layers)):
-        dense |= {f"{layer}.attention.{part}_lin": (hidden, hidden) for part in ("q", "k", "v", "out")}
+        dense |= {f"{layer}.attention.{suffix}_lin": (hidden, hidden) for suffix in ("q", "k", "v", "out")}
         dense |= {f"{layer}.ffn.lin1": (wide, hidden), f"{layer}.ffn.lin2": (hidden, wide)}
         norms += [f"{layer}.sa_layer_norm", f"{layer}.output_layer_norm"]
     for scope, shape in dense.items():
         shapes |= {f"{scope}.weight": shape, f"{scope}.bias": shape[:1]}
-    shapes |= {f"{scope}.{part}": (hidden,) for scope in norms for part in ("weight", "bias")}
+    shapes |= {f"{scope}.{suffix}": (hidden,) for scope in norms for suffix in ("weight", "bias")}
     rng = np.random.default_rng(seed)
     return {name: rng.normal(0, 0.8, shape).astype(np.float32) for name, shape in shapes.items()}
 
 
 def states(tensors: dict, heads: int, word_ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """The last layer's output, float64 [B, S, H], of int [B, S]; mask: 1 for a token, 0 for padding."""
+    """Return the last layer's output, float64 [B, S, H].
+
+    Args:
+        tensors: weights by Hugging Face name.
+        heads: number of attention heads.
+        word_ids: token ids, int [B, S].
+        mask: 1 for a token, 0 for padding, int [B, S].
+    """
     name = "distilbert.embeddings."
     x = np.float64(tensors[f"{name}word_embeddings.weight"][word_ids])
     x = _norm(tensors, f"{name}LayerNorm", x + tensors[f"{name}position_embeddings.weight"][: word_ids.shape[1]])
     number = 0
     while f"distilbert.transformer.layer.{number}.ffn.lin1.bias" in tensors:
         layer = f"distilbert.transformer.layer.{number}"
-        query, key, value = (_split(_dense(tensors, f"{layer}.attention.{part}_lin", x), heads) for part in "qkv")
+        query, key, value = (_split(_dense(tensors, f"{layer}.attention.{letter}_lin", x), heads) for letter in "qkv")
         scores = query @ key.swapaxes(-1, -2) / math.sqrt(query.shape[-1])
         weights = np.exp(scores - scores.max(-1, keepdims=True)) * mask[:, None, None, :]
         context = (weights / weights.sum(-1, keepdims=True)) @ value
@@ -50,7 +57,7 @@ def states(tensors: dict, heads: int, word_ids: np.ndarray, mask: np.ndarray) ->
 
 
 def class_logits(tensors: dict, heads: int, word_ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Logits [B, n] of the classifier of texts."""
+    """Return the text classifier's logits [B, n]."""
     first = states(tensors, heads, word_ids, mask)[:, 0]
     return _dense(tensors, "classifier", np.maximum(_dense(tensors, "pre_classifier", first), 0))
 

@@ -1,4 +1,4 @@
-"""ELECTRA (Clark et al., 2020) in plain NumPy, float64, from the tensors of Hugging Face's folders."""
+"""ELECTRA (Clark et al., 2020) in plain NumPy float64, with Hugging Face's tensors."""
 
 import math
 
@@ -8,62 +8,76 @@ import numpy as np
 def random_tensors(
     seed: int, labels: int, words=30, width=8, hidden=16, wide=24, layers=2, positions=12
 ) -> dict[str, np.ndarray]:
-    """An ElectraForSequenceClassification of random float32 numbers, under Hugging Face's names; width: of its
-    embeddings.
+    """Return an ElectraForSequenceClassification with random float32 weights.
+
+    `width` is the embedding width.
     """
-    shapes = {f"electra.embeddings.LayerNorm.{part}": (width,) for part in ("weight", "bias")}
+    shapes = {f"electra.embeddings.LayerNorm.{suffix}": (width,) for suffix in ("weight", "bias")}
     for name, rows in (("word", words), ("position", positions), ("token_type", 2)):
         shapes[f"electra.embeddings.{name}_embeddings.weight"] = (rows, width)
     dense = {"classifier.dense": (hidden, hidden), "classifier.out_proj": (labels, hidden)}
     dense["electra.embeddings_project"] = (hidden, width)
     for layer in (f"electra.encoder.layer.{number}" for number in range(layers)):
-        dense |= {f"{layer}.attention.self.{part}": (hidden, hidden) for part in ("query", "key", "value")}
+        dense |= {f"{layer}.attention.self.{suffix}": (hidden, hidden) for suffix in ("query", "key", "value")}
         dense |= {f"{layer}.attention.output.dense": (hidden, hidden)}
         dense |= {f"{layer}.intermediate.dense": (wide, hidden), f"{layer}.output.dense": (hidden, wide)}
         for scope in (f"{layer}.attention.output.LayerNorm", f"{layer}.output.LayerNorm"):
-            shapes |= {f"{scope}.{part}": (hidden,) for part in ("weight", "bias")}
-    return _drawn(seed, shapes | _dense_shapes(dense))
+            shapes |= {f"{scope}.{suffix}": (hidden,) for suffix in ("weight", "bias")}
+    return _draw(seed, shapes | _dense_shapes(dense))
 
 
 def random_generator_head(seed: int, words=30, width=8, hidden=16) -> dict[str, np.ndarray]:
-    """What ElectraForMaskedLM has besides the encoder."""
-    shapes = {f"generator_predictions.LayerNorm.{part}": (width,) for part in ("weight", "bias")}
+    """Return random weights for the part of ElectraForMaskedLM that is not the encoder."""
+    shapes = {f"generator_predictions.LayerNorm.{suffix}": (width,) for suffix in ("weight", "bias")}
     shapes |= _dense_shapes({"generator_predictions.dense": (width, hidden)})
-    return _drawn(seed, shapes | {"generator_lm_head.bias": (words,)})
+    return _draw(seed, shapes | {"generator_lm_head.bias": (words,)})
 
 
 def random_discriminator_head(seed: int, hidden=16) -> dict[str, np.ndarray]:
-    """What ElectraForPreTraining has besides the encoder."""
+    """Return random weights for the part of ElectraForPreTraining that is not the encoder."""
     dense = {"discriminator_predictions.dense": (hidden, hidden)}
-    return _drawn(seed, _dense_shapes(dense | {"discriminator_predictions.dense_prediction": (1, hidden)}))
+    return _draw(seed, _dense_shapes(dense | {"discriminator_predictions.dense_prediction": (1, hidden)}))
 
 
 def google_tensors(tensors: dict[str, np.ndarray], scope: str) -> dict[str, np.ndarray]:
-    """The same under Google's names of a TF1 checkpoint; scope: electra or generator, of the encoder."""
+    """Return the tensors under Google's names in a TF1 checkpoint.
+
+    Args:
+        tensors: weights by Hugging Face name.
+        scope: name of the encoder: electra or generator.
+    """
     renamed = {}
     for name, values in tensors.items():
         name = name.replace("electra.", f"{scope}.", 1) if name.startswith("electra.") else name
-        for part, google in (
+        for hugging_face, google in (
             ("lm_head", "predictions"),
             ("dense_prediction", "dense_1"),
             ("encoder.layer.", "encoder.layer_"),
         ):
-            name = name.replace(part, google)
-        *place, kind = name.split(".")
+            name = name.replace(hugging_face, google)
+        *place, last = name.split(".")
         if place[-1] == "LayerNorm":
-            kind = {"weight": "gamma", "bias": "beta"}[kind]
+            last = {"weight": "gamma", "bias": "beta"}[last]
         elif name == "generator_predictions.bias":
-            kind = "output_bias"
-        elif kind == "weight" and "embeddings" not in place:
-            kind, values = "kernel", np.ascontiguousarray(values.T)
-        renamed["/".join(place if place[-1].endswith("_embeddings") else [*place, kind])] = values
+            last = "output_bias"
+        elif last == "weight" and "embeddings" not in place:
+            last, values = "kernel", np.ascontiguousarray(values.T)
+        renamed["/".join(place if place[-1].endswith("_embeddings") else [*place, last])] = values
     return renamed
 
 
 def states(
     tensors: dict[str, np.ndarray], heads: int, word_ids: np.ndarray, mask: np.ndarray, types: np.ndarray
 ) -> np.ndarray:
-    """The last layer's output, float64 [B, S, H], of int [B, S]; mask: 1 for a token, 0 for padding."""
+    """Return the last layer's output, float64 [B, S, H].
+
+    Args:
+        tensors: weights by Hugging Face name.
+        heads: number of attention heads.
+        word_ids: token ids, int [B, S].
+        mask: 1 for a token, 0 for padding, int [B, S].
+        types: token types, int [B, S].
+    """
     x = np.float64(tensors["electra.embeddings.word_embeddings.weight"][word_ids])
     x += tensors["electra.embeddings.token_type_embeddings.weight"][types]
     x += tensors["electra.embeddings.position_embeddings.weight"][: word_ids.shape[1]]
@@ -72,7 +86,8 @@ def states(
     while f"electra.encoder.layer.{number}.output.dense.bias" in tensors:
         layer = f"electra.encoder.layer.{number}"
         query, key, value = (
-            _split(_dense(tensors, f"{layer}.attention.self.{part}", x), heads) for part in ("query", "key", "value")
+            _split(_dense(tensors, f"{layer}.attention.self.{projection}", x), heads)
+            for projection in ("query", "key", "value")
         )
         scores = query @ key.swapaxes(-1, -2) / math.sqrt(query.shape[-1])
         weights = np.exp(scores - scores.max(-1, keepdims=True)) * mask[:, None, None, :]
@@ -87,12 +102,12 @@ def states(
 
 
 def class_logits(tensors: dict[str, np.ndarray], encoded: np.ndarray) -> np.ndarray:
-    """Logits [B, n] of the classifier of texts; encoded: what `states` gives."""
+    """Return the text classifier's logits [B, n] for an output of `states`."""
     return _dense(tensors, "classifier.out_proj", _gelu(_dense(tensors, "classifier.dense", encoded[:, 0])))
 
 
 def word_logits(tensors: dict[str, np.ndarray], encoded: np.ndarray) -> np.ndarray:
-    """Logits [B, S, V] of the generator."""
+    """Return the generator's logits [B, S, V]."""
     rows = _gelu(_dense(tensors, "generator_predictions.dense", encoded))
     rows = _norm(tensors, "generator_predictions.LayerNorm", rows)
     words = np.float64(tensors["electra.embeddings.word_embeddings.weight"])
@@ -100,7 +115,7 @@ def word_logits(tensors: dict[str, np.ndarray], encoded: np.ndarray) -> np.ndarr
 
 
 def replaced_logits(tensors: dict[str, np.ndarray], encoded: np.ndarray) -> np.ndarray:
-    """Logits [B, S] of the discriminator."""
+    """Return the discriminator's logits [B, S]."""
     rows = _gelu(_dense(tensors, "discriminator_predictions.dense", encoded))
     return _dense(tensors, "discriminator_predictions.dense_prediction", rows)[..., 0]
 
@@ -111,7 +126,7 @@ def _dense_shapes(dense):
     }
 
 
-def _drawn(seed, shapes):
+def _draw(seed, shapes):
     rng = np.random.default_rng(seed)
     return {name: rng.normal(0, 0.8, shape).astype(np.float32) for name, shape in shapes.items()}
 

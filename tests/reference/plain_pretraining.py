@@ -1,6 +1,7 @@
-"""Pre-training instances in the plainest form: lists of strings, random.Random's own methods, one step at a time.
+"""Pre-training instances in the simplest form: lists of strings, random.Random, one step at a time.
 
-Written from the description of the original's algorithm, without a thought of speed, to check the fast one against.
+It follows a description of the original's algorithm and ignores speed. Tests compare the fast
+implementation with it.
 """
 
 import random
@@ -16,13 +17,16 @@ class PlainInstance(NamedTuple):
 
 
 class PlainSampler:
-    """Makes all instances of `documents` (lists of sentences, which are lists of tokens), in the order of writing."""
+    """Sampler of all instances of documents, in writing order.
+
+    Documents are lists of sentences, which are lists of tokens.
+    """
 
     def __init__(
         self, documents, words, seed=12345, max_seq_length=128, max_predictions=20, masked_lm_prob=0.15,
         short_seq_prob=0.1, whole_word=False,
     ):  # fmt: skip
-        """words: the different tokens of the vocabulary, in its order."""
+        """Store the settings; `words` are the vocabulary's distinct tokens, in order."""
         self.rng = random.Random(seed)
         self.documents = list(documents)
         self.words = words
@@ -32,19 +36,19 @@ class PlainSampler:
 
     def all_instances(self, dupe_factor: int) -> list[PlainInstance]:
         self.rng.shuffle(self.documents)
-        found = []
+        instances = []
         for _ in range(dupe_factor):
             for number in range(len(self.documents)):
-                found += self.of_document(number)
-        self.rng.shuffle(found)
-        return found
+                instances += self.document_instances(number)
+        self.rng.shuffle(instances)
+        return instances
 
-    def of_document(self, number: int) -> list[PlainInstance]:
+    def document_instances(self, number: int) -> list[PlainInstance]:
         sentences = list(self.documents[number])
         target = self.budget
         if self.rng.random() < self.short_seq_prob:
             target = self.rng.randint(2, self.budget)
-        found = []
+        instances = []
         while sentences:
             chunk = []
             while sentences and sum(map(len, chunk)) < target:
@@ -58,19 +62,19 @@ class PlainSampler:
             else:
                 b = [token for sentence in chunk[cut:] for token in sentence]
             self.truncate(a, b)
-            found.append(self.masked(a, b, is_random_next))
-        return found
+            instances.append(self.mask_tokens(a, b, is_random_next))
+        return instances
 
-    def random_text(self, number: int, wanted: int) -> list[str]:
+    def random_text(self, number: int, length: int) -> list[str]:
         for _ in range(10):
-            other = self.rng.randint(0, len(self.documents) - 1)
-            if other != number:
+            chosen = self.rng.randint(0, len(self.documents) - 1)
+            if chosen != number:
                 break
-        document = self.documents[other]
+        document = self.documents[chosen]
         text = []
         for sentence in document[self.rng.randint(0, len(document) - 1) :]:
             text += sentence
-            if len(text) >= wanted:
+            if len(text) >= length:
                 break
         return text
 
@@ -79,7 +83,7 @@ class PlainSampler:
             longer = a if len(a) > len(b) else b
             longer.pop(0 if self.rng.random() < 0.5 else -1)
 
-    def masked(self, a: list[str], b: list[str], is_random_next: bool) -> PlainInstance:
+    def mask_tokens(self, a: list[str], b: list[str], is_random_next: bool) -> PlainInstance:
         tokens = ["[CLS]", *a, "[SEP]", *b, "[SEP]"]
         words = []
         for position, token in enumerate(tokens):
@@ -90,10 +94,10 @@ class PlainSampler:
             else:
                 words.append([position])
         self.rng.shuffle(words)
-        wanted = min(self.max_predictions, max(1, round(len(tokens) * self.masked_lm_prob)))
+        max_masked = min(self.max_predictions, max(1, round(len(tokens) * self.masked_lm_prob)))
         originals, labels = list(tokens), {}
         for word in words:
-            if len(labels) + len(word) > wanted:
+            if len(labels) + len(word) > max_masked:
                 continue
             for position in word:
                 labels[position] = originals[position]

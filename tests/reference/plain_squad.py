@@ -1,7 +1,8 @@
-"""SQuAD windows and answers in the plainest form: dicts, loops and one question at a time.
+"""SQuAD windows and answers in the simplest form: dicts, loops and one question at a time.
 
-Written from the description of the original's rules (how windows are cut, how spans are ranked, how the text of an answer
-is found, when there is none), to make expected values with and to check the fast ones against.
+It follows a description of the original's rules: how contexts are split into windows, how spans are
+ranked, how an answer's text is found, and when a question has no answer. It gives expected values,
+and tests compare the fast implementation with it.
 """
 
 import math
@@ -11,7 +12,7 @@ from plain_tokenizer import tokenize, words_of
 
 
 def read_questions(squad: dict) -> list[dict]:
-    """qas_id, question and the words of the context of each question of a SQuAD file."""
+    """Return qas_id, question and context words for all questions in a SQuAD file."""
     return [
         {"qas_id": entry["id"], "question": entry["question"], "words": words_of_context(paragraph["context"])}
         for article in squad["data"]
@@ -25,9 +26,10 @@ def words_of_context(context: str) -> list[str]:
 
 
 def read_training_questions(squad: dict) -> list[dict]:
-    """As `read_questions`, with `answer`, `first` and `last`, its text and the numbers of its words, and `is_impossible`.
+    """Return the questions of `read_questions` with their answers.
 
-    A question whose answer does not stand at its answer_start is left out.
+    They have `answer` (the text), `first` and `last` (the indices of its words), and
+    `is_impossible`. A question is skipped if its answer is not at its answer_start.
     """
     entries = [
         (paragraph["context"], entry)
@@ -35,39 +37,45 @@ def read_training_questions(squad: dict) -> list[dict]:
         for paragraph in article["paragraphs"]
         for entry in paragraph["qas"]
     ]
-    found = []
+    questions = []
     for question, (context, entry) in zip(read_questions(squad), entries, strict=True):
         if entry.get("is_impossible"):
-            found.append(question | {"is_impossible": True})
+            questions.append(question | {"is_impossible": True})
             continue
         (answer,) = entry["answers"]
         start, end = answer["answer_start"], answer["answer_start"] + len(answer["text"])
-        # A character stands in the last word that has begun.
+        # A character is in the last word that has begun.
         first, last = (len(words_of_context(context[:length])) - 1 for length in (start + 1, end))
         if " ".join(answer["text"].split()) in " ".join(question["words"][first : last + 1]):
-            found.append(question | {"answer": answer["text"], "first": first, "last": last, "is_impossible": False})
-    return found
+            questions.append(
+                question | {"answer": answer["text"], "first": first, "last": last, "is_impossible": False}
+            )
+    return questions
 
 
 def answer_pieces(question: dict, pieces: list[tuple[str, int]], vocabulary, do_lower_case: bool) -> tuple[int, int]:
-    """First and last piece of the answer: the first stretch of its words' pieces that is the answer alone, or all."""
+    """Return the answer's first and last piece.
+
+    They are the first run of pieces in its words that equals the answer, or else all pieces of its
+    words.
+    """
     first = sum(word < question["first"] for _, word in pieces)
     last = sum(word <= question["last"] for _, word in pieces) - 1
-    wanted = tokenize(question["answer"], vocabulary, do_lower_case)
+    answer = tokenize(question["answer"], vocabulary, do_lower_case)
     for start in range(first, last + 1):
         for end in range(last, start - 1, -1):
-            if [piece for piece, _ in pieces[start : end + 1]] == wanted:
+            if [piece for piece, _ in pieces[start : end + 1]] == answer:
                 return start, end
     return first, last
 
 
 def windows(questions, vocabulary, do_lower_case, max_seq_length, doc_stride, max_query_length) -> list[dict]:
-    """All windows in the form of the original's features: `[CLS] question [SEP] part of the context [SEP]`.
+    """Return all windows as the original's features: `[CLS] question [SEP] context part [SEP]`.
 
-    Those of training questions have start_position, end_position and is_impossible; a window without the whole answer
-    has 0 and 0.
+    With training questions they have start_position, end_position and is_impossible; the positions
+    are 0 if a window does not contain the whole answer.
     """
-    found = []
+    window_dicts = []
     for index, question in enumerate(questions):
         query = tokenize(question["question"], vocabulary, do_lower_case)[:max_query_length]
         pieces = [
@@ -82,7 +90,7 @@ def windows(questions, vocabulary, do_lower_case, max_seq_length, doc_stride, ma
             spans.append((start, min(room, len(pieces) - start)))
         for number, (start, length) in enumerate(spans):
             tokens = ["[CLS]", *query, "[SEP]", *(piece for piece, _ in pieces[start : start + length]), "[SEP]"]
-            places = {len(query) + 2 + i: start + i for i in range(length)}  # position -> piece of the context
+            places = {len(query) + 2 + i: start + i for i in range(length)}  # position -> piece in the context
             padding = [0] * (max_seq_length - len(tokens))
             labels = {}
             if "is_impossible" in question:
@@ -92,9 +100,9 @@ def windows(questions, vocabulary, do_lower_case, max_seq_length, doc_stride, ma
                 if start <= first and last < start + length:
                     shift = len(query) + 2 - start
                     labels |= {"start_position": first + shift, "end_position": last + shift}
-            found.append(
+            window_dicts.append(
                 {
-                    "unique_id": 1000000000 + len(found),
+                    "unique_id": 1000000000 + len(window_dicts),
                     "example_index": index,
                     "doc_span_index": number,
                     "qas_id": question["qas_id"],
@@ -109,11 +117,14 @@ def windows(questions, vocabulary, do_lower_case, max_seq_length, doc_stride, ma
                 }
                 | labels
             )
-    return found
+    return window_dicts
 
 
 def owner(piece: int, spans: list[tuple[int, int]]) -> int:
-    """The window in which a piece has the most context on its poorer side; a longer window wins by a little."""
+    """Return the window that gives a piece most context on its shorter side.
+
+    A longer window wins a tie.
+    """
     scores = [
         min(piece - start, start + length - 1 - piece) + 0.01 * length if start <= piece < start + length else -1
         for start, length in spans
@@ -122,12 +133,12 @@ def owner(piece: int, spans: list[tuple[int, int]]) -> int:
 
 
 def best(logits, count: int) -> list[int]:
-    """Positions of the largest logits; of equal ones the first come first."""
+    """Return the positions of the largest logits; ties keep their order."""
     return sorted(range(len(logits)), key=lambda position: -logits[position])[:count]
 
 
 def spans_of(window: dict, start_logits, end_logits, n_best_size: int, max_answer_length: int):
-    """(start, end, start logit, end logit) of all spans of a window that may be an answer."""
+    """Yield (start, end, start logit, end logit) for a window's spans that may be answers."""
     for start in best(start_logits, n_best_size):
         for end in best(end_logits, n_best_size):
             inside = str(start) in window["token_to_orig_map"] and str(end) in window["token_to_orig_map"]
@@ -138,8 +149,9 @@ def spans_of(window: dict, start_logits, end_logits, n_best_size: int, max_answe
 
 
 def final_text(pred_text: str, orig_text: str, do_lower_case: bool) -> str:
-    """The part of `orig_text` that became `pred_text`: pair the characters that are not spaces one to one; if that fails,
-    everything.
+    """Return the part of `orig_text` that became `pred_text`, or all of it if that fails.
+
+    It pairs the characters that are not spaces one by one.
     """
     tok_text = " ".join(words_of(orig_text, do_lower_case))
     start = tok_text.find(pred_text)
@@ -161,16 +173,23 @@ def answer_text(window: dict, words: list[str], start: int, end: int, do_lower_c
 def probabilities(scores: list[float]) -> list[float]:
     exponentials = [math.exp(score - max(scores)) for score in scores]
     total = 0.0
-    for value in exponentials:  # sum() of newer Pythons rounds otherwise
+    for value in exponentials:  # sum() rounds differently in newer Python versions
         total += value
     return [value / total for value in exponentials]
 
 
 def predict(questions, all_windows, start_logits, end_logits, do_lower_case, rules: dict) -> dict[str, dict]:
-    """predictions, nbest_predictions and, with version_2_with_negative, null_odds, each {qas_id: …}.
+    """Return predictions, nbest_predictions and, with version_2_with_negative, null_odds.
 
-    The logits are float lists [windows][max_seq_length] in the order of the windows. `rules` has n_best_size,
-    max_answer_length, version_2_with_negative and null_score_diff_threshold.
+    Each is a dict by qas_id.
+
+    Args:
+        questions: questions from `read_questions`.
+        all_windows: their windows.
+        start_logits, end_logits: float lists [windows][max_seq_length], in window order.
+        do_lower_case: whether the tokenizer lower-cases.
+        rules: n_best_size, max_answer_length, version_2_with_negative and
+            null_score_diff_threshold.
     """
     with_null = rules["version_2_with_negative"]
     files = {"predictions": {}, "nbest_predictions": {}} | ({"null_odds": {}} if with_null else {})

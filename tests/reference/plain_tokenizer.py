@@ -1,7 +1,7 @@
-"""The tokenizer in the plainest form: one rule after the other over whole texts, without memory of what was seen.
+"""Tokenizer in the simplest form: one rule after another over whole texts, without a cache.
 
-Written from the description of the original's rules (BERT's basic and WordPiece tokenization), to make expected values
-with and to check the fast one against.
+It follows a description of the original's rules for basic and WordPiece tokenization. It gives
+expected values, and tests compare the fast implementation with it.
 """
 
 import unicodedata
@@ -19,7 +19,7 @@ def is_punctuation(character: str) -> bool:
 
 
 def words_of(text: str, do_lower_case: bool) -> list[str]:
-    """Words and single punctuation characters of a text."""
+    """Return a text's words and punctuation characters."""
     cleaned = ""
     for character in text:
         category = unicodedata.category(character)
@@ -39,17 +39,17 @@ def words_of(text: str, do_lower_case: bool) -> list[str]:
 
 
 def pieces_of(word: str, vocabulary: dict[str, int]) -> list[str]:
-    """The longest pieces that the vocabulary has, from the left; [UNK] where one is missing."""
+    """Return the longest pieces in the vocabulary, from the left; [UNK] if one is missing."""
     if len(word) > LONGEST_WORD:
         return ["[UNK]"]
     pieces, rest = [], word
     while rest:
         prefix = "##" if pieces else ""
-        known = [end for end in range(1, len(rest) + 1) if prefix + rest[:end] in vocabulary]
-        if not known:
+        ends = [end for end in range(1, len(rest) + 1) if prefix + rest[:end] in vocabulary]
+        if not ends:
             return ["[UNK]"]
-        pieces.append(prefix + rest[: max(known)])
-        rest = rest[max(known) :]
+        pieces.append(prefix + rest[: max(ends)])
+        rest = rest[max(ends) :]
     return pieces
 
 
@@ -57,10 +57,10 @@ def tokenize(text: str, vocabulary: dict[str, int], do_lower_case: bool) -> list
     return [piece for word in words_of(text, do_lower_case) for piece in pieces_of(word, vocabulary)]
 
 
-def numbered(tokens: list[str]) -> dict[str, int]:
-    """Token -> id of the lines of a vocabulary."""
+def index_tokens(tokens: list[str]) -> dict[str, int]:
+    """Return {token: id} for a vocabulary's lines."""
     return {token.strip(): number for number, token in enumerate(tokens)}
 
 
 def read_vocabulary(path) -> dict[str, int]:
-    return numbered(path.read_bytes().decode("utf-8").removesuffix("\n").split("\n"))
+    return index_tokens(path.read_bytes().decode("utf-8").removesuffix("\n").split("\n"))

@@ -1,6 +1,7 @@
-"""The oracle against the golden outputs of the original, against finite differences, and against answers made by hand.
+"""The NumPy BERT against the original's outputs, finite differences, and values computed by hand.
 
-Golden tests run on the selection in tests/fixtures and, where it is present, on the whole set in ../shared.
+Golden tests run on the selection in tests/fixtures and, if it exists, on the whole set in
+../shared.
 """
 
 import json
@@ -18,7 +19,7 @@ ENCODER_KEYS = {"sequence_output", "pooled_output", "masked_lm_loss", "next_sent
 
 @pytest.fixture(params=["fixtures", "shared"])
 def golden(request):
-    """The folder with encoder/ and training/: the selection that is shipped, then the whole set."""
+    """Return the directory with encoder/ and training/: the selection, then the whole set."""
     return request.getfixturevalue(request.param) / "golden"
 
 
@@ -27,16 +28,16 @@ def read_json(path):
 
 
 def all_outputs(config, weights, inputs, gelu="tanh"):
-    """Everything that the golden encoder files hold, under their keys."""
+    """Return everything that the golden encoder files contain, under their keys."""
     outputs = numpy_bert.forward(config, weights, *(inputs[key] for key in INPUTS), gelu=gelu)
-    found = {key: outputs[key] for key in ("embedding_output", "sequence_output", "pooled_output")}
-    found |= {f"encoder_layer_{i}": layer for i, layer in enumerate(outputs["encoder_outputs"])}
+    values = {key: outputs[key] for key in ("embedding_output", "sequence_output", "pooled_output")}
+    values |= {f"encoder_layer_{i}": layer for i, layer in enumerate(outputs["encoder_outputs"])}
     labels = (inputs[f"masked_lm_{key}"] for key in ("positions", "ids", "weights"))
     masked = numpy_bert.masked_lm(config, weights, outputs["sequence_output"], *labels, gelu=gelu)
     following = numpy_bert.next_sentence(weights, outputs["pooled_output"], inputs["next_sentence_labels"])
     for task, result in (("masked_lm", masked), ("next_sentence", following)):
-        found |= {f"{task}_{key}": result[key] for key in ("log_probs", "loss", "example_loss")}
-    return found
+        values |= {f"{task}_{key}": result[key] for key in ("log_probs", "loss", "example_loss")}
+    return values
 
 
 @pytest.mark.parametrize("variant", ["", "_full64", "_act_relu", "_act_tanh", "_act_linear"])
@@ -46,18 +47,18 @@ def test_encoder_and_pretraining_heads_match_the_original(golden, variant):
     if variant.startswith("_act_"):
         config["hidden_act"] = variant.removeprefix("_act_")
     inputs = np.load(folder / ("inputs_full64.npz" if variant == "_full64" else "inputs.npz"))
-    wanted = np.load(folder / f"outputs{variant}.npz")
-    found = all_outputs(config, read_checkpoint(folder / "bert_model.ckpt"), inputs)
-    assert len(ENCODER_KEYS & set(wanted)) >= 3
-    for key in wanted:
-        np.testing.assert_allclose(found[key], wanted[key], rtol=0, atol=1e-5, err_msg=key)
+    expected = np.load(folder / f"outputs{variant}.npz")
+    outputs = all_outputs(config, read_checkpoint(folder / "bert_model.ckpt"), inputs)
+    assert len(ENCODER_KEYS & set(expected)) >= 3
+    for key in expected:
+        np.testing.assert_allclose(outputs[key], expected[key], rtol=0, atol=1e-5, err_msg=key)
 
 
-def test_golden_outputs_tell_the_two_gelus_apart(fixtures):
+def test_golden_outputs_distinguish_the_two_gelus(fixtures):
     folder = fixtures / "golden" / "encoder"
     config, weights = read_json(folder / "bert_config.json"), read_checkpoint(folder / "bert_model.ckpt")
-    found = all_outputs(config, weights, np.load(folder / "inputs.npz"), gelu="erf")
-    difference = np.abs(found["sequence_output"] - np.load(folder / "outputs.npz")["sequence_output"]).max()
+    outputs = all_outputs(config, weights, np.load(folder / "inputs.npz"), gelu="erf")
+    difference = np.abs(outputs["sequence_output"] - np.load(folder / "outputs.npz")["sequence_output"]).max()
     assert 1e-4 < difference < 1e-2
 
 
@@ -70,33 +71,33 @@ def test_class_probabilities_match_test_results(shared, task):
     pooled = numpy_bert.forward(read_json(folder / "bert_config.json"), weights, *(batch[k] for k in INPUTS))[
         "pooled_output"
     ]
-    found = numpy_bert.classifier(weights, pooled, batch["label_ids"])["probabilities"]
-    wanted = np.loadtxt(folder / task / "test_results.tsv", delimiter="\t")
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5)
+    probabilities = numpy_bert.classifier(weights, pooled, batch["label_ids"])["probabilities"]
+    expected = np.loadtxt(folder / task / "test_results.tsv", delimiter="\t")
+    np.testing.assert_allclose(probabilities, expected, rtol=0, atol=1e-5)
 
 
 def test_initial_squad_logits_match_the_original(shared):
     folder = shared / "golden" / "training" / "squad"
     batch, weights = np.load(folder / "batch.npz"), read_checkpoint(folder / "bert_model.ckpt")
     outputs = numpy_bert.forward(read_json(folder / "bert_config.json"), weights, *(batch[key] for key in INPUTS))
-    found, wanted = numpy_bert.squad(weights, outputs["sequence_output"]), np.load(folder / "initial_logits.npz")
+    logits, expected = numpy_bert.squad(weights, outputs["sequence_output"]), np.load(folder / "initial_logits.npz")
     for key in ("start_logits", "end_logits"):
-        np.testing.assert_allclose(found[key], wanted[key], rtol=0, atol=1e-5)
+        np.testing.assert_allclose(logits[key], expected[key], rtol=0, atol=1e-5)
 
 
-def assert_trained_alike(final, weights, slots):
-    """Compare per tensor with the tolerances of the golden set: 1e-4 of the largest value plus a floor."""
+def assert_same_training(final, weights, slots):
+    """Compare tensors with the golden set's tolerances: 1e-4 of the largest value, plus a floor."""
     names = [name for name in final if not name.endswith(("/adam_m", "/adam_v"))]
     assert set(names) == set(weights)
     for name in final:
         variable, _, slot = name.partition("/adam_")
-        found, floor = {
+        get_value, floor = {
             "": (lambda key: weights[key], 1e-5),
             "m": (lambda key: slots[key][0], 1e-6),
             "v": (lambda key: slots[key][1], 1e-8),
         }[slot]
         atol = 1e-4 * np.abs(final[name]).max() + floor
-        np.testing.assert_allclose(found(variable), final[name], rtol=0, atol=atol, err_msg=name)
+        np.testing.assert_allclose(get_value(variable), final[name], rtol=0, atol=atol, err_msg=name)
 
 
 def check_trajectory(folder, task):
@@ -104,16 +105,16 @@ def check_trajectory(folder, task):
     trajectory, slots = read_json(folder / "trajectory.json"), {}
     weights = read_checkpoint(folder / "bert_model.ckpt")
     schedule = [trajectory[key] for key in ("init_lr", "num_train_steps", "num_warmup_steps")]
-    for wanted in trajectory["steps"]:
+    for expected in trajectory["steps"]:
         loss, gradients, norm = numpy_bert.loss_and_gradients(task, config, weights, batch)
-        assert loss == pytest.approx(wanted["loss"], abs=1e-5)
-        assert norm == pytest.approx(wanted["global_norm"], rel=1e-4)
-        assert numpy_optimizer.global_norm(gradients) == pytest.approx(wanted["global_norm_dense"], rel=1e-4)
+        assert loss == pytest.approx(expected["loss"], abs=1e-5)
+        assert norm == pytest.approx(expected["global_norm"], rel=1e-4)
+        assert numpy_optimizer.global_norm(gradients) == pytest.approx(expected["global_norm_dense"], rel=1e-4)
         assert sorted(set(weights) - set(gradients)) == sorted(trajectory["variables_without_gradient"])
-        rate = numpy_optimizer.learning_rate(wanted["step"], *schedule)
-        assert rate == pytest.approx(wanted["learning_rate"], abs=1e-6 * schedule[0])
+        rate = numpy_optimizer.learning_rate(expected["step"], *schedule)
+        assert rate == pytest.approx(expected["learning_rate"], abs=1e-6 * schedule[0])
         numpy_optimizer.train_step(weights, slots, gradients, norm, rate)
-    assert_trained_alike(np.load(folder / "final.npz"), weights, slots)
+    assert_same_training(np.load(folder / "final.npz"), weights, slots)
 
 
 def test_classification_training_matches_the_original(golden):
@@ -128,15 +129,15 @@ def test_other_training_matches_the_original(shared, task):
 def test_optimizer_matches_the_original(golden):
     folder = golden / "training" / "optimizer"
     trajectory, slots = read_json(folder / "trajectory.json"), {}
-    weights, given = dict(np.load(folder / "initial.npz")), np.load(folder / "gradients.npz")
+    weights, all_gradients = dict(np.load(folder / "initial.npz")), np.load(folder / "gradients.npz")
     states, checked = np.load(folder / "states.npz"), 0
-    for wanted in trajectory["steps"]:
-        prefix = f"step{wanted['step']}/"
-        gradients = {name: given[prefix + name] for name in weights}
+    for expected in trajectory["steps"]:
+        prefix = f"step{expected['step']}/"
+        gradients = {name: all_gradients[prefix + name] for name in weights}
         norm = numpy_optimizer.global_norm(gradients)
-        assert norm == pytest.approx(wanted["global_norm"], rel=1e-4)
+        assert norm == pytest.approx(expected["global_norm"], rel=1e-4)
         schedule = [trajectory[key] for key in ("init_lr", "num_train_steps", "num_warmup_steps")]
-        rate = numpy_optimizer.learning_rate(wanted["step"], *schedule)
+        rate = numpy_optimizer.learning_rate(expected["step"], *schedule)
         numpy_optimizer.train_step(weights, slots, gradients, norm, rate)
         for name in weights:
             for suffix, value in (("", weights[name]), ("/adam_m", slots[name][0]), ("/adam_v", slots[name][1])):
@@ -173,7 +174,7 @@ TINY = {
     "max_position_embeddings": 8,
     "type_vocab_size": 2,
 }
-# The second row is padded and, like the first, holds one token twice; slot 3 of the masks is a padded slot.
+# The second row is padded. Both rows contain a token twice, and slot 3 of the masks is padding.
 BATCH = {
     "input_ids": np.array([[4, 9, 9, 2, 7], [4, 3, 4, 0, 0]]),
     "input_mask": np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]),
@@ -206,14 +207,14 @@ def test_gradients_match_finite_differences(task, hidden_act, gelu):
     assert math.isfinite(loss)
     rng, step = np.random.default_rng(0), 1e-6
     for name, value in weights.items():
-        direction = rng.choice([-1.0, 1.0], value.shape)  # every element of the gradient takes part
+        direction = rng.choice([-1.0, 1.0], value.shape)  # uses every element of the gradient
         ends = [
             numpy_bert.loss_and_gradients(task, config, weights | {name: value + s * direction}, BATCH, gelu)[0]
             for s in (step, -step)
         ]
         slope = (ends[0] - ends[1]) / (2 * step)
-        found = np.sum(gradients.get(name, 0.0) * direction)
-        assert found == pytest.approx(slope, rel=1e-6, abs=1e-8), name
+        derivative = np.sum(gradients.get(name, 0.0) * direction)
+        assert derivative == pytest.approx(slope, rel=1e-6, abs=1e-8), name
 
 
 def test_padding_does_not_change_real_positions():
@@ -226,7 +227,7 @@ def test_padding_does_not_change_real_positions():
     np.testing.assert_array_equal(padded["attention_probs"][1][..., 3:], 0)
 
 
-def test_norm_counts_rows_of_equal_tokens_one_by_one():
+def test_norm_counts_rows_of_equal_tokens_separately():
     config = TINY | {"hidden_act": "gelu"}
     weights = numpy_bert.random_weights(numpy_bert.variable_shapes(config, "classification"), seed=2)
     _, gradients, norm = numpy_bert.loss_and_gradients("classification", config, weights, BATCH)
@@ -236,7 +237,7 @@ def test_norm_counts_rows_of_equal_tokens_one_by_one():
     assert norm == pytest.approx(numpy_optimizer.global_norm(gradients), rel=1e-12)
 
 
-def test_clipping_leaves_small_gradients_alone():
+def test_clipping_keeps_small_gradients():
     assert numpy_optimizer.clip_by_global_norm({"a": [0.3], "b": [0.4]}) == {"a": [0.3], "b": [0.4]}
     clipped = numpy_optimizer.clip_by_global_norm({"a": [3.0], "b": [4.0]})
     assert (clipped["a"][0], clipped["b"][0]) == (pytest.approx(0.6), pytest.approx(0.8))
