@@ -1,4 +1,4 @@
-"""Folders of runs, made by hand: what a page is made of, with texts that want to be more than text."""
+"""Handmade directories of runs for report pages, with texts that try to break out of the HTML."""
 
 import json
 import math
@@ -14,7 +14,7 @@ CONFIG = {"vocab_size": 100, "hidden_size": 16, "num_hidden_layers": 2, "hidden_
 
 
 def write(folder: pathlib.Path, name: str, value: Any) -> None:
-    """Text as it is, an object as JSON, a list as lines of JSON."""
+    """Write a text unchanged, a list as JSON lines, or another object as JSON."""
     if isinstance(value, list):
         value = "".join(json.dumps(line) + "\n" for line in value)
     (folder / name).write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
@@ -38,7 +38,16 @@ def history(steps: int, metric: str) -> list[dict]:
 
 
 def begin(folder: pathlib.Path, command: str, metric: str, manifest: dict, report: dict, results: dict) -> pathlib.Path:
-    """The files that every run has."""
+    """Write the files that every run has, and return the directory.
+
+    Args:
+        folder: directory to create.
+        command: the run's command.
+        metric: metric in the history.
+        manifest: additional values for run.json.
+        report: additional values for run_report.json.
+        results: metrics for eval_results.txt.
+    """
     folder.mkdir(parents=True)
     values = {
         "command": command,
@@ -72,7 +81,7 @@ def begin(folder: pathlib.Path, command: str, metric: str, manifest: dict, repor
 
 
 def one_label(folder: pathlib.Path, seed: int = 1, accuracy: float = 0.75) -> pathlib.Path:
-    """Of bert-classify; a label and both texts are hostile."""
+    """Write a run of bert-classify with a hostile label and hostile texts."""
     labels = ["0", SCRIPT]
     words = [{"word": HOSTILE[0].split()[0], "share": 0.5}, {"word": LONG, "share": -0.25, "text_b": True}]
     explained = {"label": SCRIPT, "probability": 0.9, "score": 2.0, "masked_score": 1.75, "words": words}
@@ -116,7 +125,9 @@ def several_labels(folder: pathlib.Path) -> pathlib.Path:
 
 def regression(folder: pathlib.Path) -> pathlib.Path:
     values = [(1.0, 1.5), (2.0, 1.0), (3.0, 3.0)]
-    rows: list[dict] = [{"row": n, "value": value, "predicted": other} for n, (value, other) in enumerate(values)]
+    rows: list[dict] = [
+        {"row": n, "value": value, "predicted": prediction} for n, (value, prediction) in enumerate(values)
+    ]
     rows[1] |= {"id": "a", "text": HOSTILE[0], "text_b": HOSTILE[1]}
     results = {"eval_pearson": 0.8, "eval_loss": 0.4}
     begin(folder, "bert-classify", "eval_pearson", {"labels": None}, {"labels": [], "eval": {}}, results)
@@ -176,7 +187,7 @@ def pretraining(folder: pathlib.Path) -> pathlib.Path:
     return folder
 
 
-# Kind -> (maker, the ids that its page must have besides those of every page).
+# Kind of run -> (function that writes it, ids that its page has in addition to ALWAYS_PRESENT).
 KINDS = {
     "one_label": (one_label, {"card-matrix", "card-classes", "card-calibration", "card-mistakes", "card-words"}),
     "several_labels": (several_labels, {"card-labels", "card-roc", "card-mistakes"}),
@@ -186,7 +197,7 @@ KINDS = {
     "squad": (squad, {"card-scores", "card-threshold", "card-answers"}),
     "pretraining": (pretraining, {"card-blanks"}),
 }
-OF_ALL = {
+ALWAYS_PRESENT = {
     "card-loss", "card-rate", "card-metric", "card-speed", "card-lengths", "card-splits", "card-commands",
     "card-settings", "card-machine", "card-model", "card-results",
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""A page read with Python's own parser of HTML."""
+"""Parser for pages, based on Python's HTML parser."""
 
 import html.parser
 
@@ -6,7 +6,7 @@ EMPTY = {"meta", "link", "br", "img", "input", "hr", "path", "use"}
 
 
 class Reader(html.parser.HTMLParser):
-    """Tags, attributes, ids, and the text of a page."""
+    """Reader that collects a page's tags, attributes, ids and text."""
 
     def __init__(self, page: str):
         super().__init__()

@@ -1,4 +1,4 @@
-"""The page of heat maps: its images hold the attention, its texts are escaped, and it fits a screen and a phone."""
+"""Page with heat maps: images show the attention, texts are escaped, and it fits all screens."""
 
 import base64
 import io
@@ -38,7 +38,7 @@ def test_texts_are_escaped_and_nothing_is_fetched(page):
 
 
 @needs_browser
-def test_it_fits_a_screen_and_a_phone(page, tmp_path):
+def test_the_page_fits_a_screen_and_a_phone(page, tmp_path):
     write_page(str(tmp_path / "map.html"), page)
     long = attention_page("m", "word " * 60, ["word"] * 60, np.full((2, 12, 60, 60), 1 / 60, np.float32))
     write_page(str(tmp_path / "long.html"), long)

@@ -1,4 +1,4 @@
-"""Figures of a classifier: calibration and ROC, on rows small enough to check by hand."""
+"""Figures for classifiers: calibration and ROC curves, with values checked by hand."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from bert_cli.report.classification import CHARTS, roc_curve
 
 
 def test_roc():
-    """Two of the best three have the label; equal probabilities are one step."""
+    """Two of the three best rows have the label. Equal probabilities give a single step."""
     has, probability = np.array([True, False, True, True, False]), np.array([0.9, 0.8, 0.7, 0.2, 0.2])
     x, y = roc_curve(has, probability)
     assert x.tolist() == pytest.approx([0, 0, 1 / 2, 1 / 2, 1])
@@ -15,7 +15,7 @@ def test_roc():
 
 
 def test_calibration_shows_both_curves():
-    """A probability of 0.75 at temperature 2 was 0.9 before: 3² against 1."""
+    """A probability of 0.75 at temperature 2 was 0.9 before: 3² to 1."""
     rows = [{"label": label, "probabilities": [0.75, 0.25]} for label in (0, 0, 0, 1)]
     [plain] = CHARTS["calibration"]({}, rows)
     [card] = CHARTS["calibration"]({"temperature": 2.0}, rows)

@@ -1,4 +1,4 @@
-"""Pages of several runs: which have a mean, which a best run, and what is not compared."""
+"""Pages that compare runs: means, best runs, and runs that are not comparable."""
 
 import json
 
@@ -13,16 +13,16 @@ from tests.report.reader import Reader
 
 
 def test_several_runs_side_by_side(tmp_path):
-    made = [
+    run_folders = [
         folders.one_label(tmp_path / name, seed, accuracy) for name, seed, accuracy in (("a", 1, 0.5), ("b", 2, 0.7))
     ]
-    page = comparison_page(compare([read_run(str(folder)) for folder in made]))
-    found = Reader(page)
-    assert {"card-compared", "card-loss", "card-metric", "card-differences"} <= set(found.ids)
-    assert "accuracy 0.6000 ± 0.1414" in found.text
-    assert "mean ± sd of 2 seeds" in found.text
-    assert "random_seed" in found.text
-    assert "learning_rate" not in found.text  # it is the same
+    page = comparison_page(compare([read_run(str(folder)) for folder in run_folders]))
+    reader = Reader(page)
+    assert {"card-compared", "card-loss", "card-metric", "card-differences"} <= set(reader.ids)
+    assert "accuracy 0.6000 ± 0.1414" in reader.text
+    assert "mean ± sd of 2 seeds" in reader.text
+    assert "random_seed" in reader.text
+    assert "learning_rate" not in reader.text  # not listed, because all runs have the same value
     write_page(str(tmp_path / "page.html"), page)
     assert is_our_page(str(tmp_path / "page.html"))
     (tmp_path / "other.html").write_text("<html>", encoding="utf-8")
@@ -30,73 +30,81 @@ def test_several_runs_side_by_side(tmp_path):
 
 
 def _two_runs(tmp_path, first=None, second=None, settings=({}, {})):
-    """Two runs of one command; first, second: what their run_report.json says besides; settings: their run.json."""
-    made = []
-    for name, report, changed in zip("ab", (first, second), settings, strict=True):
+    """Return the comparison of two runs.
+
+    Args:
+        tmp_path: directory for the runs.
+        first, second: additional values for their run_report.json.
+        settings: additional values for their run.json.
+    """
+    runs = []
+    for name, report, run_settings in zip("ab", (first, second), settings, strict=True):
         folder = folders.one_label(tmp_path / name, accuracy=0.5 if name == "a" else 0.7)
-        for path, more in (("run_report.json", report or {}), ("run.json", changed)):
+        for path, more in (("run_report.json", report or {}), ("run.json", run_settings)):
             folders.write(folder, path, json.loads((folder / path).read_text("utf-8")) | more)
-        made.append(read_run(str(folder)))
-    return compare(made)
+        runs.append(read_run(str(folder)))
+    return compare(runs)
 
 
 def test_runs_on_different_data_are_not_ranked(tmp_path):
     compared = _two_runs(tmp_path, {"eval_data_digest": "aaaa"}, {"eval_data_digest": "bbbb"})
-    found = Reader(comparison_page(compared))
-    assert compared.warning in found.text
+    reader = Reader(comparison_page(compared))
+    assert compared.warning in reader.text
     assert "different data" in compared.warning
-    assert "evaluation data" in found.text  # among the settings that differ
-    assert "aaaa" in found.text
-    assert "best accuracy" not in found.text
-    assert "mean ± sd" not in found.text
+    assert "evaluation data" in reader.text  # one of the settings that differ
+    assert "aaaa" in reader.text
+    assert "best accuracy" not in reader.text
+    assert "mean ± sd" not in reader.text
 
 
-def test_only_runs_that_repeat_one_another_have_a_mean(tmp_path):
-    changed = {"learning_rate": 1e-4}, {"learning_rate": 2e-4, "random_seed": 2}
-    found = Reader(comparison_page(_two_runs(tmp_path, settings=changed)))
-    assert "mean" not in found.text.partition("Held-out data")[2]
-    assert "best accuracy" in found.text
+def test_only_repeated_runs_have_a_mean(tmp_path):
+    settings = {"learning_rate": 1e-4}, {"learning_rate": 2e-4, "random_seed": 2}
+    reader = Reader(comparison_page(_two_runs(tmp_path, settings=settings)))
+    assert "mean" not in reader.text.partition("Held-out data")[2]
+    assert "best accuracy" in reader.text
 
 
-def _sweep(tmp_path, kind, best):
-    """Two runs that one command made; for folds with a suspected label error."""
+def _sweep(tmp_path, sweep_type, best):
+    """Return the comparison of two runs by one command; for folds with a suspected label error."""
     outer = tmp_path / "sweep"
-    made = [folders.one_label(outer / f"fold-{fold}", 1, 0.5 + 0.2 * fold) for fold in range(2)]
-    members = [{"folder": folder.name, "eval": {"eval_accuracy": 0.5 + 0.2 * n}} for n, folder in enumerate(made)]
-    folders.write(outer, "run_report.json", {"several": {"kind": kind, "members": members, "best": best}})
+    run_folders = [folders.one_label(outer / f"fold-{fold}", 1, 0.5 + 0.2 * fold) for fold in range(2)]
+    members = [
+        {"folder": folder.name, "eval": {"eval_accuracy": 0.5 + 0.2 * n}} for n, folder in enumerate(run_folders)
+    ]
+    folders.write(outer, "run_report.json", {"several": {"kind": sweep_type, "members": members, "best": best}})
     header = "id\tlabel\ttext\tgiven\tpredicted\tprobability\n"
-    if kind == "folds":
+    if sweep_type == "folds":
         folders.write(outer, "suspects.tsv", f"{header}row-7\t\ta doubtful text\tgood\tbad\t0.02\n")
-    return compare([read_run(str(folder)) for folder in made], read_sweep(str(outer)))
+    return compare([read_run(str(folder)) for folder in run_folders], read_sweep(str(outer)))
 
 
-def test_a_cross_validation_has_its_mean_as_headline_and_links_the_suspected_label_errors(tmp_path):
-    found = Reader(comparison_page(_sweep(tmp_path, "folds", None)))
-    assert "accuracy 0.6000 ± 0.1414" in found.text.partition(":root")[0]
-    assert "mean ± sd of 2 folds" in found.text
-    assert "#suspects" in found.links
-    assert "good · 2.0 %" in found.text
-    assert "a doubtful text" in found.text
-    assert "best accuracy" not in found.text
+def test_a_cross_validation_shows_its_mean_and_links_label_errors(tmp_path):
+    reader = Reader(comparison_page(_sweep(tmp_path, "folds", None)))
+    assert "accuracy 0.6000 ± 0.1414" in reader.text.partition(":root")[0]
+    assert "mean ± sd of 2 folds" in reader.text
+    assert "#suspects" in reader.links
+    assert "good · 2.0 %" in reader.text
+    assert "a doubtful text" in reader.text
+    assert "best accuracy" not in reader.text
 
 
 def test_a_grid_has_a_best_cell_and_no_mean(tmp_path):
-    found = Reader(comparison_page(_sweep(tmp_path, "grid", "fold-1")))
-    assert "best accuracy" in found.text
-    assert "±" not in found.text
+    reader = Reader(comparison_page(_sweep(tmp_path, "grid", "fold-1")))
+    assert "best accuracy" in reader.text
+    assert "±" not in reader.text
 
 
 def test_counts_have_no_decimals(tmp_path):
-    made = [folders.one_label(tmp_path / name) for name in "ab"]
-    for folder in made:
+    run_folders = [folders.one_label(tmp_path / name) for name in "ab"]
+    for folder in run_folders:
         with open(folder / "eval_results.txt", "a", encoding="utf-8") as file:
             file.write("eval_examples = 1234\nglobal_step = 90\n")
-    text = Reader(comparison_page(compare([read_run(str(folder)) for folder in made]))).text
+    text = Reader(comparison_page(compare([read_run(str(folder)) for folder in run_folders]))).text
     assert "1,234" in text
     assert not any(wrong in text for wrong in ("90.0", "1234.0", "1,234.0"))
 
 
 def test_runs_of_two_commands_are_not_compared(tmp_path):
-    made = [folders.one_label(tmp_path / "a"), folders.tagging(tmp_path / "b")]
+    run_folders = [folders.one_label(tmp_path / "a"), folders.tagging(tmp_path / "b")]
     with pytest.raises(InputError, match="runs of bert-classify and bert-tag cannot be compared"):
-        comparison_page(compare([read_run(str(folder)) for folder in made]))
+        comparison_page(compare([read_run(str(folder)) for folder in run_folders]))

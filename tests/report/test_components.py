@@ -1,9 +1,9 @@
-"""Numbers as a page shows them."""
+"""Numbers in the form that a page shows."""
 
 from bert_cli.report.components import clock, memory, number, setting
 
 
-def test_numbers_for_people():
+def test_formats_of_numbers():
     assert [number(value) for value in (0.5, 12_345, 1234.5, 250.04, 1e-5, 0.0, None, "a")] == [
         "0.5000", "12,345", "1,234", "250.0", "1e-05", "0.0000", "", "a",
     ]  # fmt: skip
@@ -13,7 +13,7 @@ def test_numbers_for_people():
 
 def test_small_numbers_have_one_notation():
     values = (0.00027, 2.66667e-05, 1e-4, 5e-5, 1e-12, -0.0004)
-    wanted = ["2.7e-04", "2.67e-05", "1e-04", "5e-05", "1e-12", "-4e-04"]
-    assert [number(value) for value in values] == wanted
-    assert [setting(value) for value in values] == wanted
+    expected = ["2.7e-04", "2.67e-05", "1e-04", "5e-05", "1e-12", "-4e-04"]
+    assert [number(value) for value in values] == expected
+    assert [setting(value) for value in values] == expected
     assert [setting(value) for value in (0.001, 0.1, 2.0, 128)] == ["0.001", "0.1", "2", "128"]

@@ -1,4 +1,4 @@
-"""The curve over thresholds of no answer, on rows small enough to check by hand."""
+"""Curve over no-answer thresholds, with values checked by hand."""
 
 import pytest
 
@@ -14,6 +14,7 @@ def test_threshold_curve():
     ]
     odds, exact, f1 = threshold_curve(rows)
     assert odds.tolist() == [-3.0, -1.0, 2.0]
-    # Up to −3 the first question is answered and the one without an answer is not; at 2 that one is too.
+    # Up to −3, the first question is answered and the question without an answer is not. At 2 it is
+    # answered too.
     assert exact.tolist() == pytest.approx([200 / 3, 200 / 3, 100 / 3])
     assert f1.tolist() == pytest.approx([200 / 3, 250 / 3, 50.0])

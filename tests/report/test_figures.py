@@ -1,4 +1,4 @@
-"""Plots: what of matplotlib's SVG may stand in a page."""
+"""Plots: matplotlib's SVG is reduced to safe content."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -8,7 +8,7 @@ import pytest
 from bert_cli.report.figures import MOST_POINTS, Line, line_card, thin
 
 
-def test_an_svg_of_a_page():
+def test_the_svg_is_reduced():
     series = [Line("<b>", [1, 2, 3], [0.5, 0.2, 0.1]), Line("other", [1, 3], [0.4, 0.3], points=True)]
     series.append(Line("ideal", [0, 1], [0, 1], dashed=True))
     figure = line_card("loss", "Loss", "The loss", series, ("step", "loss")).content
@@ -18,7 +18,7 @@ def test_an_svg_of_a_page():
     texts = {element.text for element in root.iter() if element.tag.endswith("text")}
     assert {"step", "loss"} <= texts
     assert figure["legend"] == ["<b>", "other"]
-    assert "<b>" not in figure["svg"]  # names stand in the page, where they are escaped
+    assert "<b>" not in figure["svg"]  # the page contains the names, escaped
     assert {"var(--series-1)", "var(--series-2)", "var(--muted)", "var(--line)"} <= set(
         re.findall(r"var\(--[^)]+\)", figure["svg"])
     )
@@ -31,7 +31,7 @@ def test_an_svg_of_a_page():
     assert len(figure["svg"]) < 12_000
 
 
-def test_what_stands_at_an_axis_is_not_rounded():
+def test_axis_labels_are_not_rounded():
     figure = line_card("rate", "Rate", "t", [Line("a", [1, 2], [0.0002, 0.0008])], ("x", "rate")).content
     texts = {element.text for element in ET.fromstring(figure["svg"]).iter() if element.tag.endswith("text")}
     assert {"2e-04", "4e-04", "6e-04", "8e-04"} <= texts
@@ -43,7 +43,7 @@ def test_axis_of_steps_has_whole_numbers(label, is_whole):
     texts = [element.text for element in ET.fromstring(figure["svg"]).iter() if element.tag.endswith("text")]
     numbers = [float(text) for text in texts if text not in (label, "rate")]
     assert {1.0, 2.0} <= set(numbers)
-    assert all(each.is_integer() for each in numbers) == is_whole
+    assert all(number.is_integer() for number in numbers) == is_whole
 
 
 def test_the_same_numbers_give_the_same_svg():
@@ -54,7 +54,7 @@ def test_the_same_numbers_give_the_same_svg():
 
 
 def test_lines_of_many_points_are_thinned():
-    found = thin(range(10_000))
-    assert len(found) == MOST_POINTS
-    assert (found[0], found[-1]) == (0, 9999)
+    points = thin(range(10_000))
+    assert len(points) == MOST_POINTS
+    assert (points[0], points[-1]) == (0, 9999)
     assert thin([1, 2]).tolist() == [1, 2]

@@ -1,4 +1,4 @@
-"""The metric that a run is judged by, and its best step."""
+"""Main metric of a run, and its best step."""
 
 import pytest
 

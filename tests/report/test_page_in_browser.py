@@ -1,8 +1,8 @@
-"""Pages in headless Chromium: every part has its place, nothing is wider than a phone, the console is silent, and no request
-leaves the machine. Skipped where there is no Chromium.
+"""Pages in headless Chromium: all parts fit the screen, the console is silent, no request is sent.
 
-A page that stands around each of them, with a script, looks at them in frames of 1280 and of 390 pixels and writes down what it
-sees; the control, which asks for a picture of the host that the hostile texts name, shows that requests are seen.
+A script in an outer page shows each page in frames of 1280 and 390 pixels and measures it. A
+control page requests an image from the host in the hostile texts, to show that requests are
+noticed. The tests are skipped without Chromium.
 """
 
 import json
@@ -68,7 +68,7 @@ for (const name of pages) for (const width of widths) {
 
 
 def look_at(page: pathlib.Path, scheme: str) -> tuple[str, str, str]:
-    """(the document after its scripts, the browser's log, the log of its network)."""
+    """Return the document after its scripts, the browser's log, and its network log."""
     network = page.with_suffix(".netlog")
     flags = [
         "--disable-component-update", "--disable-sync", "--allow-file-access-from-files",
@@ -81,49 +81,49 @@ def look_at(page: pathlib.Path, scheme: str) -> tuple[str, str, str]:
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory):
-    """("kind width" -> what the frame shows, the browser's log, the log of its network), of the light scheme and the dark."""
+    """Return, by color scheme, {"kind width": measurements}, the browser log and the network log."""
     import base64
 
-    place = tmp_path_factory.mktemp("pages")
+    folder = tmp_path_factory.mktemp("pages")
     names = [*folders.KINDS, "several"]
-    for kind, (make, _) in folders.KINDS.items():
-        write_page(str(place / f"{kind}.html"), run_page(read_run(str(make(place / kind)))))
-    runs = [read_run(str(place / "one_label")), read_run(str(folders.one_label(place / "second", 2, 0.9)))]
-    write_page(str(place / "several.html"), comparison_page(compare(runs)))
-    found = {}
-    for scheme, shown in (("light", names), ("dark", names)):
-        (place / "look.html").write_text(LOOK % json.dumps(shown), encoding="utf-8")
-        document, log, network = look_at(place / "look.html", scheme)
-        said = re.search("SEEN(.*)SEEN", document)
-        assert said, (document[-2000:], log)
-        found[scheme] = json.loads(base64.b64decode(said[1])), log, network
-    return found
+    for run_type, (make, _) in folders.KINDS.items():
+        write_page(str(folder / f"{run_type}.html"), run_page(read_run(str(make(folder / run_type)))))
+    runs = [read_run(str(folder / "one_label")), read_run(str(folders.one_label(folder / "second", 2, 0.9)))]
+    write_page(str(folder / "several.html"), comparison_page(compare(runs)))
+    results = {}
+    for scheme, page_names in (("light", names), ("dark", names)):
+        (folder / "look.html").write_text(LOOK % json.dumps(page_names), encoding="utf-8")
+        document, log, network = look_at(folder / "look.html", scheme)
+        match = re.search("SEEN(.*)SEEN", document)
+        assert match, (document[-2000:], log)
+        results[scheme] = json.loads(base64.b64decode(match[1])), log, network
+    return results
 
 
-@pytest.mark.parametrize("kind", [*folders.KINDS, "several"])
-def test_every_part_has_its_place(seen, kind):
-    wanted = {"card-compared", "card-loss", "card-differences"}
-    if kind != "several":
-        wanted = folders.OF_ALL | folders.KINDS[kind][1]
+@pytest.mark.parametrize("run_type", [*folders.KINDS, "several"])
+def test_every_part_fits_the_screen(seen, run_type):
+    expected = {"card-compared", "card-loss", "card-differences"}
+    if run_type != "several":
+        expected = folders.ALWAYS_PRESENT | folders.KINDS[run_type][1]
     for width in (1280, 390):
-        shown = seen["light"][0][f"{kind} {width}"]
-        assert wanted <= shown["cards"].keys()
-        assert shown["width"] <= width  # nothing makes the page wider, not even a word of 900 letters
+        shown = seen["light"][0][f"{run_type} {width}"]
+        assert expected <= shown["cards"].keys()
+        assert shown["width"] <= width  # nothing widens the page, not even a word with 900 letters
         for card, (wide, high, right) in shown["cards"].items():
             assert wide > 200, card
             assert high > 60, card
             assert right <= width, card
         assert all(height > 100 for height in shown["drawn"])
         assert shown["elements"] == 0
-        if kind != "several":
+        if run_type != "several":
             assert folders.SCRIPT in shown["text"]
 
 
-@pytest.mark.parametrize("kind", [*folders.KINDS, "several"])
-def test_rows_have_no_holes(seen, kind):
-    """Cards of one row are equally high, and the last one ends where the others do."""
+@pytest.mark.parametrize("run_type", [*folders.KINDS, "several"])
+def test_rows_have_no_holes(seen, run_type):
+    """Cards in a row have the same height, and rows are equally wide."""
     for width in (1280, 390):
-        for cards in seen["light"][0][f"{kind} {width}"]["rows"]:
+        for cards in seen["light"][0][f"{run_type} {width}"]["rows"]:
             tops = sorted({round(top) for top, *_ in cards})
             for row in ([card for card in cards if round(card[0]) == top] for top in tops):
                 assert max(bottom for _, bottom, *_ in row) - min(bottom for _, bottom, *_ in row) < 1
@@ -131,14 +131,14 @@ def test_rows_have_no_holes(seen, kind):
                 assert min(right for *_, right in row) < 1
 
 
-def test_a_table_that_scrolls_says_so(seen):
-    shown = [each for page in seen["light"][0].values() for each in page["scrolls"]]
-    assert all(scrolls == says for scrolls, says in shown)
+def test_a_table_that_scrolls_has_a_hint(seen):
+    shown = [table for page in seen["light"][0].values() for table in page["scrolls"]]
+    assert all(scrolls == has_hint for scrolls, has_hint in shown)
     assert any(scrolls for scrolls, _ in shown)
 
 
 def test_long_texts_are_folded_until_a_click(seen):
-    folds = [each for page in seen["light"][0].values() for each in page["folds"]]
+    folds = [fold for page in seen["light"][0].values() for fold in page["folds"]]
     assert folds
     assert all(before < 140 for before, _ in folds)
     assert any(after > 2 * before for before, after in folds)
@@ -152,7 +152,7 @@ def test_light_and_dark(seen):
     assert backs("dark") == {"rgb(14, 17, 22)"}
 
 
-def test_the_console_is_silent_and_nothing_is_asked_for(seen, tmp_path):
+def test_the_console_is_silent_and_nothing_is_requested(seen, tmp_path):
     for scheme in ("light", "dark"):
         assert "CONSOLE" not in seen[scheme][1]
         assert folders.MARK not in seen[scheme][2]

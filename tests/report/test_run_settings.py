@@ -1,4 +1,4 @@
-"""The settings of a run in its page: first those that differ from the defaults."""
+"""Settings on a run's page: first the ones that differ from their defaults."""
 
 from bert_cli.report.page import run_page
 from bert_cli.report.run_files import read_run
@@ -7,7 +7,7 @@ from tests.report import folders
 from tests.report.reader import Reader
 
 
-def test_settings_that_were_changed_come_first(tmp_path):
+def test_changed_settings_come_first(tmp_path):
     text = Reader(run_page(read_run(str(folders.one_label(tmp_path / "run"))))).text
     card = text.partition("Settings that decide the result")[2].partition("Machine")[0]
     changed, _, usual = card.partition("with their default values")

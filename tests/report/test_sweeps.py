@@ -1,4 +1,4 @@
-"""Folders of several runs that one command made."""
+"""Directories with several runs by one command."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from bert_cli.report.sweeps import member_folders, read_sweep
 from tests.report import folders
 
 
-def test_the_runs_within_a_folder(tmp_path):
+def test_member_folders(tmp_path):
     assert read_sweep(str(tmp_path)) is None
     assert member_folders(str(tmp_path)) == []
     cells = [{"folder": "a", "eval": {}}, {"folder": "b", "eval": {}}]
@@ -27,7 +27,7 @@ def test_suspects_of_a_cross_validation(tmp_path):
     assert read_sweep(str(tmp_path)).suspects == [{"id": "7", "text": 'a "quoted" text'}]
 
 
-def test_a_damaged_report_is_named(tmp_path):
+def test_a_damaged_report_is_reported(tmp_path):
     folders.write(tmp_path, "run_report.json", '{"several": ')
     with pytest.raises(InputError, match=r"run_report\.json"):
         read_sweep(str(tmp_path))
