@@ -1,4 +1,4 @@
-"""Attention of one text: the strongest links, and the attention between words that have several pieces."""
+"""Attention in a single text: strongest links, and attention between words with several pieces."""
 
 import numpy as np
 import pytest
@@ -34,9 +34,9 @@ def test_words_and_special_tokens_are_units():
     assert units_of(["[CLS]", "[SEP]"], []) == [Unit("[CLS]", 0, 1), Unit("[SEP]", 1, 2)]
 
 
-def test_to_a_word_is_the_sum_and_from_a_word_the_mean_over_its_pieces():
+def test_attention_to_a_word_is_a_sum_and_from_a_word_a_mean():
     attention = np.random.default_rng(0).dirichlet(np.ones(5), 5).astype(np.float32)
-    found = attention_of_words(attention, units_of(TOKENS, WORDS))
+    word_attention = attention_of_words(attention, units_of(TOKENS, WORDS))
     expected = [
         [
             np.mean([sum(attention[i, j] for j in range(to.first, to.last)) for i in range(of.first, of.last)])
@@ -44,11 +44,11 @@ def test_to_a_word_is_the_sum_and_from_a_word_the_mean_over_its_pieces():
         ]
         for of in UNITS
     ]
-    np.testing.assert_allclose(found, expected, atol=1e-6)
-    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-6)
+    np.testing.assert_allclose(word_attention, expected, atol=1e-6)
+    np.testing.assert_allclose(word_attention.sum(axis=1), 1, atol=1e-6)
 
 
-def test_a_word_is_found_as_written_before_in_another_case():
+def test_a_word_with_the_same_case_is_preferred():
     units = [Unit("it", 0, 1), Unit("It", 1, 2), Unit("it", 2, 3)]
     assert find_word("It", units) == [1]
     assert find_word("it", units) == [0, 2]

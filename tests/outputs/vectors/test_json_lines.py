@@ -1,4 +1,4 @@
-"""Numbers and lines of features.jsonl."""
+"""Numbers and lines in features.jsonl."""
 
 import io
 import json
@@ -23,12 +23,12 @@ def plain(values):
         elements=st.one_of(st.floats(-1000, 1000, width=32), st.floats(-(2.0**-10), 2.0**-10, width=32)),
     )
 )
-def test_numbers_are_those_of_json(values):
+def test_numbers_are_formatted_as_by_json(values):
     assert format_vectors(values) == plain(values)
 
 
-def test_numbers_that_are_easily_wrong():
-    halves = (np.arange(-1000, 1000) + 0.5) / 1e6  # not exact; those below are
+def test_difficult_numbers():
+    halves = (np.arange(-1000, 1000) + 0.5) / 1e6  # not exact, unlike the values below
     values = np.concatenate([halves, np.arange(-300, 300) / 1e6, np.arange(-128, 128) / 2**7, [0.0, -0.0, -1e-9, 1.0]])
     values = values.astype(np.float32)[:, None]
     assert format_vectors(values) == plain(values)
@@ -36,8 +36,8 @@ def test_numbers_that_are_easily_wrong():
     assert format_vectors(np.float32([[1234.5, np.nan, -np.inf]])) == ["1234.5, NaN, -Infinity"]
 
 
-def written(layers, first_line, counts, values, **columns):
-    """What a writer makes of lines with these numbers of vectors."""
+def write_lines(layers, first_line, counts, values, **columns):
+    """Return the text that a writer makes from lines with `counts` vectors each."""
     file = io.StringIO()
     form = VectorFormat("token", layers or (-1,), not layers, 2)
     JsonLinesWriter(file, form).write(FeatureRows(first_line, np.cumsum([0, *counts]), np.float32(values), columns))
@@ -46,21 +46,23 @@ def written(layers, first_line, counts, values, **columns):
 
 def test_line_of_tokens_has_the_layout_of_the_original():
     values = [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]
-    assert written((-1, "embedding"), 3, [2], values, token=['"', "é"]) == (
+    assert write_lines((-1, "embedding"), 3, [2], values, token=['"', "é"]) == (
         '{"linex_index": 3, "features": [{"token": "\\"", "layers": [{"index": -1, "values": [1.0, 2.0]}, '
         '{"index": "embedding", "values": [3.0, 4.0]}]}, {"token": "\\u00e9", "layers": [{"index": -1, "values": '
         '[5.0, 6.0]}, {"index": "embedding", "values": [7.0, 8.0]}]}]}\n'
     )
 
 
-def test_other_lines():
-    one = [[[0.5, 1]]]
-    assert written((), 0, [1], one) == '{"linex_index": 0, "values": [0.5, 1.0]}\n'
-    assert written((-1,), 0, [1], one) == ('{"linex_index": 0, "layers": [{"index": -1, "values": [0.5, 1.0]}]}\n')
-    assert written((), 1, [0, 1], one, word=["a"], start=np.array([4]), end=np.array([5])) == (
+def test_lines_of_texts_and_words():
+    values = [[[0.5, 1]]]
+    assert write_lines((), 0, [1], values) == '{"linex_index": 0, "values": [0.5, 1.0]}\n'
+    assert write_lines((-1,), 0, [1], values) == (
+        '{"linex_index": 0, "layers": [{"index": -1, "values": [0.5, 1.0]}]}\n'
+    )
+    assert write_lines((), 1, [0, 1], values, word=["a"], start=np.array([4]), end=np.array([5])) == (
         '{"linex_index": 1, "words": []}\n'
         '{"linex_index": 2, "words": [{"word": "a", "start": 4, "end": 5, "values": [0.5, 1.0]}]}\n'
     )
     nothing = np.zeros(0, np.int64)
-    without = written((-1,), 1, [0], np.zeros((0, 1, 2)), word=[], start=nothing, end=nothing)
+    without = write_lines((-1,), 1, [0], np.zeros((0, 1, 2)), word=[], start=nothing, end=nothing)
     assert without == '{"linex_index": 1, "words": []}\n'

@@ -1,4 +1,4 @@
-"""Pooling over windows, combining layers, normalizing."""
+"""Pooling over windows, combination of layers, and normalization."""
 
 import numpy as np
 import pytest
@@ -16,8 +16,8 @@ def features(lines, length=6, **options):
     return next(extraction_chunks(texts, TOKENIZER, length, **options))
 
 
-def test_windows_are_joined_by_hand():
-    chunk = features(["a", "a b a b a b"], long_text=True)  # one window and two; 3 and 8 tokens
+def test_windows_are_joined():
+    chunk = features(["a", "a b a b a b"], long_text=True)  # one and two windows, with 3 and 8 tokens
     vectors = np.float32([[[3]], [[10]], [[6]]])
     assert join_windows(vectors, chunk, "mean").ravel().tolist() == [1, 2]
     assert join_windows(vectors, chunk, "max").ravel().tolist() == [3, 10]
@@ -36,7 +36,7 @@ def test_normalized_vectors_have_length_one():
     np.testing.assert_allclose(normalize(np.float32([[[3, 4]], [[0, 0]]])), [[[0.6, 0.8]], [[0, 0]]], rtol=1e-6)
 
 
-def test_words_are_means_of_their_pieces():
+def test_word_vectors_are_means_of_their_pieces():
     chunk = features(["ab a"], words=True)  # [CLS] a ##b a [SEP]
     vectors = np.float32([[[0]], [[2]], [[4]], [[7]], [[9]]])
     assert word_means(vectors, chunk).ravel().tolist() == [3, 7]
