@@ -1,4 +1,4 @@
-"""The text of an answer as it was written, and its sentence."""
+"""An answer's text as written in the context, and its sentence."""
 
 import plain_squad
 import pytest
@@ -38,14 +38,14 @@ def final_text(pred_text, orig_text, tokenizer):
         ("1895 - 1943", "(1895-1943).", LOWER, "1895-1943"),
         ("a", "O a A", LOWER, "a"),
         ("José", "José,", CASED, "José"),
-        ("jose", "José,", LOWER, "José"),  # composed: as many characters as without the accent
-        ("jose", "Jose\u0301,", LOWER, "Jose\u0301,"),  # the accent was a character of its own
+        ("jose", "José,", LOWER, "José"),  # composed: the number of characters is the same without the accent
+        ("jose", "Jose\u0301,", LOWER, "Jose\u0301,"),  # the accent was a separate character
         ("[UNK]", "Xyz 1", LOWER, "Xyz 1"),
         ("smith", "Steve", LOWER, "Steve"),
         ("", "Steve", LOWER, "Steve"),
         ("ship", "日本の船 ship", LOWER, "ship"),
         ("日 本", "日本の船 ship", LOWER, "日本"),
-        ("a b", "a\u00a0b c", LOWER, "a\u00a0b c"),  # U+00A0 is white space for the tokenizer, but no space
+        ("a b", "a\u00a0b c", LOWER, "a\u00a0b c"),  # U+00A0 is white space for the tokenizer, but not a space
         ("x", "", LOWER, ""),
     ],
 )
@@ -58,7 +58,7 @@ TEXT = st.text(alphabet="aB. -é\u0301\u00a0日ß\t\x07İ'", max_size=12)
 
 @settings(derandomize=True, max_examples=500, deadline=None)
 @given(st.one_of(TEXT, st.text(max_size=8)), st.integers(0, 12), st.integers(0, 12), st.booleans(), st.data())
-def test_final_text_is_that_of_the_rule(orig_text, first, length, lower, data):
+def test_final_text_follows_the_plain_rule(orig_text, first, length, lower, data):
     tokenizer = LOWER if lower else CASED
     tok_text = " ".join(tokenizer.tokenize(orig_text))
     pred_text = data.draw(st.one_of(TEXT, st.just(tok_text[first : first + length])))

@@ -1,4 +1,4 @@
-"""test_results.tsv, predictions.tsv and eval_results.txt byte by byte."""
+"""Bytes of test_results.tsv, predictions.tsv and eval_results.txt."""
 
 import csv
 import json
@@ -37,7 +37,7 @@ def test_test_results(tmp_path):
     assert path.read_bytes() == b"0.7757962\t0.22420382\n1.234e-05\t0.99998766\n1.0\t0.0\n"
 
 
-def test_test_results_of_float64_are_those_of_float32(tmp_path):
+def test_test_results_round_float64_to_float32(tmp_path):
     path = tmp_path / "test_results.tsv"
     write_test_results(str(path), np.array([[0.1, 0.9]]))
     assert path.read_bytes() == b"0.1\t0.9\n"
@@ -47,7 +47,7 @@ def test_test_results_of_float64_are_those_of_float32(tmp_path):
     ("home", "task"),
     [("shared", "cola"), ("shared", "mrpc"), ("shared", "mnli"), ("fixtures", "cola"), ("fixtures", "mrpc")],
 )
-def test_test_results_of_the_original_come_back_byte_by_byte(home, request, tmp_path, task):
+def test_test_results_equal_the_originals_bytes(home, request, tmp_path, task):
     golden = request.getfixturevalue(home) / "golden/classifier" / task / "test_results.tsv"
     path = tmp_path / "test_results.tsv"
     write_test_results(str(path), np.loadtxt(golden, dtype=np.float32, delimiter="\t"))
@@ -114,7 +114,7 @@ SPACES = str.maketrans("\t\n\r", "   ")
 
 @pytest.fixture(params=SEPARATORS)
 def hard_table(request, tmp_path):
-    """Path, separator, and the columns that were written: ids, texts and probabilities."""
+    """Return path, separator, and the written columns: ids, texts and probabilities."""
     path = tmp_path / "predictions"
     probabilities = np.random.default_rng(5).dirichlet([1, 1], len(HARD_TEXTS)).astype(np.float32)
     ids = [f"test-{number}" for number in range(len(HARD_TEXTS))]
@@ -123,13 +123,13 @@ def hard_table(request, tmp_path):
 
 
 def as_read_by_pandas(texts):
-    """Return the texts as the C parser of the installed pandas reads them: before 3.1 it cuts a text at a NUL."""
+    """Return texts as pandas' C parser reads them: before version 3.1 it cuts a text at NUL."""
     keeps_nul = tuple(int(number) for number in pandas.__version__.split(".")[:2]) >= (3, 1)
     return texts if keeps_nul else [text.partition("\0")[0] for text in texts]
 
 
 @pytest.mark.parametrize("engine", ["c", "python"])
-def test_predictions_come_back_through_pandas(hard_table, engine):
+def test_pandas_reads_predictions(hard_table, engine):
     path, separator, ids, texts, probabilities = hard_table
     table = pandas.read_csv(path, sep=separator, keep_default_na=False, engine=engine)
     assert table["text"].tolist() == (as_read_by_pandas(texts) if engine == "c" else texts)
@@ -138,7 +138,7 @@ def test_predictions_come_back_through_pandas(hard_table, engine):
     assert (table[["prob_0", "prob_1"]].to_numpy(np.float32) == probabilities).all()
 
 
-def test_predictions_come_back_through_csv(hard_table):
+def test_csv_reads_predictions(hard_table):
     path, separator, ids, texts, _ = hard_table
     with open(path, encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file, delimiter=separator)
@@ -146,19 +146,19 @@ def test_predictions_come_back_through_csv(hard_table):
     assert [(row[0], row[-1]) for row in rows] == list(zip(ids, texts, strict=True))
 
 
-def test_a_row_is_a_line(hard_table):
+def test_each_row_is_one_line(hard_table):
     assert hard_table[0].read_bytes().count(b"\n") == len(HARD_TEXTS) + 1
 
 
 def test_pandas_without_options_loses_no_row(hard_table):
     """pandas reads an empty text, NA and null as missing values. All other texts are unchanged."""
     path, separator, _, texts, _ = hard_table
-    found = pandas.read_csv(path, sep=separator)["text"]
+    read_texts = pandas.read_csv(path, sep=separator)["text"]
     expected = [None if text in ("", "NA", "null") else text for text in as_read_by_pandas(texts)]
-    assert [None if pandas.isna(text) else text for text in found] == expected
+    assert [None if pandas.isna(text) else text for text in read_texts] == expected
 
 
-def test_only_what_must_be_is_quoted(tmp_path):
+def test_quotes_are_only_used_if_needed(tmp_path):
     path = tmp_path / "predictions"
     texts = [("a,b", None), ("it's", None), ('say "x"', None)]
     for output_format, cells in (
@@ -184,17 +184,17 @@ def test_predictions_as_json_lines(tmp_path):
 def test_predictions_of_several_labels(tmp_path):
     path, texts = tmp_path / "predictions", [("Tea", None), ("Milk", None), ("Rum", None)]
     probabilities = np.array([[0.75, 0.25, 0.5], [0.1, 0.2, 0.3], [0.5, 0.9, 0.1]], np.float32)
-    given = (["1", "2", "3"], texts, ["hot", "sweet", "old"], probabilities, np.array([0.5, 0.25, 0.6]))
-    write_multi_label(str(path), *given)
+    columns = (["1", "2", "3"], texts, ["hot", "sweet", "old"], probabilities, np.array([0.5, 0.25, 0.6]))
+    write_multi_label(str(path), *columns)
     assert path.read_bytes() == (
         b"id\tlabels\tprob_hot\tprob_sweet\tprob_old\ttext\n"
         b"1\thot,sweet\t0.75\t0.25\t0.5\tTea\n"
         b"2\t\t0.1\t0.2\t0.3\tMilk\n"
         b"3\thot,sweet\t0.5\t0.9\t0.1\tRum\n"
     )
-    write_multi_label(str(path), *given, "csv")
+    write_multi_label(str(path), *columns, "csv")
     assert path.read_bytes().split(b"\n")[1] == b'1,"hot,sweet",0.75,0.25,0.5,Tea'
-    write_multi_label(str(path), *given, "jsonl")
+    write_multi_label(str(path), *columns, "jsonl")
     assert [json.loads(line)["labels"] for line in path.read_text().splitlines()] == [
         ["hot", "sweet"], [], ["hot", "sweet"],
     ]  # fmt: skip
@@ -225,7 +225,7 @@ def test_predictions_of_choices(tmp_path):
     )
 
 
-def test_nan_is_no_prediction(tmp_path):
+def test_nan_is_refused(tmp_path):
     path, texts = tmp_path / "predictions", [("Tea", None)]
     with pytest.raises(InputError, match="the model gives NaN"):
         write_predictions(str(path), ["1"], texts, ["0", "1"], np.array([[np.nan, 0.5]], np.float32))
@@ -240,7 +240,7 @@ def test_characters_that_would_break_a_row_become_spaces(tmp_path):
     assert path.read_bytes().split(b"\n")[1:] == [b"a\t0\t0.7757962\t0.22420382\tx y z  w", b""]
 
 
-def test_a_text_too_few_leaves_the_old_file(tmp_path):
+def test_a_missing_text_keeps_the_old_file(tmp_path):
     path = tmp_path / "predictions.tsv"
     path.write_text("old")
     with pytest.raises(ValueError, match="shorter"):

@@ -1,4 +1,4 @@
-"""Files for the leaderboard, byte by byte."""
+"""Bytes of files for the GLUE leaderboard."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def test_labels(tmp_path, name, labels):
     assert (tmp_path / f"{name}.tsv").read_bytes() == f"index\tprediction\n0\t{labels[0]}\n1\t{labels[1]}\n".encode()
 
 
-def test_scores_are_brought_into_their_range(tmp_path):
+def test_scores_are_clipped_to_their_range(tmp_path):
     values = np.array([3.14159, -0.2, 5.4, 4.9996], np.float32)
     write_glue_submission(str(tmp_path / "STS-B.tsv"), ["0", "1", "2", "30"], values)
     assert (tmp_path / "STS-B.tsv").read_bytes() == b"index\tprediction\n0\t3.142\n1\t0.000\n2\t5.000\n30\t5.000\n"

@@ -1,4 +1,4 @@
-"""What a dry run says, on rows and seconds small enough to check by hand."""
+"""Lines that a dry run logs, with rows and times checked by hand."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def survey(*rows):
 TRAIN = survey(("a", "x"), ("b", "y"), ("a", "x"), ("c", "x"), ("b", "x"), ("b", "y"))
 
 
-def test_rows_that_come_again():
+def test_repeated_rows():
     assert repeated_lines(TRAIN) == [
         "duplicates: 3 rows have the text of an earlier one, such as row 3 and row 1: 'a'",
         "conflicting labels: 1 texts have different labels, such as rows 2 (y) and 5 (x): 'b'",
@@ -34,8 +34,8 @@ def test_rows_that_come_again():
 
 
 def test_leaks():
-    found = leak_lines({"train": TRAIN, "dev": survey(("d", "x"), ("c", "y"), ("a", "x")), "test": survey(("c", None))})
-    assert found == [
+    lines = leak_lines({"train": TRAIN, "dev": survey(("d", "x"), ("c", "y"), ("a", "x")), "test": survey(("c", None))})
+    assert lines == [
         "leak: 2 of 3 rows of dev are in train too, 1 of them with another label, such as row 2: 'c'",
         "leak: 1 of 1 rows of test are in train too, such as row 1: 'c'",
         "leak: 1 of 1 rows of test are in dev too, such as row 1: 'c'",
@@ -58,17 +58,17 @@ def test_texts_are_shown_on_one_line():
 
 
 def test_forecast():
-    """10 ms for 100 tokens, 200 tokens a step: 20 ms a step, and a third of 0.1 ms for each token that is evaluated."""
+    """A step has 200 tokens and takes 20 ms; evaluating a token takes a third of 0.1 ms."""
     trial = ProbeResult(5.0, [0.01, 0.02], [100, 200], 200.0, 1.0, 600_000_000, 1_500_000_000, "of the process")
-    found = make_forecast(trial, 1000, 2.0, 2, 30_000, reading=3.0, starting=7.0)
-    assert found == pytest.approx(
+    forecast = make_forecast(trial, 1000, 2.0, 2, 30_000, reading=3.0, starting=7.0)
+    assert forecast == pytest.approx(
         {"reading": 3.0, "starting": 7.0, "training": 20.0, "saving": 2 * (1.0 + 2.0), "evaluating and predicting": 1.0}
     )
-    assert sum(found.values()) == pytest.approx(37.0)
-    # What a frozen encoder says is computed once, in the steps of one epoch.
-    once = make_forecast(trial._replace(passes_once=True), 1000, 2.0, 2, 30_000, 3.0, 7.0)
-    assert once["training"] == pytest.approx(10.0)
-    assert forecast_lines(found, trial, 1000, 8) == [
+    assert sum(forecast.values()) == pytest.approx(37.0)
+    # A frozen encoder's outputs are computed only once, in the first epoch's steps.
+    frozen = make_forecast(trial._replace(passes_once=True), 1000, 2.0, 2, 30_000, 3.0, 7.0)
+    assert frozen["training"] == pytest.approx(10.0)
+    assert forecast_lines(forecast, trial, 1000, 8) == [
         "steps: 1000, of 8 rows and 200 tokens on average; 20 ms each (2 tried)",
         "time: about 0:37 (reading 0:03, starting 0:07, training 0:20, saving 0:06, evaluating and predicting 0:01)",
         "memory: about 1.5 GB (of the process); a checkpoint has 600.0 MB",

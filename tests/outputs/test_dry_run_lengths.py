@@ -1,4 +1,4 @@
-"""Lengths of the sequences of a split."""
+"""Statistics of sequence lengths."""
 
 import numpy as np
 
@@ -6,10 +6,15 @@ from bert_cli.outputs.dry_run import length_figures
 
 
 def test_figures():
-    found = length_figures(np.array([3, 50, 50, 49]), 64)
-    assert found["rows"] == 4
-    assert (found["mean"], found["median"], found["longest"], found["limit"]) == (38.0, 49.5, 50, 64)
-    assert found["edges"][:2] == [0, 3]
-    assert found["edges"][-1] > 50
-    assert sum(found["counts"]) == 4
-    assert found["counts"][1] == 1
+    statistics = length_figures(np.array([3, 50, 50, 49]), 64)
+    assert statistics["rows"] == 4
+    assert (statistics["mean"], statistics["median"], statistics["longest"], statistics["limit"]) == (
+        38.0,
+        49.5,
+        50,
+        64,
+    )
+    assert statistics["edges"][:2] == [0, 3]
+    assert statistics["edges"][-1] > 50
+    assert sum(statistics["counts"]) == 4
+    assert statistics["counts"][1] == 1

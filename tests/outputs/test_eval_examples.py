@@ -1,4 +1,4 @@
-"""Rows of an evaluation: what is kept of them, by hand."""
+"""Rows that an evaluation keeps, checked by hand."""
 
 import json
 
@@ -26,17 +26,17 @@ from bert_cli.problem_types.registry import MULTI_LABEL, MULTIPLE_CHOICE, REGRES
 
 @pytest.fixture
 def few(monkeypatch):
-    """Two mistakes and one other row have their texts."""
+    """Keep texts for only two mistakes and one other row."""
     monkeypatch.setattr(eval_examples, "MISTAKES", 2)
     monkeypatch.setattr(eval_examples, "OTHERS", 1)
 
 
-def with_texts(found):
-    return [row["row"] for row in found.rows if "text" in row]
+def with_texts(kept):
+    return [row["row"] for row in kept.rows if "text" in row]
 
 
 def text_of(ids, texts):
-    """What runs.tasks.classification.dataset.Split.row_text gives."""
+    """Return a function like runs.tasks.classification.dataset.Split.row_text."""
 
     def of_row(row):
         text, second = texts[row]
@@ -48,66 +48,67 @@ def text_of(ids, texts):
 def test_one_label(few, tmp_path):
     shares = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.05, 0.95]], np.float32)
     texts = [("a", None), ("b", "c"), ("d" * 3000, None), ("\ud800", None)]
-    found = classification_examples(
+    kept = classification_examples(
         SINGLE_LABEL,
         LabelSet(("n", "y")),
         np.array([0, 1, 0, 0]),
         {"probabilities": shares},
         text_of([f"r{n}" for n in range(4)], texts),
     )
-    assert found.head == {"kind": "single_label", "labels": ["n", "y"], "rows": 4}
-    assert with_texts(found) == [0, 2, 3]  # the surest mistakes are 3 and 2
-    assert found.rows[1] == {"row": 1, "label": 1, "probabilities": [0.6, 0.4]}
-    assert len(found.rows[2]["text"]) == 2001
+    assert kept.head == {"kind": "single_label", "labels": ["n", "y"], "rows": 4}
+    assert with_texts(kept) == [0, 2, 3]  # mistakes 3 and 2 have the highest confidence
+    assert kept.rows[1] == {"row": 1, "label": 1, "probabilities": [0.6, 0.4]}
+    assert len(kept.rows[2]["text"]) == 2001
     path = str(tmp_path / "rows.jsonl")
-    write_eval_examples(path, found)
-    again = read_eval_examples(path)
-    assert again.rows[3] == found.rows[3] | {"text": "?"}
-    assert again.rows[:3] == found.rows[:3]
+    write_eval_examples(path, kept)
+    read_back = read_eval_examples(path)
+    assert read_back.rows[3] == kept.rows[3] | {"text": "?"}
+    assert read_back.rows[:3] == kept.rows[:3]
 
 
 def test_several_labels(few):
     has = np.array([[1, 0], [1, 1], [0, 0]], np.float32)
     shares = np.array([[0.9, 0.4], [0.2, 0.9], [0.1, 0.45]])
-    found = classification_examples(
+    kept = classification_examples(
         MULTI_LABEL,
         LabelSet(("n", "y"), np.array([0.5, 0.4])),
         has,
         {"probabilities": shares},
         text_of("abc", [("t", None)] * 3),
     )
-    # At 0.4 the second label is taken in row 0 (off by 0.4) and in row 2 (0.45); the first is missed in row 1 (0.8).
-    assert with_texts(found) == [0, 1, 2]
-    assert found.rows[1]["labels"] == [1, 1]
-    assert found.head["thresholds"] == [0.5, 0.4]
+    # With threshold 0.4 the second label is wrongly predicted in row 0 (off by 0.4) and row 2
+    # (0.45); the first is missed in row 1 (0.8).
+    assert with_texts(kept) == [0, 1, 2]
+    assert kept.rows[1]["labels"] == [1, 1]
+    assert kept.head["thresholds"] == [0.5, 0.4]
 
 
-def test_numbers(few):
+def test_regression(few):
     values = np.array([1.0, 2.0, 3.0, 4.0], np.float32)
-    found = classification_examples(
+    kept = classification_examples(
         REGRESSION,
         LabelSet(),
         values,
         {"values": np.array([1.0, 2.5, 3.0, 2.0])},
         text_of("abcd", [("t", "u")] * 4),
     )
-    assert with_texts(found) == [0, 1, 3]
-    assert found.rows[3] == {"row": 3, "value": 4.0, "predicted": 2.0, "id": "d", "text": "t", "text_b": "u"}
+    assert with_texts(kept) == [0, 1, 3]
+    assert kept.rows[3] == {"row": 3, "value": 4.0, "predicted": 2.0, "id": "d", "text": "t", "text_b": "u"}
 
 
-def test_choices(few):
+def test_multiple_choice(few):
     shares = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6], [0.1, 0.0, 0.9]])
-    found = classification_examples(
+    kept = classification_examples(
         MULTIPLE_CHOICE,
         LabelSet(),
         np.array([0, 0, 2, 1]),
         {"probabilities": shares},
         lambda row: {"id": "abcd"[row], "text": "t", "endings": ["one", "two", "three"]},
     )
-    assert found.head == {"kind": "multiple_choice", "rows": 4}
-    assert with_texts(found) == [0, 1, 3]
-    assert found.rows[2] == {"row": 2, "label": 2, "probabilities": [0.2, 0.2, 0.6]}
-    assert found.rows[3] == {
+    assert kept.head == {"kind": "multiple_choice", "rows": 4}
+    assert with_texts(kept) == [0, 1, 3]
+    assert kept.rows[2] == {"row": 2, "label": 2, "probabilities": [0.2, 0.2, 0.6]}
+    assert kept.rows[3] == {
         "row": 3, "label": 1, "probabilities": [0.1, 0.0, 0.9], "id": "d", "text": "t", "endings": ["one", "two", "three"],
     }  # fmt: skip
 
@@ -124,9 +125,9 @@ def test_rows_are_bounded(monkeypatch):
 def test_sentences():
     words = [["Anna", "runs"], ["It", "rains"], ["Bo"], ["x"] * 200]
     gold = [["B-PER", "O"], ["O", "O"], ["B-PER"], ["B-PER"] * 200]
-    found = tagging_examples(words, gold, [["O", "O"], ["O", "O"], ["B-PER"], ["O"] * 200])
-    assert found.head == {"kind": "tagging", "rows": 4}
-    assert found.rows == [
+    kept = tagging_examples(words, gold, [["O", "O"], ["O", "O"], ["B-PER"], ["O"] * 200])
+    assert kept.head == {"kind": "tagging", "rows": 4}
+    assert kept.rows == [
         {"row": 0, "words": ["Anna", "runs"], "gold": ["B-PER", "O"], "predicted": ["O", "O"]},
         {"row": 2, "words": ["Bo"], "gold": ["B-PER"], "predicted": ["B-PER"]},
     ]
@@ -138,13 +139,13 @@ def test_questions():
         SquadExample(name, "Who?", split_context(text)) for name, text in (("a", "The cat sat"), ("b", context))
     ]
     best = NBestEntry("cat", 0.6, 1.0, 1.0, (4, 7))
-    none = NBestEntry("", 0.4, 0.0, 0.0, None)
+    no_answer = NBestEntry("", 0.4, 0.0, 0.0, None)
     predictions = [
-        Prediction("a", "", None, (none, best), 1.5, True),
+        Prediction("a", "", None, (no_answer, best), 1.5, True),
         Prediction("b", "the cat", (6000, 6007), (best,), None, True),
     ]
-    found = squad_examples(examples, predictions, {"a": ["cat"], "b": []})
-    first, second = found.rows
+    kept = squad_examples(examples, predictions, {"a": ["cat"], "b": []})
+    first, second = kept.rows
     assert (first["exact"], first["best_exact"], first["null_odds"]) == (0.0, 1.0, 1.5)
     assert (first["is_answerable"], first["is_answered"], first["answer"]) == (True, False, None)
     assert (second["is_answerable"], second["is_answered"], second["is_right"]) == (False, True, False)
@@ -154,8 +155,8 @@ def test_questions():
     assert len(second["context"]) == 2000
 
 
-def test_blanks():
-    """Three words; the second sequence has one blank, and one token of padding."""
+def test_masked_words():
+    """There are three words; the second sequence has one mask and one padding token."""
     batch = {
         "input_word_ids": np.array([[0, 3, 1], [3, 2, 0]]),
         "input_mask": np.array([[1, 1, 1], [1, 1, 0]]),
@@ -164,11 +165,11 @@ def test_blanks():
         "masked_lm_weights": np.array([[1.0, 1.0], [1.0, 0.0]], np.float32),
     }
     logits = np.log(np.array([[[1, 2, 1, 4], [6, 1, 1, 8]], [[1, 1, 8, 1], [9, 1, 1, 1]]], np.float64))
-    found = masked_word_examples(
+    kept = masked_word_examples(
         batch, np.concatenate([logits, logits[..., :1] + 9], axis=-1), ["a", "b", "c", "[MASK]"], 7
     )
-    assert found.head == {"kind": "pretraining", "rows": 7}
-    assert found.rows == [
+    assert kept.head == {"kind": "pretraining", "rows": 7}
+    assert kept.rows == [
         {"row": 0, "tokens": ["a", "b", "c"], "blanks": [[1, "[MASK]", 0.5], [2, "[MASK]", 0.5]]},
         {"row": 1, "tokens": ["c", "c"], "blanks": [[0, "c", 0.7273]]},
     ]
@@ -186,10 +187,10 @@ def test_a_damaged_file_is_refused(tmp_path):
 
 
 def test_lengths():
-    found = length_figures(np.array([3, 4, 4, 10]), 16)
-    assert (found["rows"], found["median"], found["longest"], found["mean"]) == (4, 4.0, 10, 5.25)
-    assert found["edges"] == list(range(12))
-    assert found["counts"] == [0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 1]
+    statistics = length_figures(np.array([3, 4, 4, 10]), 16)
+    assert (statistics["rows"], statistics["median"], statistics["longest"], statistics["mean"]) == (4, 4.0, 10, 5.25)
+    assert statistics["edges"] == list(range(12))
+    assert statistics["counts"] == [0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 1]
     long = length_figures(np.array([512, 100]), 512)
     assert sum(long["counts"]) == 2
     assert long["edges"][-1] > 512

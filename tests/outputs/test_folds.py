@@ -1,4 +1,4 @@
-"""Files of a cross-validation, on rows that can be checked by hand."""
+"""Files with results of cross-validation, checked by hand."""
 
 import numpy as np
 
@@ -50,9 +50,9 @@ def test_suspects_have_the_columns_of_their_problem_type(tmp_path):
 
 def test_out_of_fold_has_every_row(tmp_path):
     path = tmp_path / "out_of_fold.tsv"
-    found = {"given": ["no"] * 4, "predicted": ["no", "no", "yes", "yes"]}
-    found["probabilities"] = Probabilities(("no", "yes"), PROBABILITIES)
-    write_folds(str(path), IDS, np.array([0, 1, 1, 0]), found, [*TEXTS[:3], ("four", "five")])
+    columns = {"given": ["no"] * 4, "predicted": ["no", "no", "yes", "yes"]}
+    columns["probabilities"] = Probabilities(("no", "yes"), PROBABILITIES)
+    write_folds(str(path), IDS, np.array([0, 1, 1, 0]), columns, [*TEXTS[:3], ("four", "five")])
     assert path.read_text().splitlines()[:2] == [
         "id\tfold\tgiven\tpredicted\tprob_no\tprob_yes\ttext\ttext_b",
         "a\t1\tno\tno\t0.75\t0.25\tone\t",
@@ -63,14 +63,19 @@ TAGS = ("O", "B-x", "I-x")
 
 
 def tagged(tags: str, *rows: tuple[float, ...] | None) -> TagPrediction:
-    """The predicted tags of a sentence, and of each word the probabilities of TAGS, None for a word without pieces."""
+    """Return a sentence's predicted tags, with probabilities of TAGS per word.
+
+    Use None for a word without word pieces.
+    """
     predicted = tuple(tags.split())
-    own = [np.nan if row is None else row[TAGS.index(tag)] for tag, row in zip(predicted, rows, strict=True)]
+    tag_probabilities = [
+        np.nan if row is None else row[TAGS.index(tag)] for tag, row in zip(predicted, rows, strict=True)
+    ]
     logs = np.log([(1.0, 1.0, 1.0) if row is None else row for row in rows]).astype(np.float32)
-    return TagPrediction(predicted, np.array(own, np.float32), logs)
+    return TagPrediction(predicted, np.array(tag_probabilities, np.float32), logs)
 
 
-# The second word of the first sentence has no pieces: what is said of it is no model's.
+# The first sentence's second word has no word pieces, so no prediction by a model.
 PREDICTED = [
     tagged("B-x I-x O", (0.25, 0.5, 0.25), None, (0.5, 0.25, 0.25)),
     tagged("O B-x", (0.875, 0.125, 0.0625), (0.25, 0.625, 0.125)),
@@ -78,12 +83,12 @@ PREDICTED = [
 GIVEN = [("O", "O", "O"), ("B-x", "I-x")]
 
 
-def test_suspected_words_come_the_surest_first():
-    found = suspected_words(GIVEN, PREDICTED, TAGS)
-    assert found == [SuspectedWord(1, 0, 0.125), SuspectedWord(1, 1, 0.125), SuspectedWord(0, 0, 0.25)]
+def test_suspected_words_are_sorted_by_probability():
+    suspects = suspected_words(GIVEN, PREDICTED, TAGS)
+    assert suspects == [SuspectedWord(1, 0, 0.125), SuspectedWord(1, 1, 0.125), SuspectedWord(0, 0, 0.25)]
 
 
-def test_words_in_doubt_stand_where_their_file_has_them(tmp_path):
+def test_suspected_words_have_their_position_in_the_file(tmp_path):
     text = "\na\tO\n\u200b\tO\nb\tO\n\nc d\tB-x\ne\tI-x\n"
     (tmp_path / "train.txt").write_text(text, encoding="utf-8")
     file = read_columns(str(tmp_path / "train.txt"))
@@ -103,7 +108,7 @@ def test_words_in_doubt_stand_where_their_file_has_them(tmp_path):
     ]
 
 
-def test_a_line_of_json_holds_a_sentence(tmp_path):
+def test_suspected_words_in_json_lines(tmp_path):
     (tmp_path / "train.jsonl").write_text('{"words": ["c", "e"], "tags": ["B-x", "I-x"]}\n', encoding="utf-8")
     file = read_json_records(str(tmp_path / "train.jsonl"))
     path = tmp_path / "suspects.tsv"
@@ -111,7 +116,7 @@ def test_a_line_of_json_holds_a_sentence(tmp_path):
     assert [line.split("\t")[:3] for line in path.read_text().splitlines()[1:]] == [["1", "1", "1"], ["1", "2", "1"]]
 
 
-def test_a_document_is_named(tmp_path):
+def test_suspected_words_in_brat_documents(tmp_path):
     (tmp_path / "d.txt").write_text("c\n e", encoding="utf-8")
     (tmp_path / "d.ann").write_text("T1\tx 0 1;3 4\tc e\n", encoding="utf-8")
     file = read_annotations(str(tmp_path))

@@ -1,4 +1,4 @@
-"""history.jsonl: what its lines say, and that it is cut back where a run goes on."""
+"""history.jsonl: its lines, and truncation if a run resumes."""
 
 import json
 
@@ -39,7 +39,7 @@ def test_lines(history, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("log_steps", "steps", "each"),
+    ("log_steps", "steps", "intervals"),
     [
         (0, 10_000, (100, 100)),
         (0, 2_500, (100, 100)),
@@ -49,8 +49,8 @@ def test_lines(history, tmp_path):
         (3, 6, (3, 3)),
     ],
 )
-def test_a_short_training_has_a_curve_too(log_steps, steps, each):
-    assert lines_each(log_steps, steps) == each
+def test_intervals_of_short_trainings(log_steps, steps, intervals):
+    assert lines_each(log_steps, steps) == intervals
 
 
 def test_a_step_is_evaluated_once(history, tmp_path):
@@ -59,26 +59,26 @@ def test_a_step_is_evaluated_once(history, tmp_path):
     assert history.evaluations[-1][1]["eval_accuracy"] == 0.8
 
 
-def test_a_run_that_goes_on_cuts_it_back(history, tmp_path):
-    """A line that a kill left half-written is none."""
+def test_a_resumed_run_truncates_the_history(history, tmp_path):
+    """An incomplete line, which a killed run left, is ignored."""
     path = tmp_path / "history.jsonl"
     path.write_text(path.read_text() + '{"step": 25, "lo')
-    again = History(str(tmp_path), 19)
-    assert path.read_text().endswith('"lo')  # before `open` nothing is changed
-    again.open(writes=True)
+    resumed = History(str(tmp_path), 19)
+    assert path.read_text().endswith('"lo')  # `open` makes the first change
+    resumed.open(writes=True)
     assert steps(tmp_path) == [(10, False), (10, True)]
-    before = again.entries[-1]["seconds"]
-    again.add_training(20, 0.5, 0.0, 32)
+    before = resumed.entries[-1]["seconds"]
+    resumed.add_training(20, 0.5, 0.0, 32)
     assert steps(tmp_path) == [(10, False), (10, True), (20, False)]
-    assert again.entries[-1]["seconds"] >= before  # seconds go on
+    assert resumed.entries[-1]["seconds"] >= before  # seconds continue
 
 
-def test_a_new_run_begins_an_empty_one(history, tmp_path):
+def test_a_new_run_starts_an_empty_history(history, tmp_path):
     History(str(tmp_path), 0).open(writes=True)
     assert (tmp_path / "history.jsonl").read_text() == ""
 
 
-def test_another_process_than_the_chief_writes_nothing(tmp_path):
+def test_only_the_chief_writes(tmp_path):
     history = History(str(tmp_path), 0)
     history.open(writes=False)
     history.add_evaluation(5, {"loss": 1.0})
@@ -86,8 +86,8 @@ def test_another_process_than_the_chief_writes_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_no_training_counts_in_no_rate(tmp_path, monkeypatch):
-    clock = iter([0.0, 0.0, 1.0, 9.0, 10.0, 10.0])  # made, opened, a pause from 1 to 9, the line and its seconds
+def test_pauses_do_not_count_for_the_rate(tmp_path, monkeypatch):
+    clock = iter([0.0, 0.0, 1.0, 9.0, 10.0, 10.0])  # constructed, opened, a pause from 1 to 9, the line and its seconds
     monkeypatch.setattr("bert_cli.outputs.history.time.monotonic", lambda: next(clock))
     history = History(str(tmp_path), 0)
     history.open(writes=True)
@@ -100,10 +100,10 @@ def test_what_is_no_training_counts_in_no_rate(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("line", "said"), [("mine", "is not JSON"), ('{"a": 1}', 'has no "step"'), ("[]", "an object is needed")]
+    ("line", "message"), [("mine", "is not JSON"), ('{"a": 1}', 'has no "step"'), ("[]", "an object is needed")]
 )
-def test_a_damaged_line_is_named(history, tmp_path, line, said):
+def test_a_damaged_line_is_reported(history, tmp_path, line, message):
     path = tmp_path / "history.jsonl"
     path.write_text(f"{path.read_text().splitlines()[0]}\n{line}\n")
-    with pytest.raises(InputError, match=rf"history\.jsonl:2: .*{said}"):
+    with pytest.raises(InputError, match=rf"history\.jsonl:2: .*{message}"):
         History(str(tmp_path), 20)

@@ -1,4 +1,4 @@
-"""What the commands that prepare data log: instances, tables of figures, and warnings."""
+"""Log lines of data preparation: instances, tables of figures, and warnings."""
 
 import re
 
@@ -65,7 +65,7 @@ def test_pretraining_table():
     ]
 
 
-def test_columns_of_the_table_stand_below_each_other():
+def test_table_columns_are_aligned():
     ends = {re.search(r"[\d,.]+(?=  |$)", line).end() for line in pretraining_table(report())}
     assert len(ends) == 1
 
@@ -100,17 +100,17 @@ def test_columns_of_the_table_stand_below_each_other():
     ],
 )
 def test_warnings(changes, expected):
-    found = warnings(report(**changes))
-    assert [line[: len(start)] for line, start in zip(found, expected, strict=True)] == expected
+    lines = warnings(report(**changes))
+    assert [line[: len(start)] for line, start in zip(lines, expected, strict=True)] == expected
 
 
 @pytest.mark.parametrize("changes", [{"documents": 1}, {"random_next": 1000}, {"single_sentence_documents": 2000}])
-def test_without_next_sentences_documents_may_be_odd(changes):
+def test_without_next_sentences_documents_may_be_unusual(changes):
     assert text_warnings(report(**changes), has_pairs=False) == []
     assert len(text_warnings(report(**changes))) == 1
 
 
-def test_an_instance_in_the_form_of_the_original_without_padding():
+def test_an_instance_is_logged_as_in_the_original():
     tokenizer = FullTokenizer({"[PAD]": 0, "[CLS]": 1, "[SEP]": 2, "[MASK]": 3, "sun": 4, "rain": 5, "[UNK]": 6})
     features = {
         "input_ids": np.array([1, 4, 2, 3, 2, 0]),
@@ -160,7 +160,7 @@ def test_vocabulary_table():
     ]
 
 
-def test_an_extended_vocabulary_stands_beside_the_old_one():
+def test_an_extended_vocabulary_is_compared_with_the_old_one():
     before = {"vocab_size": 998, "pieces_per_word": 1.5, "unknown_share": 0.01}
     assert vocabulary_rows(VOCABULARY | {"before": before})[2:5] == [
         "vocabulary | 1,000 | 998 before",

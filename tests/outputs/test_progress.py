@@ -1,4 +1,4 @@
-"""What a run shows of its progress, in a file and on a terminal."""
+"""Progress of a run, in a file and on a terminal."""
 
 import logging
 import os
@@ -23,7 +23,7 @@ class Lines(logging.Handler):
 
 @pytest.fixture(autouse=True)
 def terminal_kind(monkeypatch):
-    """What rich asks for, whatever the machine that runs the tests says of itself."""
+    """Set the variables that rich reads, so that tests do not depend on the machine."""
     monkeypatch.setenv("TERM", "xterm-256color")
     for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
@@ -31,7 +31,7 @@ def terminal_kind(monkeypatch):
 
 @pytest.fixture
 def logged(monkeypatch):
-    """The lines that the log gets, and not the terminal, whatever a command that ran before in this process has set up."""
+    """Return the lines that the log gets, without handlers of commands that ran before."""
     log, handler = logging.getLogger("bert_cli"), Lines()
     monkeypatch.setattr(log, "handlers", [handler])
     level = log.level
@@ -40,7 +40,7 @@ def logged(monkeypatch):
     log.setLevel(level)
 
 
-def test_a_file_gets_a_line_each_so_many_units_and_at_the_end(logged):
+def test_a_file_gets_a_line_every_few_units_and_at_the_end(logged):
     with Progress("training", 25, start=5, every=10, unit_size=4) as progress:
         for step in (6, 9, 10, 19, 22, 24, 25):
             progress.update(step, {"loss": f"{1 / step:.3f}"})
@@ -52,16 +52,16 @@ def test_a_file_gets_a_line_each_so_many_units_and_at_the_end(logged):
     assert logged[-1].endswith("  left 0:00")
 
 
-def test_the_first_piece_of_work_does_not_count_for_the_rate():
-    """It compiles; counting it would show a run of minutes as one of hours."""
+def test_the_first_step_does_not_count_for_the_rate():
+    """The first step compiles; counting it would predict hours for a run of minutes."""
     progress = Progress("training", 100, unit_size=10)
     time.sleep(0.5)
     progress.update(1)
-    assert 0 < progress.rate() < 20  # nothing better is known yet
+    assert 0 < progress.rate() < 20  # no better estimate yet
     for step in (2, 3):
         time.sleep(0.01)
         progress.update(step)
-    assert 120 < progress.rate() < 2000  # 10 examples in 0.01 s are 1000; all three in 0.52 s would be 58
+    assert 120 < progress.rate() < 2000  # 10 examples in 0.01 s give 1000/s; all three steps in 0.52 s would give 58/s
 
 
 def test_a_terminal_gets_a_bar_and_keeps_its_last_state(logged, monkeypatch):
@@ -73,9 +73,7 @@ def test_a_terminal_gets_a_bar_and_keeps_its_last_state(logged, monkeypatch):
             assert logged == []
             progress.update(8)
         shown = b""
-        while (
-            b"8/8" not in shown
-        ):  # what is written comes in pieces; a bar that never gets there fails by the time limit
+        while b"8/8" not in shown:  # output arrives in pieces; without the final state this loop ends by the time limit
             shown += os.read(ours, 100_000)
         shown = shown.decode("utf-8")
     os.close(ours)
@@ -84,25 +82,31 @@ def test_a_terminal_gets_a_bar_and_keeps_its_last_state(logged, monkeypatch):
     assert [line.partition("  ")[0] for line in logged] == ["predicting 8/8"]
 
 
-def be_interrupted():
+def interrupt_progress():
     with Progress("predicting", 8) as progress:
         progress.update(4)
         raise KeyboardInterrupt
 
 
-def test_a_terminal_keeps_nothing_of_work_that_was_interrupted(logged, monkeypatch):
+def test_an_interrupted_bar_is_removed(logged, monkeypatch):
     ours, theirs = pty.openpty()
     with os.fdopen(theirs, "w", encoding="utf-8") as terminal:
         monkeypatch.setattr(sys, "stderr", terminal)
         with pytest.raises(KeyboardInterrupt):
-            be_interrupted()
+            interrupt_progress()
         assert "━" in os.read(ours, 100_000).decode("utf-8")
     os.close(ours)
     assert logged == []
 
 
 def terminal_lines(monkeypatch, columns, work):
-    """What `work` leaves on a terminal of so many columns, state by state, without the codes that move the cursor."""
+    """Return the lines that `work` leaves on a terminal, state by state, without cursor codes.
+
+    Args:
+        monkeypatch: pytest's fixture.
+        columns: width of the terminal.
+        work: function that writes.
+    """
     monkeypatch.setenv("COLUMNS", str(columns))
     ours, theirs = pty.openpty()
     with os.fdopen(theirs, "w", encoding="utf-8") as terminal:
@@ -119,7 +123,7 @@ def terminal_lines(monkeypatch, columns, work):
 
 
 @pytest.mark.parametrize("columns", [80, 60])
-def test_the_live_line_is_whole_and_never_wraps(columns, logged, monkeypatch):
+def test_the_live_line_is_complete_and_never_wraps(columns, logged, monkeypatch):
     def train():
         with Progress("training", 3000, unit_size=32) as progress:
             for step in (1, 999, 1000):
@@ -136,7 +140,7 @@ def test_the_live_line_is_whole_and_never_wraps(columns, logged, monkeypatch):
     assert bool(last[1]) == (columns == 80)
 
 
-def test_a_line_that_is_too_long_loses_what_matters_least():
+def test_a_long_line_loses_its_least_important_values():
     values = {"loss": "0.1234", "learning rate": "4.85e-05"}
     whole = "loss 0.1234  lr 4.85e-05  120.0/s  left 1:02:03"
     shorter = [
@@ -162,8 +166,8 @@ def test_a_terminal_that_is_closed_does_not_end_the_work(logged, monkeypatch):
 
 
 @pytest.mark.parametrize("stream", [None, object()])
-def test_lines_without_a_stream(stream, logged, monkeypatch):
-    """A daemon's sys.stderr is None, and a program may have put an object in its place."""
+def test_lines_without_standard_error(stream, logged, monkeypatch):
+    """A daemon has no sys.stderr, and another program may replace it with any object."""
     monkeypatch.setattr(sys, "stderr", stream)
     with Progress("predicting", 8, every=4) as progress:
         progress.update(8)

@@ -1,4 +1,4 @@
-"""Answers from logits: five-token contexts to check by hand, and the plain rule for any."""
+"""Answers from logits: contexts with five tokens checked by hand, and random ones by a plain rule."""
 
 import dataclasses
 import functools
@@ -31,7 +31,7 @@ SEARCH = AnswerSearch(n_best_size=3, max_answer_length=3)
 
 
 def logits(length=12, **at):
-    """-9 everywhere but at the positions given, e.g. p4=1.0; one window."""
+    """Return the logits of a window: -9 except at given positions, such as p4=1.0."""
     row = np.full((1, length), -9.0, np.float32)
     for name, value in at.items():
         row[0, int(name[1:])] = value
@@ -48,32 +48,41 @@ def decode(search, start, end, examples=(EXAMPLE,), length=20, stride=20, versio
 decode_2 = functools.partial(decode, version_2=True)
 
 
-def listed(prediction):
+def list_entries(prediction):
     return [(entry.text, entry.start_logit, entry.end_logit) for entry in prediction.nbest]
 
 
 def test_best_span():
     (prediction,) = decode(SEARCH, logits(p5=2.0, p6=1.0), logits(p6=3.0, p4=4.0, p9=9.0))
-    # Starts 5, 6 and 0; ends 9 (a [SEP]), 4 and 6. 4 ends before both starts.
-    assert listed(prediction) == [("cat sat", 2.0, 3.0), ("sat", 1.0, 3.0)]
+    # The best starts are 5, 6 and 0, the best ends 9 (a [SEP]), 4 and 6. End 4 is before both
+    # starts.
+    assert list_entries(prediction) == [("cat sat", 2.0, 3.0), ("sat", 1.0, 3.0)]
     assert (prediction.text, prediction.span, prediction.null_odds) == ("cat sat", (4, 12), None)
     assert EXAMPLE.paragraph.context[4:12] == "cat  sat"
     assert prediction.nbest[0].probability == pytest.approx(1 / (1 + math.exp(-1)))
 
 
-def test_equal_scores_stay_in_the_order_of_positions():
+def test_equal_scores_keep_position_order():
     flat = np.zeros((1, 12), np.float32)
     (prediction,) = decode(AnswerSearch(8, 2), flat, flat)
-    assert [text for text, *_ in listed(prediction)] == ["The", "The cat", "cat", "cat sat", "sat", "sat on", "on"]
+    assert [text for text, *_ in list_entries(prediction)] == [
+        "The",
+        "The cat",
+        "cat",
+        "cat sat",
+        "sat",
+        "sat on",
+        "on",
+    ]
 
 
 def test_longest_answer():
     search = dataclasses.replace(SEARCH, max_answer_length=2)
     (prediction,) = decode(search, logits(p4=5.0, p6=1.0), logits(p6=3.0, p7=2.0))
-    assert listed(prediction) == [("sat", 1.0, 3.0), ("sat on", 1.0, 2.0)]
+    assert list_entries(prediction) == [("sat", 1.0, 3.0), ("sat on", 1.0, 2.0)]
 
 
-def test_padding_takes_places_unless_it_is_minus_infinity():
+def test_padding_competes_unless_it_is_minus_infinity():
     search = AnswerSearch(1, 3)
     start, end = logits(p5=1.0, p11=8.0), logits(p5=1.0)
     assert decode(search, start, end)[0].text == "empty"
@@ -81,16 +90,16 @@ def test_padding_takes_places_unless_it_is_minus_infinity():
     assert decode(search, start, end)[0].text == "cat"
 
 
-def test_nothing_found():
+def test_no_answer_found():
     (prediction,) = decode(SEARCH, logits(p6=1.0), logits(p4=1.0))
-    assert listed(prediction) == [("empty", 0.0, 0.0)]
+    assert list_entries(prediction) == [("empty", 0.0, 0.0)]
     assert (prediction.nbest[0].probability, prediction.span, prediction.found) == (1.0, None, False)
 
 
 def test_same_text_is_listed_once():
     twice = SquadExample("q", "Who?", split_context("cat on cat on"))
     (prediction,) = decode(SEARCH, logits(p4=1.0, p6=2.0), logits(p4=1.0, p6=2.0), [twice])
-    assert listed(prediction) == [("cat", 2.0, 2.0), ("cat on cat", 1.0, 2.0)]
+    assert list_entries(prediction) == [("cat", 2.0, 2.0), ("cat on cat", 1.0, 2.0)]
     assert prediction.span == (7, 10)
 
 
@@ -109,35 +118,35 @@ def test_null_answer(null, threshold, text, odds):
     (prediction,) = decode_2(search, logits(p0=null, p5=1.0), logits(p0=0.0, p5=1.0))
     assert (prediction.text, prediction.null_odds) == (text, odds)
     assert prediction.span == ((4, 7) if text else None)
-    assert {entry[0] for entry in listed(prediction)} >= {"", "cat"}
+    assert {entry[0] for entry in list_entries(prediction)} >= {"", "cat"}
 
 
 def test_null_answer_is_added_to_a_full_list():
     (prediction,) = decode_2(SEARCH, logits(p4=5.0, p5=4.0, p6=3.0), logits(p4=5.0, p5=4.0, p6=3.0))
-    assert [entry[0] for entry in listed(prediction)] == ["The", "The cat", "The cat sat", ""]
+    assert [entry[0] for entry in list_entries(prediction)] == ["The", "The cat", "The cat sat", ""]
     assert sum(entry.probability for entry in prediction.nbest) == pytest.approx(1)
 
 
-def test_nothing_but_the_null_answer():
+def test_only_the_null_answer():
     (prediction,) = decode_2(SEARCH, logits(p0=1.0, p6=0.5), logits(p0=1.0, p4=0.5))
-    assert listed(prediction) == [("", 1.0, 1.0)]
+    assert list_entries(prediction) == [("", 1.0, 1.0)]
     assert (prediction.text, prediction.null_odds, prediction.found) == ("", 1000000.0, False)
 
 
-def test_list_with_room_for_one():
+def test_list_with_a_single_entry():
     search = dataclasses.replace(SEARCH, n_best_size=1)
     (null,) = decode_2(search, logits(p0=3.0, p5=1.0), logits(p0=3.0, p5=1.0))
-    assert (listed(null), null.text, null.null_odds) == ([("", 3.0, 3.0)], "", 1000000.0)
+    assert (list_entries(null), null.text, null.null_odds) == ([("", 3.0, 3.0)], "", 1000000.0)
     (both,) = decode_2(search, logits(p0=1.0, p5=1.5), logits(p0=1.0, p5=1.5))
-    assert [entry[0] for entry in listed(both)] == ["cat", ""]
+    assert [entry[0] for entry in list_entries(both)] == ["cat", ""]
 
 
-def test_least_null_score_of_the_windows_counts():
+def test_the_lowest_null_score_counts():
     long = SquadExample("q", "Who?", split_context("the cat sat on the mat"))
     start = np.concatenate([logits(8, p0=3.0), logits(8, p0=-1.0)])
     end = np.concatenate([logits(8, p5=1.0), logits(8, p5=1.0)])
     (prediction,) = decode_2(AnswerSearch(8, 3), start, end, [long], length=8, stride=4)
-    assert ("", -1.0, -9.0) in listed(prediction)
+    assert ("", -1.0, -9.0) in list_entries(prediction)
 
 
 @pytest.mark.parametrize("version_2", [False, True])
@@ -147,18 +156,18 @@ def test_context_without_tokens(version_2):
     first, second, third = decode(SEARCH, logits(p5=1.0), logits(p5=1.0), examples, version_2=version_2)
     assert second.text == "cat"
     assert (first.found, first.text) == (False, "" if version_2 else "empty")
-    assert listed(first) == listed(third) == [(first.text, 0.0, 0.0)]
+    assert list_entries(first) == list_entries(third) == [(first.text, 0.0, 0.0)]
     alone = decode(SEARCH, np.zeros((0, 5)), np.zeros((0, 5)), [empty], version_2=version_2)
     assert alone == [first]
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
-def test_spoilt_logits(bad):
+def test_damaged_logits_are_refused(bad):
     with pytest.raises(InputError, match="the model gives logits that are not numbers"):
         decode(SEARCH, logits(p3=bad), logits())
 
 
-def test_misuse():
+def test_wrong_arguments_are_refused():
     with pytest.raises(ValueError, match="logits"):
         decode(SEARCH, logits(length=9), logits(length=9))
     features = squad_features([EXAMPLE], TOKENIZER, 20, 20, 4, is_training=False)
@@ -198,22 +207,22 @@ WORDS = ["The", "cats", "sat", "on", "mat.", "Caté", "\u200b", "who"]
     st.booleans(),
     st.integers(0, 2**31),
 )
-def test_answers_are_those_of_the_plain_rule(contexts, gap, n_best, longest, version_2, seed):
+def test_answers_follow_the_plain_rule(contexts, gap, n_best, longest, version_2, seed):
     examples = [SquadExample(str(i), "who", split_context(gap.join(words))) for i, words in enumerate(contexts)]
     features = squad_features(examples, TOKENIZER, 10, 3, 4, is_training=False)
     rng = np.random.default_rng(seed)
-    start, end = rng.integers(-3, 4, (2, len(features), 10)).astype(np.float32)  # whole numbers: many are equal
+    start, end = rng.integers(-3, 4, (2, len(features), 10)).astype(np.float32)  # whole numbers, so that many are equal
     search = AnswerSearch(n_best, longest)
     decoder = Decoder(features, search, version_2)
     order = rng.permutation(len(features))
-    for part in np.array_split(order, 3):  # logits may come in any order
-        decoder.add(part, start[part], end[part])
+    for rows in np.array_split(order, 3):  # logits may arrive in any order
+        decoder.add(rows, start[rows], end[rows])
     for index, prediction in enumerate(decoder.finish(examples, TOKENIZER)):
         expected = plain_spans(features, examples[index], index, start, end, search, version_2)
         expected = expected[:n_best]
         if version_2 and "" not in [entry[0] for entry in expected]:
             expected.append(("", *null_logits(features, index, start, end)))
-        assert listed(prediction) == (expected or [("empty", 0.0, 0.0)])
+        assert list_entries(prediction) == (expected or [("empty", 0.0, 0.0)])
         for entry in prediction.nbest:
             if entry.span is not None:
                 there = examples[index].paragraph.context[entry.span[0] : entry.span[1]]
@@ -226,8 +235,11 @@ def null_logits(features, index, start, end):
 
 
 def plain_spans(features, example, index, start, end, search, version_2):
-    """(text, start logit, end logit) of all answers best first, each text once, by loops; "" for no answer."""
-    found = []
+    """Return (text, start logit, end logit) for all distinct answers, best first, using loops.
+
+    The text "" is for no answer.
+    """
+    entries = []
     rows = np.flatnonzero(features.example_index == index).tolist()
     for row in rows:
         best = [sorted(range(10), key=lambda i: -values[row][i])[: search.n_best_size] for values in (start, end)]
@@ -241,11 +253,11 @@ def plain_spans(features, example, index, start, end, search, version_2):
                     orig_text = " ".join(example.paragraph.doc_tokens[words[0] : words[1] + 1])
                     pred_text = join_pieces(TOKENIZER.convert_ids_to_tokens(ids))
                     span = slice(*final_span(pred_text, orig_text, TOKENIZER))
-                    found.append((orig_text[span], float(start[row][i]), float(end[row][j])))
+                    entries.append((orig_text[span], float(start[row][i]), float(end[row][j])))
     if version_2:
-        found.append(("", *null_logits(features, index, start, end)))
-    found.sort(key=lambda entry: -(entry[1] + entry[2]))
+        entries.append(("", *null_logits(features, index, start, end)))
+    entries.sort(key=lambda entry: -(entry[1] + entry[2]))
     first_of_each = {}
-    for entry in found:
+    for entry in entries:
         first_of_each.setdefault(entry[0], entry)
     return list(first_of_each.values())

@@ -1,4 +1,4 @@
-"""Answers from logits: every file of the golden sets (the original's, and those shipped), and real questions."""
+"""Answers from logits: all files in the golden sets, and real questions."""
 
 import json
 
@@ -40,8 +40,8 @@ def test_files_of_the_original(home, request, tmp_path, run, folder):
     search = AnswerSearch(call["n_best_size"], call["max_answer_length"], threshold)
     decoder = Decoder(features, search, version_2)
     windows = given_logits["unique_ids"] - FIRST_UNIQUE_ID
-    for part in np.array_split(np.arange(len(windows))[::-1], 5):
-        decoder.add(windows[part], given_logits["start_logits"][part], given_logits["end_logits"][part])
+    for rows in np.array_split(np.arange(len(windows))[::-1], 5):
+        decoder.add(windows[rows], given_logits["start_logits"][rows], given_logits["end_logits"][rows])
     predictions = decoder.finish(examples, tokenizer)
     writers = {"predictions": write_predictions, "nbest_predictions": write_nbest_predictions}
     if version_2:
@@ -64,7 +64,7 @@ def check_spans(example, prediction):
 
 
 def test_real_questions(shared):
-    """Logits that point at a right answer bring it back, word for word where it is made of whole word pieces."""
+    """Logits that point at a correct answer return it, word for word if it has whole word pieces."""
     tokenizer = FullTokenizer(read_vocabulary(str(shared / "data/vocab/bert-base-uncased-vocab.txt")))
     examples = read_training_examples(str(shared / "data/squad/dev-v1.1.json"), multiple_answers="first")[:200]
     features = squad_features(examples, tokenizer, 384, 128, 64, is_training=True)

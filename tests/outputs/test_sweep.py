@@ -1,4 +1,4 @@
-"""Means, deviations and the tables of several runs, on numbers that can be checked by hand."""
+"""Means, deviations and tables for several runs, checked by hand."""
 
 import pytest
 
@@ -20,7 +20,7 @@ RUNS = [
 
 
 def test_mean_and_standard_deviation():
-    """Of 0.5, 0.7, 0.9: the mean 0.7, and √((0.04 + 0 + 0.04) / 2) = 0.2."""
+    """The mean of 0.5, 0.7 and 0.9 is 0.7, and their deviation is √((0.04 + 0 + 0.04) / 2) = 0.2."""
     means, deviations = mean_and_deviation([row.metrics for row in RUNS])
     assert means == {"eval_accuracy": 0.7, "eval_loss": 0.6, "eval_examples": 10}
     assert deviations == {"eval_accuracy": 0.2, "eval_loss": pytest.approx(0.07**0.5, abs=1e-7)}
@@ -30,10 +30,10 @@ def test_mean_and_standard_deviation():
 def test_best():
     assert best_row(RUNS, "eval_accuracy").folder == "run-3"
     assert best_row(RUNS, "eval_loss").folder == "run-2"
-    assert best_row(RUNS, "eval_examples").folder == "run-1"  # of equal ones the first
+    assert best_row(RUNS, "eval_examples").folder == "run-1"  # the first run wins a tie
 
 
-def test_numbers_of_a_report():
+def test_metrics_of():
     report = {"eval": {"eval_accuracy": 0.90909093618, "global_step": 5, "eval_examples": 11, "classes": {}, "x": None}}
     assert metrics_of(report) == {"eval_accuracy": 0.9090909, "eval_examples": 11}
 
@@ -50,7 +50,7 @@ def test_runs_tsv(tmp_path):
     ]
 
 
-def test_grid_tsv_of_several_runs_each(tmp_path):
+def test_grid_tsv_with_several_runs_per_cell(tmp_path):
     rows = [
         RunRow("grid-a", {"learning_rate": 5e-5, "num_train_epochs": 2.0}, {"f1": 80.0, "total": 9}, {"f1": 1.5}),
         RunRow("grid-b", {"learning_rate": 3e-5, "num_train_epochs": 2.0}, {"f1": 81.0, "total": 9}, {"f1": 0.5}),
@@ -68,8 +68,8 @@ def test_grid_tsv_of_several_runs_each(tmp_path):
     ]
 
 
-def test_a_metric_that_one_run_lacks_is_in_no_table(tmp_path):
-    """As that of a type of entities which the held-out part of a fold has not."""
+def test_a_metric_that_a_run_lacks_is_omitted(tmp_path):
+    """A fold's held-out part may, for example, not contain an entity type."""
     rows = [RunRow("fold-1", {}, {"f1": 80.0, "f1_x": 1.0}, {}), RunRow("fold-2", {}, {"f1": 82.0}, {})]
     write_runs_table(str(tmp_path / "folds.tsv"), rows, has_mean=True)
     assert (tmp_path / "folds.tsv").read_text().splitlines()[:2] == ["folder\tf1", "fold-1\t80.0"]
@@ -79,7 +79,7 @@ def test_a_metric_that_one_run_lacks_is_in_no_table(tmp_path):
 
 
 def test_a_run_without_the_main_metric_is_never_the_best(tmp_path):
-    """A run with equal predictions has no correlation, which ranks below a negative one."""
+    """Equal predictions have no correlation, which ranks below a negative one."""
     rows = [
         RunRow("run-1", {"random_seed": 1}, {"eval_rmse": 0.1}, {}),
         RunRow("run-2", {"random_seed": 2}, {"eval_pearson": -0.25, "eval_rmse": 2.0}, {}),
@@ -99,16 +99,16 @@ def test_a_run_without_the_main_metric_is_never_the_best(tmp_path):
     ]
 
 
-def test_a_run_that_diverged_is_in_the_table_and_in_nothing_else(tmp_path):
+def test_a_diverged_run_is_only_listed(tmp_path):
     rows = [
         RunRow("a", {"learning_rate": 9.0}, {}, {}),
         *(run._replace(settings={"learning_rate": 1.0}) for run in RUNS),
     ]
     write_runs_table(str(tmp_path / "grid.tsv"), rows, has_mean=True)
-    header, first, *others = [line.split("\t") for line in (tmp_path / "grid.tsv").read_text().splitlines()]
+    header, first, *remaining = [line.split("\t") for line in (tmp_path / "grid.tsv").read_text().splitlines()]
     assert first == ["a", "9.0", *[""] * (len(header) - 2)]
     write_runs_table(str(tmp_path / "without.tsv"), rows[1:], has_mean=True)
-    assert others == [line.split("\t") for line in (tmp_path / "without.tsv").read_text().splitlines()][1:]
+    assert remaining == [line.split("\t") for line in (tmp_path / "without.tsv").read_text().splitlines()][1:]
     metric = next(iter(RUNS[0].metrics))
     assert best_row(rows, metric) == best_row(rows[1:], metric)
     shown = format_runs_table(rows, metric, None, has_mean=True)

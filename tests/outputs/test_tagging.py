@@ -1,4 +1,4 @@
-"""From log-probabilities to tags, and the files of predictions."""
+"""Tags from log-probabilities, and files with predictions."""
 
 import itertools
 
@@ -30,7 +30,7 @@ from bert_cli.text.tokenization import FullTokenizer
 
 TOKENIZER = FullTokenizer({"[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "a": 4, "##b": 5})
 LABELS = ("O", "B-x", "I-x", "B-y", "I-y")
-OF_ALL = np.zeros((0, 5), np.float32)  # of all tags, where nothing reads it
+NO_LOG_PROBABILITIES = np.zeros((0, 5), np.float32)  # for tests that do not read them
 
 
 def features_of(*sentences, max_seq_length=16, doc_stride=4):
@@ -39,7 +39,7 @@ def features_of(*sentences, max_seq_length=16, doc_stride=4):
 
 
 def log_rows(*rows):
-    """float32 log-probabilities from rows of {label: probability}; the rest is shared by the other labels."""
+    """Return float32 log-probabilities from {label: probability}; other labels share the rest."""
     table = []
     for row in rows:
         rest = (1 - sum(row.values())) / (len(LABELS) - len(row))
@@ -47,20 +47,20 @@ def log_rows(*rows):
     return np.log(np.array(table, np.float32))
 
 
-NOTHING = {"B-y": 0.99}  # what [CLS], [SEP] and further pieces say, which nobody should hear
+NOTHING = {"B-y": 0.99}  # for [CLS], [SEP] and continuation pieces, which must be ignored
 
 
 def test_argmax_by_hand():
     features = features_of("ab \u200b a", "a")
     first = log_rows(NOTHING, {"B-x": 0.75}, NOTHING, {"I-y": 0.5}, NOTHING)
     second = log_rows(NOTHING, {"O": 0.875}, NOTHING)
-    one, two = predict_tags(features, [(1, second), (0, first)], LABELS)
-    assert one.tags == ("B-x", "O", "I-y")
-    assert np.allclose(one.probabilities, [0.75, np.nan, 0.5], equal_nan=True)
-    assert one.probabilities.dtype == np.float32
-    assert np.allclose(one.log_probabilities, [first[1], np.zeros(5), first[3]])
-    assert two.tags == ("O",)
-    assert np.allclose(two.probabilities, [0.875])
+    prediction, second_prediction = predict_tags(features, [(1, second), (0, first)], LABELS)
+    assert prediction.tags == ("B-x", "O", "I-y")
+    assert np.allclose(prediction.probabilities, [0.75, np.nan, 0.5], equal_nan=True)
+    assert prediction.probabilities.dtype == np.float32
+    assert np.allclose(prediction.log_probabilities, [first[1], np.zeros(5), first[3]])
+    assert second_prediction.tags == ("O",)
+    assert np.allclose(second_prediction.probabilities, [0.875])
 
 
 def test_viterbi_by_hand():
@@ -85,7 +85,7 @@ def test_viterbi_goes_over_windows_of_a_sentence():
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("tags", "expected"),
     [
         (["B-x", None, "I-x"], "B-x I-x I-x"),
         (["B-x", None, None, "I-x"], "B-x I-x I-x I-x"),
@@ -97,13 +97,13 @@ def test_viterbi_goes_over_windows_of_a_sentence():
         ([None], "O"),
     ],
 )
-def test_words_without_pieces(said, expected):
-    features = features_of(" ".join("\u200b" if tag is None else "a" for tag in said))
-    rows = log_rows(NOTHING, *({tag: 0.9} for tag in said if tag), NOTHING)
+def test_words_without_pieces(tags, expected):
+    features = features_of(" ".join("\u200b" if tag is None else "a" for tag in tags))
+    rows = log_rows(NOTHING, *({tag: 0.9} for tag in tags if tag), NOTHING)
     windows = [(0, rows)] if len(features) else []
     (prediction,) = predict_tags(features, windows, LABELS)
     assert " ".join(prediction.tags) == expected
-    assert np.isnan(prediction.probabilities).tolist() == [tag is None for tag in said]
+    assert np.isnan(prediction.probabilities).tolist() == [tag is None for tag in tags]
 
 
 def test_examples_without_words():
@@ -112,13 +112,13 @@ def test_examples_without_words():
     assert [prediction.tags for prediction in predictions] == [(), ("O",)]
 
 
-def test_rows_behind_the_end_are_ignored():
+def test_rows_after_the_end_are_ignored():
     features = features_of("a")
     rows = log_rows(NOTHING, {"O": 0.9}, NOTHING, NOTHING, NOTHING)
     assert predict_tags(features, [(0, rows)], LABELS)[0].tags == ("O",)
 
 
-def test_windows_come_once_and_all():
+def test_missing_and_repeated_windows_are_refused():
     features = features_of("a", "a")
     rows = log_rows(NOTHING, {"O": 0.9}, NOTHING)
     with pytest.raises(ValueError, match="window 1 is missing"):
@@ -153,7 +153,7 @@ scores = st.lists(st.lists(st.integers(-8, 0), min_size=5, max_size=5), min_size
 
 @settings(max_examples=100, deadline=None, derandomize=True, database=None)
 @given(scores)
-def test_viterbi_is_the_best_of_all_sequences(rows):
+def test_viterbi_finds_the_best_sequence(rows):
     table = np.array(rows, np.float32)
     start, between = forbidden_transitions(LABELS)
     path = viterbi(table, start, between).tolist()
@@ -166,7 +166,7 @@ def test_viterbi_is_the_best_of_all_sequences(rows):
     assert totals[tuple(path)] == max(totals.values())
 
 
-def test_viterbi_never_takes_a_forbidden_way_out():
+def test_viterbi_never_uses_a_forbidden_transition():
     start, between = forbidden_transitions(LABELS)
     table = np.full((3, 5), -np.inf, np.float32)
     table[:, 2] = 0  # certain of I-x I-x I-x
@@ -200,7 +200,7 @@ def test_predicted_column(tmp_path, text, tags, notation, expected):
     assert out.read_bytes().decode() == expected
 
 
-def test_predictions_next_to_headers_comments_and_rows_without_a_word(tmp_path):
+def test_headers_comments_and_rows_without_a_word_are_kept(tmp_path):
     text = "# text = x\nid\tform\tner\n1-2\tab\t_\n1\ta\tO\n2\tb\tO\n"
     file = read_columns(write(tmp_path, text))
     out = tmp_path / "out.txt"
@@ -218,7 +218,7 @@ def test_a_table_becomes_rows_with_tabs(tmp_path):
     )
 
 
-def test_as_many_tags_as_words(tmp_path):
+def test_a_missing_tag_is_refused(tmp_path):
     file = read_columns(write(tmp_path, "\na O\nb O\n"))
     with pytest.raises(ValueError, match="line 2: 1 tags for 2 words"):
         write_columns(str(tmp_path / "out.txt"), file, [("O",)], TagNotation())
@@ -240,7 +240,7 @@ def test_entities_of_a_text(tmp_path):
     example = make_text_example("  Anna  Lund, São\u200bx!")
     assert example.words == ("Anna", "Lund", ",", "São\u200bx", "!")
     prediction = TagPrediction(
-        ("B-PER", "I-PER", "O", "I-LOC", "O"), np.array([0.5, 1, 1, 0.25, 1], np.float32), OF_ALL
+        ("B-PER", "I-PER", "O", "I-LOC", "O"), np.array([0.5, 1, 1, 0.25, 1], np.float32), NO_LOG_PROBABILITIES
     )
     expected = {
         "text": "  Anna  Lund, São\u200bx!",
@@ -252,12 +252,14 @@ def test_entities_of_a_text(tmp_path):
     assert example_entities(example, prediction) == expected
 
 
-def test_entities_of_words_stand_in_their_sentence():
+def test_entities_have_offsets_in_their_sentence():
     example = TaggingExample(("In", "New", "\u200b", "York"), None, 1)
-    prediction = TagPrediction(("O", "B-LOC", "I-LOC", "I-LOC"), np.array([1, 0.5, np.nan, 0.25], np.float32), OF_ALL)
+    prediction = TagPrediction(
+        ("O", "B-LOC", "I-LOC", "I-LOC"), np.array([1, 0.5, np.nan, 0.25], np.float32), NO_LOG_PROBABILITIES
+    )
     assert example_entities(example, prediction) == {
         "text": "In New \u200b York",
         "entities": [{"type": "LOC", "text": "New \u200b York", "start": 3, "end": 13, "score": 0.375}],
     }
-    nothing = TagPrediction((), np.zeros(0), OF_ALL)
+    nothing = TagPrediction((), np.zeros(0), NO_LOG_PROBABILITIES)
     assert example_entities(TaggingExample((), None, 1), nothing) == {"text": "", "entities": []}

@@ -1,4 +1,4 @@
-"""Tables as lines of text: figures to the right, and no trailing spaces."""
+"""Tables as lines of text: right-aligned numbers, and no trailing spaces."""
 
 from bert_cli.outputs.text_table import text_table
 
@@ -9,7 +9,7 @@ def test_columns_without_a_header():
     assert text_table(ROWS, "lrl") == ["rows                 5", "a longer name    1,234    of all"]
 
 
-def test_a_header_is_set_as_its_column():
+def test_a_header_is_aligned_as_its_column():
     assert text_table([row[:2] for row in ROWS], "lr", ("name", "count")) == [
         "name             count",
         "rows                 5",
@@ -17,5 +17,5 @@ def test_a_header_is_set_as_its_column():
     ]
 
 
-def test_brackets_are_no_markup():
+def test_brackets_are_not_markup():
     assert text_table([("[CLS]", "[bold]")], "ll") == ["[CLS]    [bold]"]
