@@ -1,4 +1,4 @@
-"""Decimals of tables and records."""
+"""Decimals in tables and records."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Label cells of a table: the names in a cell, and what is refused."""
+"""Label cells in a table: names in a cell, and refused cells."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.problem_types.columns import LabelCells
 
 
-def test_names_of_a_cell():
+def test_names_in_a_cell():
     rows = [("a, b",), ("",), (("x", "y, z"),)]
     cells = LabelCells("f.tsv", (2, 3, 4), rows, ("label",), True, ",")
     assert [cells.names(row) for row in range(3)] == [("a", "b"), (), ("x", "y, z")]
@@ -16,7 +16,7 @@ def test_names_without_a_separator():
     assert LabelCells("f.tsv", (2,), [("a, b",)], ("label",), True).names(0) == ("a, b",)
 
 
-def test_check_known_names_the_first_row_and_counts_the_others():
+def test_check_known_reports_the_first_row_and_counts_others():
     cells = LabelCells("f.tsv", (2, 5, 6), [("a",), ("q",), ("r",)], ("label",), True)
     with pytest.raises(
         InputError, match=r"^f.tsv:5: label 'q' is not among .*, a, b \(and 1 more such row\); correct it"

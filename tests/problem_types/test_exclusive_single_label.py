@@ -1,4 +1,4 @@
-"""Single-label classification, with answers by hand."""
+"""Single-label classification, with values checked by hand."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from bert_cli.problem_types.problem_type import LabelSet
 
 LABELS = LabelSet(("no", "yes"))
 PROBABILITIES = np.array([[0.75, 0.25], [0.5, 0.5], [0.125, 0.875], [0.25, 0.75]], np.float32)
-FOUND = {"probabilities": PROBABILITIES}
+PREDICTIONS = {"probabilities": PROBABILITIES}
 
 
 def cells(*labels, columns=("label",)):
@@ -28,15 +28,15 @@ def test_parse():
 
 
 def test_label_array_is_zero_without_a_label():
-    found = SINGLE_LABEL.label_array(["yes", None, "no"], LABELS.names)
-    assert (found.dtype, found.tolist()) == (np.int32, [1, 0, 0])
+    labels = SINGLE_LABEL.label_array(["yes", None, "no"], LABELS.names)
+    assert (labels.dtype, labels.tolist()) == (np.int32, [1, 0, 0])
 
 
 def test_postprocess_is_softmax_and_cross_entropy():
     logits = np.log(np.array([[3.0, 1.0], [1.0, 4.0]], np.float32))
-    found = SINGLE_LABEL.postprocess(logits, np.array([0, 0]))
-    np.testing.assert_allclose(found["probabilities"], [[0.75, 0.25], [0.2, 0.8]], rtol=1e-6)
-    np.testing.assert_allclose(found["losses"], -np.log([0.75, 0.2]), rtol=1e-6)
+    predictions = SINGLE_LABEL.postprocess(logits, np.array([0, 0]))
+    np.testing.assert_allclose(predictions["probabilities"], [[0.75, 0.25], [0.2, 0.8]], rtol=1e-6)
+    np.testing.assert_allclose(predictions["losses"], -np.log([0.75, 0.2]), rtol=1e-6)
 
 
 def test_logits_give_the_probabilities_back():
@@ -45,37 +45,37 @@ def test_logits_give_the_probabilities_back():
     assert np.isfinite(SINGLE_LABEL.logits(np.array([[1.0, 0.0]], np.float32))).all()
 
 
-def test_decisions_take_the_first_of_equal_ones():
-    assert SINGLE_LABEL.decisions(FOUND, LABELS) == ["no", "no", "yes", "yes"]
+def test_the_first_label_wins_a_tie():
+    assert SINGLE_LABEL.decisions(PREDICTIONS, LABELS) == ["no", "no", "yes", "yes"]
 
 
 def test_record():
-    found = SINGLE_LABEL.record(FOUND, 2, LABELS)
-    assert found == {"label": "yes", "probabilities": {"no": 0.125, "yes": 0.875}}
+    record = SINGLE_LABEL.record(PREDICTIONS, 2, LABELS)
+    assert record == {"label": "yes", "probabilities": {"no": 0.125, "yes": 0.875}}
 
 
 def test_explained_score_is_the_log_odds():
-    said, scores = SINGLE_LABEL.explained_score(FOUND, LABELS)
-    assert said == {"label": "no", "probability": 0.75}
+    answer, scores = SINGLE_LABEL.explained_score(PREDICTIONS, LABELS)
+    assert answer == {"label": "no", "probability": 0.75}
     np.testing.assert_allclose(scores, [np.log(3), 0.0, -np.log(7), -np.log(3)])
 
 
 def test_suspects_are_sorted_by_confidence():
-    rows, columns = SINGLE_LABEL.suspects(np.array([1, 0, 0, 0]), FOUND, LABELS)
-    assert rows == [2, 0, 3]  # row 1 is undecided: of equal ones the first is predicted, which it has
+    rows, columns = SINGLE_LABEL.suspects(np.array([1, 0, 0, 0]), PREDICTIONS, LABELS)
+    assert rows == [2, 0, 3]  # row 1 is undecided: its label wins the tie, because it is the first
     assert (columns["given"], columns["predicted"]) == (["no", "yes", "no"], ["yes", "no", "yes"])
     assert columns["probability"].tolist() == [0.125, 0.25, 0.25]
 
 
 def test_out_of_fold():
-    columns = SINGLE_LABEL.out_of_fold(np.array([1, 0, 1, 1]), FOUND, LABELS)
+    columns = SINGLE_LABEL.out_of_fold(np.array([1, 0, 1, 1]), PREDICTIONS, LABELS)
     assert list(columns) == ["given", "predicted", "probabilities"]
     assert columns["given"] == ["yes", "no", "yes", "yes"]
     assert columns["predicted"] == ["no", "no", "yes", "yes"]
 
 
-def test_errors_of_rows():
-    rows = rows_of(SINGLE_LABEL.eval_columns(np.array([1, 0, 1, 1]), FOUND))
+def test_row_errors():
+    rows = rows_of(SINGLE_LABEL.eval_columns(np.array([1, 0, 1, 1]), PREDICTIONS))
     assert rows[0] == {"label": 1, "probabilities": [0.75, 0.25]}
     assert [SINGLE_LABEL.row_error(row, ()) for row in rows] == [0.75, 0.0, 0.0, 0.0]
     assert [SINGLE_LABEL.row_surprise(row) for row in rows] == [0.75, 0.5, 0.125, 0.25]

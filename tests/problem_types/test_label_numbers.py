@@ -1,4 +1,4 @@
-"""Numbers in label cells: decimal points, decimal commas, and what may mean two things."""
+"""Numbers in label cells: decimal points, decimal commas, and ambiguous numbers."""
 
 import pytest
 
@@ -11,13 +11,13 @@ def read(*texts):
     return read_numbers(LabelCells("t.csv", range(2, 2 + len(texts)), [], ("score",), True), texts)
 
 
-def refused(*texts):
+def error_of(*texts):
     with pytest.raises(InputError) as caught:
         read(*texts)
     return str(caught.value)
 
 
-def test_numbers_with_a_point_stay_as_they_are(caplog):
+def test_numbers_with_a_point_are_unchanged(caplog):
     caplog.set_level("INFO")
     assert read("1", "2.50", "-3e-1", ".5", "+1.0") == ["1", "2.50", "-3e-1", ".5", "+1.0"]
     assert caplog.messages == []
@@ -28,7 +28,7 @@ def test_numbers_with_a_point_stay_as_they_are(caplog):
     [
         (("3,5", "4", "1,0"), ["3.5", "4", "1.0"]),
         (("-0,25", "+1,75"), ["-0.25", "+1.75"]),
-        (("0,125", "1,250"), ["0.125", "1.250"]),  # 0,125 has no thousands
+        (("0,125", "1,250"), ["0.125", "1.250"]),  # 0,125 cannot have a thousands separator
         (("1,234", "2,5"), ["1.234", "2.5"]),
         (("1234,567",), ["1234.567"]),
         ((",5", "1,500"), [".5", "1.500"]),
@@ -48,21 +48,21 @@ def test_the_line_of_the_log(caplog):
 
 
 def test_a_comma_that_may_separate_thousands():
-    assert refused("1,234", "999", "2,500") == (
+    assert error_of("1,234", "999", "2,500") == (
         "t.csv:2: the label is '1,234', which may be 1.234 or 1234 (and 1 more such row); write a decimal point, or leave "
         "the comma out"
     )
 
 
 def test_points_and_commas_in_one_file():
-    assert refused("3.5", "4,5") == (
+    assert error_of("3.5", "4,5") == (
         "t.csv:3: the label is '4,5', and line 2 has '3.5'; write all numbers with a decimal point"
     )
 
 
 @pytest.mark.parametrize("text", ["1.234,5", "1,234.5", "1,234,567.8", "1 234,5", "1'234,5", "1\u00a0234,50"])
-def test_separators_of_thousands_are_refused(text):
-    assert refused("3", text).endswith("; write the number without separators of thousands and with a decimal point")
+def test_thousands_separators_are_refused(text):
+    assert error_of("3", text).endswith("; write the number without separators of thousands and with a decimal point")
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_separators_of_thousands_are_refused(text):
     [("high", ""), ("1,2,3", ""), ("3,", ""), ("inf", ""), ("nan", "; --skip_unlabeled leaves such rows out"),
      ("", "; --skip_unlabeled leaves such rows out")],
 )  # fmt: skip
-def test_texts_that_are_no_numbers(text, advice):
-    assert refused("1", text) == f"t.csv:3: the label is {text!r}, a number is needed{advice}"
+def test_texts_that_are_not_numbers(text, advice):
+    assert error_of("1", text) == f"t.csv:3: the label is {text!r}, a number is needed{advice}"
 
 
 def test_texts_with_a_comma():

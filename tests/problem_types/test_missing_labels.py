@@ -1,4 +1,4 @@
-"""Texts that stand for no label."""
+"""Texts that mark a missing label."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from bert_cli.problem_types.missing_labels import may_be_missing, skip_advice
 @pytest.mark.parametrize(
     "text", ["", "-", "--", "---", "–", "—", "?", "??", "nan", "N/A", "#n/a", "<NA>", "NULL", "None"]
 )
-def test_texts_that_may_stand_for_no_label(text):
+def test_texts_that_may_mark_a_missing_label(text):
     assert may_be_missing(text)
 
 
@@ -17,6 +17,6 @@ def test_texts_that_are_labels(text):
     assert not may_be_missing(text)
 
 
-def test_the_advice_of_an_error():
+def test_skip_advice():
     assert skip_advice("-") == skip_advice("-1") == "; --skip_unlabeled leaves such rows out"
     assert skip_advice("good") == ""

@@ -1,4 +1,4 @@
-"""Multi-label classification, with answers by hand."""
+"""Multi-label classification, with values checked by hand."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from bert_cli.problem_types.problem_type import LabelSet
 
 LABELS = LabelSet(("p", "q"), np.array([0.5, 0.5]))
 PROBABILITIES = np.array([[0.75, 0.25], [0.5, 0.5], [0.125, 0.875], [0.25, 0.75]], np.float32)
-FOUND = {"probabilities": PROBABILITIES}
+PREDICTIONS = {"probabilities": PROBABILITIES}
 
 
 def test_parse_names_in_a_cell():
@@ -36,32 +36,32 @@ def test_label_array_of_no_rows_has_its_columns():
 
 def test_postprocess_is_sigmoid_and_the_mean_of_binary_cross_entropies():
     logits = np.array([[np.log(3), 0.0]], np.float32)
-    found = MULTI_LABEL.postprocess(logits, np.array([[1, 0]], np.float32))
-    np.testing.assert_allclose(found["probabilities"], [[0.75, 0.5]], rtol=1e-6)
-    np.testing.assert_allclose(found["losses"], [-(np.log(0.75) + np.log(0.5)) / 2], rtol=1e-6)
+    predictions = MULTI_LABEL.postprocess(logits, np.array([[1, 0]], np.float32))
+    np.testing.assert_allclose(predictions["probabilities"], [[0.75, 0.5]], rtol=1e-6)
+    np.testing.assert_allclose(predictions["losses"], [-(np.log(0.75) + np.log(0.5)) / 2], rtol=1e-6)
 
 
 def test_decisions_are_at_or_above_the_thresholds():
-    assert MULTI_LABEL.decisions(FOUND, LABELS) == [("p",), ("p", "q"), ("q",), ("q",)]
-    assert MULTI_LABEL.record(FOUND, 0, LABELS) == {"labels": ["p"], "probabilities": {"p": 0.75, "q": 0.25}}
+    assert MULTI_LABEL.decisions(PREDICTIONS, LABELS) == [("p",), ("p", "q"), ("q",), ("q",)]
+    assert MULTI_LABEL.record(PREDICTIONS, 0, LABELS) == {"labels": ["p"], "probabilities": {"p": 0.75, "q": 0.25}}
 
 
 def test_suspects_have_a_line_for_each_label():
     has = np.array([[0, 0], [1, 1], [0, 0], [0, 1]], np.float32)
-    rows, columns = MULTI_LABEL.suspects(has, FOUND, LABELS)
+    rows, columns = MULTI_LABEL.suspects(has, PREDICTIONS, LABELS)
     assert rows == [2, 0]
     assert (columns["label"], columns["given"], columns["predicted"]) == (["q", "p"], ["no", "no"], ["yes", "yes"])
     assert columns["probability"].tolist() == [0.125, 0.25]
 
 
 def test_out_of_fold_names_all_labels_of_a_row():
-    columns = MULTI_LABEL.out_of_fold(np.array([[1, 1], [0, 0], [0, 1], [1, 0]], np.float32), FOUND, LABELS)
+    columns = MULTI_LABEL.out_of_fold(np.array([[1, 1], [0, 0], [0, 1], [1, 0]], np.float32), PREDICTIONS, LABELS)
     assert columns["given"] == [["p", "q"], [], ["q"], ["p"]]
     assert columns["predicted"] == [["p"], ["p", "q"], ["q"], ["q"]]
 
 
 def test_rows_are_wrong_by_their_worst_decision():
-    rows = rows_of(MULTI_LABEL.eval_columns(np.array([[1, 0], [1, 1], [1, 1], [1, 0]], np.float32), FOUND))
+    rows = rows_of(MULTI_LABEL.eval_columns(np.array([[1, 0], [1, 1], [1, 1], [1, 0]], np.float32), PREDICTIONS))
     assert rows[2] == {"labels": [1, 1], "probabilities": [0.125, 0.875]}
     assert [MULTI_LABEL.row_error(row, (0.5, 0.5)) for row in rows] == [0.0, 0.0, 0.875, 0.75]
     assert [MULTI_LABEL.row_surprise(row) for row in rows] == [0.25, 0.5, 0.875, 0.75]
@@ -74,9 +74,9 @@ def test_class_weights_are_pairs():
 
 
 def test_explained_score_names_the_labels_over_their_thresholds():
-    said, scores = MULTI_LABEL.explained_score({"probabilities": PROBABILITIES[3:]}, LABELS)
-    assert said == {"labels": ["q"], "explained_label": "q", "probability": 0.75}
+    answer, scores = MULTI_LABEL.explained_score({"probabilities": PROBABILITIES[3:]}, LABELS)
+    assert answer == {"labels": ["q"], "explained_label": "q", "probability": 0.75}
     np.testing.assert_allclose(scores, [np.log(3)], rtol=1e-5)
-    none = LabelSet(("p", "q"), np.array([0.9, 0.9]))
-    said, _ = MULTI_LABEL.explained_score(FOUND, none)
-    assert said == {"labels": [], "explained_label": "p", "probability": 0.75}
+    high_thresholds = LabelSet(("p", "q"), np.array([0.9, 0.9]))
+    answer, _ = MULTI_LABEL.explained_score(PREDICTIONS, high_thresholds)
+    assert answer == {"labels": [], "explained_label": "p", "probability": 0.75}

@@ -1,4 +1,4 @@
-"""The table of problem types, and the attributes that other rooms read."""
+"""Table of problem types, and attributes that other rooms read."""
 
 import pytest
 
@@ -8,10 +8,10 @@ from bert_cli.problem_types.registry import PROBLEM_TYPES, SINGLE_LABEL, problem
 
 def test_problem_types_have_their_names():
     assert list(PROBLEM_TYPES) == ["single_label", "multi_label", "regression", "multiple_choice"]
-    assert all(problem_type(name) is each for name, each in PROBLEM_TYPES.items())
+    assert all(problem_type(name) is expected for name, expected in PROBLEM_TYPES.items())
 
 
-def test_no_name_is_single_label():
+def test_none_is_single_label():
     assert problem_type(None) is SINGLE_LABEL
 
 
@@ -21,10 +21,10 @@ def test_unknown_name_is_refused():
 
 
 def test_outputs_of_a_model_with_three_labels():
-    counts = {name: each.output_count(("a", "b", "c")) for name, each in PROBLEM_TYPES.items()}
+    counts = {name: candidate.output_count(("a", "b", "c")) for name, candidate in PROBLEM_TYPES.items()}
     assert counts == {"single_label": 3, "multi_label": 3, "regression": 1, "multiple_choice": 1}
 
 
-def test_label_names_are_those_of_outputs_without_endings_or_numbers():
-    named = {name for name, each in PROBLEM_TYPES.items() if each.has_named_outputs}
+def test_problem_types_with_named_outputs():
+    named = {name for name, candidate in PROBLEM_TYPES.items() if candidate.has_named_outputs}
     assert named == {"single_label", "multi_label"}

@@ -1,4 +1,4 @@
-"""Regression, with answers by hand."""
+"""Regression, with values checked by hand."""
 
 import numpy as np
 import pytest
@@ -8,21 +8,21 @@ from bert_cli.problem_types.columns import LabelCells, rows_of
 from bert_cli.problem_types.problem_type import LabelSet
 from bert_cli.problem_types.regression import REGRESSION
 
-NONE = LabelSet()
-FOUND = {"values": np.array([1.5, 2, 5, 2.5], np.float32)}
-GIVEN = np.array([1, 2, 3, 4], np.float32)
+NO_LABELS = LabelSet()
+PREDICTIONS = {"values": np.array([1.5, 2, 5, 2.5], np.float32)}
+TARGETS = np.array([1, 2, 3, 4], np.float32)
 
 
 @pytest.mark.parametrize("cell", ["high", "nan", "inf", ""])
-def test_parse_refuses_what_is_no_number(cell):
+def test_parse_refuses_texts_that_are_not_numbers(cell):
     cells = LabelCells("f.tsv", (2, 3), [("1",), (cell,)], ("score",), True)
     with pytest.raises(InputError, match=f"^f.tsv:3: the label is '{cell}', a number is needed"):
         REGRESSION.parse(cells, ())
 
 
 def test_label_array_takes_texts_and_numbers():
-    found = REGRESSION.label_array(["3.5", None, -1.5], ())
-    assert (found.dtype, found.tolist()) == (np.float32, [3.5, 0.0, -1.5])
+    labels = REGRESSION.label_array(["3.5", None, -1.5], ())
+    assert (labels.dtype, labels.tolist()) == (np.float32, [3.5, 0.0, -1.5])
 
 
 def test_strata_are_sorted_by_value():
@@ -30,22 +30,22 @@ def test_strata_are_sorted_by_value():
 
 
 def test_postprocess_is_the_squared_error():
-    found = REGRESSION.postprocess(np.array([[1.5], [2.0]], np.float32), np.array([1, 4], np.float32))
-    assert (found["values"].tolist(), found["losses"].tolist()) == ([1.5, 2.0], [0.25, 4.0])
+    predictions = REGRESSION.postprocess(np.array([[1.5], [2.0]], np.float32), np.array([1, 4], np.float32))
+    assert (predictions["values"].tolist(), predictions["losses"].tolist()) == ([1.5, 2.0], [0.25, 4.0])
 
 
 def test_record_has_the_shortest_decimal():
-    assert REGRESSION.record({"values": np.array([0.1], np.float32)}, 0, NONE) == {"value": 0.1}
+    assert REGRESSION.record({"values": np.array([0.1], np.float32)}, 0, NO_LABELS) == {"value": 0.1}
 
 
-def test_suspects_are_all_rows_the_furthest_first():
-    rows, columns = REGRESSION.suspects(GIVEN, FOUND, NONE)
+def test_suspects_are_all_rows_with_the_largest_errors_first():
+    rows, columns = REGRESSION.suspects(TARGETS, PREDICTIONS, NO_LABELS)
     assert rows == [2, 3, 0, 1]
     assert columns["difference"].tolist() == [2.0, -1.5, 0.5, 0.0]
 
 
-def test_errors_of_rows():
-    rows = rows_of(REGRESSION.eval_columns(GIVEN, FOUND))
+def test_row_errors():
+    rows = rows_of(REGRESSION.eval_columns(TARGETS, PREDICTIONS))
     assert rows[3] == {"value": 4.0, "predicted": 2.5}
     assert [REGRESSION.row_error(row, ()) for row in rows] == [0.5, 0.0, 2.0, 1.5]
     assert [REGRESSION.row_surprise(row) for row in rows] == [0.5, 0.0, 2.0, 1.5]
@@ -55,6 +55,6 @@ def test_numbers_have_no_class_weights_and_no_teacher():
     assert (
         REGRESSION.loss_refusal == REGRESSION.class_weights_refusal == "is about labels, and a number is predicted here"
     )
-    for call in (lambda: REGRESSION.label_counts(GIVEN, 0), lambda: REGRESSION.logits(GIVEN)):
+    for call in (lambda: REGRESSION.label_counts(TARGETS, 0), lambda: REGRESSION.logits(TARGETS)):
         with pytest.raises(NotImplementedError, match="regression has no"):
             call()

@@ -22,7 +22,7 @@ def test_numbers_of_a_large_scale():
 @pytest.mark.parametrize(
     ("values", "steps"),
     [
-        (range(0, 101, 5), "divide them by 10"),  # per cent: a spread of 30
+        (range(0, 101, 5), "divide them by 10"),  # percentages have a standard deviation of about 30
         (range(1950, 2021), "subtract 1980 and divide them by 10"),
         ([293, 294, 295, 296], "subtract 294"),
         (np.linspace(0, 1e-4, 9), "divide them by 0.0001"),
@@ -30,7 +30,7 @@ def test_numbers_of_a_large_scale():
         ([1e6 + 1, 1e6 + 2, 1e6 + 3], "subtract 1000002"),
     ],
 )
-def test_what_to_subtract_and_to_divide_by(values, steps):
+def test_advice_to_subtract_and_divide(values, steps):
     assert f"scale the targets ({steps})" in scale_advice(np.array(values))
 
 
@@ -39,5 +39,5 @@ def test_advised_numbers_need_no_more_advice():
     assert scale_advice((years - 1980) / 10) == ""
 
 
-def test_one_number_alone():
+def test_a_single_number():
     assert scale_advice(np.array([2.5, 2.5])) == "every training row has the number 2.5, so there is nothing to learn"

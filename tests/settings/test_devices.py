@@ -1,4 +1,4 @@
-"""Choice of an engine for answers to new texts."""
+"""Engine for answers to new texts: a rule that uses flags and devices."""
 
 import json
 
