@@ -1,1 +1,4 @@
-"""How fast bert_cli is beside other programs, and beside what the processor could do: `python -m benchmarks`."""
+"""Speed of bert_cli compared with other programs and with the processor's limit.
+
+Run it with `python -m benchmarks`.
+"""

@@ -1,12 +1,16 @@
-"""bert_cli beside other programs that do the same work on this machine, and beside what its matrix products allow.
+"""Speed of bert_cli and other programs in the same tasks, compared with the machine's limit.
 
     python -m benchmarks --model HF_FOLDER --rounds 3 --json bert_output/benchmarks.json
     python -m benchmarks --model HF_FOLDER --only short,vectors-bfloat16 --peer_python OTHER_VENV/bin/python
 
-HF_FOLDER: a Hugging Face folder with config.json, model.safetensors, vocab.txt and tokenizer.json, from which all programs
-start. All inputs are made here. The programs take turns, and every other round goes backwards, so that a drift of the
-machine hits all alike; the table holds medians, and each ratio compares two runs of the same round. Programs that OTHER_VENV
-lacks are left out, and said to be. Run nothing else on the machine meanwhile.
+HF_FOLDER is a Hugging Face directory with config.json, model.safetensors, vocab.txt and
+tokenizer.json, which all
+programs use. All inputs are generated. The programs take turns, in reverse order in every other
+round, so that a drift
+of the machine affects all programs equally. The table shows medians, and each ratio compares
+two runs in the same
+round. If OTHER_VENV does not have a program, it is left out and listed. Run nothing else on the
+machine during this time.
 """
 
 import argparse
@@ -56,7 +60,7 @@ def main(arguments: list[str] | None = None) -> None:
     settings = parse_arguments(arguments)
     progress, results = Console(stderr=True, highlight=False, soft_wrap=True), {}
     if settings.device == "cpu":
-        # Ours and sentence-transformers would take a GPU that is there.
+        # bert_cli and sentence-transformers would use a GPU if there is one.
         os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
     with tempfile.TemporaryDirectory() as folder:
         context = Context(
@@ -77,7 +81,7 @@ def main(arguments: list[str] | None = None) -> None:
                     except ProgramError as error:
                         if name == OURS:
                             sys.exit(f"error: {error}")
-                        # Its earlier rounds, too: a ratio compares the runs of a round.
+                        # Drop its earlier rounds, too: a ratio compares runs in the same round.
                         workload.absent[name] = str(error).strip().splitlines()[-1]
                         progress.print(f"{workload.name}: {name} is left out: {error}")
                         del programs[name]
@@ -85,14 +89,16 @@ def main(arguments: list[str] | None = None) -> None:
                     shown = ", ".join(f"{key} {value:.4g}" for key, value in figures[name].items())
                     progress.print(f"{workload.name}, round {number + 1} of {settings.rounds}, {name}: {shown}")
                 rounds.append(Round(figures, limits))
-            kept_figures = [{name: one.figures[name] for name in programs} for one in rounds]
-            kept_rounds = [Round(figures, one.limits) for figures, one in zip(kept_figures, rounds, strict=True)]
+            kept_figures = [{name: round_.figures[name] for name in programs} for round_ in rounds]
+            kept_rounds = [Round(figures, round_.limits) for figures, round_ in zip(kept_figures, rounds, strict=True)]
             results[workload.name] = (workload, kept_rounds)
     Console(width=None if sys.stdout.isatty() else 140).print(make_table(results))
     if settings.json:
         kept = {
             "machine": {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()},
-            "workloads": {name: [dataclasses.asdict(one) for one in rounds] for name, (_, rounds) in results.items()},
+            "workloads": {
+                name: [dataclasses.asdict(round_) for round_ in rounds] for name, (_, rounds) in results.items()
+            },
             "rows": {name: rows_of(workload, rounds) for name, (workload, rounds) in results.items()},
             "absent": {name: workload.absent for name, (workload, _) in results.items()},
         }

@@ -1,4 +1,4 @@
-"""Two files that two versions of a command wrote: what differs, but for what cannot be the same twice."""
+"""Comparison of files that two versions of a command wrote, without values that always differ."""
 
 import difflib
 import json
@@ -11,11 +11,11 @@ import numpy as np
 
 import bert_cli  # noqa: F401  # turns off the telemetry of onnxruntime, which is imported below
 
-# Keys of run_report.json, history.jsonl and what is like them, whose values are times, rates, memory, or dates.
+# Keys in run_report.json, history.jsonl and similar files with times, rates, memory or dates.
 _MEASURED = re.compile(r"seconds|per_second|memory|finished|^started$|^pid$|^host$|^time$")
 _NUMBER = r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"
 _TIME = rf"(?:\d+:)?\d+:\d\d|{_NUMBER} (?:ms|s|seconds|min|h)\b"
-# What stands in a log, a table or a page -> what is compared in its place.
+# Pattern in a log, table or page -> text to compare instead.
 _MASKS = (
     (re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+)?)?"), "DATE"),
     (re.compile(r"\b[EWIF]\d{4} \d\d:\d\d:\d+\.\d+ +\d+ "), "LOG "),
@@ -36,7 +36,13 @@ _PAGE_MASKS = (
 
 
 def compare_files(before: pathlib.Path, after: pathlib.Path, roots: tuple[str, str] = ("", "")) -> list[str]:
-    """What differs, a line each; [] where nothing does. roots: the folder of each version, which its files may name."""
+    """Return the differences, one per line; an empty list means that the files are equal.
+
+    Args:
+        before: file written by the first version.
+        after: file written by the second version.
+        roots: directory of each version, which its files may mention.
+    """
     contents = [
         path.read_bytes().replace(root.encode() or b"\0", b"ROOT")
         for path, root in zip((before, after), roots, strict=True)
@@ -44,7 +50,7 @@ def compare_files(before: pathlib.Path, after: pathlib.Path, roots: tuple[str, s
     if contents[0] == contents[1]:
         return []
     name = before.name
-    for pattern, compare in _KINDS:
+    for pattern, compare in _COMPARERS:
         if re.search(pattern, name):
             return compare(before, after, contents)
     return (
@@ -55,18 +61,18 @@ def compare_files(before: pathlib.Path, after: pathlib.Path, roots: tuple[str, s
 
 
 def mask_text(text: str) -> str:
-    """A log without times, rates, memory, dates and processes, and without the lengths of the blanks around them."""
+    """Return a log without times, rates, memory, dates, process ids and the widths of columns."""
     for pattern, mask in _MASKS:
         text = pattern.sub(mask, text)
     return re.sub(r" {2,}", "  ", text)
 
 
 def mask_measured(value: Any) -> Any:
-    """A JSON value whose measured numbers are gone; their keys stay."""
+    """Return a JSON value without its measured numbers; their keys stay."""
     if isinstance(value, dict):
-        return {key: "MEASURED" if _MEASURED.search(key) else mask_measured(part) for key, part in value.items()}
+        return {key: "MEASURED" if _MEASURED.search(key) else mask_measured(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [mask_measured(part) for part in value]
+        return [mask_measured(item) for item in value]
     return value
 
 
@@ -77,20 +83,23 @@ def mask_page(text: str) -> str:
 
 
 def first_difference(before: str, after: str) -> list[str]:
-    """The first line that differs, of both, cut where it is long; and how many more differ. [] for equal texts."""
+    """Return the first lines that differ, shortened, and how many more differences there are.
+
+    The list is empty for equal texts.
+    """
     lines = before.split("\n"), after.split("\n")
     changes = [
         change for change in difflib.SequenceMatcher(None, *lines, autojunk=False).get_opcodes() if change[0] != "equal"
     ]
     if not changes:
         return []
-    _, start, end, other_start, other_end = changes[0]
-    parts = ["\\n".join(lines[0][start:end]), "\\n".join(lines[1][other_start:other_end])]
-    same = next((n for n, (a, b) in enumerate(zip(*parts, strict=False)) if a != b), 0)
-    begin = max(0, same - 60)
-    parts = [repr(part[begin : begin + 160]) for part in parts]
+    _, start, end, after_start, after_end = changes[0]
+    excerpts = ["\\n".join(lines[0][start:end]), "\\n".join(lines[1][after_start:after_end])]
+    same = next((n for n, (a, b) in enumerate(zip(*excerpts, strict=False)) if a != b), 0)
+    excerpt_start = max(0, same - 60)
+    excerpts = [repr(excerpt[excerpt_start : excerpt_start + 160]) for excerpt in excerpts]
     more = f" (and {len(changes) - 1} more places)" if len(changes) > 1 else ""
-    return [f"line {start + 1}: {parts[0]} != {parts[1]}{more}"]
+    return [f"line {start + 1}: {excerpts[0]} != {excerpts[1]}{more}"]
 
 
 def _is_text(content: bytes) -> bool:
@@ -127,17 +136,17 @@ def _compare_json_lines(before: pathlib.Path, after: pathlib.Path, contents: lis
 
 
 def compare_arrays(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> list[str]:
-    """Arrays by name: dtype, shape and every bit."""
-    found = [f"{name}: in one of both alone" for name in sorted(before.keys() ^ after.keys())]
+    """Return the differences in dtype, shape and bits between arrays with the same names."""
+    differences = [f"{name}: in one of both alone" for name in sorted(before.keys() ^ after.keys())]
     for name in sorted(before.keys() & after.keys()):
         a, b = np.asarray(before[name]), np.asarray(after[name])
         if (a.dtype, a.shape) != (b.dtype, b.shape):
-            found.append(f"{name}: {a.dtype} {list(a.shape)} != {b.dtype} {list(b.shape)}")
+            differences.append(f"{name}: {a.dtype} {list(a.shape)} != {b.dtype} {list(b.shape)}")
         elif (a.tolist() if a.dtype == object else a.tobytes()) != (b.tolist() if b.dtype == object else b.tobytes()):
             number = int(np.sum(a != b))
             largest = f", by up to {np.max(np.abs(a - b)):.3g}" if a.dtype.kind in "fiu" and a.size else ""
-            found.append(f"{name}: {number} of {a.size} values differ{largest}")
-    return found
+            differences.append(f"{name}: {number} of {a.size} values differ{largest}")
+    return differences
 
 
 def _checkpoint(index: pathlib.Path) -> dict[str, np.ndarray]:
@@ -145,32 +154,33 @@ def _checkpoint(index: pathlib.Path) -> dict[str, np.ndarray]:
 
     reader = tf.train.load_checkpoint(str(index.with_suffix("")))
     names = sorted(reader.get_variable_to_shape_map())
-    # The graph of objects, a protobuf in no order of its own, says where the values are kept, not what they are.
+    # Leave out the object graph, an unordered protobuf: it records the location of
+    # values, not the values.
     return {name: np.asarray(reader.get_tensor(name)) for name in names if name != "_CHECKPOINTABLE_OBJECT_GRAPH"}
 
 
 def _compare_checkpoints(before: pathlib.Path, after: pathlib.Path, contents: list[bytes]) -> list[str]:
-    """By the index; the data is read with it, so that of itself says nothing."""
+    """Compare checkpoints if the index differs; do not report data files that differ alone."""
     indices = [
         next(path.parent.glob(path.name.split(".data-")[0].removesuffix(".index") + ".index"))
         for path in (before, after)
     ]
     if before.suffix != ".index" and indices[0].read_bytes() != indices[1].read_bytes():
-        return []  # told with the index
+        return []  # reported for the index
     try:
         return compare_arrays(*map(_checkpoint, indices))
-    except Exception as error:  # one that a scenario damages
+    except Exception as error:  # a scenario may have damaged the checkpoint
         return [f"the bytes differ, and cannot be read: {str(error)[:80]}"]
 
 
 def _h5(path: pathlib.Path) -> dict[str, np.ndarray]:
     import h5py
 
-    found: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     with h5py.File(path) as file:
-        file.visititems(lambda name, item: found.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None)
-        found |= {f"@{name}": np.asarray(value) for name, value in file.attrs.items()}
-    return found
+        file.visititems(lambda name, item: arrays.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None)
+        arrays |= {f"@{name}": np.asarray(value) for name, value in file.attrs.items()}
+    return arrays
 
 
 def _compare_h5(before: pathlib.Path, after: pathlib.Path, contents: list[bytes]) -> list[str]:
@@ -195,7 +205,7 @@ def _events(path: pathlib.Path) -> Iterator[str]:
 
 
 def _compare_onnx(before: pathlib.Path, after: pathlib.Path, contents: list[bytes]) -> list[str]:
-    """Weights, and what it computes for a few token ids."""
+    """Compare the weights, and the outputs for a few token ids."""
     weights, outputs = zip(*(_onnx(path) for path in (before, after)), strict=True)
     return compare_arrays(*weights) + [f"output {line}" for line in compare_arrays(*outputs)]
 
@@ -217,7 +227,7 @@ def _onnx(path: pathlib.Path) -> tuple[dict[str, np.ndarray], dict[str, np.ndarr
 
 
 def _compare_saved_models(before: pathlib.Path, after: pathlib.Path, contents: list[bytes]) -> list[str]:
-    """What all signatures, or the model itself, compute for a few texts or token ids; weights are files beside it."""
+    """Compare the outputs for a few texts or token ids; the weights are separate files."""
     return compare_arrays(*(_outputs(path.parent) for path in (before, after)))
 
 
@@ -227,21 +237,21 @@ def _outputs(folder: pathlib.Path) -> dict[str, np.ndarray]:
 
     model = tf.saved_model.load(str(folder))
     texts = tf.constant(["The dog sees a cat.", "naïve Überzüge 東京", ""])
-    found: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     for name, function in model.signatures.items():
         inputs = {key: _value(key, spec, texts) for key, spec in function.structured_input_signature[1].items()}
-        found |= {f"{name}/{key}": value.numpy() for key, value in function(**inputs).items()}
+        arrays |= {f"{name}/{key}": value.numpy() for key, value in function(**inputs).items()}
     if callable(model):
         ids = tf.reshape(tf.range(16), (2, 8))
         encoder = {"input_word_ids": ids, "input_mask": tf.ones_like(ids), "input_type_ids": tf.zeros_like(ids)}
         has_text = not hasattr(model, "variables") or not model.variables
         results = model(texts) if has_text else model(encoder)
         for key, value in results.items():
-            for number, part in enumerate(tf.nest.flatten(value, expand_composites=True)):
-                found[f"{key}/{number}"] = part.numpy()
-    if not found:
+            for number, tensor in enumerate(tf.nest.flatten(value, expand_composites=True)):
+                arrays[f"{key}/{number}"] = tensor.numpy()
+    if not arrays:
         raise ValueError(f"{folder}: nothing in this SavedModel can be run")
-    return found
+    return arrays
 
 
 def _value(name: str, spec: Any, texts: Any) -> Any:
@@ -258,8 +268,9 @@ def _ignore(before: pathlib.Path, after: pathlib.Path, contents: list[bytes]) ->
     return []
 
 
-# Names of files, and what compares those whose bytes differ; others have to be equal.
-_KINDS = (
+# Pattern of file names -> function that compares files with different bytes. All other
+# files must be equal.
+_COMPARERS = (
     (r"^stderr$", _compare_logs),
     (r"\.html$", _compare_pages),
     (r"^run_report\.json$|\.report\.json$", _compare_json),
@@ -270,5 +281,5 @@ _KINDS = (
     (r"\.h5$", _compare_h5),
     (r"\.onnx$", _compare_onnx),
     (r"^saved_model\.pb$", _compare_saved_models),
-    (r"^fingerprint\.pb$", _ignore),  # of saved_model.pb
+    (r"^fingerprint\.pb$", _ignore),  # depends on saved_model.pb
 )

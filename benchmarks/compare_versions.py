@@ -1,18 +1,26 @@
-"""Do two versions of the package write the same bytes? Runs every command from both and compares all that comes of it.
+"""Comparison of two versions of the package: run every command with both, and compare all results.
 
     python -m benchmarks.compare_versions --before=OLD_CHECKOUT --after=NEW_CHECKOUT --baseline=DIR
     python -m benchmarks.compare_versions --before=OLD_CHECKOUT --after=NEW_CHECKOUT --only=tag,classify-grid,help-*
 
-Each scenario of benchmarks/scenarios.py runs in a folder of its own, with the same relative paths in both versions and the
-interpreter that runs this. Compared are exit code, standard output, the log, every file that a command wrote, and which files
-it removed; what cannot be the same twice (times, rates, memory, dates, processes) is masked first: see
-benchmarks/compare_files.py. Each file that differs is a line: scenario and command, file, what differs. "help" marks
-differences of help texts, which a change may intend; they are counted on their own, and do not fail. Nor do those that an
---intended names, a regular expression for "FILE: DIFFERENCE". Both versions are copied at the start, so that the checkouts may
-change meanwhile.
+Each scenario in benchmarks/scenarios.py runs in a separate directory, with the same relative
+paths in both versions,
+and with this interpreter. The comparison includes the exit code, standard output, the log, every
+file that a command
+wrote, and the files that it removed. Values that differ between any two runs (times, rates,
+memory, dates, processes)
+are masked first: see benchmarks/compare_files.py. Each file that differs is a line: scenario
+and command, file,
+difference. "help" marks differences in help texts, which a change may intend. They are counted
+separately and do not
+fail, and neither do differences that match --intended, a regular expression for "FILE:
+DIFFERENCE". Both versions are
+copied at the start, so that the checkouts may change during the run.
 
---baseline=DIR keeps the results of the first version, and later calls take them from there, where neither that version nor
-the scenario has changed; several processes may share it. Exit code: 0 no difference, 1 some.
+--baseline=DIR stores the results of the first version. Later calls use them if neither that
+version nor the scenario
+has changed; several processes may share the directory. Exit code: 0 if there is no
+difference, else 1.
 """
 
 import argparse
@@ -36,28 +44,37 @@ from benchmarks.compare_files import compare_files
 from benchmarks.scenarios import MODULES, SCENARIOS, Scenario, make_inputs
 
 _QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
-_ROOT = "root.txt"  # of the results of a scenario: the folder that they were made in
-_MINUTES = 10  # that one command may take
+_ROOT = "root.txt"  # file in a scenario's results that names the directory used to make them
+_MINUTES = 10  # time limit per command
 
 
 @dataclasses.dataclass(frozen=True)
 class Results:
-    """What the commands of a scenario left: a folder for each of them. root: the folder that their files may name."""
+    """Results of a scenario's commands.
+
+    Attributes:
+        folder: has one directory per command.
+        root: directory that the files may mention.
+        seconds: duration, 0 for stored results.
+    """
 
     folder: pathlib.Path
     root: str
     seconds: float
 
     def failures(self) -> int:
-        """How many commands ended with another exit code than 0, which only scenarios of errors should."""
+        """Return how many commands failed, as only error scenarios should."""
         return sum(path.read_text(encoding="utf-8") != "0" for path in self.folder.glob("*/exit_code"))
 
 
 @dataclasses.dataclass(frozen=True)
 class Version:
-    """A version at work in `folder`: its code, the inputs, a folder for each scenario, and `results`.
+    """A version in use: its code, the inputs, and a directory per scenario.
 
-    `store`: a folder that keeps results for later, and for other processes that compare at the same time.
+    Attributes:
+        folder: contains these directories and `results`.
+        digest: digest of code and inputs.
+        store: directory that keeps results for later calls and for other processes, or None.
     """
 
     folder: pathlib.Path
@@ -65,28 +82,29 @@ class Version:
     store: pathlib.Path | None = None
 
     def run(self, scenario: Scenario) -> Results:
-        """The results of its commands, from the store where they are there already."""
+        """Return a scenario's results, from the store if they are there."""
         key = json.dumps({"version": self.digest, "scenario": dataclasses.asdict(scenario)})
-        kept = self.store and self.store / scenario.name / hashlib.sha256(key.encode()).hexdigest()[:16]
-        if kept and kept.exists():
-            return Results(kept, (kept / _ROOT).read_text(encoding="utf-8"), 0.0)
-        began, folder, results = time.monotonic(), self.folder / scenario.name, self.folder / "results" / scenario.name
-        for old in (results, folder):
-            shutil.rmtree(old, ignore_errors=True)
-            old.mkdir(parents=True)
+        stored = self.store and self.store / scenario.name / hashlib.sha256(key.encode()).hexdigest()[:16]
+        if stored and stored.exists():
+            return Results(stored, (stored / _ROOT).read_text(encoding="utf-8"), 0.0)
+        start, folder, results = time.monotonic(), self.folder / scenario.name, self.folder / "results" / scenario.name
+        for directory in (results, folder):
+            shutil.rmtree(directory, ignore_errors=True)
+            directory.mkdir(parents=True)
         codes = [
             self._run_command(line, scenario.stdin, folder, results / f"{number:02d}-{line.split()[0]}")
             for number, line in enumerate(scenario.commands)
         ]
         (results / _ROOT).write_text(str(self.folder), encoding="utf-8")
-        if kept and min(codes) >= 0:  # none was killed, which is no result to keep
-            _keep(results, kept)
-        return Results(results, str(self.folder), time.monotonic() - began)
+        if stored and min(codes) >= 0:  # do not store results if a command was killed
+            _keep(results, stored)
+        return Results(results, str(self.folder), time.monotonic() - start)
 
     def _run_command(self, line: str, stdin: str, folder: pathlib.Path, results: pathlib.Path) -> int:
-        """Run it in `folder`; keep what it said, a copy of each file that it wrote, and the names of those it removed.
+        """Run a command in `folder`, and keep its output, written files and removed names.
 
-        Returns its exit code, below 0 where a signal or the time limit ended it.
+        Returns:
+            The exit code, negative if a signal or the time limit ended the command.
         """
         before = _states(folder)
         results.mkdir(parents=True)
@@ -114,7 +132,7 @@ class Version:
         return process.returncode
 
     def _environment(self) -> dict[str, str]:
-        """That of this process, without what would change results, or make each command compile the package anew."""
+        """Return the environment, without variables that change results or slow the start."""
         left_out = ("PYTHONDONTWRITEBYTECODE", "TF_CONFIG", "XLA_FLAGS", "FORCE_COLOR")
         kept = {name: value for name, value in os.environ.items() if name not in left_out}
         (self.folder / "tmp").mkdir(exist_ok=True)
@@ -130,7 +148,14 @@ class Version:
 def open_version(
     checkout: pathlib.Path, data: pathlib.Path, folder: pathlib.Path, store: pathlib.Path | None = None
 ) -> Version:
-    """Copy the package, and make the inputs of all scenarios."""
+    """Copy the package, make the inputs for all scenarios, and return the version.
+
+    Args:
+        checkout: checkout with the package.
+        data: a checkout's data directory.
+        folder: directory to work in.
+        store: see Version.
+    """
     for old in ("code", "in"):
         shutil.rmtree(folder / old, ignore_errors=True)
     shutil.copytree(
@@ -144,13 +169,13 @@ def open_version(
 
 
 def _states(folder: pathlib.Path) -> dict[str, tuple[int, int, int]]:
-    """File, relative to the folder -> what changes when it is written."""
-    found = {}
+    """Return each file's inode, size and time by relative path: writing changes them."""
+    states = {}
     for path in folder.rglob("*"):
         if path.is_file():
             state = path.stat()
-            found[str(path.relative_to(folder))] = (state.st_ino, state.st_size, state.st_mtime_ns)
-    return found
+            states[str(path.relative_to(folder))] = (state.st_ino, state.st_size, state.st_mtime_ns)
+    return states
 
 
 def _arguments(line: str) -> list[str]:
@@ -161,20 +186,26 @@ def _arguments(line: str) -> list[str]:
     return [sys.executable, "-c", start, *shlex.split(rest)]
 
 
-def _keep(results: pathlib.Path, kept: pathlib.Path) -> None:
-    """Copy the results; they appear whole, or, where another process was first, not at all."""
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    copy = pathlib.Path(tempfile.mkdtemp(dir=kept.parent, prefix="copy-"))
+def _keep(results: pathlib.Path, stored: pathlib.Path) -> None:
+    """Copy the results atomically; keep the existing ones if another process was first."""
+    stored.parent.mkdir(parents=True, exist_ok=True)
+    copy = pathlib.Path(tempfile.mkdtemp(dir=stored.parent, prefix="copy-"))
     shutil.copytree(results, copy, dirs_exist_ok=True)
     try:
-        copy.rename(kept)
+        copy.rename(stored)
     except OSError:
         shutil.rmtree(copy)
 
 
 @dataclasses.dataclass
 class Comparison:
-    """files: how many were compared. lines: of files that differ. intended: how many differences are as they should be."""
+    """Differences between the results of two versions.
+
+    Attributes:
+        files: number of compared files.
+        lines: one per file that differs.
+        intended: number of intended differences.
+    """
 
     files: int
     lines: list[str]
@@ -182,25 +213,36 @@ class Comparison:
 
 
 def compare_results(before: Results, after: Results, name: str, intended: Sequence[str] = ()) -> Comparison:
-    """A line for each file that differs. intended: patterns of "FILE: DIFFERENCE" that are no difference."""
+    """Return one line per file that differs.
+
+    Args:
+        before: results with the first version.
+        after: results with the second version.
+        name: scenario name.
+        intended: patterns of "FILE: DIFFERENCE" to ignore.
+    """
     folders = before.folder, after.folder
     names = [
         {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} - {_ROOT} for folder in folders
     ]
     lines = [f"{file}: written by the first version alone" for file in sorted(names[0] - names[1])]
     lines += [f"{file}: written by the second version alone" for file in sorted(names[1] - names[0])]
-    found = Comparison(len(names[0] | names[1]), [f"{name}: {line}" for line in lines])
+    comparison = Comparison(len(names[0] | names[1]), [f"{name}: {line}" for line in lines])
     for file in sorted(names[0] & names[1]):
         differences = compare_files(folders[0] / file, folders[1] / file, (before.root, after.root))
-        left = [each for each in differences if not any(re.search(one, f"{file}: {each}") for one in intended)]
-        found.intended += len(differences) - len(left)
-        more = f" (and {len(left) - 1} more of the file)" if len(left) > 1 else ""
-        found.lines += [f"{name}: {file}: {difference}{more}" for difference in left[:1]]
-    return found
+        unintended = [
+            difference
+            for difference in differences
+            if not any(re.search(pattern, f"{file}: {difference}") for pattern in intended)
+        ]
+        comparison.intended += len(differences) - len(unintended)
+        more = f" (and {len(unintended) - 1} more of the file)" if len(unintended) > 1 else ""
+        comparison.lines += [f"{name}: {file}: {difference}{more}" for difference in unintended[:1]]
+    return comparison
 
 
 def choose(only: str) -> list[Scenario]:
-    """The scenarios that one of the names, or patterns such as 'classify*', stands for; exits where one is none."""
+    """Return the scenarios with these names or patterns; exit if a name is unknown."""
     patterns = [pattern for pattern in only.split(",") if pattern]
     for pattern in patterns:
         if not any(fnmatch.fnmatch(scenario.name, pattern) for scenario in SCENARIOS):
@@ -232,7 +274,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     settings = parse_arguments(arguments)
     scenarios = choose(settings.only)
-    os.environ |= _QUIET  # TensorFlow is imported where something is read back
+    os.environ |= _QUIET  # TensorFlow is imported to read some files
     made = settings.work is None
     work = pathlib.Path(tempfile.mkdtemp(prefix="compare-")) if made else settings.work.resolve()
     data = settings.before / "data"
@@ -244,14 +286,14 @@ def main(arguments: list[str] | None = None) -> int:
         runs = {scenario: [pool.submit(version.run, scenario) for version in (before, after)] for scenario in scenarios}
         for number, scenario in enumerate(scenarios, 1):
             first, second = (run.result() for run in runs[scenario])
-            found = compare_results(first, second, scenario.name, settings.intended)
-            said = f"{number}/{len(scenarios)} {scenario.name}: {found.files} files, {first.failures()} commands failed"
-            print(f"{said}, {first.seconds + second.seconds:.0f} s", file=sys.stderr, flush=True)
-            for line in found.lines:
+            comparison = compare_results(first, second, scenario.name, settings.intended)
+            summary = f"{number}/{len(scenarios)} {scenario.name}: {comparison.files} files, {first.failures()} commands failed"
+            print(f"{summary}, {first.seconds + second.seconds:.0f} s", file=sys.stderr, flush=True)
+            for line in comparison.lines:
                 print(f"help: {line}" if scenario.category else line, flush=True)
-            files, intended = files + found.files, intended + found.intended
-            helps += len(found.lines) if scenario.category else 0
-            differences += 0 if scenario.category else len(found.lines)
+            files, intended = files + comparison.files, intended + comparison.intended
+            helps += len(comparison.lines) if scenario.category else 0
+            differences += 0 if scenario.category else len(comparison.lines)
             if not settings.keep:
                 for version in (before, after):
                     shutil.rmtree(version.folder / scenario.name, ignore_errors=True)

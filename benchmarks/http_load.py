@@ -1,9 +1,12 @@
-"""Clients of an HTTP server, as light as can be: raw connections that stay open, one text a request.
+"""Load on an HTTP server, with minimal clients: open connections, and one text per request.
 
     python -m benchmarks.http_load --port P --path /predict --texts FILE --clients 64 --seconds 10
 
-FILE has a text a line; {"text": …} is sent, or with --embeddings {"input": …, "model": NAME}. Prints one JSON object:
-requests, seconds, rate, p50 and p99 in milliseconds, and client_seconds, what the clients themselves took of the processor.
+FILE has one text per line. The requests are {"text": …}, or {"input": …, "model": NAME} if
+--embeddings is used. Prints
+one JSON object: requests, seconds, rate, p50 and p99 in milliseconds, and client_seconds, the
+processor time that the
+clients themselves used.
 """
 
 import argparse
@@ -20,13 +23,13 @@ _TIMEOUT = 60  # seconds
 
 
 def percentile(sorted_values: Sequence[float], share: float) -> float:
-    """The least value that this share of the values does not exceed."""
+    """Return the smallest value that is greater than this share of values."""
     return sorted_values[min(len(sorted_values) - 1, int(share * len(sorted_values)))]
 
 
-def content_length(head: bytes) -> int:
-    """The Content-Length of an answer's head, whose status has to be 200."""
-    lines = head.decode("latin-1").split("\r\n")
+def content_length(header_bytes: bytes) -> int:
+    """Return a response's Content-Length; raise RuntimeError if its status is not 200."""
+    lines = header_bytes.decode("latin-1").split("\r\n")
     if lines[0].split(" ")[1] != "200":
         raise RuntimeError(f"the server answered {lines[0]}")
     for line in lines[1:]:
@@ -37,71 +40,79 @@ def content_length(head: bytes) -> int:
 
 
 def request(path: str, body: dict) -> bytes:
-    """The bytes of a POST."""
+    """Return a POST request as bytes."""
     data = json.dumps(body).encode()
     head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
     return head.encode() + data
 
 
 class _Client:
-    """A connection that always has one request under way."""
+    """A connection with one request at a time."""
 
     def __init__(self, port: int):
         self.socket = socket.create_connection(("127.0.0.1", port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.received = b""
-        self.began = 0.0
-        self.size: int | None = None  # of the answer, once its head is there
+        self.start = 0.0
+        # response size in bytes, None until its head has arrived
+        self.size: int | None = None
 
     def send(self, data: bytes) -> None:
         self.received = b""
         self.size = None
-        self.began = time.monotonic()
-        self.socket.sendall(data)  # small, so it never waits
+        self.start = time.monotonic()
+        self.socket.sendall(data)  # small, so it never blocks
 
     def has_answer(self) -> bool:
-        """Read what has come; whether it is all of the answer."""
+        """Read the available bytes, and return whether the response is complete."""
         data = self.socket.recv(1 << 20)
         if not data:
             raise RuntimeError("the server closed a connection")
         self.received += data
         if self.size is None:
-            head, found, _ = self.received.partition(b"\r\n\r\n")
-            if not found:
+            head, separator, _ = self.received.partition(b"\r\n\r\n")
+            if not separator:
                 return False
             self.size = len(head) + 4 + content_length(head)
         return len(self.received) >= self.size
 
 
 def measure(port: int, requests: Sequence[bytes], clients: int, seconds: float) -> dict[str, float]:
-    """See above; each client takes the next text that none has taken yet."""
+    """Return the figures for `clients` connections, which take turns in sending the next text.
+
+    Args:
+        port: port on this machine.
+        requests: requests as bytes, used in turn.
+        clients: number of connections.
+        seconds: duration after which no more requests are sent.
+    """
     times: list[float] = []
-    turn = itertools.cycle(requests)
-    # Not asyncio: it would take a tenth of a machine of two cores from the server that is measured.
+    next_requests = itertools.cycle(requests)
+    # Do not use asyncio: it takes a tenth of a two-core machine from the measured server.
     poll = select.epoll()
     connections = {client.socket.fileno(): client for client in (_Client(port) for _ in range(clients))}
     for number, client in connections.items():
         poll.register(number, select.EPOLLIN)
-        client.send(next(turn))
-    began = time.monotonic()
+        client.send(next(next_requests))
+    start = time.monotonic()
     while connections:
         for number, _ in poll.poll(_TIMEOUT) or _too_late():
             client = connections[number]
             if not client.has_answer():
                 continue
             now = time.monotonic()
-            times.append(now - client.began)
-            if now - began < seconds:
-                client.send(next(turn))
+            times.append(now - client.start)
+            if now - start < seconds:
+                client.send(next(next_requests))
             else:
                 poll.unregister(number)
                 client.socket.close()
                 del connections[number]
-    took = time.monotonic() - began
+    duration = time.monotonic() - start
     times.sort()
-    shown = {"p50": 1000 * percentile(times, 0.5), "p99": 1000 * percentile(times, 0.99)}
-    used = {"client_seconds": time.process_time()}
-    return {"requests": len(times), "seconds": took, "rate": len(times) / took} | shown | used
+    latencies = {"p50": 1000 * percentile(times, 0.5), "p99": 1000 * percentile(times, 0.99)}
+    client_time = {"client_seconds": time.process_time()}
+    return {"requests": len(times), "seconds": duration, "rate": len(times) / duration} | latencies | client_time
 
 
 def _too_late() -> NoReturn:
@@ -116,12 +127,12 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--embeddings", help="the model of requests to an embeddings API")
-    given = parser.parse_args()
-    texts = pathlib.Path(given.texts).read_text(encoding="utf-8").splitlines()
-    named = given.embeddings
-    bodies = [{"input": text, "model": named} if named else {"text": text} for text in texts]
-    requests = [request(given.path, body) for body in bodies]
-    print(json.dumps(measure(given.port, requests, given.clients, given.seconds)))
+    settings = parser.parse_args()
+    texts = pathlib.Path(settings.texts).read_text(encoding="utf-8").splitlines()
+    embeddings_model = settings.embeddings
+    bodies = [{"input": text, "model": embeddings_model} if embeddings_model else {"text": text} for text in texts]
+    requests = [request(settings.path, body) for body in bodies]
+    print(json.dumps(measure(settings.port, requests, settings.clients, settings.seconds)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the device could do: the rate of matrix products alone, and how many of their operations a model needs."""
+"""Upper limits of speed: the device's rate of matrix products, and a model's operations per token."""
 
 import json
 import subprocess
@@ -33,18 +33,32 @@ _END = "\nprint(json.dumps(max(rate(rows, {width}, 4 * {width}, '{dtype}') for r
 
 
 def product_rates(peer_python: str, width: int, precision: str, device: str = "cpu") -> dict[str, float]:
-    """The best rate of products [rows, width] × [width, 4·width] of each library that is there, operations a second."""
-    found = {}
+    """Return the best rate of products [rows, width] × [width, 4·width] in operations per second.
+
+    Args:
+        peer_python: interpreter that may have PyTorch.
+        width: the model's hidden size.
+        precision: dtype, such as "float32".
+        device: "cpu" or "gpu".
+
+    Returns:
+        The rate by library; a library that cannot be used has no key.
+    """
+    rates = {}
     for name, python, code in (("tensorflow", sys.executable, _TF), ("torch", peer_python, _TORCH)):
         end = _END.format(width=width, dtype=precision, rows=_ROWS[device])
         command = [python, "-c", code.replace("{device}", TORCH_DEVICES[device]) + end]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode == 0:
-            found[name] = float(json.loads(done.stdout.split("\n")[-2]))
-    return found
+        process = subprocess.run(command, capture_output=True, text=True, check=False)
+        if process.returncode == 0:
+            rates[name] = float(json.loads(process.stdout.split("\n")[-2]))
+    return rates
 
 
 def operations_of_token(config: Mapping[str, int]) -> int:
-    """Of the dense products of an encoder forwards, for one token: two for each weight. config: as in bert_config.json."""
-    hidden, wide = config["hidden_size"], config["intermediate_size"]
-    return 2 * config["num_hidden_layers"] * (4 * hidden * hidden + 2 * hidden * wide)
+    """Return the operations in an encoder's dense products per token, forward: two per weight.
+
+    Args:
+        config: the values of bert_config.json.
+    """
+    hidden, intermediate = config["hidden_size"], config["intermediate_size"]
+    return 2 * config["num_hidden_layers"] * (4 * hidden * hidden + 2 * hidden * intermediate)

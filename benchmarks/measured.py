@@ -1,4 +1,4 @@
-"""Figures of rounds, and the table that is made of them."""
+"""Figures of benchmark rounds, and the table made from them."""
 
 import dataclasses
 import statistics
@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 
 OURS = "bert_cli"
-# How a figure is told, and whether more of it is better.
+# A figure's name in the table, and whether more is better.
 FIGURES = {
     "train": ("training, ex/s with the start", True),
     "steady": ("training, ex/s steady", True),
@@ -20,9 +20,9 @@ FIGURES = {
     "one": ("one text, ms", False),
     "cold": ("first answer of a server, s", False),
     **{
-        name: shown
+        name: title
         for length in ("12", "50")
-        for name, shown in {
+        for name, title in {
             f"client_{length}": (f"one client, {length} tokens, p50 ms", False),
             f"client_p99_{length}": (f"one client, {length} tokens, p99 ms", False),
             f"inside_{length}": (f"the same text inside a process, {length} tokens, ms", False),
@@ -38,43 +38,57 @@ MEMORY, QUALITY = "mib", "accuracy"  # not compared as speed
 
 @dataclasses.dataclass(frozen=True)
 class Round:
-    """`figures`: of each program, name -> value; `limits`: see limits.product_rates."""
+    """Results from one round.
+
+    Attributes:
+        figures: value by program and figure.
+        limits: see limits.product_rates.
+    """
 
     figures: dict[str, dict[str, float]]
     limits: dict[str, float]
 
 
 def median(rounds: Sequence[Round], program: str, figure: str) -> float:
-    return statistics.median(one.figures[program][figure] for one in rounds)
+    """Return a figure's median over the rounds."""
+    return statistics.median(round_.figures[program][figure] for round_ in rounds)
 
 
 def best_peer(rounds: Sequence[Round], figure: str) -> str | None:
-    """The other program whose median is the best; None where no other tells this figure."""
+    """Return the other program with the best median, or None if no other program has this figure."""
     sign = 1 if FIGURES[figure][1] else -1
-    peers = [name for name, found in rounds[0].figures.items() if name != OURS and figure in found]
+    peers = [name for name, figures in rounds[0].figures.items() if name != OURS and figure in figures]
     return max(peers, key=lambda name: sign * median(rounds, name, figure), default=None)
 
 
 def speed_up(rounds: Sequence[Round], peer: str, figure: str) -> float:
-    """Median over the rounds of how many times as fast ours was as the peer in that round: above 1 is faster."""
+    """Return the median over the rounds of our speed divided by the peer's; above 1 is faster."""
     sign = 1 if FIGURES[figure][1] else -1
-    return statistics.median((one.figures[OURS][figure] / one.figures[peer][figure]) ** sign for one in rounds)
+    return statistics.median((round_.figures[OURS][figure] / round_.figures[peer][figure]) ** sign for round_ in rounds)
 
 
 def share_of_limit(rounds: Sequence[Round], figure: str, operations: float) -> float | None:
-    """The operations that an example needs, over time, divided by the best rate of products in the same round."""
-    shares = [one.figures[OURS][figure] * operations / max(one.limits.values()) for one in rounds if one.limits]
+    """Return our rate divided by the best product rate in the same round, or None without a limit.
+
+    Args:
+        rounds: the results.
+        figure: examples per second.
+        operations: operations per example.
+    """
+    shares = [
+        round_.figures[OURS][figure] * operations / max(round_.limits.values()) for round_ in rounds if round_.limits
+    ]
     return statistics.median(shares) if shares else None
 
 
 def _memory(rounds: Sequence[Round], program: str | None) -> str:
-    """MiB; "" for no program, and for one whose memory was not measured."""
-    is_known = program and all(MEMORY in one.figures[program] for one in rounds)
-    return f"{median(rounds, program, MEMORY):.0f}" if program and is_known else ""
+    """Return the memory in MiB, or "" without a program or a measurement."""
+    is_measured = program and all(MEMORY in round_.figures[program] for round_ in rounds)
+    return f"{median(rounds, program, MEMORY):.0f}" if program and is_measured else ""
 
 
 def rows_of(workload: Any, rounds: Sequence[Round]) -> list[list[str]]:
-    """A row of the table for each figure of ours."""
+    """Return a table row per figure of ours."""
     rows = []
     for figure in (name for name in FIGURES if name in rounds[0].figures[OURS]):
         peer = best_peer(rounds, figure)
@@ -96,12 +110,16 @@ def rows_of(workload: Any, rounds: Sequence[Round]) -> list[list[str]]:
 
 
 def make_table(results: Mapping[str, tuple[Any, Sequence[Round]]]) -> Table:
-    """All workloads: (workload, its rounds)."""
-    rounds = max((len(found) for _, found in results.values()), default=0)
+    """Return the table for all workloads.
+
+    Args:
+        results: (workload, its rounds) by name.
+    """
+    rounds = max((len(workload_rounds) for _, workload_rounds in results.values()), default=0)
     table = Table(title=f"Medians of {rounds} rounds; × above 1: ours is that many times as fast")
     for name in ("workload", "figure", "ours", "best peer", "which", "×", "of the limit", "MiB, ours", "MiB, peer"):
         table.add_column(name, justify="left" if name in ("workload", "figure", "which") else "right")
-    for workload, found in results.values():
-        for row in rows_of(workload, found):
+    for workload, workload_rounds in results.values():
+        for row in rows_of(workload, workload_rounds):
             table.add_row(*row)
     return table

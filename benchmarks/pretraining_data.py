@@ -2,10 +2,14 @@
 
     python benchmarks/pretraining_data.py --input_file corpus.txt --vocab_file vocab.txt --workers 0,1,2
 
-prints a row for each number of workers (0: Google's single stream): instances, instances per wall-clock second,
-instances per second of processor time (all processes together, start included: what one core makes), wall-clock
-seconds, and the highest memory of all processes together, in MB of 10^6 bytes (PSS counts shared pages once, RSS in each
-process). With --tenth, each is also run on the first tenth of the lines, to see how memory grows. Linux only: it reads /proc.
+prints one row per number of workers (0: Google's single stream): instances, instances per
+wall-clock second, instances
+per second of processor time (all processes including their start: the speed of one core),
+wall-clock seconds, and the
+peak memory of all processes together, in MB of 10^6 bytes (PSS counts shared pages once, RSS in
+each process). With
+--tenth, each is also run on the first tenth of the lines, to see how memory grows. Linux
+only: it reads /proc.
 """
 
 import argparse
@@ -37,17 +41,17 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def process_tree(process_id: int) -> list[int]:
-    """A process and all that it started, as far as they are still there."""
-    found = [process_id]
+    """Return the ids of a process and its descendants that still exist."""
+    process_ids = [process_id]
     for task in pathlib.Path(f"/proc/{process_id}/task").glob("*/children"):
         with contextlib.suppress(OSError):
             for child in task.read_text().split():
-                found += process_tree(int(child))
-    return found
+                process_ids += process_tree(int(child))
+    return process_ids
 
 
 def memory(process_id: int) -> tuple[int, int]:
-    """PSS and RSS in bytes; zeros for a process that has ended."""
+    """Return PSS and RSS in bytes; zeros if the process has ended."""
     try:
         text = pathlib.Path(f"/proc/{process_id}/smaps_rollup").read_text()
     except OSError:
@@ -56,7 +60,7 @@ def memory(process_id: int) -> tuple[int, int]:
 
 
 class MemoryMeter(threading.Thread):
-    """Notes the highest PSS and RSS of a process and its descendants together, ten times a second."""
+    """Thread that records peak PSS and RSS of a process and its descendants, ten times per second."""
 
     def __init__(self, process_id: int):
         super().__init__(daemon=True)
@@ -76,7 +80,7 @@ class MemoryMeter(threading.Thread):
 
 
 def processor_seconds() -> float:
-    """User and system time of all child processes that have ended."""
+    """Return user and system time used by all child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -87,27 +91,27 @@ def measure(settings: argparse.Namespace, input_file: str, workers: int) -> dict
         command += [f"--vocab_file={settings.vocab_file}", f"--output_file={folder}/data.tfrecord"]
         command += [f"--dupe_factor={settings.dupe_factor}", f"--max_seq_length={settings.max_seq_length}"]
         command += [f"--num_workers={workers}", *settings.flags.split()]
-        used, began = processor_seconds(), time.perf_counter()
+        processor_start, start_seconds = processor_seconds(), time.perf_counter()
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
             meter = MemoryMeter(process.pid)
             meter.start()
             errors = process.stderr.read()
             process.wait()
             meter.stop()
-        seconds, used = time.perf_counter() - began, processor_seconds() - used
+        seconds, processor_start = time.perf_counter() - start_seconds, processor_seconds() - processor_start
         if process.returncode:
             sys.exit(f"error: {' '.join(command)} ended with exit code {process.returncode}:\n{errors[-2000:]}")
     return {
         "instances": int(re.search(r"Wrote (\d+) total instances", errors)[1]),
         "seconds": seconds,
-        "processor": used,
+        "processor": processor_start,
         "pss": meter.peak_pss,
         "rss": meter.peak_rss,
     }
 
 
 def write_tenth(input_file: str, folder: str) -> str:
-    """A plain text with the first tenth of the lines."""
+    """Write the first tenth of the lines as plain text, and return the path."""
     data = pathlib.Path(input_file).read_bytes()
     lines = (gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data).split(b"\n")
     path = pathlib.Path(folder) / "tenth.txt"
@@ -126,11 +130,11 @@ def main() -> None:
             texts["tenth"] = write_tenth(settings.input_file, folder)
         for workers in map(int, settings.workers.split(",")):
             for name, path in texts.items():
-                found = measure(settings, path, workers)
+                figures = measure(settings, path, workers)
                 table.add_row(
-                    name, str(workers), f"{found['instances']:,}", f"{found['instances'] / found['seconds']:,.0f}",
-                    f"{found['instances'] / found['processor']:,.0f}", f"{found['seconds']:.1f}",
-                    f"{found['pss'] / 1e6:.0f}", f"{found['rss'] / 1e6:.0f}",
+                    name, str(workers), f"{figures['instances']:,}", f"{figures['instances'] / figures['seconds']:,.0f}",
+                    f"{figures['instances'] / figures['processor']:,.0f}", f"{figures['seconds']:.1f}",
+                    f"{figures['pss'] / 1e6:.0f}", f"{figures['rss'] / 1e6:.0f}",
                 )  # fmt: skip
     Console(width=None if sys.stdout.isatty() else 130).print(table)
 

@@ -1,4 +1,4 @@
-"""Running a program to its end: what it printed, how long it took, how much memory it had."""
+"""Programs run to their end, with output, duration and memory."""
 
 import dataclasses
 import json
@@ -10,12 +10,19 @@ import time
 
 
 class ProgramError(Exception):
-    """A program ended with an error; the text names it, with the end of its standard error."""
+    """A program ended with an error; the message has its name and its last lines on standard error."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Finished:
-    """Standard output and error; seconds from the start of the interpreter to its end; the most memory of a process, MiB."""
+    """Results of a program that ended.
+
+    Attributes:
+        output: standard output.
+        errors: standard error.
+        seconds: from the interpreter's start to its end.
+        mib: the process's peak memory in MiB.
+    """
 
     output: str
     errors: str
@@ -23,7 +30,7 @@ class Finished:
     mib: float
 
     def last_object(self) -> dict[str, float]:
-        """The JSON object of the last line that is one; ProgramError where there is none."""
+        """Return the JSON object in the last line that is one, or raise ProgramError."""
         lines = [line for line in self.output.split("\n") if line.startswith("{")]
         if not lines:
             raise ProgramError(f"no JSON line in:\n{self.output[-2000:]}\n{self.errors[-2000:]}")
@@ -31,13 +38,17 @@ class Finished:
 
 
 def run(command: list[str], name: str) -> Finished:
-    """Run it; ProgramError if it fails. Linux and macOS: it asks the system what the process used."""
+    """Run a program; raise ProgramError if it fails.
+
+    This needs Linux or macOS, which report the resources that a process used.
+    """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        began = time.perf_counter()
+        start = time.perf_counter()
         process = subprocess.Popen(command, stdout=output, stderr=errors, stdin=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - began
-        process.returncode = os.waitstatus_to_exitcode(status)  # or Popen would wait for it once more
+        seconds = time.perf_counter() - start
+        # Otherwise Popen would wait for it again.
+        process.returncode = os.waitstatus_to_exitcode(status)
         texts = []
         for file in (output, errors):
             file.seek(0)
@@ -48,7 +59,9 @@ def run(command: list[str], name: str) -> Finished:
     return Finished(*texts, seconds, usage.ru_maxrss / unit)
 
 
-def missing(python: str, modules: list[str]) -> str | None:
-    """Why these modules cannot be imported there, in short; None where they can."""
-    done = subprocess.run([python, "-c", f"import {', '.join(modules)}"], capture_output=True, text=True, check=False)
-    return done.stderr.strip().split("\n")[-1] if done.returncode else None
+def missing_reason(python: str, modules: list[str]) -> str | None:
+    """Return why these modules cannot be imported with an interpreter, or None if they can."""
+    process = subprocess.run(
+        [python, "-c", f"import {', '.join(modules)}"], capture_output=True, text=True, check=False
+    )
+    return process.stderr.strip().split("\n")[-1] if process.returncode else None

@@ -1,7 +1,7 @@
-"""The table of what `python -m benchmarks.compare_versions` runs, and the small files that its commands read.
+"""Scenarios that `python -m benchmarks.compare_versions` runs, and their small input files.
 
-A scenario is a list of commands that run one after the other in a folder of their own; beside it lies the folder `in`, which
-`make_inputs` fills from the repository's data/.
+A scenario is a list of commands that run one after another in a separate directory. Next to it is
+the directory `in`, which `make_inputs` fills from the repository's data/.
 """
 
 import collections
@@ -28,9 +28,14 @@ MODULES = {
 
 @dataclasses.dataclass(frozen=True)
 class Scenario:
-    """`commands`: lines such as "classify --do_train …" (a key of MODULES and its flags), or "python" and a program.
+    """Commands to run with both versions.
 
-    `stdin`: what every command reads from standard input. `category`: "help" for texts that may change on purpose.
+    Attributes:
+        name: name, also for the directory.
+        commands: lines such as "classify --do_train …" (a key of MODULES and its flags), or
+            "python" and a program.
+        stdin: standard input for every command.
+        category: "help" for texts that may change intentionally.
     """
 
     name: str
@@ -54,7 +59,7 @@ _TABLE = f"{_CLASSIFY} --save_checkpoints_steps=4"
 _FEATURES = "extract-features --input_file=../in/texts.txt --max_seq_length=16"
 
 SCENARIOS = (
-    # A classifier, from its training to what later commands do with its folder.
+    # A classifier: training, and later commands in its directory.
     Scenario(
         "classify",
         (
@@ -84,7 +89,7 @@ SCENARIOS = (
         ),
         stdin="the dog sees a cat .\n\nMaria cleans the table .\n",
     ),
-    # What is read, and the kinds of problems.
+    # Input files and problem types.
     Scenario(
         "classify-builtin",
         (
@@ -159,7 +164,7 @@ SCENARIOS = (
             f"{_CLASSIFY} --task_name=mnli --data_dir=../in/mnli {_ALL} --output_dir=mnli --glue_submission",
         ),
     ),
-    # How it trains.
+    # Training settings.
     Scenario(
         "classify-frozen",
         (
@@ -271,7 +276,7 @@ SCENARIOS = (
         ),
         stdin='{"id": "a", "question": "Who found it?", "context": "Anna found a key. Tom did not."}\n',
     ),
-    # Pre-training, and its tools.
+    # Pre-training and its tools.
     Scenario(
         "vocabulary",
         (
@@ -351,7 +356,7 @@ SCENARIOS = (
             f"{_FEATURES} --output_file=pooler.parquet --output_format=parquet --pooling=pooler",
             f"{_FEATURES} --output_file=- --pooling=cls --precision=bfloat16",
             "extract-features --show_attention='the cat sees a dog' --layer=1 --head=2 --top_k=4",
-            # What a killed run leaves, with four lines done.
+            # The files of a killed run, after four lines.
             "python import pathlib, subprocess, sys, time\n"
             "start = 'from bert_cli.extract_features import main; main()'\n"
             "flags = ['--input_file=../in/texts.txt', '--max_seq_length=16', '--output_file=part.jsonl', '--layers=-1,-2']\n"
@@ -447,7 +452,7 @@ SCENARIOS = (
             "except Exception as error: print(type(error).__name__, error)",
         ),
     ),
-    # Wrong command lines: exit codes and lines of error.
+    # Wrong command lines: exit codes and error messages.
     Scenario(
         "errors",
         (
@@ -529,7 +534,10 @@ SCENARIOS = (
 
 
 def make_inputs(data: pathlib.Path, to: pathlib.Path) -> None:
-    """Small files of all kinds that the scenarios read, made of the repository's folder `data`: always the same bytes."""
+    """Write small files in all formats that the scenarios read, always with the same bytes.
+
+    They are made from the repository's data directory.
+    """
     rows = [line.split("\t") for line in _lines(data / "train.tsv")[:400]]
     texts = [row[3] for row in rows]
     corpus = (data / "pretraining/corpus.txt").read_text(encoding="utf-8").split("\n\n")
@@ -613,11 +621,11 @@ def _join(lines: Iterable[str]) -> str:
 
 
 def _objects(objects: Iterable[dict]) -> str:
-    return _join(json.dumps(found, ensure_ascii=False) for found in objects)
+    return _join(json.dumps(value, ensure_ascii=False) for value in objects)
 
 
 def _config(layers: int) -> dict:
-    """A network that trains in no time, with dropout, so that its random numbers are compared as well."""
+    """Return a network that trains fast, with dropout, so that random numbers are compared, too."""
     return {
         "attention_probs_dropout_prob": 0.1,
         "hidden_act": "gelu",
@@ -633,7 +641,7 @@ def _config(layers: int) -> dict:
 
 
 def _vocabulary(texts: list[str], documents: list[str]) -> list[str]:
-    """Special and unused tokens, characters, and the words that come twice."""
+    """Return special and unused tokens, characters, and words that occur more than once."""
     words = collections.Counter(" ".join([*texts, *documents]).lower().replace(".", " . ").replace(",", " , ").split())
     characters = sorted(set("".join(words)) | set("abcdefghijklmnopqrstuvwxyz0123456789"))
     tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"[unused{n}]" for n in range(8))]
@@ -642,9 +650,9 @@ def _vocabulary(texts: list[str], documents: list[str]) -> list[str]:
 
 
 def _mnli(texts: list[str]) -> dict[str, str]:
-    """Files of MNLI: the texts in columns 8 and 9, the label in the last one."""
+    """Return files in MNLI's format: texts in columns 8 and 9, the label in the last column."""
     labels = ("entailment", "neutral", "contradiction")
-    found = {}
+    files = {}
     for name, count in (
         ("train", 60),
         ("dev_matched", 20),
@@ -660,5 +668,5 @@ def _mnli(texts: list[str]) -> dict[str, str]:
             if not is_test:
                 row[-1] = labels[n % 3]
             rows.append("\t".join(row))
-        found[name] = _join(rows)
-    return found
+        files[name] = _join(rows)
+    return files

@@ -1,4 +1,4 @@
-"""bert-serve and other servers under load, from outside: `python -m benchmarks --only serve`."""
+"""bert-serve and other servers under load from clients: `python -m benchmarks --only serve`."""
 
 import contextlib
 import http.client
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from benchmarks.measured import MEMORY
 from benchmarks.processes import run
 
-SECONDS = 8.0  # of each load
+SECONDS = 8.0  # duration of each load
 CLIENTS = 64
 _START_SECONDS = 120
 
@@ -40,49 +40,73 @@ def _answers(port: int, path: str, body: bytes) -> bool:
 
 @contextlib.contextmanager
 def server(command: Sequence[str], port: int, path: str, body: bytes) -> Iterator[tuple[subprocess.Popen, float]]:
-    """(a server process, seconds from its start to its first answer); it is killed at the end."""
-    began = time.perf_counter()
+    """Start a server, yield (process, seconds until its first response), and kill it at the end.
+
+    Args:
+        command: command line.
+        port: its port.
+        path: path for the first request.
+        body: content of that request.
+    """
+    start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
         while not _answers(port, path, body):
-            if process.poll() is not None or time.perf_counter() - began > _START_SECONDS:
+            if process.poll() is not None or time.perf_counter() - start > _START_SECONDS:
                 sys.exit(f"error: {' '.join(command)} did not answer")
             time.sleep(0.01)
-        yield process, time.perf_counter() - began
+        yield process, time.perf_counter() - start
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
 def memory(process: subprocess.Popen) -> float:
-    """MiB that the process has now (Linux)."""
+    """Return the process's current memory in MiB (Linux)."""
     status = pathlib.Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
     return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
 
 def load(port: int, path: str, texts: pathlib.Path, clients: int, seconds: float, model: str = "") -> dict[str, float]:
-    """See http_load; in a process of its own."""
+    """Return the figures of http_load, which runs in a separate process.
+
+    Args:
+        port: the server's port.
+        path: path for all requests.
+        texts: file with one text per line.
+        clients: number of connections.
+        seconds: duration.
+        model: model name for an embeddings API, "" for other requests.
+    """
     command = [sys.executable, "-m", "benchmarks.http_load", f"--port={port}", f"--path={path}", f"--texts={texts}"]
     command += [f"--clients={clients}", f"--seconds={seconds}", *([f"--embeddings={model}"] if model else [])]
     return run(command, "http_load").last_object()
 
 
-def served(
+def measure_server(
     command: Sequence[str], port: int, path: str, texts: dict[str, pathlib.Path], model: str = ""
 ) -> dict[str, float]:
-    """Figures of a server; texts: files by their length's name. model: of requests to an embeddings API."""
+    """Return a server's figures.
+
+    Args:
+        command: command line.
+        port: its port.
+        path: path for all requests.
+        texts: files by text length.
+        model: see `load`.
+    """
     first = next(iter(texts.values())).read_text(encoding="utf-8").split("\n")[0]
     body = json.dumps({"input": first, "model": model} if model else {"text": first}).encode()
-    found = {}
+    figures = {}
     with server(command, port, path, body) as (process, cold):
-        found["cold"] = cold
+        figures["cold"] = cold
         for name, file in texts.items():
-            one = load(port, path, file, 1, SECONDS / 2, model)
-            many = load(port, path, file, CLIENTS, SECONDS, model)
-            found |= {f"client_{name}": one["p50"], f"client_p99_{name}": one["p99"]}
-            found |= {f"clients_{name}": many["rate"], f"clients_p99_{name}": many["p99"]}
-        found[MEMORY] = memory(process)
-    return found
+            single_client = load(port, path, file, 1, SECONDS / 2, model)
+            many_clients = load(port, path, file, CLIENTS, SECONDS, model)
+            figures |= {f"client_{name}": single_client["p50"], f"client_p99_{name}": single_client["p99"]}
+            figures |= {f"clients_{name}": many_clients["rate"], f"clients_p99_{name}": many_clients["p99"]}
+        figures[MEMORY] = memory(process)
+    return figures
 
 
 _IN_PROCESS = """
@@ -104,37 +128,41 @@ print(json.dumps(found))
 
 
 def ours(trained: pathlib.Path, texts: dict[str, pathlib.Path]) -> dict[str, float]:
-    """bert-serve, and the same texts without a server: one at a time, and in chunks of 512 as --input_file reads them."""
+    """Return the figures for bert-serve, and for the same texts without a server.
+
+    Without a server, texts are predicted one at a time, and in chunks of 512 as
+    --input_file reads them.
+    """
     port = free_port()
     command = [sys.executable, "-m", "bert_cli.serve", f"--output_dir={trained}", f"--port={port}"]
-    found = served(command, port, "/predict", texts)
-    pairs = [str(part) for pair in texts.items() for part in pair]
-    return found | run([sys.executable, "-c", _IN_PROCESS, str(trained), *pairs], "Classifier").last_object()
+    figures = measure_server(command, port, "/predict", texts)
+    pairs = [str(value) for pair in texts.items() for value in pair]
+    return figures | run([sys.executable, "-c", _IN_PROCESS, str(trained), *pairs], "Classifier").last_object()
 
 
 def fastapi(python: str, script: pathlib.Path, model: pathlib.Path, texts: dict[str, pathlib.Path]) -> dict[str, float]:
-    """transformers behind FastAPI."""
+    """Return the figures of transformers with FastAPI."""
     port = free_port()
-    return served([python, str(script), str(model), f"--port={port}"], port, "/predict", texts)
+    return measure_server([python, str(script), str(model), f"--port={port}"], port, "/predict", texts)
 
 
 def vectors(
     command: Sequence[str], port: int, path: str, model: str, texts: dict[str, pathlib.Path]
 ) -> dict[str, float]:
-    """The figures of 64 clients that ask for vectors."""
-    found = served(command, port, path, texts, model)
-    return {f"vectors_{name}": found[f"clients_{name}"] for name in texts}
+    """Return the figures for 64 clients that request vectors; see `measure_server`."""
+    figures = measure_server(command, port, path, texts, model)
+    return {f"vectors_{name}": figures[f"clients_{name}"] for name in texts}
 
 
 def our_vectors(model: str, texts: dict[str, pathlib.Path]) -> dict[str, float]:
-    """bert-serve with an encoder."""
+    """Return the figures of bert-serve with an encoder."""
     port = free_port()
     command = [sys.executable, "-m", "bert_cli.serve", f"--output_dir={model}", f"--port={port}"]
     return vectors(command, port, "/v1/embeddings", "default", texts)
 
 
 def infinity(python: str, model: str, texts: dict[str, pathlib.Path]) -> dict[str, float]:
-    """infinity_emb, with its torch engine."""
+    """Return the figures of infinity_emb with its torch engine."""
     port = free_port()
     program = shutil.which("infinity_emb", path=str(pathlib.Path(python).parent)) or "infinity_emb"
     command = [program, "v2", "--model-id", model, "--port", str(port), "--host", "127.0.0.1", "--engine", "torch"]

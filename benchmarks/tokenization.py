@@ -1,8 +1,9 @@
-"""Speed of tokenization on one core, from text in memory to ids, with nothing remembered at the start.
+"""Speed of tokenization on one core, from text in memory to ids, with an empty cache at the start.
 
     python benchmarks/tokenization.py --input_file corpus.txt --vocab_file vocab.txt
 
-prints one line: size, MB/s of UTF-8, tokens/s, and the share of [UNK]. Files that end in .gz are unpacked first.
+prints one line: size, MB/s of UTF-8, tokens/s, and the share of [UNK]. Files that end in .gz
+are unpacked first.
 """
 
 import argparse
@@ -17,7 +18,7 @@ from bert_cli.text.vocabulary import UNK, read_vocabulary
 
 
 def read_lines(path: str, megabytes: float | None) -> list[str]:
-    """Lines of the first `megabytes` (10^6 bytes) of a text; bytes that are not UTF-8 are left out."""
+    """Return the lines in the first `megabytes` (10^6 bytes), without bytes that are not UTF-8."""
     data = read_bytes(path)
     if path.endswith(".gz"):
         data = gzip.decompress(data)
@@ -27,7 +28,13 @@ def read_lines(path: str, megabytes: float | None) -> list[str]:
 
 
 def measure(tokenizer: FullTokenizer, lines: list[str], output: str) -> str:
-    """Tokenize all lines once; a line of figures."""
+    """Tokenize all lines once, and return a line with the figures.
+
+    Args:
+        tokenizer: the tokenizer to use.
+        lines: the text.
+        output: "ids" or "tokens".
+    """
     function = tokenizer.encode if output == "ids" else tokenizer.tokenize
     unknown = tokenizer.ids[UNK] if output == "ids" else UNK
     unknown_count = 0

@@ -1,4 +1,4 @@
-"""What is measured: each workload's inputs, the programs that do it, and the operations that it needs."""
+"""Workloads: inputs, programs, and operations per example."""
 
 import dataclasses
 import functools
@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks import inputs, ours, serving
 from benchmarks.limits import TORCH_DEVICES, operations_of_token
 from benchmarks.measured import MEMORY, OURS
-from benchmarks.processes import missing, run
+from benchmarks.processes import missing_reason, run
 
 PEERS = pathlib.Path(__file__).parent / "peers"
 _RATE = 1e-4
@@ -28,27 +28,35 @@ _ENGINES = {
     "bfloat16": (("sentence-transformers-bf16", "sentence_transformers"), ("openvino-bf16", "openvino")),
     "int8": (("onnxruntime-int8", "onnxruntime"), ("ctranslate2-int8", "ctranslate2")),
 }
-# What people use on a GPU; the others are for processors.
+# Common engines on a GPU; the others are for processors.
 _GPU_ENGINES = {
     "float32": ("sentence-transformers", "sentence-transformers-compiled"),
     "bfloat16": ("sentence-transformers-bf16", "sentence-transformers-compiled-bf16"),
     "int8": (),
 }
-# What is fastest in each precision; TensorFlow and onnxruntime give the same vectors.
+# Our fastest engine in each precision; TensorFlow and onnxruntime give the same vectors.
 _OURS = {
     "float32": ["--engine=openvino", "--precision=float32"],
     "bfloat16": ["--engine=openvino", "--precision=bfloat16"],
     "int8": ["--precision=int8"],
 }
-_TRAINING = 3  # forwards, and backwards to inputs and weights
+_TRAINING = 3  # forward pass, and backward passes to inputs and weights
 
 Program = Callable[[], dict[str, float]]
 
 
 @dataclasses.dataclass(frozen=True)
 class Context:
-    """model: a Hugging Face folder; folder: for inputs and outputs; share: times the rows; batch: texts in a training step;
-    device: "cpu" or "gpu".
+    """Settings of all workloads.
+
+    Attributes:
+        model: a Hugging Face directory.
+        folder: directory for inputs and outputs.
+        peer_python: interpreter that has the other programs.
+        precision: dtype that all programs use, such as "bfloat16".
+        share: factor for the number of rows.
+        batch: texts per training step.
+        device: "cpu" or "gpu".
     """
 
     model: str
@@ -68,12 +76,12 @@ class Context:
 
     @property
     def peer_flags(self) -> list[str]:
-        """Precision and device, for a peer script."""
+        """Return precision and device as flags for a peer script."""
         return [*(["--bf16"] if self.precision == "bfloat16" else []), "--device", TORCH_DEVICES[self.device]]
 
     @property
     def compiled(self) -> dict[str, list[str]]:
-        """Flags of a peer script's ways: as it comes, and on a GPU also by torch.compile."""
+        """Return compilation flags for a peer script by suffix: none, on a GPU also torch.compile."""
         return {"": []} | ({", torch.compile": ["--compile"]} if self.on_gpu else {})
 
     @functools.cached_property
@@ -87,7 +95,16 @@ class Context:
 
 @dataclasses.dataclass
 class Workload:
-    """operations: of a figure, for each example. absent: other programs that are not there, and why."""
+    """A task that several programs do.
+
+    Attributes:
+        name: its name in the table.
+        width: the model's hidden size.
+        precision: dtype to use for the limit.
+        operations: operations per example, by figure.
+        make: function that returns the programs.
+        absent: programs that cannot be used, and why.
+    """
 
     name: str
     width: int
@@ -101,33 +118,50 @@ class Workload:
 
 
 def _operations(config: dict[str, int], lengths: dict[str, np.ndarray]) -> dict[str, float]:
-    each = operations_of_token(config)
-    train, test = (float(lengths[split].mean()) * each for split in ("train", "test"))
+    per_token = operations_of_token(config)
+    train, test = (float(lengths[split].mean()) * per_token for split in ("train", "test"))
     return {"steady": _TRAINING * train, "predict": test}
 
 
 def _peer(
     context: Context, workload: Workload, name: str, modules: list[str], arguments: list[object]
 ) -> dict[str, Program]:
-    """{name: program} of a script of PEERS, whose name stands first in `arguments`; {} where its modules are not there."""
-    reason = missing(context.peer_python, modules)
+    """Return {name: program} for a script in PEERS, or {} if its modules are missing.
+
+    Args:
+        context: settings.
+        workload: workload that records a missing program.
+        name: program name.
+        modules: modules that the script imports.
+        arguments: script name and arguments.
+    """
+    reason = missing_reason(context.peer_python, modules)
     if reason:
         workload.absent[name] = reason
         return {}
     script, *rest = arguments
 
     def program() -> dict[str, float]:
-        done = run([context.peer_python, str(PEERS / str(script)), *map(str, rest)], name)
-        return done.last_object() | {"seconds": done.seconds, MEMORY: done.mib}
+        process = run([context.peer_python, str(PEERS / str(script)), *map(str, rest)], name)
+        return process.last_object() | {"seconds": process.seconds, MEMORY: process.mib}
 
     return {name: program}
 
 
-def _fine_tuning(context: Context, name: str, kind: str, train_rows: int) -> Workload:
-    """One epoch from the model's weights, an evaluation, a prediction of twice the rows."""
+def _fine_tuning(context: Context, name: str, length_name: str, train_rows: int) -> Workload:
+    """Return a workload with an epoch of fine-tuning, an evaluation, and predictions for test rows.
+
+    There are twice as many test rows as training rows.
+
+    Args:
+        context: settings.
+        name: workload name.
+        length_name: key of inputs.LENGTHS.
+        train_rows: number of training rows.
+    """
     folder = context.folder / name
     count = context.count(train_rows)
-    lengths = inputs.write_tsv(folder, context.words, kind, {"train": count, "dev": 500, "test": 2 * count})
+    lengths = inputs.write_tsv(folder, context.words, length_name, {"train": count, "dev": 500, "test": 2 * count})
 
     def make(workload: Workload) -> dict[str, Program]:
         flags: dict[str, object] = {
@@ -138,20 +172,23 @@ def _fine_tuning(context: Context, name: str, kind: str, train_rows: int) -> Wor
         programs: dict[str, Program] = {OURS: lambda: ours.classify(flags, context.folder / "out", count)}
         shared = ["trainer.py", context.model, folder, "--batch", context.batch, "--epochs", 1, "--max_seq_length", 128]
         shared += ["--rate", _RATE, *context.peer_flags]
-        for mode, more in (("Trainer, dynamic padding", []), ("Trainer, batches of like length", ["--group"])):
-            for way, compiled in context.compiled.items():
-                # Its slowest way on a GPU: each new width is compiled.
-                if compiled and not more:
+        for mode, mode_flags in (("Trainer, dynamic padding", []), ("Trainer, batches of like length", ["--group"])):
+            for suffix, compiled in context.compiled.items():
+                # Slow on a GPU: each new width is compiled.
+                if compiled and not mode_flags:
                     continue
-                arguments = [*shared, *more, *compiled]
-                programs |= _peer(context, workload, mode + way, ["transformers", "accelerate"], arguments)
+                arguments = [*shared, *mode_flags, *compiled]
+                programs |= _peer(context, workload, mode + suffix, ["transformers", "accelerate"], arguments)
         return programs
 
     return Workload(name, context.config["hidden_size"], context.precision, _operations(context.config, lengths), make)
 
 
 def _base(context: Context) -> Workload:
-    """BERT-Base from random weights on rows of 128 tokens, in batches half as large as the others'."""
+    """Return a workload that trains BERT-Base from random weights on rows of 128 tokens.
+
+    Its batches are half as large as in other workloads.
+    """
     folder, batch = context.folder / "base", context.batch // 2
     size = {"train": context.count(320), "dev": 32, "test": context.count(160)}
     lengths = inputs.write_tsv(folder, context.words, "full", size)
@@ -169,8 +206,8 @@ def _base(context: Context) -> Workload:
         arguments = ["trainer.py", folder, folder, "--batch", batch, "--epochs", 1, "--max_seq_length", 128, "--random"]
         arguments += ["--rate", _RATE, *context.peer_flags]
         programs: dict[str, Program] = {OURS: lambda: ours.classify(flags, context.folder / "out", size["train"])}
-        for way, compiled in context.compiled.items():
-            name = f"Trainer{way}"
+        for suffix, compiled in context.compiled.items():
+            name = f"Trainer{suffix}"
             programs |= _peer(context, workload, name, ["transformers", "accelerate"], [*arguments, *compiled])
         return programs
 
@@ -181,16 +218,16 @@ def _vectors(context: Context, precision: str) -> Workload:
     count = context.count(5000)
     lengths = inputs.token_counts("lines", count, 7)
     lines = context.folder / "lines.txt"
-    made = inputs.texts(context.words, lengths, np.zeros(count, np.int64), 7)
-    lines.write_text("\n".join(made) + "\n", encoding="utf-8")
-    vectors, wanted = context.folder / "vectors.npy", context.folder / "wanted.npy"
+    texts = inputs.texts(context.words, lengths, np.zeros(count, np.int64), 7)
+    lines.write_text("\n".join(texts) + "\n", encoding="utf-8")
+    vectors, expected = context.folder / "vectors.npy", context.folder / "wanted.npy"
 
     def make(workload: Workload) -> dict[str, Program]:
         graphs, ct2 = context.folder / "export", context.folder / "ct2"
         graph = graphs / ("model_int8.onnx" if precision == "int8" else "model.onnx")
         batch = 256 if context.on_gpu else 32
-        how = [f"--precision={precision}", f"--batch_size={batch}"] if context.on_gpu else _OURS[precision]
-        programs: dict[str, Program] = {OURS: lambda: ours.vectors(context.model, lines, vectors, how)}
+        engine_flags = [f"--precision={precision}", f"--batch_size={batch}"] if context.on_gpu else _OURS[precision]
+        programs: dict[str, Program] = {OURS: lambda: ours.vectors(context.model, lines, vectors, engine_flags)}
         on_gpu = tuple((engine, "sentence_transformers") for engine in _GPU_ENGINES[precision])
         for engine, module in on_gpu if context.on_gpu else _ENGINES[precision]:
             modules = [module] if module == "sentence_transformers" else [module, "tokenizers"]
@@ -202,29 +239,29 @@ def _vectors(context: Context, precision: str) -> Workload:
         if any(engine.startswith("ctranslate2") for engine in programs) and not ct2.exists():
             converter = pathlib.Path(context.peer_python).with_name("ct2-transformers-converter")
             run([str(converter), "--model", context.model, "--output_dir", str(ct2)], "ct2-transformers-converter")
-        ours.vectors(context.model, lines, wanted, ["--precision=float32"])
+        ours.vectors(context.model, lines, expected, ["--precision=float32"])
         return {name: functools.partial(compared, program) for name, program in programs.items()}
 
     def compared(program: Program) -> dict[str, float]:
-        """Its figures, and how like its vectors are to those of float32."""
-        found, cosines = program(), (np.load(vectors) * np.load(wanted)).sum(axis=1)
-        return found | {"cosine": float(np.median(cosines)), "cosine_of_worst": float(np.quantile(cosines, 0.01))}
+        """Return the program's figures, and how similar its vectors are to ours in float32."""
+        figures, cosines = program(), (np.load(vectors) * np.load(expected)).sum(axis=1)
+        return figures | {"cosine": float(np.median(cosines)), "cosine_of_worst": float(np.quantile(cosines, 0.01))}
 
     operations = {"lines": float(lengths.mean()) * operations_of_token(context.config)}
-    # Beside int8 stands the limit of the products of other programs, which have none of 8 bits.
+    # Compare int8 with the bfloat16 limit: the libraries have no 8-bit products to measure.
     products = "bfloat16" if precision == "int8" else precision
     return Workload(f"vectors-{precision}", context.config["hidden_size"], products, operations, make)
 
 
 def _pretraining(context: Context) -> Workload:
-    """A 4 × 256 model, rows of 128 tokens, 20 of them predicted."""
+    """Return a workload that pre-trains a 4 × 256 model on rows of 128 tokens, 20 of them masked."""
     vocab, steps = pathlib.Path(context.model) / "vocab.txt", max(20, round(60 * context.share))
     config = {**_SMALL, "vocab_size": context.config["vocab_size"]}
     path, text = context.folder / "small.json", context.folder / "corpus.txt"
     path.write_text(json.dumps(config), encoding="utf-8")
     count = 6000
-    made = inputs.texts(context.words, inputs.token_counts("lines", count, 9), np.zeros(count, np.int64), 9)
-    paragraphs = ["\n".join(made[start : start + 40]) for start in range(0, count, 40)]
+    sentences = inputs.texts(context.words, inputs.token_counts("lines", count, 9), np.zeros(count, np.int64), 9)
+    paragraphs = ["\n".join(sentences[start : start + 40]) for start in range(0, count, 40)]
     text.write_text("\n\n".join(paragraphs) + "\n", encoding="utf-8")
 
     def make(workload: Workload) -> dict[str, Program]:
@@ -236,8 +273,8 @@ def _pretraining(context: Context) -> Workload:
         arguments = ["pretraining.py", path, "--batch", context.batch, "--length", 128, "--predictions", 20]
         arguments += ["--steps", steps, *context.peer_flags]
         programs: dict[str, Program] = {OURS: lambda: ours.pretrain(flags, context.folder / "out")}
-        for way, compiled in context.compiled.items():
-            name = f"BertForMaskedLM and a loop{way}"
+        for suffix, compiled in context.compiled.items():
+            name = f"BertForMaskedLM and a loop{suffix}"
             programs |= _peer(context, workload, name, ["transformers"], [*arguments, *compiled])
         return programs
 
@@ -247,8 +284,8 @@ def _pretraining(context: Context) -> Workload:
     return Workload("pretraining", _SMALL["hidden_size"], context.precision, operations, make)
 
 
-def _one(context: Context, name: str, how: Sequence[str]) -> Workload:
-    """One text of ten words, from a process that runs and from a cold start."""
+def _one(context: Context, name: str, engine_flags: Sequence[str]) -> Workload:
+    """Return a workload with one text of ten words, in a running process and from a cold start."""
     folder, trained = context.folder / name, context.folder / f"{name}-trained"
     inputs.write_tsv(folder, context.words, "short", {"train": 64, "dev": 8, "test": 8})
 
@@ -258,21 +295,24 @@ def _one(context: Context, name: str, how: Sequence[str]) -> Workload:
             "precision": context.precision, "max_seq_length": 128,
         }  # fmt: skip
         ours.classify(flags, trained, 64)
-        return {OURS: lambda: ours.one_text(trained, " ".join(context.words[:10]), how)}
+        return {OURS: lambda: ours.one_text(trained, " ".join(context.words[:10]), engine_flags)}
 
     return Workload(name, context.config["hidden_size"], context.precision, {}, make)
 
 
 def _serve(context: Context) -> Workload:
-    """A classifier behind HTTP, and vectors of the encoder, for texts of about 12 and of about 50 tokens."""
+    """Return a workload with a classifier and an encoder as HTTP servers.
+
+    The texts have about 12 and 50 tokens.
+    """
     folder, trained, converted = (context.folder / name for name in ("serve", "serve-trained", "serve-hf"))
     inputs.write_tsv(folder, context.words, "short", {"train": 64, "dev": 8, "test": 8})
     texts = {}
-    for name, kind, count in (("12", "short", 4000), ("50", "news", 2000)):
-        lengths = inputs.token_counts(kind, context.count(count), 11)
-        made = inputs.texts(context.words, lengths, np.zeros(len(lengths), np.int64), 11)
+    for name, length_name, count in (("12", "short", 4000), ("50", "news", 2000)):
+        lengths = inputs.token_counts(length_name, context.count(count), 11)
+        sentences = inputs.texts(context.words, lengths, np.zeros(len(lengths), np.int64), 11)
         texts[name] = folder / f"texts{name}.txt"
-        texts[name].write_text("\n".join(made) + "\n", encoding="utf-8")
+        texts[name].write_text("\n".join(sentences) + "\n", encoding="utf-8")
 
     def make(workload: Workload) -> dict[str, Program]:
         flags: dict[str, object] = {
@@ -295,7 +335,7 @@ def _serve(context: Context) -> Workload:
             "infinity": (["infinity_emb"], lambda: serving.infinity(context.peer_python, context.model, texts)),
         }
         for name, (modules, program) in peers.items():
-            if reason := missing(context.peer_python, modules):
+            if reason := missing_reason(context.peer_python, modules):
                 workload.absent[name] = reason
             else:
                 programs[name] = program
@@ -321,5 +361,8 @@ NAMES = tuple(_MAKERS)
 
 
 def workloads(context: Context, names: Sequence[str]) -> Iterator[Workload]:
-    """Those of these names, in the order of NAMES; each makes its inputs when it is asked for."""
+    """Return the workloads with these names, in the order of NAMES, as an iterator.
+
+    Each workload makes its inputs when it is reached.
+    """
     return (_MAKERS[name](context) for name in NAMES if name in names)

@@ -1,1 +1,1 @@
-"""`make check-gpu`: what the first minutes with a GPU are for. See benchmarks.gpu.__main__."""
+"""`make check-gpu`: checks for the first minutes with a GPU, see benchmarks.gpu.__main__."""

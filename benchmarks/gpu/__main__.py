@@ -1,13 +1,16 @@
-"""Check a GPU: results, resuming, several GPUs, export, and speed next to other programs, in at most ten minutes.
+"""Check a GPU: results, resuming, several GPUs, export, and speed, in at most ten minutes.
 
     make check-gpu
     DEVICE=cpu make check-gpu
     python -m benchmarks.gpu --device=gpu --model=HF_FOLDER --peer_python=OTHER_VENV/bin/python
 
-Writes OUTPUT/check_gpu.json and OUTPUT/check_gpu.md, two tables for docs/performance-processors.md. A check that fails
-is a row with its reason, and the exit code is 1. Other programs that are not installed are listed as such. --device=cpu
-runs the same on small sizes, without a GPU. Without --model the benchmarks start from random weights of the size of
-MiniLM (6 layers of width 384).
+Writes OUTPUT/check_gpu.json and OUTPUT/check_gpu.md, two tables for
+docs/performance-processors.md. If a check fails,
+its row has the reason, and the exit code is 1. Programs that are not installed are listed.
+--device=cpu runs the same
+checks on small sizes, without a GPU. Without --model the benchmarks use random weights with
+the size of MiniLM (6
+layers, width 384).
 """
 
 import argparse
@@ -24,18 +27,25 @@ from benchmarks.gpu.checks import CHECKS, ROOT, Bench, CheckError, OutOfTimeErro
 from benchmarks.gpu.random_model import write_random_model
 
 PASSED, FAILED, NOT_RUN = "passed", "FAILED", "not run"
-# In the order of their worth, where time runs out.
+# Most important first: time may run out.
 _WORKLOADS = {
     "gpu": ("base", "vectors-bfloat16", "short", "pretraining", "vectors-float32", "news"),
     "cpu": ("short", "vectors-float32"),
 }
-# Times the rows, and the batch, of a measurement on two processor cores.
+# Factor for the number of rows compared with a two-core processor, and the batch size.
 _SIZES = {"gpu": ["--share=8", "--batch=128"], "cpu": ["--share=0.02", "--batch=32"]}
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A check: its name, PASSED, FAILED or NOT_RUN, what was found or why not, and its seconds."""
+    """A row in the table of checks.
+
+    Attributes:
+        check: name.
+        result: PASSED, FAILED or NOT_RUN.
+        found: the finding, or the reason.
+        seconds: duration.
+    """
 
     check: str
     result: str
@@ -56,26 +66,43 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def is_failure(row: Row) -> bool:
-    """Whether the exit code is 1 for it: a speed for which there was no time is none, an unchecked result is one."""
+    """Return whether this row makes the exit code 1.
+
+    An unchecked result does. A speed without time to measure it does not.
+    """
     return row.result == FAILED or (row.result == NOT_RUN and row.check in CHECKS)
 
 
 def run_check(name: str, check, bench: Bench) -> Row:
-    """Run one check; its row."""
-    began = time.monotonic()
+    """Run one check and return its row.
+
+    Args:
+        name: the check's name.
+        check: function from CHECKS.
+        bench: see Bench.
+    """
+    start = time.monotonic()
     try:
-        result, found = PASSED, check(bench)
+        result, finding = PASSED, check(bench)
     except CheckError as error:
-        result, found = FAILED, str(error)
+        result, finding = FAILED, str(error)
     except OutOfTimeError:
-        result, found = NOT_RUN, "the time limit is reached"
-    row = Row(name, result, found, round(time.monotonic() - began, 1))
+        result, finding = NOT_RUN, "the time limit is reached"
+    row = Row(name, result, finding, round(time.monotonic() - start, 1))
     print(f"{row.result}  {row.check} ({row.seconds} s): {row.found}", flush=True)
     return row
 
 
 def measure(name: str, settings: argparse.Namespace, model: str, bench: Bench, results: dict) -> str:
-    """Run one workload of `python -m benchmarks`; its figures go into `results`."""
+    """Run one workload of `python -m benchmarks`, add its figures to `results`, return a finding.
+
+    Args:
+        name: workload name.
+        settings: command-line arguments.
+        model: a Hugging Face directory.
+        bench: see Bench.
+        results: receives the figures by workload.
+    """
     path = bench.folder / f"{name}.json"
     bench.run(
         "-m", "benchmarks", f"--model={model}", f"--only={name}", "--rounds=1", f"--device={settings.device}",
@@ -88,7 +115,7 @@ def measure(name: str, settings: argparse.Namespace, model: str, bench: Bench, r
     return f"measured{absent}"
 
 
-def machine_facts(device: str, found: dict) -> dict:
+def machine_facts(device: str, versions: dict) -> dict:
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -97,14 +124,20 @@ def machine_facts(device: str, found: dict) -> dict:
         "device": device,
         "commit": commit.stdout.strip(),
         "processor": platform.processor() or platform.machine(),
-        **found,
+        **versions,
     }
 
 
 def markdown(machine: dict, rows: list[Row], results: dict) -> str:
-    """Both tables, as docs/performance-processors.md takes them."""
+    """Return both tables for docs/performance-processors.md.
+
+    Args:
+        machine: see `machine_facts`.
+        rows: one per check.
+        results: figures by workload.
+    """
     names = (
-        ", ".join(sorted({f"{machine['gpus'].count(one)} × {one}" for one in machine["gpus"]}))
+        ", ".join(sorted({f"{machine['gpus'].count(gpu)} × {gpu}" for gpu in machine["gpus"]}))
         or "the CPU, on small sizes"
     )
     lines = [
@@ -114,7 +147,7 @@ def markdown(machine: dict, rows: list[Row], results: dict) -> str:
     lines += ["| check | result | found | s |", "|---|---|---|---|"]
     lines += [f"| {row.check} | {row.result} | {row.found.replace('|', '/')} | {row.seconds} |" for row in rows]
     lines += ["", "| workload | figure | ours | best of the others | which | × |", "|---|---|---|---|---|---|"]
-    lines += [f"| {' | '.join(row[:6])} |" for one in results.values() for row in one["rows"]]
+    lines += [f"| {' | '.join(row[:6])} |" for result in results.values() for row in result["rows"]]
     return "\n".join(lines) + "\n"
 
 
@@ -125,7 +158,7 @@ def main(arguments: list[str] | None = None) -> int:
     results: dict = {}
     machine: dict = {"tensorflow": "", "gpus": []}
     with tempfile.TemporaryDirectory() as folder:
-        # An epoch of data/ is 500 steps.
+        # One epoch on data/ has 500 steps.
         bench = Bench(pathlib.Path(folder), is_cpu, time.monotonic() + 60 * settings.minutes, 0.06 if is_cpu else 0.2)
 
         def check_devices(bench: Bench) -> str:

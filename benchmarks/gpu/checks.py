@@ -1,7 +1,7 @@
-"""The checks of `make check-gpu` but the speeds: each runs whole programs on the device, and returns what it found.
+"""The checks in `make check-gpu` except speed: each runs whole programs on the device.
 
-A check takes a Bench and returns a line for the table; it raises CheckError, with the reason, where the device gives a wrong
-result, and OutOfTimeError where the time of the whole is over.
+A check is a function that takes a Bench and returns a line for the table. It raises CheckError with
+the reason if a result is wrong, and OutOfTimeError if the time is used up.
 """
 
 import csv
@@ -22,9 +22,11 @@ from bert_cli.weights.checkpoint import Tf1Reader
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "fixtures" / "golden" / "classifier"
 PRECISIONS = ("float32", "bfloat16")
-# Of a probability: float32 as in the tests; of bfloat16 the rounding of a few layers.
-_FAR = {"float32": 1e-5, "bfloat16": 0.02}
-_FAR_REPLICAS = 2e-3  # of a probability, after a training on several devices and on one, whose sums have another order
+# Tolerance for probabilities: float32 as in the tests, bfloat16 for rounding in a few layers.
+_TOLERANCE = {"float32": 1e-5, "bfloat16": 0.02}
+# Tolerance for probabilities after training on several devices and on one, which add in
+# a different order.
+_REPLICA_TOLERANCE = 2e-3
 _DEVICES = """
 import json, tensorflow as tf
 gpus = tf.config.list_physical_devices("GPU")
@@ -44,16 +46,24 @@ print(json.dumps(answers["probabilities"].numpy().tolist()))
 
 
 class CheckError(Exception):
-    """The device gives a wrong result, or a program ended with an error; the text is the reason."""
+    """The device gives a wrong result, or a program failed; the message is the reason."""
 
 
 class OutOfTimeError(Exception):
-    """The time of the whole check is over."""
+    """The time for all checks is used up."""
 
 
 @dataclasses.dataclass
 class Bench:
-    """Where the checks compute. deadline: of time.monotonic; epochs: of the trainings on data/; gpus: how many there are."""
+    """Environment for the checks.
+
+    Attributes:
+        folder: working directory.
+        is_cpu: whether to use the CPU.
+        deadline: end, as a value of time.monotonic.
+        epochs: epochs to train on data/.
+        gpus: number of GPUs.
+    """
 
     folder: pathlib.Path
     is_cpu: bool
@@ -66,20 +76,25 @@ class Bench:
         return os.environ | ({"CUDA_VISIBLE_DEVICES": "-1"} if self.is_cpu else {})
 
     def start(self, words: Sequence[object]) -> subprocess.Popen:
-        """Start Python with these arguments, in a session of its own."""
+        """Start Python with these arguments, in a new session."""
         command = [sys.executable, *map(str, words)]
         pipe = subprocess.PIPE
         return subprocess.Popen(
             command, cwd=ROOT, env=self.environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True, start_new_session=True
         )  # fmt: skip
 
-    def run(self, *words: object, given: str = "") -> str:
-        """Run Python with these arguments to its end; returns the standard output."""
+    def run(self, *words: object, stdin: str = "") -> str:
+        """Run Python with these arguments, and return its standard output.
+
+        Args:
+            *words: arguments.
+            stdin: standard input.
+        """
         process = self.start(words)
         try:
-            output, errors = process.communicate(given, timeout=max(0.1, self.deadline - time.monotonic()))
+            output, errors = process.communicate(stdin, timeout=max(0.1, self.deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            # With all that it has started: the programs of a benchmark.
+            # Also kill the programs that it started, such as those in a benchmark.
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             raise OutOfTimeError from None
@@ -89,7 +104,7 @@ class Bench:
         return output
 
     def classify(self, output: str, *flags: object) -> pathlib.Path:
-        """Run bert-classify into folder/output, which it returns."""
+        """Run bert-classify, and return its output directory."""
         folder = self.folder / output
         self.run(*self.classify_words(folder, *flags))
         return folder
@@ -98,24 +113,24 @@ class Bench:
         return ["-m", "bert_cli.run_classifier", "--task_name=cola", "--noreport", f"--output_dir={folder}", *flags]
 
     def training_flags(self) -> list[str]:
-        """Of the built-in model on data/, in about a minute or less."""
+        """Return flags that train the built-in model on data/ in at most a minute."""
         return ["--data_dir=data", f"--num_train_epochs={self.epochs}", "--do_train", "--save_checkpoints_steps=5"]
 
 
 def find_devices(bench: Bench) -> dict:
-    """The versions and GPUs that TensorFlow sees."""
+    """Return the versions and GPUs that TensorFlow reports."""
     return json.loads(bench.run("-c", _DEVICES).splitlines()[-1])
 
 
 def check_numbers(bench: Bench, precision: str) -> str:
-    """Golden outputs of Google's code, and the NumPy oracle."""
-    found = json.loads(bench.run("-m", "benchmarks.gpu.numbers", precision).splitlines()[-1])
-    wrong = [name for name, one in found.items() if not one["found"] <= one["limit"]]
+    """Compare with golden outputs of Google's code and with the NumPy reference."""
+    differences = json.loads(bench.run("-m", "benchmarks.gpu.numbers", precision).splitlines()[-1])
+    wrong = [name for name, difference in differences.items() if not difference["found"] <= difference["limit"]]
     if wrong:
         raise CheckError(
-            "; ".join(f"{name}: {found[name]['found']:.2g} > {found[name]['limit']:.2g}" for name in wrong)
+            "; ".join(f"{name}: {differences[name]['found']:.2g} > {differences[name]['limit']:.2g}" for name in wrong)
         )
-    return "; ".join(f"{name}: {one['found']:.2g}" for name, one in found.items())
+    return "; ".join(f"{name}: {difference['found']:.2g}" for name, difference in differences.items())
 
 
 def _probabilities(folder: pathlib.Path) -> np.ndarray:
@@ -123,44 +138,44 @@ def _probabilities(folder: pathlib.Path) -> np.ndarray:
         return np.array([[float(cell) for cell in row] for row in csv.reader(file, delimiter="\t")])
 
 
-def _compare(found: np.ndarray, wanted: np.ndarray, far: float, what: str) -> str:
-    if found.shape != wanted.shape:
-        raise CheckError(f"{what}: shape {found.shape}, not {wanted.shape}")
-    largest = float(np.abs(found - wanted).max())
-    if not largest <= far:  # NaN, too
-        raise CheckError(f"{what}: largest difference {largest:.2g} > {far:.2g}")
-    return f"{what}: largest difference {largest:.2g}"
+def _compare(actual: np.ndarray, expected: np.ndarray, tolerance: float, noun: str) -> str:
+    if actual.shape != expected.shape:
+        raise CheckError(f"{noun}: shape {actual.shape}, not {expected.shape}")
+    largest = float(np.abs(actual - expected).max())
+    if not largest <= tolerance:  # NaN, too
+        raise CheckError(f"{noun}: largest difference {largest:.2g} > {tolerance:.2g}")
+    return f"{noun}: largest difference {largest:.2g}"
 
 
 def check_predictions(bench: Bench, precision: str) -> str:
-    """test_results.tsv of the golden classifier, by the command."""
+    """Compare the command's test_results.tsv for the golden classifier."""
     golden = GOLDEN / "cola"
     flags = [f"--data_dir={golden / 'data'}", f"--vocab_file={GOLDEN / 'vocab.txt'}", "--max_seq_length=32"]
     flags += [f"--bert_config_file={GOLDEN / 'bert_config.json'}", f"--init_checkpoint={golden / 'model'}"]
     folder = bench.classify(f"golden-{precision}", *flags, "--do_predict", f"--precision={precision}")
-    return _compare(_probabilities(folder), _probabilities(golden), _FAR[precision], "probabilities")
+    return _compare(_probabilities(folder), _probabilities(golden), _TOLERANCE[precision], "probabilities")
 
 
 def _weights(folder: pathlib.Path) -> dict[str, np.ndarray]:
-    """All tensors of the newest checkpoint."""
+    """Return all tensors in the newest checkpoint."""
     newest = max(folder.glob("model.ckpt-*.index"), key=lambda path: int(path.stem.rpartition("-")[2]))
     reader = Tf1Reader(str(newest.with_suffix("")))
     return {name: reader.read(name) for name in reader.shapes}
 
 
-def _largest_difference(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> float:
-    if one.keys() != other.keys():
+def _largest_difference(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> float:
+    if before.keys() != after.keys():
         raise CheckError("the checkpoints have different tensors")
-    return max(float(np.abs(one[name].astype(np.float64) - other[name]).max()) for name in one)
+    return max(float(np.abs(before[name].astype(np.float64) - after[name]).max()) for name in before)
 
 
 def check_resume(bench: Bench) -> str:
-    """Two whole trainings, and one that is killed after a checkpoint and continued: the same weights, bit for bit."""
+    """Compare two trainings, and one that is killed and resumed: all weights must be equal."""
     flags = bench.training_flags()
     first, second = (_weights(bench.classify(name, *flags)) for name in ("whole", "again"))
     killed = bench.folder / "killed"
     process = bench.start(bench.classify_words(killed, *flags))
-    # The second checkpoint, so that the first one is whole.
+    # Wait for the second checkpoint, so that the first one is complete.
     while process.poll() is None and not (killed / "model.ckpt-10.index").exists():
         if time.monotonic() > bench.deadline:
             os.killpg(process.pid, signal.SIGKILL)
@@ -183,20 +198,20 @@ def check_resume(bench: Bench) -> str:
 
 
 def check_mirrored(bench: Bench) -> str:
-    """A training in float32 on all GPUs (here two virtual CPUs) and on one device gives the same predictions."""
+    """Train in float32 on all GPUs (or two virtual CPUs) and on one device: predictions must agree."""
     several = ["--distribution_strategy=mirrored", *(["--num_virtual_devices=2"] if bench.is_cpu else [])]
     count = 2 if bench.is_cpu else bench.gpus
-    # A batch that 2, 3, 4, 6 and 8 devices share evenly.
+    # A batch size that 2, 3, 4, 6 and 8 devices divide evenly.
     flags = [*bench.training_flags(), "--do_predict", "--precision=float32", "--train_batch_size=48"]
-    found = _probabilities(bench.classify("mirrored", *flags, *several))
-    one = _probabilities(bench.classify("one-device", *flags, "--distribution_strategy=one_device"))
+    mirrored = _probabilities(bench.classify("mirrored", *flags, *several))
+    single = _probabilities(bench.classify("one-device", *flags, "--distribution_strategy=one_device"))
     return f"{count} × {'virtual CPU' if bench.is_cpu else 'GPU'}; " + _compare(
-        found, one, _FAR_REPLICAS, "probabilities after training"
+        mirrored, single, _REPLICA_TOLERANCE, "probabilities after training"
     )
 
 
 def check_export(bench: Bench) -> str:
-    """The SavedModel of a trained classifier, loaded by TensorFlow alone, gives the command's predictions."""
+    """Compare a trained classifier's SavedModel, loaded by TensorFlow alone, with the command."""
     trained = bench.folder / "one-device"
     if not (trained / "test_results.tsv").exists():
         raise CheckError("there is no trained classifier: the check of MirroredStrategy makes it")
@@ -204,10 +219,10 @@ def check_export(bench: Bench) -> str:
     bench.run("-m", "bert_cli.export_model", f"--init_checkpoint={trained}", f"--export_dir={exported}")
     with open(ROOT / "data" / "test.tsv", encoding="utf-8") as file:
         texts = [line.rstrip("\n").split("\t")[1] for line in file][1:]
-    found = np.array(json.loads(bench.run("-c", _SERVED, exported, given=json.dumps(texts)).splitlines()[-1]))
-    # TensorFloat-32 is on in a program that does not switch it off.
+    served = np.array(json.loads(bench.run("-c", _SERVED, exported, stdin=json.dumps(texts)).splitlines()[-1]))
+    # TensorFloat-32 is used in programs that do not switch it off.
     return _compare(
-        found, _probabilities(trained), 1e-5 if bench.is_cpu else 5e-3, f"probabilities of {len(texts)} texts"
+        served, _probabilities(trained), 1e-5 if bench.is_cpu else 5e-3, f"probabilities of {len(texts)} texts"
     )
 
 

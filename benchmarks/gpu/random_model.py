@@ -1,4 +1,4 @@
-"""A Hugging Face folder with random weights and the built-in vocabulary: speed does not depend on the weights."""
+"""A Hugging Face directory with random weights, for benchmarks: speed does not depend on weights."""
 
 import json
 import pathlib
@@ -18,7 +18,12 @@ VOCAB = pathlib.Path(bert_cli.__file__).parent / "builtin" / "pretrained" / "voc
 
 
 def write_random_model(folder: pathlib.Path, small: bool) -> str:
-    """Write an encoder of 6 layers of width 384 (small: 2 of 64) into `folder`; returns its path."""
+    """Write an encoder with random weights and the built-in vocabulary, and return its path.
+
+    Args:
+        folder: new directory.
+        small: whether it has 2 layers of width 64 instead of 6 of width 384.
+    """
     vocabulary = read_vocabulary(str(VOCAB))
     layers, hidden, heads = (2, 64, 2) if small else (6, 384, 12)
     config = BertConfig(

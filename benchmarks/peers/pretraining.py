@@ -1,8 +1,10 @@
-"""A training loop with Hugging Face's BertForMaskedLM on random tokens, bfloat16 by autocast, attention by SDPA.
+"""Training loop for Hugging Face's BertForMaskedLM on random tokens, with SDPA attention.
 
     pretraining.py CONFIG --batch 32 --length 128 --predictions 20 --steps 20 [--bf16] [--device cuda] [--compile]
 
-The loss is of the masked places alone, as Google's. Prints a JSON object: sequences, a second, without the first two steps.
+--bf16 uses autocast. The loss is computed at masked positions only, as in Google's code.
+Prints a JSON object:
+sequences per second, without the first two steps.
 """
 
 import argparse
@@ -32,25 +34,25 @@ def main() -> None:
     model = BertForMaskedLM(config)
     bert = torch.compile(model.bert) if settings.compile else model.bert
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01, fused=True)
-    half = torch.autocast(settings.device, torch.bfloat16) if settings.bf16 else contextlib.nullcontext()
+    autocast = torch.autocast(settings.device, torch.bfloat16) if settings.bf16 else contextlib.nullcontext()
     times = []
     for _ in range(settings.steps):
         ids = torch.randint(0, config.vocab_size, (settings.batch, settings.length))
-        places = torch.rand(settings.batch, settings.length).topk(settings.predictions).indices
+        positions = torch.rand(settings.batch, settings.length).topk(settings.predictions).indices
         wait()
-        began = time.perf_counter()
-        with half:
+        start = time.perf_counter()
+        with autocast:
             states = bert(ids).last_hidden_state
-            chosen = states.gather(1, places[:, :, None].expand(-1, -1, states.shape[2]))
-            logits = model.cls(chosen)
-            wanted = ids.gather(1, places).flatten()
-            loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1).float(), wanted)
+            masked_states = states.gather(1, positions[:, :, None].expand(-1, -1, states.shape[2]))
+            logits = model.cls(masked_states)
+            labels = ids.gather(1, positions).flatten()
+            loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1).float(), labels)
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         wait()
-        times.append(time.perf_counter() - began)
+        times.append(time.perf_counter() - start)
     print(json.dumps({"sequences": settings.batch / statistics.median(times[2:])}))
 
 

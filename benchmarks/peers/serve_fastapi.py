@@ -1,5 +1,8 @@
-"""A text classifier behind FastAPI, as the documentation of transformers and FastAPI shows it: a pipeline, and an endpoint
-that FastAPI calls in its thread pool. With --embeddings a SentenceTransformer at /v1/embeddings.
+"""A text classifier with FastAPI, as in the documentation of transformers and FastAPI.
+
+It uses a pipeline, and an endpoint that FastAPI runs in its thread pool. With
+--embeddings it serves a
+SentenceTransformer at /v1/embeddings.
 """
 
 import argparse
@@ -12,7 +15,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("model")
 parser.add_argument("--port", type=int, required=True)
 parser.add_argument("--embeddings", action="store_true")
-given = parser.parse_args()
+settings = parser.parse_args()
 app = FastAPI()
 
 
@@ -24,10 +27,10 @@ class Input(BaseModel):
     input: str
 
 
-if given.embeddings:
+if settings.embeddings:
     from sentence_transformers import SentenceTransformer
 
-    encoder = SentenceTransformer(given.model, device="cpu")
+    encoder = SentenceTransformer(settings.model, device="cpu")
 
     @app.post("/v1/embeddings")
     def embeddings(body: Input) -> dict:
@@ -36,11 +39,11 @@ if given.embeddings:
 else:
     from transformers import pipeline
 
-    classify = pipeline("text-classification", model=given.model, device="cpu", top_k=None)
+    classify = pipeline("text-classification", model=settings.model, device="cpu", top_k=None)
 
     @app.post("/predict")
     def predict(body: Text) -> list:
         return classify(body.text, truncation=True)
 
 
-uvicorn.run(app, host="127.0.0.1", port=given.port, log_level="error")
+uvicorn.run(app, host="127.0.0.1", port=settings.port, log_level="error")

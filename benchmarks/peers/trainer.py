@@ -1,10 +1,12 @@
-"""Hugging Face's Trainer fine-tunes, evaluates and predicts on the four-column files that bert-classify reads.
+"""Fine-tuning and prediction with Hugging Face's Trainer on bert-classify's four-column files.
 
     trainer.py MODEL FOLDER --batch 32 --epochs 1 --max_seq_length 128 [--bf16] [--group] [--random] [--device cuda] [--compile]
 
---group: batches of like length, the Trainer's fastest way to train on texts of mixed length; predictions are sorted by
-length, too. --random: MODEL's config alone. --compile: by torch.compile. Prints a JSON object: train, steady (without the
-first ten steps), predict (examples/s) and accuracy.
+--group: use batches of similar length, the Trainer's fastest training for texts of mixed length.
+Predictions are always
+sorted by length. --random: use only MODEL's config. --compile: use torch.compile. Prints a JSON
+object: train, steady
+(without the first ten steps), predict (examples/s) and accuracy.
 """
 
 import argparse
@@ -24,22 +26,24 @@ from transformers import (
     TrainingArguments,
 )
 
-LOGGED = 10  # steps between two readings of the clock, as in ours
+LOG_STEPS = 10  # steps between two times, as in our benchmark
 
 
 class Clock(TrainerCallback):
-    """The time after each LOGGED steps."""
+    """Callback that records the time after every LOG_STEPS steps."""
 
     def __init__(self, wait):
         self.wait, self.times = wait, []
 
     def on_step_end(self, args, state, control, **kwargs):
-        if state.global_step % LOGGED == 0:
+        if state.global_step % LOG_STEPS == 0:
             self.wait()
             self.times.append(time.perf_counter())
 
 
 class Rows(torch.utils.data.Dataset):
+    """Tokenized rows, with labels if a label column is given."""
+
     def __init__(self, tokenizer, lines: list[list[str]], text: int, label: int | None, longest: int):
         encoded = tokenizer([line[text] for line in lines], truncation=True, max_length=longest)
         self.rows = [
@@ -56,6 +60,7 @@ class Rows(torch.utils.data.Dataset):
 
 
 def read(path: str) -> list[list[str]]:
+    """Return the cells of each line."""
     with open(path, encoding="utf-8") as file:
         return [line.rstrip("\n").split("\t") for line in file]
 
@@ -64,8 +69,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("model")
     parser.add_argument("folder")
-    for name, kind in (("batch", int), ("epochs", float), ("max_seq_length", int), ("rate", float)):
-        parser.add_argument(f"--{name}", type=kind, required=True)
+    for name, value_type in (("batch", int), ("epochs", float), ("max_seq_length", int), ("rate", float)):
+        parser.add_argument(f"--{name}", type=value_type, required=True)
     parser.add_argument("--device", default="cpu")
     for name in ("bf16", "group", "random", "compile"):
         parser.add_argument(f"--{name}", action="store_true")
@@ -77,11 +82,13 @@ def main() -> None:
         for split in ("train", "dev")
     )
     test = Rows(tokenizer, read(f"{settings.folder}/test.tsv")[1:], 1, None, settings.max_seq_length)
-    how = {"attn_implementation": "sdpa"}
+    model_options = {"attn_implementation": "sdpa"}
     if settings.random:
-        model = AutoModelForSequenceClassification.from_config(AutoConfig.from_pretrained(settings.model), **how)
+        model = AutoModelForSequenceClassification.from_config(
+            AutoConfig.from_pretrained(settings.model), **model_options
+        )
     else:
-        model = AutoModelForSequenceClassification.from_pretrained(settings.model, num_labels=2, **how)
+        model = AutoModelForSequenceClassification.from_pretrained(settings.model, num_labels=2, **model_options)
     arguments = TrainingArguments(
         output_dir=tempfile.mkdtemp(), per_device_train_batch_size=settings.batch, per_device_eval_batch_size=64,
         num_train_epochs=settings.epochs, learning_rate=settings.rate, weight_decay=0.01, bf16=settings.bf16,
@@ -94,19 +101,19 @@ def main() -> None:
         model=model, args=arguments, train_dataset=train, data_collator=DataCollatorWithPadding(tokenizer),
         callbacks=[clock],
     )  # fmt: skip
-    began = time.perf_counter()
+    start = time.perf_counter()
     trainer.train()
-    trained = time.perf_counter() - began
-    arguments.train_sampling_strategy = "random"  # or predictions come back in another order
+    training_seconds = time.perf_counter() - start
+    arguments.train_sampling_strategy = "random"  # otherwise predictions are in a different order
     accuracy = float(np.mean(trainer.predict(dev).predictions.argmax(-1) == [row["labels"] for row in dev.rows]))
     test.rows.sort(key=lambda row: -len(row["input_ids"]))
-    began = time.perf_counter()
+    start = time.perf_counter()
     trainer.predict(test)
-    predicted = time.perf_counter() - began
-    rates = {"train": len(train) * settings.epochs / trained, "predict": len(test) / predicted}
-    # Of all steps after the first reading, as batches of like length come in the order of their lengths.
-    seen = LOGGED * settings.batch * (len(clock.times) - 1)
-    steady = seen / (clock.times[-1] - clock.times[0]) if seen > 0 else rates["train"]
+    prediction_seconds = time.perf_counter() - start
+    rates = {"train": len(train) * settings.epochs / training_seconds, "predict": len(test) / prediction_seconds}
+    # Use all steps after the first time: batches of similar length are sorted by length.
+    num_examples = LOG_STEPS * settings.batch * (len(clock.times) - 1)
+    steady = num_examples / (clock.times[-1] - clock.times[0]) if num_examples > 0 else rates["train"]
     print(json.dumps(rates | {"steady": steady, "accuracy": accuracy}))
 
 

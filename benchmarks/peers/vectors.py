@@ -1,12 +1,15 @@
-"""The mean vector of each line of a file, of length 1, by an engine that people use on a processor.
+"""Normalized mean vectors of a file's lines, with an engine that is common on processors.
 
     vectors.py ENGINE MODEL LINES [--onnx FILE] [--ct2 FOLDER] [--output FILE] [--device cuda] [--batch 32]
 
-ENGINE: sentence-transformers, with -compiled (torch.compile), -bf16 or both after it; onnxruntime, onnxruntime-int8, openvino,
-openvino-bf16, which read
-FILE, a graph from input_word_ids, input_mask and input_type_ids to sequence_output; ctranslate2, ctranslate2-int8, which
-read FOLDER. All get batches of --batch lines in the order of their lengths, cut to 128 tokens. --output: where the vectors are
-left, .npy. Prints a JSON object: lines, a second without loading.
+ENGINE is sentence-transformers, optionally followed by -compiled (torch.compile), -bf16 or
+both; onnxruntime,
+onnxruntime-int8, openvino or openvino-bf16, which use FILE, a graph from input_word_ids, input_mask
+and input_type_ids
+to sequence_output; or ctranslate2 or ctranslate2-int8, which use FOLDER. All use batches of
+--batch lines sorted by
+length, cut to 128 tokens. --output is a .npy file for the vectors. Prints a JSON object: lines per
+second, without loading.
 """
 
 import argparse
@@ -20,19 +23,22 @@ LONGEST = 128
 
 
 def padded(ids: list[list[int]]) -> dict[str, np.ndarray]:
+    """Return the inputs of a batch, padded to the longest row."""
     words = np.zeros((len(ids), max(map(len, ids))), np.int32)
-    for row, own in zip(words, ids, strict=True):
-        row[: len(own)] = own
-    mask = np.arange(words.shape[1]) < np.array([len(own) for own in ids])[:, None]
+    for row, row_ids in zip(words, ids, strict=True):
+        row[: len(row_ids)] = row_ids
+    mask = np.arange(words.shape[1]) < np.array([len(row_ids) for row_ids in ids])[:, None]
     return {"input_word_ids": words, "input_mask": mask.astype(np.int32), "input_type_ids": np.zeros_like(words)}
 
 
 def mean(states: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Return the normalized mean vector of each row, using the tokens alone."""
     total = (states * mask[:, :, None].astype(np.float32)).sum(1)
     return total / np.linalg.norm(total, axis=1, keepdims=True)
 
 
 def batches(model: str, lines: list[str], batch: int) -> Iterator[tuple[list[int], list[list[int]]]]:
+    """Yield (line numbers, token ids) per batch, longest lines first."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(f"{model}/tokenizer.json")
@@ -72,11 +78,11 @@ def sentence_transformers(settings: argparse.Namespace, lines: list[str]) -> tup
         loaded = loaded.bfloat16()
     if "compiled" in settings.engine:
         loaded[0].forward = torch.compile(loaded[0].forward, dynamic=True)
-    # Compiles, and starts the kernels, before the clock runs.
+    # Compile and start the kernels before the clock runs.
     loaded.encode(lines[: 2 * settings.batch], batch_size=settings.batch)
-    began = time.perf_counter()
-    made = loaded.encode(lines, batch_size=settings.batch, normalize_embeddings=True)
-    return made, time.perf_counter() - began
+    start = time.perf_counter()
+    vectors = loaded.encode(lines, batch_size=settings.batch, normalize_embeddings=True)
+    return vectors, time.perf_counter() - start
 
 
 def graph_engine(settings: argparse.Namespace, lines: list[str]) -> tuple[np.ndarray, float]:
@@ -95,12 +101,12 @@ def graph_engine(settings: argparse.Namespace, lines: list[str]) -> tuple[np.nda
             else openvino_engine(settings.onnx, precision)
         )
         states = lambda ids, feed: engine(feed)  # noqa: E731
-    began, made = time.perf_counter(), {}
+    start, vector_by_row = time.perf_counter(), {}
     for rows, ids in batches(settings.model, lines, settings.batch):
         feed = padded(ids)
-        made |= dict(zip(rows, mean(states(ids, feed), feed["input_mask"]), strict=True))
-    vectors = np.stack([made[row] for row in range(len(lines))])
-    return vectors, time.perf_counter() - began
+        vector_by_row |= dict(zip(rows, mean(states(ids, feed), feed["input_mask"]), strict=True))
+    vectors = np.stack([vector_by_row[row] for row in range(len(lines))])
+    return vectors, time.perf_counter() - start
 
 
 def main() -> None:
