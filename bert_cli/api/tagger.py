@@ -146,7 +146,7 @@ class Tagger(loading.TrainableModel):
         return [example_entities(example, prediction) for example, prediction in self._tag(texts, None)]
 
     def _tag(self, texts: Iterable[str], title: str | None) -> Iterator[tuple[TaggingExample, TagPrediction]]:
-        examples = [make_text_example(text) for text in single_texts(texts)]
+        examples = [make_text_example(text, self._data.tokenizer) for text in single_texts(texts)]
         # Keep texts without words, so that results are in the order of the texts.
         return zip(examples, tag_examples(self._session, self._data, self._settings, examples, title), strict=True)
 

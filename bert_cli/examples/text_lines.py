@@ -27,12 +27,16 @@ def _stands_alone(character: str) -> bool:
     return len(_BASIC_TOKENIZER.split_chunk(f"a{character}a")) == 3
 
 
-def split_text(text: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
+def split_text(text: str, tokenizer: FullTokenizer | None = None) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Return a text's words and their offsets: `text[start : start + len(word)] == word`.
 
     BasicTokenizer's rules separate the words, but no character is changed or deleted: words keep
     accents, capital letters and control characters. Every character that is not white space belongs
-    to a word.
+    to a word. An added token of the tokenizer is one word, unless it contains white space.
+
+    Args:
+        text: the text.
+        tokenizer: the model's tokenizer, None if there is no model.
     """
     words: list[str] = []
     starts: list[int] = []
@@ -42,27 +46,41 @@ def split_text(text: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
             words.append(text[start:end])
             starts.append(start)
 
-    for chunk in _CHUNK.finditer(text):
-        begin = chunk.start()
-        for position, character in enumerate(chunk[0], begin):
-            if _stands_alone(character):
-                add(begin, position)
-                add(position, position + 1)
-                begin = position + 1
-        add(begin, chunk.end())
+    def add_words(start: int, end: int) -> None:
+        for chunk in _CHUNK.finditer(text, start, end):
+            begin = chunk.start()
+            for position, character in enumerate(chunk[0], begin):
+                if _stands_alone(character):
+                    add(begin, position)
+                    add(position, position + 1)
+                    begin = position + 1
+            add(begin, chunk.end())
+
+    done = 0
+    for start, end in tokenizer.splitter.spans(text) if tokenizer and tokenizer.splitter else ():
+        if not any(map(str.isspace, text[start:end])):
+            add_words(done, start)
+            add(start, end)
+            done = end
+    add_words(done, len(text))
     return tuple(words), tuple(starts)
 
 
-def make_text_example(text: str, line: int = 1) -> TaggingExample:
+def make_text_example(text: str, tokenizer: FullTokenizer | None = None) -> TaggingExample:
     """Return a text as an example without tags.
 
-    Raise InputError if it contains half of a surrogate pair, which cannot be written to a file.
-    Python puts these into command-line arguments that are not UTF-8.
+    Args:
+        text: the text.
+        tokenizer: see split_text.
+
+    Raises:
+        InputError: the text contains half of a surrogate pair, which cannot be written to a file.
+            Python puts these into command-line arguments that are not UTF-8.
     """
     if re.search("[\ud800-\udfff]", text):
         raise InputError("--text: is not UTF-8; give it in a terminal that uses UTF-8, or in a file")
-    words, starts = split_text(text)
-    return TaggingExample(words, None, line, text, starts)
+    words, starts = split_text(text, tokenizer)
+    return TaggingExample(words, None, 1, text, starts)
 
 
 class TextLine(NamedTuple):
@@ -161,7 +179,7 @@ def split_line_words(text: str, start: int, tokenizer: FullTokenizer) -> list[Li
         tokenizer: the model's tokenizer.
     """
     words: list[LineWord] = []
-    texts, starts = split_text(text)
+    texts, starts = split_text(text, tokenizer)
     index = 0
     while index < len(texts):
         end = index + 1

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from bert_cli.text.tokenizer_settings import AddedToken
 
@@ -34,6 +34,31 @@ class AddedTokenSplitter:
             fragments += [fragment] if isinstance(fragment, AddedToken) else self._split_normalized(fragment)
         return fragments
 
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Return (start, end) of each added token in a text, in order."""
+        spans: list[tuple[int, int]] = []
+        done = 0
+        for start, end, _ in self._plain.matches(text):
+            spans += [*self._normalized_spans(text, done, start), (start, end)]
+            done = end
+        return spans + self._normalized_spans(text, done, len(text))
+
+    def _normalized_spans(self, text: str, begin: int, stop: int) -> list[tuple[int, int]]:
+        """Return (start, end) of the `normalized` tokens in `text[begin:stop]`."""
+        # Most texts have none of them, and the loop over characters takes longer than this search.
+        if not any(self._normalized.matches(self._normalize(text[begin:stop]))):
+            return []
+        pieces = [self._normalize(character) for character in text[begin:stop]]
+        places = [begin + place for place, piece in enumerate(pieces) for _ in piece]
+        spans = []
+        for start, end, _ in self._normalized.matches("".join(pieces)):
+            last = places[end - 1] + 1
+            # Accents that normalization removes belong to the letter before them.
+            while last < stop and not pieces[last - begin]:
+                last += 1
+            spans.append((places[start], last))
+        return spans
+
     def _split_normalized(self, text: str) -> list[AddedToken | str]:
         if not self._normalized.tokens:
             return [text]
@@ -52,25 +77,23 @@ class _Search:
         longest_first = sorted(self.tokens, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, longest_first)))
 
-    def split(self, text: str) -> list[AddedToken | str]:
-        """Return the tokens and the texts between them, in order."""
-        if not self.tokens:
-            return [text] if text else []
-        fragments: list[AddedToken | str] = []
-        last_end = 0
-        for match in self._pattern.finditer(text):
+    def matches(self, text: str) -> Iterator[tuple[int, int, AddedToken]]:
+        """Yield (start, end, token) of each match."""
+        for match in self._pattern.finditer(text) if self.tokens else ():
             token = self.tokens[match[0]]
             start, end = match.span()
             neighbors = text[max(start - 1, 0) : start] + text[end : end + 1]
-            if token.single_word and any(map(_is_word_character, neighbors)):
-                continue
-            if last_end < match.start():
-                fragments.append(text[last_end : match.start()])
-            fragments.append(token)
-            last_end = match.end()
-        if last_end < len(text):
-            fragments.append(text[last_end:])
-        return fragments
+            if not (token.single_word and any(map(_is_word_character, neighbors))):
+                yield start, end, token
+
+    def split(self, text: str) -> list[AddedToken | str]:
+        """Return the tokens and the texts between them, in order."""
+        fragments: list[AddedToken | str] = []
+        done = 0
+        for start, end, token in self.matches(text):
+            fragments += [text[done:start], token]
+            done = end
+        return [fragment for fragment in (*fragments, text[done:]) if fragment]
 
 
 def _is_word_character(character: str) -> bool:

@@ -217,7 +217,7 @@ class WordpieceTokenizer:
 class FullTokenizer:
     """Tokenizer from text to word pieces and ids, as in Google's code, without [CLS] and [SEP].
 
-    `ids` is a dict from token to id.
+    `ids` is a dict from token to id; `splitter` finds added tokens, and is None if there are none.
     """
 
     def __init__(
@@ -250,13 +250,13 @@ class FullTokenizer:
             pieces = {token: index for token, index in pieces.items() if index not in outside}
         self.wordpiece_tokenizer = WordpieceTokenizer(pieces, cache_size, settings.max_word_characters)
         normalize = self.basic_tokenizer.normalize
-        self._splitter = AddedTokenSplitter(settings.added_tokens, normalize) if settings.added_tokens else None
+        self.splitter = AddedTokenSplitter(settings.added_tokens, normalize) if settings.added_tokens else None
         self._chunk_pieces = _Cache(self._tokenize_chunk, cache_size)
         self._chunk_ids = _Cache(self._encode_chunk, cache_size)
 
     def tokenize(self, text: str) -> list[str]:
         """Return a text's word pieces in order."""
-        if self._splitter:
+        if self.splitter:
             return self._tokenize_fragments(text, self._tokenize)
         return self._tokenize(text)
 
@@ -265,7 +265,7 @@ class FullTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of the word pieces that `tokenize` returns."""
-        if self._splitter is None:
+        if self.splitter is None:
             return list(itertools.chain.from_iterable(map(self._chunk_ids.__getitem__, chunks(text))))
         return [self.ids[piece] for piece in self.tokenize(text)]
 
@@ -276,7 +276,7 @@ class FullTokenizer:
     def _tokenize_fragments(self, text: str, tokenize: Callable[[str], list[str]]) -> list[str]:
         """Return the added tokens in a text, and `tokenize` of the texts between them, in order."""
         result: list[str] = []
-        for fragment in self._splitter.split(text) if self._splitter else (text,):
+        for fragment in self.splitter.split(text) if self.splitter else (text,):
             result += [fragment.content] if isinstance(fragment, AddedToken) else tokenize(fragment)
         return result
 

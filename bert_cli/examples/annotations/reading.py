@@ -37,6 +37,7 @@ from bert_cli.examples.annotations.spans import (
 from bert_cli.examples.table_files.json_values import JsonRecord, is_json_name, looks_like_json
 from bert_cli.examples.tagging import WORDS, TaggingFile
 from bert_cli.settings.tagging import PRODIGY
+from bert_cli.text.tokenization import FullTokenizer
 
 BRAT = "brat"
 _TITLES = TITLES | {BRAT: "brat"}
@@ -44,7 +45,11 @@ _PYTHON_TUPLES = re.compile(r"""\s*(?:\w+\s*=\s*)?\[\s*\(["']""")
 
 
 def read_annotations(
-    path: str, encoding: str = UTF_8, with_tags: bool = True, plain_text_format: str = PRODIGY
+    path: str,
+    encoding: str = UTF_8,
+    with_tags: bool = True,
+    plain_text_format: str = PRODIGY,
+    tokenizer: FullTokenizer | None = None,
 ) -> TaggingFile | None:
     """Read texts with spans; return None for a file with words in columns or JSON lines.
 
@@ -54,12 +59,13 @@ def read_annotations(
         with_tags: whether to read the spans.
         plain_text_format: key of span_lists.FORMATS used to write predictions for a file of texts
             without spans.
+        tokenizer: see split_text.
 
     Raises:
         InputError: the JSON format is unknown, or the annotations are invalid.
     """
-    documents = _read_brat(path, encoding, with_tags)
-    return documents or _read_json(path, encoding, with_tags, plain_text_format)
+    documents = _read_brat(path, encoding, with_tags, tokenizer)
+    return documents or _read_json(path, encoding, with_tags, plain_text_format, tokenizer)
 
 
 def parse_records(file: TaggingFile) -> RecordFile:
@@ -93,7 +99,7 @@ def _list_members(records: Sequence[JsonRecord]) -> str:
     return f" (members: {list_names(list(members))})" if members else ""
 
 
-def _read_brat(path: str, encoding: str, with_tags: bool) -> TaggingFile | None:
+def _read_brat(path: str, encoding: str, with_tags: bool, tokenizer: FullTokenizer | None) -> TaggingFile | None:
     documents = brat.find_documents(path)
     if not documents:
         refuse_if(files.is_directory(path), f"{path}: holds no documents of brat, NAME.txt with NAME.ann")
@@ -104,7 +110,7 @@ def _read_brat(path: str, encoding: str, with_tags: bool) -> TaggingFile | None:
     texts = [brat.read_document(f"{document}.txt", encoding) for document in documents]
     numbered = enumerate(zip(documents, texts, strict=True), 1)
     annotated = [brat.annotate_document(document, number, text, encoding) for number, (document, text) in numbered]
-    return _make_file(path, texts, annotated, BRAT, with_tags)
+    return _make_file(path, texts, annotated, BRAT, with_tags, tokenizer)
 
 
 def _read_json(
@@ -112,6 +118,7 @@ def _read_json(
     encoding: str,
     with_tags: bool,
     plain_text_format: str,
+    tokenizer: FullTokenizer | None,
 ) -> TaggingFile | None:
     text = read_text(path, encoding)
     if _PYTHON_TUPLES.match(text):
@@ -127,10 +134,10 @@ def _read_json(
         return None
     lines = text.split("\n")
     if name is None:
-        examples, _ = make_tagging_examples(span_lists.make_plain_texts(path, content.records))
+        examples, _ = make_tagging_examples(span_lists.make_plain_texts(path, content.records), tokenizer=tokenizer)
         LOG.info("%s: texts without spans%s", path, _list_members(content.records))
         return TaggingFile(path, tuple(lines), examples, plain_text_format)
-    return _make_file(path, lines, _read_texts(path, content.records, name), name, with_tags)
+    return _make_file(path, lines, _read_texts(path, content.records, name), name, with_tags, tokenizer)
 
 
 def _read_texts(path: str, records: Sequence[JsonRecord], name: str) -> list[AnnotatedText]:
@@ -157,9 +164,10 @@ def _make_file(
     texts: Sequence[AnnotatedText],
     name: str,
     with_tags: bool,
+    tokenizer: FullTokenizer | None,
 ) -> TaggingFile:
     """Combine lines and examples, and log the file's format."""
-    examples, is_utf16 = make_tagging_examples(texts, with_tags)
+    examples, is_utf16 = make_tagging_examples(texts, with_tags, tokenizer)
     unit = ", offsets in UTF-16 code units as JavaScript counts them" if is_utf16 else ""
     LOG.info("%s: texts with spans in the format of %s%s", path, _TITLES[name], unit)
     if with_tags:

@@ -20,6 +20,7 @@ from bert_cli.base.messages import list_names, list_some, quote
 from bert_cli.examples.tag_schemes import Entity, make_tags
 from bert_cli.examples.tagging import TaggingExample
 from bert_cli.examples.text_lines import split_text
+from bert_cli.text.tokenization import FullTokenizer
 
 # White space, line ends for str.splitlines, and the two characters `\n` in Label Studio's exports.
 _SPACE = re.compile(r"\\n|[\s\x1c-\x1f\x85]")
@@ -144,17 +145,19 @@ def log_label_ids(path: str, texts: Sequence[AnnotatedText]) -> None:
 def make_tagging_examples(
     texts: Sequence[AnnotatedText],
     with_tags: bool = True,
+    tokenizer: FullTokenizer | None = None,
 ) -> tuple[tuple[TaggingExample, ...], bool]:
     """Convert texts to tagged examples, and return whether offsets are UTF-16 code units.
 
     Args:
         texts: texts with spans.
         with_tags: whether examples have tags. If not, spans only decide about UTF-16.
+        tokenizer: see split_text.
 
     Raises:
         InputError: a span is outside of its text, overlaps another one, or its stored text differs.
     """
-    splits = [split_text(annotated.text) for annotated in texts]
+    splits = [split_text(annotated.text, tokenizer) for annotated in texts]
     is_utf16 = _detect_utf16(texts, splits)
     warnings = Warnings()
     examples = []

@@ -246,14 +246,14 @@ def tag_text(settings: TagSettings) -> dict:
     task = TaggingTask(settings)
     model = opening.load_task_model(task, settings)
     data = make_empty_dataset(settings, model)
-    if text and not make_text_example(text).words:
+    if text and not make_text_example(text, model.tokenizer).words:
         raise InputError("--text: holds no words")
     predictor = opening.open_for_new_texts(task, model, data, settings)
 
     check = interactive.make_unknown_check(source, model.vocabulary, settings.model)
 
     def tag(texts: list[str]) -> Iterator[tuple[TaggingExample, TagPrediction]]:
-        examples = [make_text_example(line) for line in texts]
+        examples = [make_text_example(line, model.tokenizer) for line in texts]
         yield from zip(examples, tag_examples(predictor, data, settings, examples, check=check), strict=True)
 
     if table:

@@ -164,7 +164,7 @@ def read_data(
             file, notation = convert_to_bio(tables[split], flags, find_entity_types(labels))
             has_tags = True
         else:
-            file, notation, has_tags = read_split(split, path, settings, flags, span_format, labels)
+            file, notation, has_tags = read_split(split, path, settings, flags, span_format, labels, model.tokenizer)
         flags = NotationFlags(*notation) if notation else flags
         if file.format in SPAN_FORMATS and task.span_format == "auto":
             span_format = file.format

@@ -18,6 +18,7 @@ from bert_cli.examples.token_files.flags import TokenFlags
 from bert_cli.examples.token_files.notation import NotationFlags, TagNotation
 from bert_cli.examples.token_files.reading import has_tags, has_tokens, read_token_file
 from bert_cli.settings.tagging import TagSettings
+from bert_cli.text.tokenization import FullTokenizer
 
 _USUAL_SUFFIXES = (".txt", ".jsonl")
 # Suffixes that are used if the directory has no file with a usual suffix.
@@ -80,6 +81,7 @@ def read_split(
     notation: NotationFlags,
     span_format: str,
     labels: Sequence[str] = (),
+    tokenizer: FullTokenizer | None = None,
 ) -> tuple[TaggingFile, TagNotation | None, bool]:
     """Return a file with tags in BIO, their notation in the file, and whether there are tags.
 
@@ -92,12 +94,13 @@ def read_split(
         notation: notation from flags and earlier files; its unknown fields have the value None.
         span_format: format to use for predictions if the file's texts have no spans.
         labels: the model's labels, () before training.
+        tokenizer: the model's tokenizer, which keeps added tokens in one word.
     """
     flags = token_flags(settings, split, labels)
     test_tags = settings.task.test_tags if split == "test" else "yes"
     file = None
     if files.is_directory(path) or not has_tokens(path, flags):
-        file = read_annotations(path, flags.encoding, test_tags != "no", span_format)
+        file = read_annotations(path, flags.encoding, test_tags != "no", span_format, tokenizer)
     if file:
         annotated = tuple(example for example in file.examples if example.tags is not None)
         if test_tags == "yes" and not annotated:
