@@ -116,9 +116,15 @@ def register_shared(path: CheckpointPath, reader: Reader) -> None:
 
 
 def open_checkpoint(path: CheckpointPath) -> Reader:
-    """Return a reader for the checkpoint's format."""
-    if path in _SHARED_READERS:
-        return _SHARED_READERS[path]
+    """Return a reader of the checkpoint, the shared one if there is one."""
+    return _SHARED_READERS.get(path) or open_files(path)
+
+
+def open_files(path: CheckpointPath) -> Reader:
+    """Return the reader of the checkpoint's format, such as an ElectraReader.
+
+    It reads the files again, also if the weights are shared.
+    """
     if path.kind == HUGGING_FACE:
         return HuggingFaceReader(path.location)
     if path.kind == HUB:

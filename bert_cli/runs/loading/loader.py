@@ -231,10 +231,11 @@ def _tensorflow_reader(checkpoint: CheckpointPath) -> Reader | None:
     # If the checkpoint has just been removed, reading it will report that later.
     if checkpoint.kind != TF1 or not files.exists(checkpoint.file):
         return None
-    # Import late: it imports safetensors, which only a Hugging Face directory needs.
-    from bert_cli.weights.checkpoint import open_checkpoint
+    # Import late: it imports safetensors, which only a Hugging Face folder needs.
+    from bert_cli.weights.checkpoint import open_files
 
-    return open_checkpoint(checkpoint)
+    # A shared reader, which bert-serve has, does not show its format.
+    return open_files(checkpoint)
 
 
 def _run_casing(paths: ModelPaths) -> tuple[str, bool] | None:

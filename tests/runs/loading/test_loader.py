@@ -4,6 +4,7 @@ import dataclasses
 import json
 import pathlib
 
+import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
@@ -12,7 +13,9 @@ from bert_cli.runs.loading.checkpoints import pretrained_model
 from bert_cli.runs.loading.checks import check_large_model
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.settings.groups import ModelFiles
-from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath
+from bert_cli.weights import checkpoint as checkpoint_files
+from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath, find_checkpoint
+from bert_cli.weights.shared import share
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "dog"]
 SIZES = {
@@ -42,6 +45,19 @@ def test_a_google_checkpoint_is_loaded(checkpoint):
     assert model.text_input.reads_pooler
     assert model.layers == (-1,)
     assert not model.is_builtin
+
+
+def test_shared_weights_give_the_sizes_of_an_electra(tmp_path, monkeypatch):
+    shapes = {f"electra/embeddings/{name}_embeddings": (7, 8) for name in ("word", "position", "token_type")}
+    shapes["electra/encoder/layer_0/intermediate/dense/kernel"] = (16, 24)
+    path = str(tmp_path / "electra_small")
+    checkpoint_files.write_tf1(path, {name: np.zeros(shape, np.float32) for name, shape in shapes.items()})
+    (tmp_path / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    monkeypatch.setattr(checkpoint_files, "_SHARED_READERS", {})
+    checkpoint = find_checkpoint(path)
+    share(checkpoint)
+    config = load_model(FLAGS, checkpoint, None).config
+    assert (config.model_type, config.hidden_size, config.embedding_size) == ("electra", 16, 8)
 
 
 def test_without_checkpoint_the_builtin_network_is_loaded():
