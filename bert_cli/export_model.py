@@ -4,7 +4,8 @@
 the vocabulary is one of its assets. --format=hub writes EXPORT_DIR/encoder and EXPORT_DIR/preprocess, with the
 interfaces of the published BERT modules. Import tensorflow_text before you load a model that takes text; TensorFlow
 Serving has its operations built in. --format=onnx writes EXPORT_DIR/model.onnx, which takes token ids: a classifier, a
-tagger, a question-answering model, or an encoder.
+tagger, a question-answering model, or an encoder. With --names=hugging_face, its inputs, outputs and files are those
+that Optimum and transformers.js expect.
 
 Examples:
 
@@ -35,8 +36,9 @@ def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]
     wrong_flags = [name for name in unused_flags if name in given_names]
     if wrong_flags:
         raise InputError(f"--{wrong_flags[0]} is for --format=saved_model, not for --format={values['format']}")
-    if values["format"] != "onnx" and values["quantize"] != "none":
-        raise InputError(f"--quantize is for --format=onnx, not for --format={values['format']}")
+    for name, default in (("quantize", "none"), ("names", "google")):
+        if values["format"] != "onnx" and values[name] != default:
+            raise InputError(f"--{name} is for --format=onnx, not for --format={values['format']}")
     if values["data_dir"] and values["quantize"] == "none":
         raise InputError("--data_dir is for --quantize: nothing else reads data here")
     return values
@@ -59,7 +61,7 @@ def run(settings: ExportSettings) -> list[str]:
             setup_tensorflow()
             from bert_cli.exports import onnx_files
 
-            names = onnx_files.write(staging_path, exported, quantizes, dev_data)
+            names = onnx_files.write(staging_path, exported, quantizes, dev_data, export.names == "hugging_face")
         LOG.info("wrote %s: %s", folder, ", ".join(names))
         return [folder]
 

@@ -39,6 +39,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "engines/onnxruntime.py": "commands/test_engines.py",
     "exports/converted.py": "commands/test_convert.py",
     "exports/converted_files.py": "commands/test_convert.py",
+    "exports/hugging_face_files.py": "commands/test_export_hugging_face_names.py",
     "exports/onnx_files.py": "commands/test_export_onnx.py",
     "examples/task_checks.py": "examples/test_classification.py",
     "examples/column_finder.py": "examples/test_user_columns.py",

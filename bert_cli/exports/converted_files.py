@@ -7,21 +7,21 @@ import os
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CHOICE, CLASSIFIER, MASKED_LM, POOLER
-from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
+from bert_cli.base.names import CONFIG, FLAGS, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, copy_file, write_json, write_lines
 from bert_cli.exports.converted import Converted
 from bert_cli.exports.hub_writing import reporting_errors, save_encoder
+from bert_cli.exports.hugging_face_files import write_model_config, write_tokenizer_files
 from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.model.config_files import write_config
 from bert_cli.model.layers import named_weights
 from bert_cli.model.networks import ELECTRA
 from bert_cli.problem_types.calibration import write_calibration
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
-from bert_cli.text.tokenizer_json import special_tokens_map, tokenizer_config, tokenizer_json
-from bert_cli.text.vocabulary import PAD, PAD_ID
+from bert_cli.text.tokenizer_json import tokenizer_config
 from bert_cli.weights.checkpoint import write_tf1
 from bert_cli.weights.electra import DISCRIMINATOR, GENERATOR, google_name
-from bert_cli.weights.hugging_face import hugging_face_config, write_safetensors
+from bert_cli.weights.hugging_face import write_safetensors
 from bert_cli.weights.keras_weights import write_keras
 
 
@@ -46,16 +46,11 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
     path = functools.partial(os.path.join, staged)
     if target.format == "hf":
         assert converted.kind is not None, "choose_head_type finds one for every Hugging Face folder"
-        # transformers gives the row of this id no gradient, so it is the vocabulary's own [PAD]
-        # where it has one.
-        pad = vocabulary.ids.get(PAD, PAD_ID) if vocabulary else PAD_ID
-        values = hugging_face_config(
-            config, converted.kind, converted.labels, pad, converted.dtype, model.named_problem_type
+        write_model_config(
+            staged, config, model, converted.kind, converted.labels, model.named_problem_type, converted.dtype
         )
-        write_json(path(HUGGING_FACE_CONFIG), values)
         if vocabulary:
-            write_json(path(TOKENIZER), tokenizer_json(vocabulary, model.do_lower_case, settings))
-            write_json(path("special_tokens_map.json"), special_tokens_map(vocabulary))
+            write_tokenizer_files(staged, model, config, config.max_position_embeddings)
     else:
         if config.activation.startswith("gelu"):  # the only name that Google's scripts know
             config = dataclasses.replace(config, hidden_act="gelu", gelu=config.activation.removeprefix("gelu_"))
@@ -64,16 +59,15 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
         # config.json says what it can.
         if model.saved_flags:
             copy_file(os.path.join(model.folder, FLAGS), path(FLAGS))
-    if vocabulary:
+    if vocabulary and target.format != "hf":
         with atomic_write(path(VOCABULARY), "wb") as file:
             file.write(model.vocab_bytes)
         # Google's scripts know no such file, so it is only needed for other rules than theirs.
-        if target.format == "hf" or not (model.do_lower_case and settings.has_google_rules):
+        if not (model.do_lower_case and settings.has_google_rules):
             prefix = config.network.class_prefix
             values = tokenizer_config(model.do_lower_case, config.max_position_embeddings, vocabulary, prefix, settings)
             # Without a tokenizer.json, all settings are in this file.
-            is_alone = target.format != "hf" and not settings.has_google_rules
-            write_json(path(TOKENIZER_CONFIG), values | (settings.values() if is_alone else {}))
+            write_json(path(TOKENIZER_CONFIG), values | ({} if settings.has_google_rules else settings.values()))
     problem_type = model.named_problem_type or SINGLE_LABEL
     is_of_texts = converted.kind in (CLASSIFIER, CHOICE)
     if is_of_texts and (calibration := model.calibration(problem_type, converted.labels)):

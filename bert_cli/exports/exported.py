@@ -13,7 +13,16 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CHOICE, TAGGER
 from bert_cli.base.log import LOG
-from bert_cli.base.names import CONFIG, FLAGS, LABELS, TOKENIZER_CONFIG, VOCABULARY
+from bert_cli.base.names import (
+    CONFIG,
+    FLAGS,
+    HUGGING_FACE_CONFIG,
+    LABELS,
+    SPECIAL_TOKENS,
+    TOKENIZER,
+    TOKENIZER_CONFIG,
+    VOCABULARY,
+)
 from bert_cli.base.recoding import UTF_8
 from bert_cli.base.writing import publish_folder, staging_folder
 from bert_cli.examples.classification import read_examples
@@ -35,7 +44,17 @@ from bert_cli.weights.path import find_checkpoint
 # The default of the commands that train.
 _LENGTH = Encoding().max_seq_length  # tokens, where no run says more
 MODEL, QUANTIZED = "model.onnx", "model_int8.onnx"
-_ONNX_FILES = {MODEL, QUANTIZED, VOCABULARY, LABELS, CONFIG, TOKENIZER_CONFIG}
+_ONNX_FILES = {
+    MODEL,
+    QUANTIZED,
+    VOCABULARY,
+    LABELS,
+    CONFIG,
+    TOKENIZER_CONFIG,
+    HUGGING_FACE_CONFIG,
+    TOKENIZER,
+    SPECIAL_TOKENS,
+}
 # What an export leaves in its folder; other files there are not ours to replace.
 _OURS = {"saved_model.pb", "variables", "assets", "fingerprint.pb", "encoder", "preprocess"} | _ONNX_FILES
 

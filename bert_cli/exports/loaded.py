@@ -17,6 +17,7 @@ from bert_cli.heads.tagging import BertTagger
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
+from bert_cli.onnx.exported import ENCODER_OUTPUTS
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.loading.bundle import ModelBundle
@@ -160,16 +161,30 @@ def load_head_model(
 
 
 def expected_outputs(
-    model: keras.Model, kind: str, problem_type: ProblemType, inputs: dict[str, np.ndarray]
+    model: keras.Model,
+    kind: str,
+    problem_type: ProblemType,
+    inputs: dict[str, np.ndarray],
+    is_hugging_face: bool = False,
 ) -> dict[str, np.ndarray]:
-    """What an ONNX file of the model should give. kind: of its head; problem_type: see
-    load_head_model.
+    """Return the outputs that an ONNX file of the model should have.
+
+    Args:
+        model: a model of load_head_model.
+        kind: type of its head.
+        problem_type: see load_head_model.
+        inputs: a batch of spec.INPUTS.
+        is_hugging_face: see onnx.exported.build.
     """
     results = model({name: tf.constant(values) for name, values in inputs.items()})
-    if kind == CLASSIFIER:
-        return {problem_type.exported_name: model.activated(results).numpy()}
-    if kind == TAGGER:
-        return {"probabilities": tf.nn.softmax(results).numpy()}
     if kind == SPANS:
         return {"start_logits": results[0].numpy(), "end_logits": results[1].numpy()}
-    return {name: results[name].numpy() for name in ("sequence_output", "pooled_output")}
+    if kind == ENCODER:
+        names = zip(ENCODER_OUTPUTS[False], ENCODER_OUTPUTS[is_hugging_face], strict=True)
+        return {name: results[google_name].numpy() for google_name, name in names}
+    if is_hugging_face:
+        scaled = results / model.temperatures if kind == CLASSIFIER and model.temperatures else results
+        return {"logits": scaled.numpy()}
+    if kind == CLASSIFIER:
+        return {problem_type.exported_name: model.activated(results).numpy()}
+    return {"probabilities": tf.nn.softmax(results).numpy()}

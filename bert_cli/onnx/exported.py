@@ -1,4 +1,7 @@
-"""Builder of ONNX files for export, which read padded token ids."""
+"""Builder of ONNX files for export, which read padded token ids.
+
+Inputs and outputs have Google's names, or the names of Hugging Face's exporter, Optimum.
+"""
 
 from collections.abc import Mapping
 
@@ -12,6 +15,11 @@ from bert_cli.model.config import BertConfig
 from bert_cli.onnx.bert import Bert
 from bert_cli.onnx.graph import TEXTS, Graph, assemble
 
+# In the order of spec.INPUTS.
+HUGGING_FACE_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+# By is_hugging_face: the last layer's output, and the pooler's.
+ENCODER_OUTPUTS = {False: ("sequence_output", "pooled_output"), True: ("last_hidden_state", "pooler_output")}
+
 
 def build(
     tensors: Mapping[str, np.ndarray],
@@ -19,15 +27,24 @@ def build(
     head: HeadSpec,
     metadata: dict[str, str],
     network: type[Bert] = Bert,
+    is_hugging_face: bool = False,
 ) -> onnx.ModelProto:
     """Return an ONNX model with inputs from spec.INPUTS, int32 [batch, length] of any size.
 
-    The float32 outputs depend on the head:
+    With Hugging Face's names these are HUGGING_FACE_INPUTS, int64; a network without token types has
+    two of them. The float32 outputs depend on the head:
 
-    classifier: `probabilities` [batch, n], or `value` [batch] for a regression
-    tagger:     `probabilities` [batch, length, n]
-    spans:      `start_logits` and `end_logits` [batch, length]
-    encoder:    `sequence_output` [batch, length, H], and `pooled_output` [batch, H] if there is a pooler
+    | head       | Google's names                              | Hugging Face's names |
+    |------------|---------------------------------------------|----------------------|
+    | classifier | `probabilities` [batch, n]                  | `logits`             |
+    | regression | `value` [batch]                             | `logits` [batch, 1]  |
+    | tagger     | `probabilities` [batch, length, n]          | `logits`             |
+    | spans      | `start_logits`, `end_logits` [batch, length] | the same            |
+    | encoder    | `sequence_output` [batch, length, H]        | `last_hidden_state`  |
+    | its pooler | `pooled_output` [batch, H]                  | `pooler_output`      |
+
+    Logits of a calibrated classifier are divided by its temperatures, so that softmax or sigmoid give
+    the calibrated probabilities.
 
     Args:
         tensors: Google's name -> float32, for encoder and head.
@@ -35,11 +52,17 @@ def build(
         head: the head.
         metadata: entries for metadata_props.
         network: Bert for float32, or int8.PaddedInt8Bert.
+        is_hugging_face: whether inputs and outputs have Hugging Face's names.
     """
     graph = Graph()
-    for name in INPUTS:
-        graph.input(name, TEXTS, TensorProto.INT32)
-    _add_outputs(network(graph, tensors, config), head)
+    if is_hugging_face:
+        count = 3 if config.type_vocab_size else 2
+        for name, google_name in zip(HUGGING_FACE_INPUTS[:count], INPUTS[:count], strict=True):
+            graph.add("Identity", graph.input(name, TEXTS, TensorProto.INT64), name=google_name)
+    else:
+        for name in INPUTS:
+            graph.input(name, TEXTS, TensorProto.INT32)
+    _add_outputs(network(graph, tensors, config), head, is_hugging_face)
     model = assemble(graph)
     helper.set_model_props(model, metadata)
     # Check the model here, not when a program loads it: this finds wrong shapes and names.
@@ -47,30 +70,37 @@ def build(
     return model
 
 
-def _add_outputs(bert: Bert, head: HeadSpec) -> None:
+def hugging_face_inputs(batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return a batch of spec.INPUTS under Hugging Face's names, int64."""
+    return {name: batch[own].astype(np.int64) for name, own in zip(HUGGING_FACE_INPUTS, INPUTS, strict=True)}
+
+
+def _add_outputs(bert: Bert, head: HeadSpec, is_hugging_face: bool) -> None:
     """Add the network and its outputs."""
     graph = bert.graph
     hidden = bert.config.hidden_size
     if head.head_type == ENCODER:
         last = bert.states()[-1]
-        graph.output("sequence_output", (*TEXTS, hidden), "Identity", last)
+        states, pooled = ENCODER_OUTPUTS[is_hugging_face]
+        graph.output(states, (*TEXTS, hidden), "Identity", last)
         if "bert/pooler/dense/kernel" in bert.tensors:
-            graph.output("pooled_output", ("batch", hidden), "Identity", bert.pooled(last))
+            graph.output(pooled, ("batch", hidden), "Identity", bert.pooled(last))
         return
     logits = bert.logits(head)
-    if head.head_type == TAGGER:
-        graph.output("probabilities", (*TEXTS, head.num_outputs), "Softmax", logits, axis=-1)
-    elif head.head_type != CLASSIFIER:
+    if head.head_type not in (CLASSIFIER, TAGGER):
         for column, name in enumerate(("start_logits", "end_logits")):
             # Use a scalar index, which drops the axis; a list would keep it.
             index = graph.constant(f"place:{column}", np.array(column, np.int64))
             graph.output(name, TEXTS, "Gather", logits, index, axis=2)
-    elif head.activation == "identity":
+        return
+    if head.temperatures:
+        logits = graph.add("Div", logits, graph.constant("temperatures", np.array(head.temperatures, np.float32)))
+    shape = ("batch", head.num_outputs) if head.head_type == CLASSIFIER else (*TEXTS, head.num_outputs)
+    if is_hugging_face:
+        graph.output("logits", shape, "Identity", logits)
+    elif head.head_type == CLASSIFIER and head.activation == "identity":
         graph.output("value", ["batch"], "Squeeze", logits, graph.numbers(1))
+    elif head.head_type == CLASSIFIER and head.activation == "sigmoid":
+        graph.output("probabilities", shape, "Sigmoid", logits)
     else:
-        if head.temperatures:
-            logits = graph.add("Div", logits, graph.constant("temperatures", np.array(head.temperatures, np.float32)))
-        if head.activation == "sigmoid":
-            graph.output("probabilities", ("batch", head.num_outputs), "Sigmoid", logits)
-        else:
-            graph.output("probabilities", ("batch", head.num_outputs), "Softmax", logits, axis=-1)
+        graph.output("probabilities", shape, "Softmax", logits, axis=-1)

@@ -77,6 +77,12 @@ class Export(FlagGroup, heading="Input and output"):
         choices=("saved_model", "hub", "onnx"),
     )
     export_dir: str = option("", "directory to write; for TensorFlow Serving it ends with a version, as in serving/1")
+    names: str = option(
+        "google",
+        "names in the ONNX file, and files next to it; google: input_word_ids, probabilities, labels.txt; "
+        "hugging_face: input_ids, logits, config.json, tokenizer.json, for Optimum and transformers.js",
+        choices=("google", "hugging_face"),
+    )
     quantize: str = option(
         "none",
         "quantization; int8: also write model_int8.onnx, about a quarter as large, and print the loss of accuracy",

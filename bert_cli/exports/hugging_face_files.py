@@ -1,0 +1,65 @@
+"""Files next to the weights of a Hugging Face directory. Imports no TensorFlow."""
+
+import os
+
+from bert_cli.base.log import LOG
+from bert_cli.base.messages import list_names
+from bert_cli.base.names import HUGGING_FACE_CONFIG, SPECIAL_TOKENS, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
+from bert_cli.base.writing import atomic_write, write_json
+from bert_cli.model.config import BertConfig
+from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.runs.loading.bundle import ModelBundle
+from bert_cli.text.tokenizer_json import special_tokens_map, tokenizer_config, tokenizer_json
+from bert_cli.text.vocabulary import PAD, PAD_ID
+from bert_cli.weights.hugging_face import hugging_face_config
+
+
+def write_model_config(
+    folder: str,
+    config: BertConfig,
+    model: ModelBundle,
+    kind: str,
+    labels: tuple[str, ...] | None,
+    problem_type: ProblemType | None,
+    dtype: str = "float32",
+) -> None:
+    """Write config.json.
+
+    Args:
+        folder: the directory.
+        config: config of the encoder.
+        model: the model, for its vocabulary.
+        kind: head type, a key of HEAD_TYPES.
+        labels: names of the classifier's outputs, None for another head.
+        problem_type: what the outputs of a classifier of texts mean, None if that is not known.
+        dtype: a key of weights.hugging_face.DTYPES.
+    """
+    vocabulary = model.optional_vocabulary
+    # transformers gives the row of this id no gradient, so it is the vocabulary's own [PAD] if it
+    # has one.
+    pad = vocabulary.ids.get(PAD, PAD_ID) if vocabulary else PAD_ID
+    values = hugging_face_config(config, kind, labels, pad, dtype, problem_type)
+    write_json(os.path.join(folder, HUGGING_FACE_CONFIG), values)
+
+
+def write_tokenizer_files(folder: str, model: ModelBundle, config: BertConfig, max_length: int) -> None:
+    """Write vocab.txt, tokenizer.json, tokenizer_config.json and special_tokens_map.json.
+
+    Args:
+        folder: the directory.
+        model: a model with a vocabulary.
+        config: config of the encoder.
+        max_length: number of tokens to which other programs cut a text.
+    """
+    vocabulary, settings = model.vocabulary, model.tokenizer_settings
+    if settings.never_split:
+        LOG.warning(
+            "warning: transformers 5 passes over never_split and splits these words: %s",
+            list_names(settings.never_split),
+        )
+    with atomic_write(os.path.join(folder, VOCABULARY), "wb") as file:
+        file.write(model.vocab_bytes)
+    write_json(os.path.join(folder, TOKENIZER), tokenizer_json(vocabulary, model.do_lower_case, settings))
+    write_json(os.path.join(folder, SPECIAL_TOKENS), special_tokens_map(vocabulary))
+    values = tokenizer_config(model.do_lower_case, max_length, vocabulary, config.network.class_prefix, settings)
+    write_json(os.path.join(folder, TOKENIZER_CONFIG), values)
