@@ -31,8 +31,8 @@ def build(
 ) -> onnx.ModelProto:
     """Return an ONNX model with inputs from spec.INPUTS, int32 [batch, length] of any size.
 
-    With Hugging Face's names these are HUGGING_FACE_INPUTS, int64; a network without token types has
-    two of them. The float32 outputs depend on the head:
+    If `is_hugging_face`, the inputs are HUGGING_FACE_INPUTS, int64; if the network has no token types,
+    the first two of them. The float32 outputs depend on the head:
 
     | head       | Google's names                              | Hugging Face's names |
     |------------|---------------------------------------------|----------------------|
@@ -43,8 +43,8 @@ def build(
     | encoder    | `sequence_output` [batch, length, H]        | `last_hidden_state`  |
     | its pooler | `pooled_output` [batch, H]                  | `pooler_output`      |
 
-    Logits of a calibrated classifier are divided by its temperatures, so that softmax or sigmoid give
-    the calibrated probabilities.
+    If a classifier is calibrated, its logits are divided by its temperatures, so that softmax or
+    sigmoid return the calibrated probabilities.
 
     Args:
         tensors: Google's name -> float32, for encoder and head.
