@@ -45,7 +45,7 @@ class AddedTokenSplitter:
 
     def _normalized_spans(self, text: str, begin: int, stop: int) -> list[tuple[int, int]]:
         """Return (start, end) of the `normalized` tokens in `text[begin:stop]`."""
-        # Most texts have none of them, and the loop over characters takes longer than this search.
+        # Search first: few texts have such a token, and the loop over characters takes longer.
         if not any(self._normalized.matches(self._normalize(text[begin:stop]))):
             return []
         pieces = [self._normalize(character) for character in text[begin:stop]]

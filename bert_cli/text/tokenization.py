@@ -217,7 +217,7 @@ class WordpieceTokenizer:
 class FullTokenizer:
     """Tokenizer from text to word pieces and ids, as in Google's code, without [CLS] and [SEP].
 
-    `ids` is a dict from token to id; `splitter` finds added tokens, and is None if there are none.
+    `ids` is a dict from token to id, and `splitter` the search for added tokens (or None).
     """
 
     def __init__(
