@@ -116,24 +116,20 @@ def register_shared(path: CheckpointPath, reader: Reader) -> None:
 
 
 def open_checkpoint(path: CheckpointPath) -> Reader:
-    """Return a reader of the checkpoint, the shared one if there is one."""
+    """Return a reader for the checkpoint, which is the shared one if it is registered."""
     return _SHARED_READERS.get(path) or open_files(path)
 
 
 def open_files(path: CheckpointPath) -> Reader:
-    """Return the reader of the checkpoint's format, such as an ElectraReader.
-
-    It reads the files again, also if the weights are shared.
-    """
+    """Return a reader of the format's class, even if a shared one is registered."""
     if path.kind == HUGGING_FACE:
         return HuggingFaceReader(path.location)
+    # Import late: TensorFlow takes seconds, and h5py half a second.
     if path.kind == HUB:
-        # Import late: this imports TensorFlow.
         from bert_cli.weights.hub import HubReader
 
         return HubReader(path.location, path.name)
     if path.kind == KERAS:
-        # Import late: h5py takes half a second.
         from bert_cli.weights.keras_weights import KerasReader
 
         return KerasReader(path.location)

@@ -231,10 +231,9 @@ def _tensorflow_reader(checkpoint: CheckpointPath) -> Reader | None:
     # If the checkpoint has just been removed, reading it will report that later.
     if checkpoint.kind != TF1 or not files.exists(checkpoint.file):
         return None
-    # Import late: it imports safetensors, which only a Hugging Face folder needs.
+    # Not open_checkpoint: a shared reader hides the format. Import late: it imports safetensors.
     from bert_cli.weights.checkpoint import open_files
 
-    # A shared reader, which bert-serve has, does not show its format.
     return open_files(checkpoint)
 
 
