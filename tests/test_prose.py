@@ -17,7 +17,6 @@ from tests.prose import RATES, ROOT, Function, Room, Text, add_file, figure, pla
 
 LIMITS_TABLE = """
 room                                  where   if what of_the says  use return of_which none headless no_sentence vague
-bert_cli/exports                       15.3    0 11.1   23.3    4    0    1.7      0.4  1.5     14.7          61  57.1
 """
 LIMITS = {
     row.split()[0]: dict(zip(RATES, map(float, row.split()[1:]), strict=True)) for row in LIMITS_TABLE.split("\n")[2:-1]

@@ -1,6 +1,4 @@
-"""A model on its way from one format to another: heads chosen, sizes changed, and compared with what
-was written. Imports TensorFlow.
-"""
+"""Conversion of a model: choosing heads, resizing embeddings, and comparing the written files."""
 
 import dataclasses
 import os
@@ -32,24 +30,32 @@ from bert_cli.settings.tools import Changes
 from bert_cli.weights.hugging_face import generic_labels
 from bert_cli.weights.path import find_checkpoint
 
-_MAX_DIFFERENCE = 1e-4  # a resized table may be multiplied in another order of sums
+# Tolerance for another order of sums, for example with a resized embedding table.
+_MAX_DIFFERENCE = 1e-4
 
 
 @dataclasses.dataclass(frozen=True)
 class Converted:
-    """The result: `tensors` (Google's name -> float32 array) of `config`, and `labels` of its
-    classifier.
+    """A converted model.
 
-    source: the model that is converted; loaded: its weights; kind, heads: which of its heads go
-    along, see choose_head_type; dtype: what a Hugging Face folder stores; left_out: names that the
-    target does not have.
+    Attributes:
+        source: the source model.
+        target: format and path.
+        dtype: dtype for a Hugging Face directory.
+        loaded: the source's weights.
+        head_type: head type from `choose_head_type`; None if there are several heads.
+        heads: all converted heads.
+        labels: label names for the classifier; None if unknown, or without a classifier.
+        tensors: converted float32 weights by Google's name.
+        config: converted config.
+        left_out: names of weights that the target does not have.
     """
 
     source: ModelBundle[BertConfig]
     target: Target
     dtype: str
     loaded: Loaded
-    kind: str | None
+    head_type: str | None
     heads: tuple[str, ...]
     labels: tuple[str, ...] | None
     tensors: dict[str, np.ndarray]
@@ -58,30 +64,36 @@ class Converted:
 
 
 def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, random_seed: int) -> Converted:
-    """Load a checkpoint and change it as it was asked for; logs what is dropped. random_seed: of
-    new rows.
+    """Load and convert a checkpoint, and log which weights are dropped.
 
-    InputError where it is not whole, or the target cannot hold it.
+    Args:
+        model: the source model.
+        target: format and path of the result.
+        changes: flags for heads, sizes and dtype.
+        random_seed: seed for new embedding rows.
+
+    Raises:
+        InputError: if the checkpoint is incomplete, or the target cannot store the model.
     """
     config = model.config
     reader = open_source(model.required_checkpoint, changes.average_last)
-    found = tuple(sorted({head for name in reader.shapes if (head := head_of(name))}))
-    kind = choose_head_type(changes.head, found, model, target)
-    heads = found if kind is None else HEAD_TYPES[kind].heads
-    loaded = load(reader, config, heads, of_tokens=kind == TAGGER)
+    checkpoint_heads = tuple(sorted({head for name in reader.shapes if (head := head_of(name))}))
+    head_type = choose_head_type(changes.head, checkpoint_heads, model, target)
+    heads = checkpoint_heads if head_type is None else HEAD_TYPES[head_type].heads
+    loaded = load(reader, config, heads, of_tokens=head_type == TAGGER)
     shape = loaded.tensors["output_weights"].shape if CLASSIFIER in heads else None
-    if kind == CHOICE and shape and shape[0] != 1:
+    if head_type == CHOICE and shape and shape[0] != 1:
         raise InputError(
-            f"--head={kind}: the classifier has {shape[0]} outputs; a multiple-choice head has one, for each ending"
+            f"--head={head_type}: the classifier has {shape[0]} outputs; a multiple-choice head has one, for each ending"
         )
-    labels = _labels(shape, model, target) if shape and kind != CHOICE else None
+    labels = _choose_labels(shape, model, target) if shape and head_type != CHOICE else None
     tensors = dict(loaded.tensors)
     left_out = []
     network = config.network
-    if target.format == "hf" and kind and not network.needs_pooler(kind):
+    if target.format == "hf" and head_type and not network.needs_pooler(head_type):
         left_out = [name for name in tensors if name.startswith(POOLER)]
         tensors = {name: values for name, values in tensors.items() if name not in left_out}
-    # Only where the target has a place for it: a class without a pooler is complete.
+    # Do not warn for a class without a pooler.
     elif "bert/pooler/dense/kernel" not in tensors:
         LOG.warning("warning: %s has no pooler, so none is written", reader.description)
     tensors, new_config = resize_embeddings(
@@ -90,62 +102,72 @@ def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, ra
     LOG.info(
         "%s: %d layers, hidden size %d, %d words, %s; heads: %s",
         reader.description, config.num_hidden_layers, config.hidden_size, config.vocab_size, config.activation,
-        ", ".join(found) or "none",
+        ", ".join(checkpoint_heads) or "none",
     )  # fmt: skip
-    LOG.info(parameters_line(count_parameters({name: each.shape for name, each in loaded.tensors.items()})))
-    # Logged after all checks, so that no line says "converted" before an error.
-    architecture = network.architecture(kind) if target.format == "hf" and kind else ""
-    named = f", {architecture}" if architecture else ""
+    LOG.info(parameters_line(count_parameters({name: values.shape for name, values in loaded.tensors.items()})))
+    # Log after all checks, so that no error follows the line "converted".
+    architecture = network.architecture(head_type) if target.format == "hf" and head_type else ""
+    class_suffix = f", {architecture}" if architecture else ""
     title = FORMATS[target.format].title
-    LOG.info("converted to a %s%s: %d weights, %s", title, named, len(tensors), changes.dtype)
-    known = {*loaded.tensors, *loaded.report.unused}
-    leftovers = sum(name not in known for name in reader.shapes)
+    LOG.info("converted to a %s%s: %d weights, %s", title, class_suffix, len(tensors), changes.dtype)
+    used_names = {*loaded.tensors, *loaded.report.unused}
+    leftovers = sum(name not in used_names for name in reader.shapes)
     if leftovers:
         LOG.info("dropped: %d variables that training left (adam_m, adam_v, global_step, …)", leftovers)
-    if target.format == "hub" and found:
-        LOG.info("dropped: %s: a module for tensorflow-hub holds the encoder alone", ", ".join(found))
+    if target.format == "hub" and checkpoint_heads:
+        LOG.info("dropped: %s: a module for tensorflow-hub holds the encoder alone", ", ".join(checkpoint_heads))
     if left_out:
         LOG.info("dropped: %s, which %s does not have", list_some(left_out), architecture)
     if loaded.report.unused:
         LOG.info("unused: %s", list_some(loaded.report.unused))
-    return Converted(model, target, changes.dtype, loaded, kind, heads, labels, tensors, new_config, left_out)
+    return Converted(model, target, changes.dtype, loaded, head_type, heads, labels, tensors, new_config, left_out)
 
 
-def _labels(shape: tuple[int, int], model: ModelBundle[BertConfig], target: Target) -> tuple[str, ...] | None:
-    """The classifier's labels, which Hugging Face cannot do without; None where they are not known
-    and not needed.
+def _choose_labels(shape: tuple[int, int], model: ModelBundle[BertConfig], target: Target) -> tuple[str, ...] | None:
+    """Return the classifier's labels, or None if they are unknown and the target needs none.
+
+    Hugging Face's format needs labels, so unknown ones get generic names there.
     """
     count, width = shape
     check_label_names(model.labels, count)
-    # Both spellings of --layers for the last layer.
+    # The last layer has two indices in --layers.
     last_layers = ((-1,), (model.config.num_hidden_layers - 1,))
     if target.format == "hf" and (width != model.config.hidden_size or model.layers not in last_layers):
         raise InputError("this tagger reads other layers than the last one, which Hugging Face's class cannot")
     if not model.text_input.reads_pooler:
-        read = f"this classifier reads another output of the encoder than the pooler's (--head_input={model.text_input.name})"
+        issue = f"this classifier reads another output of the encoder than the pooler's (--head_input={model.text_input.name})"
         if target.format == "hf":
-            raise InputError(f"{read}, which Hugging Face's class cannot; --head=encoder converts the encoder alone")
-        LOG.warning("warning: %s: our commands know it from flags.txt, others would read the pooler's", read)
+            raise InputError(f"{issue}, which Hugging Face's class cannot; --head=encoder converts the encoder alone")
+        LOG.warning("warning: %s: our commands know it from flags.txt, others would read the pooler's", issue)
     return model.labels or (generic_labels(count) if target.format == "hf" else None)
 
 
 def compare(staged: str, converted: Converted, random_seed: int) -> dict[str, float]:
-    """Read what was written, compare the outputs, and log the largest difference of each;
-    InputError where they differ.
+    """Compare the written model's outputs with the source's, and log the largest differences.
 
-    random_seed: of the token ids.
+    Args:
+        staged: directory with the written files.
+        converted: the converted model.
+        random_seed: seed for the token ids.
+
+    Returns:
+        The largest absolute difference of each output.
+
+    Raises:
+        InputError: if the outputs differ.
     """
     target = converted.target
-    # By the same search as any later command, so the check covers names and layout of the files,
-    # too.
+    # Find the files like any later command, so that the check includes their names.
     path = find_checkpoint(staged if target.format in ("hf", "hub") else os.path.join(staged, target.name), "to")
     config_file = path.companion(CONFIG, HUGGING_FACE_CONFIG)
     assert config_file is not None, "every format is written with its config"
-    written = load(open_source(path), read_config(config_file), converted.heads, of_tokens=converted.kind == TAGGER)
-    differences = largest_differences(converted.loaded, written, random_seed)
-    each = ", ".join(f"{name} {value:.3g}" for name, value in differences.items())
-    LOG.info("check: largest difference %.3g (%s)", max(differences.values()), each)
-    # Turned around, so that NaN counts as different. Half precision differs by its rounding.
+    written_model = load(
+        open_source(path), read_config(config_file), converted.heads, of_tokens=converted.head_type == TAGGER
+    )
+    differences = largest_differences(converted.loaded, written_model, random_seed)
+    differences_text = ", ".join(f"{name} {value:.3g}" for name, value in differences.items())
+    LOG.info("check: largest difference %.3g (%s)", max(differences.values()), differences_text)
+    # Negate the comparison, so that NaN counts as different. Skip half precision, which is rounded.
     if converted.dtype == "float32" and not max(differences.values()) <= _MAX_DIFFERENCE:
         raise InputError("the converted model gives other outputs than the original; nothing was written")
     return differences

@@ -1,4 +1,4 @@
-"""The files of a converted model. Imports TensorFlow."""
+"""Writer for the files of a converted model."""
 
 import dataclasses
 import functools
@@ -26,18 +26,26 @@ from bert_cli.weights.keras_weights import write_keras
 
 
 def write(staged: str, converted: Converted) -> list[str]:
-    """Write all files into the folder `staged`; returns the names of the files other than weights.
+    """Write all files into a directory, and return the names of files other than weights.
 
-    InputError for a module without a pooler: all modules have its output.
+    Args:
+        staged: directory to write.
+        converted: the converted model.
+
+    Raises:
+        InputError: if a tensorflow-hub module would have no pooler, which its outputs need.
     """
-    # Listed before the weights are written, which are published after all others.
+    # List these before writing weights, because weights are published last.
     names = _write_sidecars(staged, converted)
     _write_weights(staged, converted)
     return names
 
 
 def _write_sidecars(staged: str, converted: Converted) -> list[str]:
-    """Write all but the weights; returns the names. A module's are written with its weights."""
+    """Write all files other than weights, and return their names.
+
+    For a tensorflow-hub module, this only returns the names of files that come with the weights.
+    """
     target, config, model = converted.target, converted.config, converted.source
     if target.format == "hub":
         extras = [os.path.join("assets.extra", name) for name in (CONFIG, TOKENIZER_CONFIG)]
@@ -45,47 +53,46 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
     vocabulary, settings = model.optional_vocabulary, model.tokenizer_settings
     path = functools.partial(os.path.join, staged)
     if target.format == "hf":
-        assert converted.kind is not None, "choose_head_type finds one for every Hugging Face folder"
+        assert converted.head_type is not None, "choose_head_type finds one for every Hugging Face folder"
         write_model_config(
-            staged, config, model, converted.kind, converted.labels, model.named_problem_type, converted.dtype
+            staged, config, model, converted.head_type, converted.labels, model.named_problem_type, converted.dtype
         )
         if vocabulary:
             write_tokenizer_files(staged, model, config, config.max_position_embeddings)
     else:
-        if config.activation.startswith("gelu"):  # the only name that Google's scripts know
+        # Google's scripts only know the name "gelu".
+        if config.activation.startswith("gelu"):
             config = dataclasses.replace(config, hidden_act="gelu", gelu=config.activation.removeprefix("gelu_"))
         write_config(path(CONFIG), config)
-        # Our commands find threshold, layers and head input there; in a Hugging Face folder
-        # config.json says what it can.
+        # Copy flags.txt, which has threshold, layers and head input for the commands.
         if model.saved_flags:
             copy_file(os.path.join(model.folder, FLAGS), path(FLAGS))
     if vocabulary and target.format != "hf":
         with atomic_write(path(VOCABULARY), "wb") as file:
             file.write(model.vocab_bytes)
-        # Google's scripts know no such file, so it is only needed for other rules than theirs.
+        # Write it only for other rules than Google's, because Google's scripts ignore this file.
         if not (model.do_lower_case and settings.has_google_rules):
             prefix = config.network.class_prefix
             values = tokenizer_config(model.do_lower_case, config.max_position_embeddings, vocabulary, prefix, settings)
-            # Without a tokenizer.json, all settings are in this file.
+            # Add all settings, because there is no tokenizer.json.
             write_json(path(TOKENIZER_CONFIG), values | ({} if settings.has_google_rules else settings.values()))
     problem_type = model.named_problem_type or SINGLE_LABEL
-    is_of_texts = converted.kind in (CLASSIFIER, CHOICE)
+    is_of_texts = converted.head_type in (CLASSIFIER, CHOICE)
     if is_of_texts and (calibration := model.calibration(problem_type, converted.labels)):
         write_calibration(staged, calibration, problem_type.temperature_names(converted.labels or ()))
-    # Not for generic labels, which only Hugging Face's config needs: a labels.txt would pass them
-    # off as known.
+    # Do not write generic labels, which only Hugging Face's config needs, to labels.txt.
     if model.labels is not None and converted.labels is not None:
         write_lines(path(LABELS), converted.labels)
     return files.list_directory(staged)
 
 
 def _write_weights(staged: str, converted: Converted) -> None:
-    """Write the weights under the target's names; a module with the vocabulary of the source."""
+    """Write the weights under the target's names; a module also contains the vocabulary."""
     target, config, tensors = converted.target, converted.config, converted.tensors
     path = os.path.join(staged, target.name)
     if target.format == "hf":
-        assert converted.kind is not None, "choose_head_type finds one for every Hugging Face folder"
-        write_safetensors(path, tensors, converted.kind, converted.dtype, config.model_type)
+        assert converted.head_type is not None, "choose_head_type finds one for every Hugging Face folder"
+        write_safetensors(path, tensors, converted.head_type, converted.dtype, config.model_type)
         return
     if target.format == "hub" and not any(name.startswith(POOLER) for name in tensors):
         raise InputError(
@@ -94,12 +101,12 @@ def _write_weights(staged: str, converted: Converted) -> None:
     with reporting_errors(target.path(target.name)):
         if target.format == "tf1":
             if config.model_type == ELECTRA:
-                # A checkpoint of Google's that holds one of the two networks.
+                # Write one of the two networks in Google's checkpoints.
                 network = GENERATOR if converted.heads == (MASKED_LM,) else DISCRIMINATOR
                 tensors = {google_name(name, network): values for name, values in tensors.items()}
             write_tf1(path, tensors)
             return
-        # A new config: the loaded model has the sizes of before.
+        # Make a new model: the loaded one has the old sizes.
         shape = tensors["output_weights"].shape if "output_weights" in tensors else (0, 0)
         model = BertWithHeads(config, converted.heads, shape)
         variables = named_weights(model)
@@ -109,5 +116,5 @@ def _write_weights(staged: str, converted: Converted) -> None:
             source = converted.source
             save_encoder(staged, model.encoder, config, source.vocab_bytes, source.tokenizer_values)
         else:
-            # A bare encoder's file fits a bare BertEncoder.
+            # Write only the encoder if there is no head: BertEncoder can load this file.
             write_keras(path, model if converted.heads else model.encoder, tensors)

@@ -1,8 +1,4 @@
-"""What bert-export exports, put together from the flags and the files next to the checkpoint; and
-the folder that it writes.
-
-Imports no TensorFlow.
-"""
+"""Model and target directory of an export, without TensorFlow."""
 
 import contextlib
 import dataclasses
@@ -41,8 +37,8 @@ from bert_cli.settings.groups import TRUNCATE, Encoding
 from bert_cli.settings.tools import ExportSettings
 from bert_cli.weights.path import find_checkpoint
 
-# The default of the commands that train.
-_LENGTH = Encoding().max_seq_length  # tokens, where no run says more
+# Number of tokens for a model without a training run, which is the default for training.
+_DEFAULT_LENGTH = Encoding().max_seq_length
 MODEL, QUANTIZED = "model.onnx", "model_int8.onnx"
 _ONNX_FILES = {
     MODEL,
@@ -55,56 +51,57 @@ _ONNX_FILES = {
     TOKENIZER,
     SPECIAL_TOKENS,
 }
-# What an export leaves in its folder; other files there are not ours to replace.
-_OURS = {"saved_model.pb", "variables", "assets", "fingerprint.pb", "encoder", "preprocess"} | _ONNX_FILES
+# Files that an export writes and may replace.
+_EXPORT_FILES = {"saved_model.pb", "variables", "assets", "fingerprint.pb", "encoder", "preprocess"} | _ONNX_FILES
 
 
 @dataclasses.dataclass(frozen=True)
 class Exported:
-    """The model that is exported; texts have at most max_seq_length tokens.
+    """A model to export.
 
-    labels: of the outputs, None where they are not known, or have no names; pairs: whether a
-    classifier takes a second text.
+    Attributes:
+        model: the model.
+        labels: names of the outputs; None if they are unknown, or the outputs have no names.
+        max_seq_length: maximum number of tokens.
+        takes_pairs: whether a classifier takes a second text.
     """
 
     model: ModelBundle[BertConfig]
     labels: tuple[str, ...] | None
     max_seq_length: int
-    pairs: bool
+    takes_pairs: bool
 
     @property
     def problem_type(self) -> ProblemType:
-        """Of a classifier of texts: what its outputs mean, see heads.classification."""
+        """Return the problem type of a text classifier, by default single-label."""
         return self.model.problem_type or SINGLE_LABEL
 
     @property
     def temperatures(self) -> tuple[float, ...]:
-        """Of a classifier of texts, see HeadSpec; () where it is not calibrated."""
+        """Return the temperatures of a text classifier (see HeadSpec), or () without calibration."""
         calibration = self.model.calibration(self.problem_type, self.labels)
         return calibration.temperatures if calibration else ()
 
 
 def find_exported(settings: ExportSettings) -> Exported:
-    """Load a model and check it against the flags; InputError where something is missing or does
-    not fit together.
-    """
+    """Load the model for an export; raise InputError if it does not fit the flags."""
     export = settings.export
     flags = settings.model
     labels = settings.data.labels
     checkpoint = find_checkpoint(flags.init_checkpoint, strict=flags.strict)
-    saved = read_flags(os.path.join(checkpoint.folder, FLAGS))
-    if flags.gelu == "auto":  # the config of a Google checkpoint does not say the form that the run computed
-        flags = dataclasses.replace(flags, gelu=saved.get("gelu", "auto"))
+    saved_flags = read_flags(os.path.join(checkpoint.folder, FLAGS))
+    # Use the run's form of gelu: the config of a Google checkpoint does not contain it.
+    if flags.gelu == "auto":
+        flags = dataclasses.replace(flags, gelu=saved_flags.get("gelu", "auto"))
     model = load_model(flags, checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
     if not model.optional_vocabulary:
         raise InputError(f"--vocab_file is needed ({checkpoint.name} has none): give the model's vocab.txt")
-    pairs = has_text_pairs(model.guesses | saved) if export.pairs == "auto" else export.pairs == "yes"
-    # A module is for training on any length; a classifier is for texts as long as those it was
-    # trained on.
-    default = _LENGTH if export.format == "hub" else int(saved.get("max_seq_length", _LENGTH))
+    takes_pairs = has_text_pairs(model.guesses | saved_flags) if export.pairs == "auto" else export.pairs == "yes"
+    # Use the length from training for a classifier. A module may be trained further on any length.
+    default = _DEFAULT_LENGTH if export.format == "hub" else int(saved_flags.get("max_seq_length", _DEFAULT_LENGTH))
     length = settings.data.max_seq_length or min(default, model.config.max_position_embeddings)
-    # The preprocessor packs pairs as well, so it needs room for three special tokens.
-    check_max_seq_length(length, pairs or export.format == "hub")
+    # Reserve three special tokens for a module: its preprocessor also packs pairs.
+    check_max_seq_length(length, takes_pairs or export.format == "hub")
     check_sizes(model.config, model.vocabulary, length, model.config_name, flags.strict)
     if export.format != "hub":
         _check_text_classifier(model)
@@ -112,17 +109,17 @@ def find_exported(settings: ExportSettings) -> Exported:
     if labels and is_numeric:
         raise InputError(f"--labels: the model in {model.folder} predicts a number; leave them out")
     if export.format == "hub" or is_numeric:
-        names = None
-    # Labels are optional here: an encoder and a model of answers have none.
+        label_names = None
+    # Labels are optional for ONNX, because not all heads have labels.
     elif export.format == "onnx":
-        names = merge_labels(labels, model.labels, model.folder)
+        label_names = merge_labels(labels, model.labels, model.folder)
     else:
-        names = _classifier_labels(labels, model)
-    return Exported(model, names, length, pairs)
+        label_names = _classifier_labels(labels, model)
+    return Exported(model, label_names, length, takes_pairs)
 
 
 def _check_text_classifier(model: ModelBundle) -> None:
-    """InputError for a model that reads several sequences for an answer, which no signature takes."""
+    """Raise InputError for a model that reads several sequences per text."""
     if model.classifier_type == CHOICE:
         raise InputError(
             f"{model.folder}: this is a multiple-choice model, which no signature takes; predict "
@@ -138,61 +135,66 @@ def _check_text_classifier(model: ModelBundle) -> None:
 
 
 def _classifier_labels(labels: tuple[str, ...] | None, model: ModelBundle) -> tuple[str, ...]:
-    """Names of the classifier's outputs; InputError where the files next to the checkpoint
-    contradict a classifier.
-    """
+    """Return the label names; raise InputError if they are unknown, or the model is a tagger."""
     if model.classifier_type == TAGGER:
         raise InputError(f"{model.folder}: holds a tagger of words; --format=saved_model exports classifiers of texts")
-    names = merge_labels(labels, model.labels, model.folder) or model.generic_labels
-    if not names:
+    label_names = merge_labels(labels, model.labels, model.folder) or model.generic_labels
+    if not label_names:
         raise InputError(
             f"{model.folder}: has no labels.txt; give the output_dir of bert-classify, or "
             "--labels, or --format=hub for the encoder alone"
         )
-    return names
+    return label_names
 
 
 def read_dev(exported: Exported, data_dir: str) -> ClassificationFeatures | None:
-    """The dev file of a classifier's task, to compare accuracies on.
+    """Return the dev data of a single-label classifier's task, for comparing accuracies.
 
-    None for a model that is not single-label, and where --data_dir is not given and the training
-    run's is gone.
+    Args:
+        exported: the model.
+        data_dir: value of --data_dir; "" for the training run's directory.
+
+    Returns:
+        None for another model, or if the training run's data does not exist.
     """
     model = exported.model
-    saved = exported.model.saved_flags
+    saved_flags = exported.model.saved_flags
     labels = exported.labels
     if model.classifier_type == TAGGER or not labels or not exported.problem_type.is_exclusive:
         return None
-    # A model from elsewhere has no data that we know.
-    if "task_name" not in saved and not data_dir:
+    # A third-party model has no known data.
+    if "task_name" not in saved_flags and not data_dir:
         return None
-    folder = data_dir or saved.get("data_dir", "")
+    folder = data_dir or saved_flags.get("data_dir", "")
     if not data_dir and not files.is_directory(folder):
         LOG.warning(
             "warning: %s, the data of the training run, is gone: accuracies are not compared; give --data_dir", folder
         )
         return None
-    task = saved.get("task_name", "cola")
+    task = saved_flags.get("task_name", "cola")
     examples = read_examples(
         task,
         "dev",
         folder,
-        saved.get("header", "auto"),
+        saved_flags.get("header", "auto"),
         labels,
-        saved.get("language", "zh"),
-        form=TextForm(saved.get("encoding", UTF_8), saved.get("quoting", LITERAL)),
+        saved_flags.get("language", "zh"),
+        form=TextForm(saved_flags.get("encoding", UTF_8), saved_flags.get("quoting", LITERAL)),
     )
     return classification_features(examples, labels, model.tokenizer, exported.max_seq_length)
 
 
 def check_target(folder: str, overwrite: bool) -> None:
-    """InputError unless an export may be written into `folder`: it must be missing or empty, or
-    hold one to replace.
+    """Raise InputError if an export may not be written into a directory.
+
+    Args:
+        folder: directory to write.
+        overwrite: whether an older export may be replaced.
     """
     files.check_can_write(folder, "export_dir")
-    # Hidden files count: a folder with a .git is nobody's export.
+    # Include hidden files, so that a directory with .git is never replaced.
     names = files.list_directory(folder)
-    foreign = [name for name in names if name not in _OURS]
+    foreign = [name for name in names if name not in _EXPORT_FILES]
     if foreign:
         raise InputError(f"{folder}: holds {foreign[0]}, which no export put there; give another --export_dir")
     if names and not overwrite:
@@ -203,13 +205,11 @@ def check_target(folder: str, overwrite: bool) -> None:
 
 @contextlib.contextmanager
 def exporting(folder: str) -> Iterator[str]:
-    """A path for the folder to be written, on the disk of `folder`, which it replaces when the
-    block ends well.
-    """
+    """Yield a temporary directory path, which replaces `folder` if the block ends without error."""
     with staging_folder(folder if files.is_remote(folder) else os.path.dirname(folder)) as staged:
-        # Inside of the hidden folder there is room for files that the export needs while it is
-        # written, such as vocab.txt.
-        new = os.path.join(staged, "export")
-        yield new
+        # Use a subdirectory, so that temporary files such as vocab.txt can be next to the export.
+        export_path = os.path.join(staged, "export")
+        yield export_path
         files.make_directory(os.path.dirname(folder))
-        publish_folder(new, folder, last="saved_model.pb")  # a program that watches the folder loads it by this file
+        # Move saved_model.pb last: a program that watches the directory waits for this file.
+        publish_folder(export_path, folder, last="saved_model.pb")

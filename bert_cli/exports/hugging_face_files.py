@@ -1,4 +1,4 @@
-"""Files next to the weights of a Hugging Face directory. Imports no TensorFlow."""
+"""Writer for config and tokenizer files in a Hugging Face directory."""
 
 import os
 
@@ -18,7 +18,7 @@ def write_model_config(
     folder: str,
     config: BertConfig,
     model: ModelBundle,
-    kind: str,
+    head_type: str,
     labels: tuple[str, ...] | None,
     problem_type: ProblemType | None,
     dtype: str = "float32",
@@ -26,19 +26,18 @@ def write_model_config(
     """Write config.json.
 
     Args:
-        folder: the directory.
-        config: config of the encoder.
+        folder: directory to write.
+        config: the encoder's config.
         model: the model, for its vocabulary.
-        kind: head type, a key of HEAD_TYPES.
-        labels: names of the classifier's outputs, None for another head.
-        problem_type: what the outputs of a classifier of texts mean, None if that is not known.
+        head_type: a key of HEAD_TYPES.
+        labels: label names for the classifier; None for another head.
+        problem_type: problem type of a text classifier; None if unknown.
         dtype: a key of weights.hugging_face.DTYPES.
     """
     vocabulary = model.optional_vocabulary
-    # transformers gives the row of this id no gradient, so it is the vocabulary's own [PAD] if it
-    # has one.
+    # Use the vocabulary's [PAD]: transformers does not train the row with this id.
     pad = vocabulary.ids.get(PAD, PAD_ID) if vocabulary else PAD_ID
-    values = hugging_face_config(config, kind, labels, pad, dtype, problem_type)
+    values = hugging_face_config(config, head_type, labels, pad, dtype, problem_type)
     write_json(os.path.join(folder, HUGGING_FACE_CONFIG), values)
 
 
@@ -46,10 +45,10 @@ def write_tokenizer_files(folder: str, model: ModelBundle, config: BertConfig, m
     """Write vocab.txt, tokenizer.json, tokenizer_config.json and special_tokens_map.json.
 
     Args:
-        folder: the directory.
+        folder: directory to write.
         model: a model with a vocabulary.
-        config: config of the encoder.
-        max_length: number of tokens to which other programs cut a text.
+        config: the encoder's config.
+        max_length: number of tokens to which other programs cut texts.
     """
     vocabulary, settings = model.vocabulary, model.tokenizer_settings
     if settings.never_split:

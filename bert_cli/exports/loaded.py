@@ -1,6 +1,4 @@
-"""A checkpoint in a Keras model: with all heads for bert-convert, with one for bert-export. Imports
-TensorFlow.
-"""
+"""Loading checkpoints into Keras models, with all heads or with one, and comparing their outputs."""
 
 import dataclasses
 
@@ -25,14 +23,18 @@ from bert_cli.weights.checkpoint import NO_BERT, AverageReader, LoadReport, load
 from bert_cli.weights.path import CheckpointPath
 from bert_cli.weights.reader import Reader
 
-# The batch on which two models are compared.
+# Shape of the batch for comparing two models.
 _ROWS, _TOKENS = 4, 32
 
 
 @dataclasses.dataclass(frozen=True)
 class Loaded:
-    """A checkpoint in memory: `tensors` are its weights (Google's name -> float32), all of them in
-    `model`.
+    """A model with the weights of a checkpoint.
+
+    Attributes:
+        model: the model.
+        tensors: loaded float32 weights by Google's name.
+        report: report of loading.
     """
 
     model: keras.Model
@@ -41,11 +43,12 @@ class Loaded:
 
     @property
     def has_pooler(self) -> bool:
+        """Return whether the checkpoint has a pooler."""
         return any(name.startswith(POOLER) for name in self.tensors)
 
 
 def _load(model: keras.Model, reader: Reader, optional: str | tuple[str, ...]) -> Loaded:
-    """InputError where a weight is missing and its name does not begin with `optional`."""
+    """Load the weights; raise InputError if one is missing, unless its name begins with `optional`."""
     variables = named_weights(model)
     report = load_weights(variables, reader)
     report.check_whole(NO_BERT, optional)
@@ -53,69 +56,101 @@ def _load(model: keras.Model, reader: Reader, optional: str | tuple[str, ...]) -
 
 
 def open_source(path: CheckpointPath, average_last: int = 1) -> Reader:
-    """Open a checkpoint, or the mean of several (see AverageReader). Raises InputError if it is damaged."""
+    """Open a checkpoint, or the mean of `average_last` checkpoints that end with it.
+
+    Raise InputError if a checkpoint is damaged or missing (see AverageReader).
+    """
     return AverageReader(path, average_last) if average_last > 1 else open_checkpoint(path)
 
 
 def load(reader: Reader, config: BertConfig, heads: tuple[str, ...], of_tokens: bool) -> Loaded:
-    """Load encoder and `heads`; InputError where anything but the pooler is missing."""
+    """Load an encoder with several heads.
+
+    Args:
+        reader: an open checkpoint.
+        config: its config.
+        heads: heads to load.
+        of_tokens: whether the classifier is a tagger.
+
+    Raises:
+        InputError: if a weight other than the pooler is missing.
+    """
     shape = reader.shapes.get("output_weights", (0, 0))
-    # Wider than H where a tagger reads several layers side by side.
+    # Accept a multiple of the width: a tagger may read several concatenated layers.
     if CLASSIFIER in heads and (len(shape) != 2 or shape[1] == 0 or shape[1] % config.hidden_size):
         raise InputError(
             f"{reader.description}: output_weights has the shape {list(shape)}, a classifier needs "
             f"[labels, {config.hidden_size}]; --head=encoder converts the rest"
         )
     model = BertWithHeads(config, heads, (shape[0], shape[1]) if CLASSIFIER in heads else (0, 0), of_tokens)
-    # Hugging Face drops the pooler where its class reads none.
+    # The pooler is optional: Hugging Face's classes that do not use it drop it.
     return _load(model, reader, POOLER)
 
 
-def random_inputs(words: int, positions: int, types: int, seed: int) -> dict[str, np.ndarray]:
-    """A small batch of an encoder's inputs, rows of several lengths; limits as in BertConfig."""
+def random_inputs(vocab_size: int, max_positions: int, num_types: int, seed: int) -> dict[str, np.ndarray]:
+    """Return a small batch of an encoder's inputs, with rows of several lengths.
+
+    Args:
+        vocab_size: upper bound for token ids.
+        max_positions: maximum length.
+        num_types: number of token types.
+        seed: random seed.
+    """
     rng = np.random.default_rng(seed)
-    width = min(positions, _TOKENS)
-    # From full length down to about half, so that every batch has padding.
+    width = min(max_positions, _TOKENS)
+    # Use lengths from the full length to about a half, so that the batch has padding.
     lengths = np.maximum(1, width - np.arange(_ROWS) * width // (2 * _ROWS))
     mask = (np.arange(width) < lengths[:, None]).astype(np.int32)
     return {
-        "input_word_ids": rng.integers(0, words, mask.shape, dtype=np.int32) * mask,
+        "input_word_ids": rng.integers(0, vocab_size, mask.shape, dtype=np.int32) * mask,
         "input_mask": mask,
-        "input_type_ids": rng.integers(0, max(types, 1), mask.shape, dtype=np.int32) * mask,
+        "input_type_ids": rng.integers(0, max(num_types, 1), mask.shape, dtype=np.int32) * mask,
     }
 
 
 def largest_differences(source: Loaded, converted: Loaded, seed: int) -> dict[str, float]:
-    """Largest absolute difference of each output of the two models on the same random token ids,
-    float32.
+    """Return the largest absolute difference of each output on the same random token ids.
 
-    Words and positions that only one of them has do not count, nor do outputs of a pooler that only
-    one has.
+    Words, positions and poolers that only one model has are not compared.
+
+    Args:
+        source: the source model.
+        converted: the converted model.
+        seed: random seed.
     """
     configs = (source.model.encoder.config, converted.model.encoder.config)
-    # The smaller of both, as a table may have been resized.
+    # Use the smaller size, because a table may be resized.
     words, positions, types = (
         min(getattr(config, name) for config in configs)
         for name in ("vocab_size", "max_position_embeddings", "type_vocab_size")
     )
     inputs = random_inputs(words, positions, types, seed)
-    one = source.model(inputs)
-    other = converted.model(inputs)
-    compared = [name for name in one if name in other]
+    source_outputs = source.model(inputs)
+    converted_outputs = converted.model(inputs)
+    names = [name for name in source_outputs if name in converted_outputs]
     if not (source.has_pooler and converted.has_pooler):
-        # The model without a pooler in its file has one of random weights.
-        compared.remove("pooled_output")
+        # Skip the pooler's output: without weights in the file, the pooler is random.
+        names.remove("pooled_output")
     differences = {}
-    for name in compared:
-        count = min(one[name].shape[-1], other[name].shape[-1])  # of masked_lm_logits, where the vocabulary was resized
-        gap = np.abs(one[name].numpy()[..., :count] - other[name].numpy()[..., :count])
-        differences[name] = float(gap.max())
+    for name in names:
+        # The shapes of masked_lm_logits differ if the vocabulary was resized.
+        count = min(source_outputs[name].shape[-1], converted_outputs[name].shape[-1])
+        difference = np.abs(source_outputs[name].numpy()[..., :count] - converted_outputs[name].numpy()[..., :count])
+        differences[name] = float(difference.max())
     return differences
 
 
 def find_head(reader: Reader, model: ModelBundle[BertConfig], problem_type: ProblemType) -> HeadSpec:
-    """The head of a checkpoint. InputError where there are two, or its shape does not fit the
-    encoder or the problem type.
+    """Return the head of a checkpoint.
+
+    Args:
+        reader: an open checkpoint.
+        model: the model, for its head type, layers and head input.
+        problem_type: problem type of a text classifier.
+
+    Raises:
+        InputError: if there are two heads, or the head's shape does not fit the encoder or the
+            problem type.
     """
     heads = {head_of(name) for name in reader.shapes}
     if {CLASSIFIER, SPANS} <= heads:
@@ -123,14 +158,14 @@ def find_head(reader: Reader, model: ModelBundle[BertConfig], problem_type: Prob
             f"{reader.description}: has a classifier and a span head; bert-convert --head leaves one of them"
         )
     count, width = reader.shapes.get("output_weights", (0, 0))
-    kind = SPANS if SPANS in heads else ENCODER
+    head_type = SPANS if SPANS in heads else ENCODER
     if CLASSIFIER in heads:
-        # Both have the same variables; only the files next to the checkpoint distinguish them.
-        kind = TAGGER if model.classifier_type == TAGGER else CLASSIFIER
-    if kind == CLASSIFIER and problem_type.is_numeric and count != 1:
+        # Use the files next to the checkpoint: both head types have the same variables.
+        head_type = TAGGER if model.classifier_type == TAGGER else CLASSIFIER
+    if head_type == CLASSIFIER and problem_type.is_numeric and count != 1:
         raise InputError(f"{reader.description}: has {count} outputs, a number needs one")
-    layers = model.layers if kind == TAGGER else (-1,)
-    spec = HeadSpec(kind, 2 if kind == SPANS else count, model.text_input, layers, problem_type.activation)
+    layers = model.layers if head_type == TAGGER else (-1,)
+    spec = HeadSpec(head_type, 2 if head_type == SPANS else count, model.text_input, layers, problem_type.activation)
     if count and (count, width) != spec.shapes(model.config.hidden_size)["output_weights"]:
         raise InputError(
             f"{reader.description}: output_weights has the shape {[count, width]}, which does not fit the encoder"
@@ -145,10 +180,19 @@ def load_head_model(
     problem_type: ProblemType = SINGLE_LABEL,
     optional: str | tuple[str, ...] = (),
 ) -> Loaded:
-    """Load encoder and head. problem_type: of a classifier of texts; optional: see
-    LoadReport.check_whole.
+    """Load an encoder with one head.
+
+    Args:
+        reader: an open checkpoint.
+        config: its config.
+        spec: the head.
+        problem_type: problem type of a text classifier.
+        optional: prefixes of weights that may be missing.
+
+    Raises:
+        InputError: if another weight is missing.
     """
-    # Functions, so that the weights of one model are made and not of all four.
+    # Use functions, so that only one of the four models is created.
     model = {
         ENCODER: lambda: BertEncoder(config),
         CLASSIFIER: lambda: BertClassifier(
@@ -162,29 +206,29 @@ def load_head_model(
 
 def expected_outputs(
     model: keras.Model,
-    kind: str,
+    head_type: str,
     problem_type: ProblemType,
     inputs: dict[str, np.ndarray],
     is_hugging_face: bool = False,
 ) -> dict[str, np.ndarray]:
-    """Return the outputs that an ONNX file of the model should have.
+    """Return the outputs that the model's ONNX file should have.
 
     Args:
-        model: a model of load_head_model.
-        kind: type of its head.
-        problem_type: see load_head_model.
-        inputs: a batch of spec.INPUTS.
-        is_hugging_face: see onnx.exported.build.
+        model: a model from `load_head_model`.
+        head_type: its head type.
+        problem_type: problem type of a text classifier.
+        inputs: batch with the columns spec.INPUTS.
+        is_hugging_face: whether outputs have Hugging Face's names (see onnx.exported.build).
     """
     results = model({name: tf.constant(values) for name, values in inputs.items()})
-    if kind == SPANS:
+    if head_type == SPANS:
         return {"start_logits": results[0].numpy(), "end_logits": results[1].numpy()}
-    if kind == ENCODER:
+    if head_type == ENCODER:
         names = zip(ENCODER_OUTPUTS[False], ENCODER_OUTPUTS[is_hugging_face], strict=True)
         return {name: results[google_name].numpy() for google_name, name in names}
     if is_hugging_face:
-        scaled = results / model.temperatures if kind == CLASSIFIER and model.temperatures else results
+        scaled = results / model.temperatures if head_type == CLASSIFIER and model.temperatures else results
         return {"logits": scaled.numpy()}
-    if kind == CLASSIFIER:
+    if head_type == CLASSIFIER:
         return {problem_type.exported_name: model.activated(results).numpy()}
     return {"probabilities": tf.nn.softmax(results).numpy()}

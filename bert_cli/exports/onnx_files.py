@@ -1,8 +1,4 @@
-"""bert-export --format=onnx: a model of token ids as an ONNX file, with the files that a program
-around it needs.
-
-Imports TensorFlow, which computes what the file should give.
-"""
+"""Writer for ONNX files and their companions; TensorFlow computes the expected outputs."""
 
 import dataclasses
 import json
@@ -31,9 +27,9 @@ from bert_cli.onnx.session import Runner, make_runner
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.hugging_face import generic_labels
 
-# onnxruntime fuses operators, so sums are taken in another order.
+# Tolerance for fused operators in onnxruntime, which sum in another order.
 _MAX_DIFFERENCE = 1e-4
-# In a batch on which accuracies are computed.
+# Tokens per batch for computing accuracy.
 _BATCH_TOKENS = 4096
 
 
@@ -43,15 +39,15 @@ def write(
     """Write all files of an export, and return their names.
 
     Args:
-        folder: the directory, which exists.
+        folder: existing directory.
         exported: the model.
-        quantize: whether to write the int8 model, too.
-        dev: rows to compare accuracies on, see exported.read_dev; None for no comparison.
-        is_hugging_face: whether names and files are Hugging Face's, see onnx.exported.build.
+        quantize: whether to write an int8 model, too.
+        dev: rows for comparing accuracies, or None.
+        is_hugging_face: whether names and files are Hugging Face's (see onnx.exported.build).
 
     Raises:
-        InputError: the checkpoint is not whole, or the ONNX model gives other outputs than the
-            original.
+        InputError: if the checkpoint is incomplete, or the ONNX model's outputs differ from the
+            original's.
     """
     source = exported.model
     config = exported.model.config
@@ -61,43 +57,47 @@ def write(
     if spec.is_text_classifier and exported.temperatures:
         spec = dataclasses.replace(spec, temperatures=exported.temperatures)
         LOG.info("probabilities are calibrated: %s", CALIBRATION)
-    # Only a classifier of texts reads the pooler, which Hugging Face drops from other models.
+    # Require the pooler only for a text classifier: Hugging Face's other models do not have it.
     original = load_head_model(reader, config, spec, problem_type, () if spec.is_text_classifier else POOLER)
     labels = _check_labels(exported, spec, reader.description)
     metadata = _metadata(exported, spec, labels)
-    # Random ids show a wrong graph as well as texts do, and an encoder alone may have no data.
-    # Both types, also of a model with one: its second texts have no token type.
-    types = 2 if config.type_vocab_size == 1 else config.type_vocab_size
-    inputs = random_inputs(config.vocab_size, config.max_position_embeddings, types, 0)
+    # Compare on random ids: an encoder has no data. Use two token types even if the model has only
+    # one: its second texts then have no token type.
+    num_types = 2 if config.type_vocab_size == 1 else config.type_vocab_size
+    inputs = random_inputs(config.vocab_size, config.max_position_embeddings, num_types, 0)
     expected = expected_outputs(original.model, spec.head_type, problem_type, inputs, is_hugging_face)
 
     def write_model(path: str, network: type[Bert]) -> float:
-        """Returns the largest difference to the original."""
+        """Write a model, and return the largest difference from the original's outputs."""
         onnx.save(build(original.tensors, config, spec, metadata, network, is_hugging_face), path)
         outputs = _run(path)(inputs)
         return max(float(np.abs(values - expected[name]).max()) for name, values in outputs.items())
 
-    path, small = (os.path.join(folder, name) for name in (MODEL, QUANTIZED))
+    path, quantized_path = (os.path.join(folder, name) for name in (MODEL, QUANTIZED))
     difference = write_model(path, Bert)
-    # Turned around, so that NaN counts as different.
+    # Negate the comparison, so that NaN counts as different.
     if not difference <= _MAX_DIFFERENCE:
         raise InputError(
             f"the exported model gives other outputs than the original (by {difference:.3g}); nothing was written"
         )
     LOG.info("%s: %s, %s; largest difference to the original %.2g", MODEL, spec.head_type, _size(path), difference)
     if quantize:
-        # A difference is only reported: how much of it is too much depends on what the model is
-        # for.
-        gap = write_model(small, PaddedInt8Bert)
-        LOG.info("%s: int8, %s; largest difference to the original %.2g", QUANTIZED, _size(small), gap)
+        # Only log this difference: the acceptable size depends on the model's use.
+        int8_difference = write_model(quantized_path, PaddedInt8Bert)
+        LOG.info(
+            "%s: int8, %s; largest difference to the original %.2g",
+            QUANTIZED,
+            _size(quantized_path),
+            int8_difference,
+        )
         if dev is not None and spec.is_text_classifier:
-            before, after = (accuracy(each, dev) for each in (path, small))
+            before, after = (accuracy(model_path, dev) for model_path in (path, quantized_path))
             LOG.info("accuracy on %d dev examples: %.4f before, %.4f after quantization", len(dev), before, after)
     if is_hugging_face:
-        # transformers has names for all outputs, and its pipelines expect them.
+        # Always write label names, which transformers' pipelines expect.
         names = labels or (generic_labels(spec.num_outputs) if spec.head_type in (CLASSIFIER, TAGGER) else None)
         write_model_config(folder, config, source, spec.head_type, names, problem_type)
-        # Other programs then cut texts at the same token.
+        # Write the maximum length, so that other programs cut texts to the same length.
         write_tokenizer_files(folder, source, config, exported.max_seq_length)
     else:
         write_config(os.path.join(folder, CONFIG), config)
@@ -110,9 +110,9 @@ def write(
 
 
 def _check_labels(exported: Exported, spec: HeadSpec, source: str) -> tuple[str, ...] | None:
-    """Return the labels of the head, None if it has none. Raise InputError for another number of outputs."""
+    """Return the head's labels, or None; raise InputError if the number of outputs differs."""
     labels = exported.labels if spec.head_type in (CLASSIFIER, TAGGER) else None
-    # Known only now: the number of outputs is a shape in the checkpoint.
+    # Check this late: the number of outputs comes from the checkpoint's shapes.
     if labels and len(labels) != spec.num_outputs:
         raise InputError(
             f"{source}: has {spec.num_outputs} outputs, but there are {len(labels)} labels; check --labels"
@@ -121,7 +121,7 @@ def _check_labels(exported: Exported, spec: HeadSpec, source: str) -> tuple[str,
 
 
 def _metadata(exported: Exported, spec: HeadSpec, labels: tuple[str, ...] | None) -> dict[str, str]:
-    """Return entries for metadata_props, which takes texts alone."""
+    """Return the entries for metadata_props, which must be strings."""
     metadata = {"kind": spec.head_type, "do_lower_case": str(exported.model.do_lower_case).lower()}
     metadata |= {"max_seq_length": str(exported.max_seq_length)}
     metadata |= {"problem_type": exported.problem_type.name} if spec.is_text_classifier else {}
@@ -129,21 +129,21 @@ def _metadata(exported: Exported, spec: HeadSpec, labels: tuple[str, ...] | None
 
 
 def _run(path: str) -> Runner:
-    """Return a runner of an exported file that takes batches of spec.INPUTS, whatever its names are."""
+    """Return a runner that takes batches with the columns spec.INPUTS, for both kinds of names."""
     run = make_runner(path)
     return lambda batch: run(batch | hugging_face_inputs(batch))
 
 
 def accuracy(path: str, dev: ClassificationFeatures) -> float:
-    """Return the fraction of the examples to which the ONNX classifier gives their label."""
+    """Return an ONNX classifier's accuracy."""
     run = _run(path)
-    right = 0
+    num_correct = 0
     lengths = dev.sequences.lengths
     for rows in length_groups(lengths, _BATCH_TOKENS):
-        # Temperatures do not change the order of a text's probabilities, so logits do as well.
+        # Accept logits, too: they have the same order as probabilities.
         (scores,) = run(dev.sequences.padded(rows, int(lengths[rows].max()))).values()
-        right += int((scores.argmax(axis=1) == dev.label_ids[rows]).sum())
-    return right / len(dev)
+        num_correct += int((scores.argmax(axis=1) == dev.label_ids[rows]).sum())
+    return num_correct / len(dev)
 
 
 def _size(path: str) -> str:

@@ -33,9 +33,9 @@ _SECOND_TEXTS = tf.TensorSpec([None], tf.string, name="text_b")
 def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer, exported: Exported) -> None:
     """Write a classifier as a SavedModel.
 
-    The signature serving_default takes `text` string [B] and, if `exported.pairs`, `text_b` string
-    [B], which is empty for a single text. It cuts texts to `exported.max_seq_length` tokens. The
-    signature token_ids takes the encoder's inputs, int32 [B, S].
+    The signature serving_default takes `text` string [B] and, if `exported.takes_pairs`, `text_b`
+    string [B], which is empty for a single text. It cuts texts to `exported.max_seq_length` tokens.
+    The signature token_ids takes the encoder's inputs, int32 [B, S].
 
     Both return `probabilities` float32 [B, L], and `labels` string [B, L], the column names. A
     single-label model also returns `label` string [B], the most probable label. A regression model
@@ -74,7 +74,7 @@ def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer,
         return classify(pack(ids_a, ids_b, exported.max_seq_length, ids[CLS], ids[SEP]))
 
     module.classify_tokens = tf.function(classify, input_signature=[tensor_specs(spec.ENCODER)], autograph=False)
-    specs = [TEXTS, _SECOND_TEXTS] if exported.pairs else [TEXTS]
+    specs = [TEXTS, _SECOND_TEXTS] if exported.takes_pairs else [TEXTS]
     module.classify_texts = tf.function(classify_texts, specs, autograph=False)
     # Convert keyword arguments to a dict: a signature's arguments are tensors by name.
     by_tokens = tf.function(lambda **inputs: module.classify_tokens(inputs), autograph=False)
@@ -86,7 +86,7 @@ def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer,
 
 
 def _load_classifier(reader: Reader, exported: Exported) -> BertClassifier:
-    """Load the classifier; raise InputError if the checkpoint has none with these labels."""
+    """Load the classifier; raise InputError if the checkpoint does not have it with these labels."""
     labels, model, problem_type = exported.labels, exported.model, exported.problem_type
     shape = reader.shapes.get("output_weights")
     if shape is None:
@@ -146,7 +146,7 @@ def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> li
         else:
             save_classifier(staged, loaded, tokenizer, exported)
     if not is_encoder:
-        texts = "text and text_b" if exported.pairs else "text"
+        texts = "text and text_b" if exported.takes_pairs else "text"
         label_names = ", ".join(exported.labels or ()) or "none, a number"
         LOG.info(
             "%s; labels: %s; %s, cut to %d tokens",
