@@ -18,7 +18,7 @@ R = TypeVar("R")
 _NOT_ARGUMENTS = frozenset(
     ("do_train", "do_eval", "do_predict", "output_dir", "text", "text_b", "input_file", "output_file", "test_file")
     + ("predict_file", "question", "context", "context_file", "score_only", "predictions_file", "null_odds_file")
-    + ("quiet", "verbose", "verbose_logging", "dry_run", "glue_submission", "output_format")
+    + ("quiet", "verbose", "verbose_logging", "log_format", "log_level", "dry_run", "glue_submission", "output_format")
 )
 _FLAG = re.compile(r"--([a-z][a-z0-9_]*)(=(true|false)\b)?")
 _IN_MEMORY = re.compile(r"\b(train|dev|texts|dev_texts):(\d+)\b")

@@ -1,14 +1,29 @@
-"""The package's log, with levels for --quiet, which keeps warnings and results, and --verbose."""
+"""The package's log: levels for --quiet and --verbose, and text or JSON lines (--log_format)."""
 
 import contextlib
 import functools
+import json
 import logging
+import math
 import sys
+import time
 from collections.abc import Iterator
+from typing import Any
 
 LOG = logging.getLogger("bert_cli")
 RESULT = 25  # between logging.INFO and logging.WARNING: metrics, which --quiet keeps
 EXAMPLES = 5  # examples per split that --verbose logs
+# Levels by their names in --log_level and in JSON lines, which log collectors know.
+LEVELS = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "notice": RESULT,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+}
+TEXT, JSON = "text", "json"  # values of --log_format
+_PYTHON_WARNINGS = logging.getLogger("py.warnings")  # logger of logging.captureWarnings
+_PREFIXES = ("error: ", "warning: ")  # prefixes of text lines, which repeat the level
 
 
 @functools.cache
@@ -70,6 +85,83 @@ class StderrHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record's line."""
         LogStream().print(self.format(record))
+
+
+class JsonFormatter(logging.Formatter):
+    """Formatter for JSON lines with time (ISO 8601, UTC), level, command, message and other fields.
+
+    A record has other fields in its attribute `fields`: `LOG.info(…, extra={"fields": {…}})`.
+    """
+
+    def __init__(self, command: str):
+        super().__init__()
+        self._command = command
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a record's line."""
+        seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        level = next((name for name, least in reversed(LEVELS.items()) if record.levelno >= least), "debug")
+        message = record.getMessage()
+        for prefix in _PREFIXES:
+            message = message.removeprefix(prefix)
+        line: dict[str, Any] = {"time": f"{seconds}.{int(record.msecs):03d}Z", "level": level, "command": self._command}
+        line |= {"message": message}
+        for name, value in getattr(record, "fields", {}).items():
+            # JSON has no number for infinity and NaN.
+            line[name] = str(value) if isinstance(value, float) and not math.isfinite(value) else value
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def set_log_format(log_format: str, command: str) -> None:
+    """Set the format of this package's lines on standard error.
+
+    JSON lines include Python's warnings, so that a log collector can parse every line.
+
+    Args:
+        log_format: TEXT or JSON.
+        command: the command's name.
+    """
+    had_json = uses_json()
+    formatter = JsonFormatter(command) if log_format == JSON else None
+    for handler in LOG.handlers:
+        if isinstance(handler, StderrHandler):
+            handler.setFormatter(formatter)
+            if formatter and handler not in _PYTHON_WARNINGS.handlers:
+                _PYTHON_WARNINGS.addHandler(handler)
+            elif not formatter:
+                _PYTHON_WARNINGS.removeHandler(handler)
+    # Leave the setting of a program alone unless it was changed here.
+    if formatter or had_json:
+        logging.captureWarnings(formatter is not None)
+
+
+def uses_json() -> bool:
+    """Return whether log lines are JSON."""
+    return _json_handler() is not None
+
+
+def _json_handler() -> logging.Handler | None:
+    return next((handler for handler in LOG.handlers if isinstance(handler.formatter, JsonFormatter)), None)
+
+
+def print_line(level: int, line: str, error: BaseException | None = None, **fields: Any) -> None:
+    """Print a line on standard error at any --log_level, for example a command's last line.
+
+    Args:
+        level: the line's level, for JSON.
+        line: the line.
+        error: exception with a traceback that JSON includes, or None.
+        **fields: further fields, for JSON.
+    """
+    handler = _json_handler()
+    if handler is None:
+        LogStream().print(line)
+        return
+    exception = (type(error), error, error.__traceback__) if error else None
+    record = LOG.makeRecord(LOG.name, level, "", 0, line, (), exception, extra={"fields": fields})
+    handler.handle(record)
 
 
 @contextlib.contextmanager

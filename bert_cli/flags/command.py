@@ -3,11 +3,11 @@
 import dataclasses
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from bert_cli.base.errors import InputError, TemporaryError, first_line, refuse_if
-from bert_cli.base.log import LOG, RESULT, LogStream, StderrHandler
+from bert_cli.base.log import JSON, LEVELS, LOG, RESULT, TEXT, StderrHandler, print_line, set_log_format, uses_json
 from bert_cli.base.version import __version__
 from bert_cli.flags.completion import completion, requested_shell
 from bert_cli.flags.help import full_help_text, help_text
@@ -84,13 +84,20 @@ class Command:
             if is_out_of_memory(error):
                 return self._print_end(f"error: out of memory{self._memory_advice()} ({first_line(error)})", 1)
             line = explain_failure(error, paths)
+            if line is None and uses_json():
+                print_line(logging.ERROR, f"{type(error).__name__}: {first_line(error)}", error, exit_code=1)
+                return 1
             if line is None:
                 raise
             return self._print_end(f"error: {line}", 1)
         return 0
 
     def _print_end(self, message: str, exit_code: int) -> int:
-        LogStream().print(f"{self.name}: {message}")
+        if uses_json():  # the line has the command's name in a field
+            level = logging.ERROR if message.startswith("error: ") else logging.WARNING
+            print_line(level, message, exit_code=exit_code)
+        else:
+            print_line(logging.ERROR, f"{self.name}: {message}")
         return exit_code
 
     def _advice(self, started_settings: list[Any]) -> str:
@@ -143,11 +150,37 @@ class Command:
         if not any(isinstance(handler, StderrHandler) for handler in LOG.handlers):
             LOG.addHandler(StderrHandler())
             LOG.propagate = False
-        # Set the level before parsing, because a file of flags may write to the log.
-        LOG.setLevel(RESULT if "--quiet" in arguments else logging.INFO)
+        # Set level and format before parsing, which may write to the log and refuse a flag.
+        level_name = _early_value(arguments, "log_level", LEVELS)
+        LOG.setLevel(LEVELS[level_name] if level_name else RESULT if "--quiet" in arguments else logging.INFO)
+        set_log_format(_early_value(arguments, "log_format", (JSON,)) or TEXT, self.name)
         refuse_pasted(self.name, arguments, {flag.name: flag for flag in every_flag(self.settings_class)})
         values, given_names = parse(self.settings_class, arguments)
-        is_quiet, is_verbose = values["quiet"], values["verbose"]
-        refuse_if(is_quiet and is_verbose, "--quiet and --verbose cannot be combined; give one of them")
-        LOG.setLevel(RESULT if is_quiet else logging.DEBUG if is_verbose else logging.INFO)
+        set_log_format(values["log_format"], self.name)
+        LOG.setLevel(_log_level(values))
         return values, given_names
+
+
+def _early_value(arguments: Sequence[str], name: str, accepted: Collection[str]) -> str | None:
+    """Return a flag's value before the command line is parsed, or None without an accepted value.
+
+    Args:
+        arguments: the command line.
+        name: the flag's name.
+        accepted: accepted values.
+    """
+    for index, argument in enumerate(arguments):
+        flag, sign, value = argument.lstrip("-").partition("=")
+        if argument.startswith("-") and flag == name:
+            value = value if sign else "".join(arguments[index + 1 : index + 2])
+            return value if value in accepted else None
+    return None
+
+
+def _log_level(values: dict[str, Any]) -> int:
+    """Return the level for --quiet, --verbose or --log_level; raise InputError for several of them."""
+    flags = [name for name in ("quiet", "verbose", "log_level") if values[name]]
+    refuse_if(len(flags) > 1, f"--{' and --'.join(flags)} cannot be combined; give one of them")
+    if values["log_level"]:
+        return LEVELS[values["log_level"]]
+    return RESULT if values["quiet"] else logging.DEBUG if values["verbose"] else logging.INFO

@@ -6,7 +6,7 @@ import time
 from typing import IO, TYPE_CHECKING, Self, cast
 
 from bert_cli.base.formats import clock
-from bert_cli.base.log import LOG, LogStream
+from bert_cli.base.log import LOG, LogStream, uses_json
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -62,7 +62,7 @@ class Progress:
         self._bar: Bar | None = None
 
     def __enter__(self) -> Self:
-        if self.is_shown and LogStream().isatty() and LOG.isEnabledFor(logging.INFO):
+        if self.is_shown and LogStream().isatty() and LOG.isEnabledFor(logging.INFO) and not uses_json():
             # Import late: a command that logs to a file never imports rich.
             from rich.console import Console
             from rich.progress import BarColumn, TextColumn
@@ -120,4 +120,4 @@ class Progress:
             text = fit_line(values, f"{rate:.1f}/s", clock(left), room)
             self._bar.update(self._task, completed=position, text=text)
         elif self.is_shown and (position // self.every > previous // self.every or position == self.total):
-            LOG.info(self._line)
+            LOG.info(self._line, extra={"fields": {"position": position, "total": self.total, **fields}})

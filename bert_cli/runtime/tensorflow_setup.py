@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import functools
 import gc
+import logging
 import os
 import platform
 import re
@@ -12,7 +13,7 @@ import tempfile
 import threading
 from collections.abc import Iterable, Iterator
 
-from bert_cli.base.log import LogStream
+from bert_cli.base.log import LogStream, print_line
 from bert_cli.runtime.forks import refuse_lost_tensorflow
 from bert_cli.runtime.keras_settings import check_keras_backend, keras_import
 from bert_cli.runtime.memory import check_address_space
@@ -125,8 +126,7 @@ def _import_quietly() -> None:
     """Import TensorFlow, detect devices, and print its output without the known noise."""
     # With a smaller limit, TensorFlow ends with a segmentation fault.
     check_address_space(_ADDRESS_SPACE, "start TensorFlow")
-    log = LogStream()
-    log.flush()
+    LogStream().flush()
     # TensorFlow's C++ writes to descriptor 2, even if it belongs to another file.
     reserve_descriptor(2, os.O_WRONLY)
     # Redirect the descriptor and not sys.stderr: C++ writes to it, before its log level takes
@@ -146,7 +146,7 @@ def _import_quietly() -> None:
             captured.seek(0)
             for line in captured.read().decode("utf-8", "replace").splitlines():
                 if not _NOISE.match(line):
-                    log.print(line)
+                    print_line(logging.INFO, line)
 
 
 def _import() -> None:

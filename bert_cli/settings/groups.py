@@ -6,6 +6,7 @@ from typing import Any
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.files import exists
 from bert_cli.base.formats import parse_number
+from bert_cli.base.log import JSON, LEVELS, TEXT
 from bert_cli.base.names import RANDOM, join_names, split_names
 from bert_cli.base.recoding import UTF_8, read_encoding
 from bert_cli.flags.option import FlagGroup, deciding_option, option, remembered_option, transient_option
@@ -267,6 +268,16 @@ class Log(FlagGroup, heading="Log"):
 
     quiet: bool = transient_option(False, "log only warnings and results, without progress")
     verbose: bool = transient_option(False, "also log five examples of each file, with ids, mask and segments")
+    log_format: str = transient_option(
+        TEXT,
+        "format of the log; text: plain lines; json: one object per line, with time and level",
+        choices=(TEXT, JSON),
+    )
+    log_level: str | None = transient_option(
+        None,
+        "least level of the log lines; notice: results and warnings, as --quiet; debug: as --verbose; default: info",
+        choices=tuple(LEVELS),
+    )
     verbosity: str = option("", _OF_ABSL, ignored=True, may_be_empty=True)
     v: str = option("", _OF_ABSL, ignored=True, may_be_empty=True)
     logtostderr: bool = option(False, _OF_ABSL, ignored=True)

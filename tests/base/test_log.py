@@ -2,8 +2,11 @@
 
 import contextlib
 import io
+import json
 import logging
+import re
 import sys
+import warnings
 
 import pytest
 
@@ -111,3 +114,56 @@ def test_signals_end_a_program_while_it_writes(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Broken(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         log.LogStream().print("training 5/10")
+
+
+@contextlib.contextmanager
+def json_log(level: int = logging.INFO):
+    """Log JSON lines as a command with --log_format=json does."""
+    with logging_of(level, []):
+        log.LOG.addHandler(log.StderrHandler())
+        log.LOG.propagate = False
+        log.set_log_format(log.JSON, "bert-tag")
+        try:
+            yield
+        finally:
+            log.set_log_format(log.TEXT, "bert-tag")
+
+
+def test_json_lines_have_time_level_message_and_fields(capsys):
+    with json_log(logging.DEBUG):
+        log.LOG.debug("mask: %s", "1 1")
+        log.LOG.info("training\n5/10 „übel“", extra={"fields": {"position": 5, "loss": float("inf")}})
+        log.LOG.log(log.RESULT, "accuracy = 0.5")
+        log.LOG.warning("warning: 3 texts were cut")
+        log.LOG.error("error: a batch failed")
+        log.print_line(logging.ERROR, "error: no file", exit_code=1)
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["time"]) for line in lines)
+    assert {line["command"] for line in lines} == {"bert-tag"}
+    assert [line["level"] for line in lines] == ["debug", "info", "notice", "warning", "error", "error"]
+    assert [line["message"] for line in lines][1:5] == [
+        "training\n5/10 „übel“", "accuracy = 0.5", "3 texts were cut", "a batch failed"
+    ]  # fmt: skip
+    assert (lines[1]["position"], lines[1]["loss"], lines[5]["exit_code"]) == (5, "inf", 1)
+
+
+def test_json_lines_include_tracebacks_and_python_warnings(capsys):
+    with json_log(), warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.warn("old name", DeprecationWarning, stacklevel=1)
+        try:
+            raise ValueError("a bug")
+        except ValueError as error:
+            log.print_line(logging.ERROR, "ValueError: a bug", error)
+    warned, failed = (json.loads(line) for line in capsys.readouterr().err.splitlines())
+    assert (warned["level"], "old name" in warned["message"]) == ("warning", True)
+    assert failed["traceback"].endswith("ValueError: a bug")
+
+
+def test_text_lines_return_after_json(capsys):
+    with json_log():
+        log.set_log_format(log.TEXT, "bert-tag")
+        log.LOG.warning("warning: one")
+        log.print_line(logging.ERROR, "bert-tag: error: two")
+        assert not log.uses_json()
+    assert capsys.readouterr().err == "warning: one\nbert-tag: error: two\n"
