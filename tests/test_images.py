@@ -57,12 +57,24 @@ def test_pods_pass_the_restricted_standard(name):
         assert re.fullmatch(r"[\w-]+:\d+\.\d+\.\d+", container["image"])
 
 
+def seconds_to_end(words: list[str]) -> int:
+    """Return the seconds that a bert-serve command takes at most after SIGTERM; fail without a delay."""
+    values, given_names = parse(docs_pages.settings_of("bert-serve"), words)
+    assert {"shutdown_delay", "drain_seconds"} <= given_names
+    assert values["shutdown_delay"] >= 5
+    return values["shutdown_delay"] + values["drain_seconds"]
+
+
+def test_the_unit_ends_after_its_requests():
+    unit = (DEPLOY / "bert-serve.service").read_text("utf-8")
+    limit = int(re.search(r"^TimeoutStopSec=(\d+)$", unit, re.MULTILINE)[1])
+    assert limit > seconds_to_end(words_of_commands()["bert-serve.service"])
+
+
 def test_the_deployment_ends_after_its_requests():
     spec, objects = pod("serve.yaml"), documents("serve.yaml")
     container = spec["containers"][0]
-    pause = container["lifecycle"]["preStop"]["sleep"]["seconds"]
-    drain = next(int(word.partition("=")[2]) for word in container["args"] if word.startswith("--drain_seconds="))
-    assert spec["terminationGracePeriodSeconds"] > pause + drain
+    assert spec["terminationGracePeriodSeconds"] > seconds_to_end(container["args"])
     assert objects["PodDisruptionBudget"]["spec"]["minAvailable"] < objects["Deployment"]["spec"]["replicas"]
     annotations = objects["Deployment"]["spec"]["template"]["metadata"]["annotations"]
     assert annotations["prometheus.io/port"] == str(container["ports"][0]["containerPort"])

@@ -38,7 +38,8 @@ class State:
         service: answers the requests.
         keys: API keys; if empty, requests need no key.
         root_path: path below which a proxy publishes the server, or "".
-        is_draining: whether the server is shutting down.
+        is_ending: whether the server was asked to end; GET /ready is then 503.
+        is_draining: whether new requests are refused, because the server is about to end.
         running: number of requests without a complete response.
         metrics: counts and times for GET /metrics.
     """
@@ -47,6 +48,7 @@ class State:
         self.service = service
         self.root_path = root_path
         self.keys = [key.encode() for key in keys]
+        self.is_ending = False
         self.is_draining = False
         self.running = 0
         self.metrics = Metrics(service)
@@ -151,7 +153,7 @@ def make_app(state: State) -> FastAPI:
 
     @app.get("/ready", **route_arguments("ready"))
     async def ready() -> Response:
-        if state.is_draining:
+        if state.is_ending:
             return json_response({"status": "ending"}, 503)
         return json_response({"status": "ready"})
 
@@ -250,6 +252,9 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                if state.is_ending:
+                    # Proxies and clients then use another server for their next request.
+                    message = message | {"headers": [*message["headers"], (b"connection", b"close")]}
             await send(message)
 
         state.running += 1

@@ -99,23 +99,45 @@ def make_protocol(seconds: float) -> type[HttpToolsProtocol]:
 class _Server(uvicorn.Server):
     """Server that answers its running requests before it ends with exit code 0."""
 
-    def __init__(self, config: uvicorn.Config, state: State, drain_seconds: float):
+    def __init__(self, config: uvicorn.Config, state: State, shutdown_delay: float, drain_seconds: float):
+        """Create the server.
+
+        Args:
+            config: uvicorn's settings.
+            state: counts the running requests.
+            shutdown_delay: seconds between the first signal and the drain. /ready is 503 in this
+                time, and requests are answered, because proxies notice the 503 only after a while.
+            drain_seconds: time limit for the drain, in which new requests are refused.
+        """
         super().__init__(config)
         self._state = state
+        self._shutdown_delay = shutdown_delay
         self._drain_seconds = drain_seconds
+        # Times from time.monotonic(), or None before the first signal and before the drain.
+        self._drains_at: float | None = None
         self._ends_at: float | None = None
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         # Do not record the signal, so that the exit code is 0: a requested end is no failure.
-        if self._ends_at is not None:
+        if self._state.is_ending:
             self._ends_at = 0.0
             return
+        self._state.is_ending = True
+        self._drains_at = time.monotonic() + self._shutdown_delay
+        if self._shutdown_delay:
+            LOG.info("ending: not ready from now on; requests are answered for %d s more", self._shutdown_delay)
+        else:
+            self._start_drain()
+
+    def _start_drain(self) -> None:
         self._state.is_draining = True
         self._ends_at = time.monotonic() + max(self._drain_seconds / 2, self._drain_seconds - _FORCED_END_SECONDS)
         LOG.info("ending: %d running requests are answered first", self._state.running)
 
     async def on_tick(self, counter: int) -> bool:
         should_exit = await super().on_tick(counter)
+        if self._ends_at is None and self._drains_at is not None and time.monotonic() >= self._drains_at:
+            self._start_drain()
         if self._ends_at is None:
             return should_exit
         return should_exit or not self._state.running or time.monotonic() > self._ends_at
@@ -171,7 +193,7 @@ def serve(state: State, listener: socket.socket, limits: Limits, settings: Serve
     # Silence uvicorn: it logs a line per malformed request, so anybody could fill the disk. The
     # application logs its own errors.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-    server = _Server(config, state, settings.drain_seconds)
+    server = _Server(config, state, settings.shutdown_delay, settings.drain_seconds)
     # Install handlers before uvicorn does: after the next log line, others may send signals.
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, server.handle_exit)

@@ -92,7 +92,12 @@ class Server(FlagGroup, heading="Server"):
         "origins of web pages that may ask the server (CORS), separated by commas; * for all; none by default",
         read=read_origins,
     )
-    drain_seconds: int = option(30, "seconds to finish running requests after SIGTERM", lower=0)
+    shutdown_delay: int = option(
+        0,
+        "seconds after SIGTERM in which requests are still answered while /ready is 503, so that a proxy turns away",
+        lower=0,
+    )
+    drain_seconds: int = option(30, "seconds to finish running requests after SIGTERM and --shutdown_delay", lower=0)
 
 
 class Limits(FlagGroup, heading="Limits"):
@@ -113,7 +118,7 @@ class ServeSettings:
 
     essential: ClassVar[tuple[str, ...]] = (
         "output_dir", "model", "watch", "host", "port", "num_workers", "api_key_file", "root_path",
-        "allowed_origins", "drain_seconds",
+        "allowed_origins", "shutdown_delay", "drain_seconds",
         "max_body_bytes", "max_texts", "max_text_chars", "max_queue", "request_timeout", "precision", "engine", "quiet",
     )  # fmt: skip
 
