@@ -1,4 +1,4 @@
-"""Head types for a conversion, and checks of its target."""
+"""Head types for a conversion, and checks for its target."""
 
 import types
 
