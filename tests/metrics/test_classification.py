@@ -1,4 +1,4 @@
-"""Metrics against numbers worked out by hand, and against scikit-learn and SciPy."""
+"""Classification metrics, computed by hand and with scikit-learn."""
 
 import math
 
@@ -19,11 +19,11 @@ from bert_cli.metrics.classification import (
 
 
 def one_hot(predicted: list[int], num_labels: int) -> np.ndarray:
-    """Probabilities with the given most probable classes."""
+    """Return probabilities [n, num_labels] that are highest for the predicted classes."""
     return np.eye(num_labels, dtype=np.float32)[predicted] * 0.5 + 0.5 / num_labels
 
 
-# Of class 1: 3 hits, 1 false alarm, 2 missed; of class 0: 4 right.
+# Class 1 has 3 true positives, 1 false positive and 2 false negatives; class 0 has 4 right.
 LABELS = np.array([1, 1, 1, 1, 1, 0, 0, 0, 0, 0])
 PREDICTED = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
 
@@ -42,7 +42,7 @@ def test_binary_metrics_by_hand():
     assert metrics["eval_examples"] == 10
 
 
-def test_types_and_text_of_the_metrics():
+def test_types_of_metrics():
     metrics = classification_metrics(LABELS, np.ones(10, np.float32), one_hot(PREDICTED, 2), ["0", "1"], 8)
     assert {name: type(value) for name, value in metrics.items()} == {
         "eval_accuracy": np.float32,
@@ -57,13 +57,13 @@ def test_types_and_text_of_the_metrics():
 
 @pytest.mark.parametrize(("batch_size", "expected"), [(1, 4.0), (2, 5.5), (3, 4.0), (100, 4.0)])
 def test_mean_of_batch_means(batch_size, expected):
-    # By twos: (1 + 2) / 2 and 9 alone.
+    # Batches of two have the means (1 + 2) / 2 and 9.
     losses = np.array([1, 2, 9], np.float32)
     expected = (1.5 + 9) / 2 if batch_size == 2 else expected
     assert mean_of_batch_means(losses, batch_size) == expected
 
 
-def test_of_equal_probabilities_the_first_class_counts():
+def test_tied_probabilities_predict_the_first_class():
     metrics = classification_metrics([0, 1], [0.0, 0.0], np.full((2, 2), 0.5, np.float32), ["0", "1"], 8)
     assert metrics["eval_accuracy"] == 0.5
 
@@ -73,23 +73,23 @@ THREE_PREDICTED = [0, 1, 1, 1, 2, 0]
 
 
 def test_macro_f1_by_hand():
-    # Class 0: 1 hit, 1 false alarm, 1 missed: F1 1/2. Class 1: 2, 1, 0: 4/5. Class 2: 1, 0, 1: 2/3.
+    # TP, FP, FN and F1 per class: 1, 1, 1: 1/2. 2, 1, 0: 4/5. 1, 0, 1: 2/3.
     assert f1(THREE_LABELS, np.array(THREE_PREDICTED), 3) == pytest.approx((1 / 2 + 4 / 5 + 2 / 3) / 3)
 
 
-def test_macro_f1_leaves_out_classes_that_do_not_occur():
+def test_macro_f1_ignores_absent_classes():
     assert f1(THREE_LABELS, np.array(THREE_PREDICTED), 5) == pytest.approx((1 / 2 + 4 / 5 + 2 / 3) / 3)
 
 
-def test_mcc_of_three_classes_by_hand():
-    # Gorodkin's R_K: (c s - sum p t) / sqrt((s^2 - sum p^2)(s^2 - sum t^2)) with c 4 right of s 6,
-    # predicted 2, 3, 1 times, true 2, 2, 2 times.
+def test_mcc_for_three_classes_by_hand():
+    # Gorodkin's R_K: (c s - sum p t) / sqrt((s^2 - sum p^2)(s^2 - sum t^2)), with c = 4 right, s = 6 rows,
+    # p = 2, 3, 1 predictions and t = 2, 2, 2 labels per class.
     expected = (4 * 6 - (2 * 2 + 3 * 2 + 1 * 2)) / math.sqrt((36 - 14) * (36 - 12))
     assert matthews_correlation(THREE_LABELS, np.array(THREE_PREDICTED)) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
-    ("labels", "predicted", "f1_of_one"),
+    ("labels", "predicted", "expected_f1"),
     [
         ([0, 1, 0, 1], [0, 0, 0, 0], 0.0),
         ([0, 1, 0, 1], [1, 1, 1, 1], 2 / 3),
@@ -99,16 +99,16 @@ def test_mcc_of_three_classes_by_hand():
         ([1], [1], 1.0),
     ],
 )
-def test_degenerate_cases_give_numbers_without_warnings(labels, predicted, f1_of_one):
+def test_degenerate_cases_are_numbers(labels, predicted, expected_f1):
     probabilities = one_hot(predicted, 2)
     metrics = classification_metrics(labels, np.zeros(len(labels)), probabilities, ["0", "1"], 8)
     assert metrics["eval_mcc"] == 0.0
-    assert metrics["eval_f1"] == np.float32(f1_of_one)
+    assert metrics["eval_f1"] == np.float32(expected_f1)
     report = classification_report(labels, probabilities, ["0", "1"])
     assert np.sum(report["confusion_matrix"]) == len(labels)
 
 
-def test_perfect_and_opposite():
+def test_mcc_of_perfect_and_opposite_predictions():
     labels = np.array([0, 1, 1, 0])
     assert matthews_correlation(labels, labels) == pytest.approx(1.0)
     assert matthews_correlation(labels, 1 - labels) == pytest.approx(-1.0)
@@ -125,7 +125,7 @@ def test_report_by_hand():
     }
 
 
-def test_report_as_lines():
+def test_format_report():
     report = classification_report(LABELS, one_hot(PREDICTED, 2), ["no", "contradiction"])
     assert format_report(report) == [
         "label          precision  recall      f1  support",
@@ -147,7 +147,7 @@ def test_report_as_lines():
         ([1, 2, 1], [0, 0, 0], [0, 2, 1]),
     ],
 )
-def test_a_report_without_a_right_prediction_has_whole_supports(labels, predicted, supports):
+def test_report_without_right_predictions_has_integer_supports(labels, predicted, supports):
     names = ["a", "b", "c"]
     report = classification_report(labels, one_hot(predicted, 3), names)
     scores = [report["classes"][name] for name in names]
@@ -159,14 +159,14 @@ def test_a_report_without_a_right_prediction_has_whole_supports(labels, predicte
     assert (metrics["eval_accuracy"], metrics["eval_f1"]) == (0, 0)
 
 
-def test_main_metrics_of_tasks():
+def test_main_metrics():
     metrics = classification_metrics(LABELS, np.ones(10, np.float32), one_hot(PREDICTED, 2), ["0", "1"], 8)
     assert main_metrics("accuracy", metrics) == {"eval_accuracy": np.float32(0.7)}
     assert list(main_metrics("accuracy_f1", metrics)) == ["eval_accuracy", "eval_f1"]
     assert main_metrics("mcc", metrics) == {"eval_mcc": metrics["eval_mcc"]}
 
 
-def test_single_label_metrics_are_those_of_scikit_learn():
+def test_single_label_metrics_equal_scikit_learn():
     rng = np.random.default_rng(4)
     labels, predicted = rng.integers(0, 2, 40), rng.integers(0, 2, 40)
     metrics = classification_metrics(labels, np.ones(40), one_hot(predicted, 2), ["0", "1"], 8)
@@ -175,7 +175,7 @@ def test_single_label_metrics_are_those_of_scikit_learn():
     assert metrics["eval_mcc"] == np.float32(sklearn.metrics.matthews_corrcoef(labels, predicted))
 
 
-def test_choices_by_hand():
+def test_choice_metrics_by_hand():
     probabilities = np.array([[0.1, 0.2, 0.7], [0.4, 0.4, 0.2], [0.1, 0.8, 0.1], [0.6, 0.2, 0.2]], np.float32)
     metrics = choice_metrics(np.array([2, 1, 1, 0]), np.array([1.0, 2.0, 3.0, 6.0]), probabilities, batch_size=3)
     assert metrics == {"eval_accuracy": 0.75, "eval_loss": 3.0, "loss": 4.0, "eval_examples": 4}

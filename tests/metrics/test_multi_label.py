@@ -1,4 +1,4 @@
-"""Metrics of several labels against numbers worked out by hand, and against scikit-learn; thresholds and their file."""
+"""Multi-label metrics, by hand and with scikit-learn; thresholds and their file."""
 
 import json
 import warnings
@@ -18,17 +18,19 @@ from bert_cli.metrics.multi_label import (
 )
 
 NAMES = ["a", "b", "never"]
-# a: right, missed, right. b: right, right, false alarm.
-HAS = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0]], np.float32)
+# Label a is right, missed, right. Label b is right, right, a false positive.
+LABEL_IDS = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0]], np.float32)
 PROBABILITIES = np.array([[0.9, 0.2, 0.1], [0.3, 0.8, 0.2], [0.1, 0.6, 0.3]], np.float32)
-HALF = np.full(3, 0.5)
+THRESHOLDS = np.full(3, 0.5)
 
 
-def test_by_hand():
-    metrics, details = multi_label_metrics(HAS, np.array([1.0, 2.0, 9.0]), PROBABILITIES, NAMES, HALF, batch_size=2)
-    # Of all decisions 2 hits, 1 false alarm, 1 missed.
+def test_multi_label_metrics_by_hand():
+    metrics, details = multi_label_metrics(
+        LABEL_IDS, np.array([1.0, 2.0, 9.0]), PROBABILITIES, NAMES, THRESHOLDS, batch_size=2
+    )
+    # Over all decisions: 2 true positives, 1 false positive, 1 false negative.
     assert metrics["eval_micro_f1"] == np.float32(2 / 3)
-    # 2 · 1 / (1 + 2) for a, 2 · 1 / (2 + 1) for b, and nothing to find in the third.
+    # 2 · 1 / (1 + 2) for a, 2 · 1 / (2 + 1) for b, and 0 for the third label, which never occurs.
     assert metrics["eval_macro_f1"] == np.float32((2 / 3 + 2 / 3 + 0) / 3)
     assert metrics["eval_subset_accuracy"] == np.float32(1 / 3)
     assert (metrics["eval_roc_auc"], metrics["eval_average_precision"]) == (1.0, 1.0)
@@ -41,8 +43,8 @@ def test_by_hand():
     json.dumps(details, allow_nan=False)
 
 
-def test_lines_name_what_is_left_out():
-    assert format_multi_label(multi_label_metrics(HAS, np.ones(3), PROBABILITIES, NAMES, HALF, 8)[1]) == [
+def test_format_multi_label_names_omitted_labels():
+    assert format_multi_label(multi_label_metrics(LABEL_IDS, np.ones(3), PROBABILITIES, NAMES, THRESHOLDS, 8)[1]) == [
         "label  threshold  precision  recall      f1  ROC-AUC  av. prec.  support",
         "a         0.5000     1.0000  0.5000  0.6667   1.0000     1.0000        2",
         "b         0.5000     0.5000  1.0000  0.6667   1.0000     1.0000        1",
@@ -53,49 +55,59 @@ def test_lines_name_what_is_left_out():
 
 
 @pytest.mark.parametrize("num_labels", [1, 4])
-@pytest.mark.parametrize("decimals", [1, 8])  # with many equal probabilities, and without
-def test_equal_to_scikit_learn(num_labels, decimals):
+@pytest.mark.parametrize("decimals", [1, 8])  # with and without many ties
+def test_metrics_equal_scikit_learn(num_labels, decimals):
     rng = np.random.default_rng(num_labels)
-    has = rng.integers(0, 2, (50, num_labels))
-    probabilities = np.clip(0.3 * has + rng.uniform(size=has.shape), 0, 1).round(decimals).astype(np.float32)
+    label_ids = rng.integers(0, 2, (50, num_labels))
+    probabilities = (
+        np.clip(0.3 * label_ids + rng.uniform(size=label_ids.shape), 0, 1).round(decimals).astype(np.float32)
+    )
     thresholds = rng.uniform(0.3, 0.7, num_labels)
     names = [str(number) for number in range(num_labels)]
-    metrics, details = multi_label_metrics(has, np.ones(50), probabilities, names, thresholds, 8)
+    metrics, details = multi_label_metrics(label_ids, np.ones(50), probabilities, names, thresholds, 8)
     predicted = (probabilities >= thresholds).astype(int)
     columns = range(num_labels)
-    each = [
-        sklearn_metrics.precision_recall_fscore_support(has[:, column], predicted[:, column], average="binary")[:3]
+    expected = [
+        sklearn_metrics.precision_recall_fscore_support(label_ids[:, column], predicted[:, column], average="binary")[
+            :3
+        ]
         for column in columns
     ]
-    found = [tuple(details["labels"][name][key] for key in ("precision", "recall", "f1")) for name in names]
-    np.testing.assert_allclose(found, each, rtol=1e-12)
-    areas = [sklearn_metrics.roc_auc_score(has[:, column], probabilities[:, column]) for column in columns]
-    averages = [sklearn_metrics.average_precision_score(has[:, column], probabilities[:, column]) for column in columns]
+    scores = [tuple(details["labels"][name][key] for key in ("precision", "recall", "f1")) for name in names]
+    np.testing.assert_allclose(scores, expected, rtol=1e-12)
+    areas = [sklearn_metrics.roc_auc_score(label_ids[:, column], probabilities[:, column]) for column in columns]
+    averages = [
+        sklearn_metrics.average_precision_score(label_ids[:, column], probabilities[:, column]) for column in columns
+    ]
     assert [details["labels"][name]["roc_auc"] for name in names] == areas
     assert [details["labels"][name]["average_precision"] for name in names] == averages
     assert metrics["eval_roc_auc"] == np.float32(np.mean(areas))
     assert metrics["eval_average_precision"] == np.float32(np.mean(averages))
-    micro = sklearn_metrics.roc_auc_score(has, probabilities, average="micro") if num_labels > 1 else areas[0]
+    micro = sklearn_metrics.roc_auc_score(label_ids, probabilities, average="micro") if num_labels > 1 else areas[0]
     assert metrics["eval_roc_auc_micro"] == np.float32(micro)
-    assert metrics["eval_macro_f1"] == np.float32(np.mean([f1 for *_, f1 in each]))
-    assert metrics["eval_micro_f1"] == np.float32(sklearn_metrics.f1_score(has.reshape(-1), predicted.reshape(-1)))
-    assert metrics["eval_subset_accuracy"] == np.float32(sklearn_metrics.accuracy_score(has, predicted))
+    assert metrics["eval_macro_f1"] == np.float32(np.mean([f1 for *_, f1 in expected]))
+    assert metrics["eval_micro_f1"] == np.float32(
+        sklearn_metrics.f1_score(label_ids.reshape(-1), predicted.reshape(-1))
+    )
+    assert metrics["eval_subset_accuracy"] == np.float32(sklearn_metrics.accuracy_score(label_ids, predicted))
     if num_labels > 1:
-        assert metrics["eval_roc_auc"] == np.float32(sklearn_metrics.roc_auc_score(has, probabilities))
+        assert metrics["eval_roc_auc"] == np.float32(sklearn_metrics.roc_auc_score(label_ids, probabilities))
         for average in ("micro", "macro"):
-            wanted = sklearn_metrics.f1_score(has, predicted, average=average)
-            assert metrics[f"eval_{average}_f1"] == np.float32(wanted)
+            expected_f1 = sklearn_metrics.f1_score(label_ids, predicted, average=average)
+            assert metrics[f"eval_{average}_f1"] == np.float32(expected_f1)
 
 
-@pytest.mark.parametrize(("has", "average_precision"), [(0, None), (1, 1.0)])
-def test_a_data_set_of_one_class_gives_numbers_without_warnings(has, average_precision):
+@pytest.mark.parametrize(("label", "average_precision"), [(0, None), (1, 1.0)])
+def test_constant_labels_give_no_roc_auc_and_no_warnings(label, average_precision):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        metrics, details = multi_label_metrics(np.full((2, 1), has), np.ones(2), np.full((2, 1), 0.1), ["x"], [0.5], 8)
+        metrics, details = multi_label_metrics(
+            np.full((2, 1), label), np.ones(2), np.full((2, 1), 0.1), ["x"], [0.5], 8
+        )
     assert not {"eval_roc_auc", "eval_roc_auc_micro"} & set(metrics)
     assert metrics.get("eval_average_precision") == average_precision
     assert (metrics["eval_micro_f1"], metrics["eval_macro_f1"]) == (0.0, 0.0)
-    assert metrics["eval_subset_accuracy"] == 1 - has
+    assert metrics["eval_subset_accuracy"] == 1 - label
     assert details["labels"]["x"]["roc_auc"] is None
 
 
@@ -105,20 +117,20 @@ def test_constant_predictions():
     assert metrics["eval_micro_f1"] == np.float32(0.4)
 
 
-def test_nan_is_an_error():
+def test_nan_is_refused():
     with pytest.raises(InputError, match="the model gives NaN"):
         multi_label_metrics([[1]], [1.0], [[np.nan]], ["x"], [0.5], 8)
 
 
 @pytest.mark.parametrize(
-    ("has", "probabilities", "threshold"),
+    ("label_ids", "probabilities", "threshold"),
     [
-        # F1 2/3, 2/4, 4/5 and 4/6 with one, two, three and all of them: the 0.1 alone is left out.
+        # F1 is 2/3, 2/4, 4/5 and 4/6 for one to four positive predictions, so that only 0.1 is negative.
         ([1, 0, 1, 0], [0.8, 0.3, 0.2, 0.1], 0.15),
         ([1, 1, 0, 0], [0.875, 0.75, 0.25, 0.1], 0.5),
-        # Equal ones go together: F1 2/6 with three of them, 6/8 with all.
+        # Ties have the same prediction: F1 is 2/6 for three positive predictions, 6/8 for all five.
         ([1, 0, 0, 1, 1], [0.5, 0.5, 0.5, 0.25, 0.25], 0.125),
-        # F1 2/3 with one of them and with all; of the two the one nearest to a half is taken.
+        # F1 is 2/3 for one positive prediction and for four; the threshold closest to 0.5 wins.
         ([1, 0, 0, 1], [0.75, 0.5, 0.25, 0.125], 0.625),
         ([0, 0], [0.9, 0.8], 0.5),
         ([1, 1], [0.0, 0.0], 0.0),
@@ -126,30 +138,31 @@ def test_nan_is_an_error():
         ([1], [1.0], 0.5),
     ],
 )
-def test_thresholds_by_hand(has, probabilities, threshold):
+def test_tuned_thresholds_by_hand(label_ids, probabilities, threshold):
     column = np.array(probabilities, np.float32)[:, None]
-    [found] = tune_thresholds(np.array(has)[:, None], column)
-    assert found == pytest.approx(threshold, abs=1e-7)
+    [tuned] = tune_thresholds(np.array(label_ids)[:, None], column)
+    assert tuned == pytest.approx(threshold, abs=1e-7)
 
 
-def test_no_other_threshold_is_better():
+def test_tuned_threshold_has_the_best_f1():
     rng = np.random.default_rng(3)
-    has = rng.integers(0, 2, (40, 3))
-    probabilities = np.clip(0.2 * has + rng.uniform(size=has.shape), 0, 1).round(2).astype(np.float32)
-    thresholds = tune_thresholds(has, probabilities)
+    label_ids = rng.integers(0, 2, (40, 3))
+    probabilities = np.clip(0.2 * label_ids + rng.uniform(size=label_ids.shape), 0, 1).round(2).astype(np.float32)
+    thresholds = tune_thresholds(label_ids, probabilities)
 
-    def labelled(column, threshold):
+    def predict(column, threshold):
         return tuple(probabilities[:, column] >= np.float64(threshold))
 
-    def f1(column, chosen):
-        return sklearn_metrics.f1_score(has[:, column], chosen)
+    def f1(column, predicted):
+        return sklearn_metrics.f1_score(label_ids[:, column], predicted)
 
     for column, threshold in enumerate(thresholds):
-        others = {labelled(column, other) for other in np.linspace(0, 1, 1001)}  # fewer: many thresholds choose alike
-        assert f1(column, labelled(column, threshold)) == max(f1(column, other) for other in others)
+        # A set, as many thresholds give the same predictions.
+        candidates = {predict(column, candidate) for candidate in np.linspace(0, 1, 1001)}
+        assert f1(column, predict(column, threshold)) == max(f1(column, predicted) for predicted in candidates)
 
 
-def test_a_threshold_between_two_neighbours_of_float32():
+def test_threshold_between_adjacent_float32_numbers():
     low = np.float32(0.3)
     high = np.nextafter(low, np.float32(1))
     probabilities = np.array([[high], [low]])
@@ -158,7 +171,7 @@ def test_a_threshold_between_two_neighbours_of_float32():
     assert over_thresholds(probabilities, [threshold]).tolist() == [[True], [False]]
 
 
-def test_thresholds_come_back_from_their_file(tmp_path):
+def test_thresholds_are_read_as_written(tmp_path):
     path = tmp_path / "thresholds.json"
     thresholds = np.array([0.1, 1 / 3])
     write_thresholds(str(path), ["x", "ÿ z"], thresholds)
@@ -177,7 +190,7 @@ def test_thresholds_come_back_from_their_file(tmp_path):
         ('{"x": 0.5, "y"', "thresholds.json:1"),
     ],
 )
-def test_a_file_that_does_not_fit(tmp_path, text, message):
+def test_invalid_threshold_file_is_refused(tmp_path, text, message):
     path = tmp_path / "thresholds.json"
     path.write_text(text)
     with pytest.raises(InputError, match=r"thresholds\.json") as raised:

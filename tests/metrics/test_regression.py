@@ -1,4 +1,4 @@
-"""Metrics of predicted numbers by hand, and against scikit-learn and SciPy."""
+"""Regression metrics, computed by hand and with scikit-learn and SciPy."""
 
 import math
 import warnings
@@ -18,23 +18,23 @@ def test_regression_by_hand():
     metrics = regression_metrics(values, (values - predicted) ** 2, predicted, batch_size=3)
     assert metrics["eval_rmse"] == np.float32(math.sqrt((0 + 1 + 1 + 4) / 4))
     assert metrics["eval_mae"] == np.float32(1.0)
-    # Covariance 7 of sums of squares 5 and 14; ranks 1 3 2 4: 1 - 6 · (1 + 1) / (4 · 15).
+    # Pearson: covariance 7, sums of squares 5 and 14. Spearman: ranks 1 3 2 4, 1 - 6 · (1 + 1) / (4 · 15).
     assert metrics["eval_pearson"] == pytest.approx(7 / math.sqrt(5 * 14), abs=1e-7)
     assert metrics["eval_spearman"] == pytest.approx(0.8, abs=1e-7)
     assert (metrics["eval_loss"], metrics["loss"], metrics["eval_examples"]) == (1.5, np.float32((2 / 3 + 4) / 2), 4)
     assert main_metrics("pearson_spearman", metrics).keys() == {"eval_pearson", "eval_spearman"}
 
 
-def test_regression_is_that_of_scipy_and_scikit_learn():
+def test_regression_equals_scipy_and_scikit_learn():
     rng = np.random.default_rng(5)
-    values = rng.uniform(0, 5, 60).round(1)  # with equal ones
+    values = rng.uniform(0, 5, 60).round(1)  # with ties
     predicted = (values + rng.normal(size=60)).round(1).astype(np.float32)
     metrics = regression_metrics(values, np.ones(60), predicted, 8)
-    wide = predicted.astype(np.float64)
-    assert metrics["eval_pearson"] == np.float32(scipy.stats.pearsonr(values, wide).statistic)
-    assert metrics["eval_spearman"] == np.float32(scipy.stats.spearmanr(values, wide).statistic)
-    assert metrics["eval_rmse"] == np.float32(sklearn.metrics.root_mean_squared_error(values, wide))
-    assert metrics["eval_mae"] == np.float32(sklearn.metrics.mean_absolute_error(values, wide))
+    predicted_float64 = predicted.astype(np.float64)
+    assert metrics["eval_pearson"] == np.float32(scipy.stats.pearsonr(values, predicted_float64).statistic)
+    assert metrics["eval_spearman"] == np.float32(scipy.stats.spearmanr(values, predicted_float64).statistic)
+    assert metrics["eval_rmse"] == np.float32(sklearn.metrics.root_mean_squared_error(values, predicted_float64))
+    assert metrics["eval_mae"] == np.float32(sklearn.metrics.mean_absolute_error(values, predicted_float64))
 
 
 def metrics_without_warnings(values, predicted):
@@ -55,12 +55,12 @@ def metrics_without_warnings(values, predicted):
         ([-1.0, 2.0, 5.0], [0.1, 0.1, 0.1]),
     ],
 )
-def test_a_correlation_with_equal_numbers_or_predictions_is_left_out(values, predicted):
+def test_correlations_of_constant_values_are_omitted(values, predicted):
     metrics = metrics_without_warnings(values, predicted)
     assert not {"eval_pearson", "eval_spearman"} & metrics.keys()
     assert main_metrics("pearson_spearman", metrics) == {}
 
 
-def test_nan_is_no_prediction():
+def test_nan_is_refused():
     with pytest.raises(InputError, match="the model gives NaN"):
         regression_metrics(np.array([1.0, 2.0]), np.zeros(2), np.array([1.0, np.nan], np.float32), 8)

@@ -1,4 +1,4 @@
-"""The best of several evaluations, on numbers that can be checked by eye."""
+"""Choice of the best evaluation, for numbers that can be checked by hand."""
 
 import math
 
@@ -14,25 +14,25 @@ from bert_cli.problem_types.registry import problem_type
     ("name", "values", "best"),
     [
         ("eval_accuracy", [0.5], (1, 0.5, 0)),
-        ("eval_accuracy", [0.5, 0.7, 0.6, 0.7], (2, 0.7, 2)),  # of equal ones the first
+        ("eval_accuracy", [0.5, 0.7, 0.6, 0.7], (2, 0.7, 2)),  # the first in a tie
         ("eval_loss", [0.5, 0.7, 0.4, 0.4], (3, 0.4, 1)),
         ("eval_rmse", [0.5, 0.4], (2, 0.4, 0)),
         ("eval_mcc", [math.nan, -0.2, math.nan], (2, -0.2, 1)),
         ("masked_lm_perplexity", [9.0, 8.0, 10.0], (2, 8.0, 1)),
     ],
 )
-def test_best_and_how_long_ago(name, values, best):
+def test_select_returns_the_best_and_its_age(name, values, best):
     assert select(name, list(enumerate(values, 1))) == Selection(*best)
 
 
-def test_patience_counts_from_where_a_run_was_made_longer():
+def test_patience_counts_from_the_step_of_an_extended_run():
     evaluations = [(2, 0.9), (4, 0.8), (6, 0.7), (8, 0.6)]
     assert [select("eval_f1", evaluations, first).waited for first in (0, 2, 4, 6, 8)] == [3, 3, 2, 1, 0]
     assert select("eval_f1", []) is None
 
 
 @pytest.mark.parametrize("name", ["eval_pearson", "eval_rmse"])
-def test_a_value_that_is_no_number_is_never_the_best(name):
+def test_nan_is_never_the_best(name):
     assert select(name, [(1, math.nan), (2, math.nan)]) is None
     assert select(name, [(1, math.nan), (2, -0.5), (3, math.nan)]) == Selection(2, -0.5, 1)
 
@@ -50,19 +50,19 @@ def test_higher_is_better(name):
     assert is_better(name, 2.0, 1.0)
 
 
-def test_a_metric_is_named_with_or_without_eval():
-    known = known_metrics(problem_type("single_label").metrics)
-    assert [find_metric(given, known) for given in ("", "f1", "eval_mcc", "loss")] == [
+def test_find_metric_with_and_without_eval():
+    metrics = known_metrics(problem_type("single_label").metrics)
+    assert [find_metric(name, metrics) for name in ("", "f1", "eval_mcc", "loss")] == [
         "eval_accuracy", "eval_f1", "eval_mcc", "loss",
     ]  # fmt: skip
     with pytest.raises(InputError) as caught:
-        find_metric("F1", known)
+        find_metric("F1", metrics)
     assert str(caught.value) == (
         "--metric_for_best=F1: this run has eval_accuracy, eval_mcc, eval_f1, eval_loss, loss; give one of them"
     )
 
 
-def test_what_a_task_is_measured_by_comes_first():
+def test_main_metric_comes_first():
     assert known_metrics(problem_type("single_label").metrics, "mcc")[0] == "eval_mcc"
     assert known_metrics(problem_type("single_label").metrics, "accuracy_f1")[0] == "eval_accuracy"
     assert known_metrics(problem_type("regression").metrics, "pearson_spearman")[0] == "eval_pearson"

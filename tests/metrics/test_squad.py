@@ -1,4 +1,4 @@
-"""Exact match and F1: cases to check by hand, and the known scores of a strong model."""
+"""Exact match and F1: cases computed by hand, and known scores of a strong model."""
 
 import json
 
@@ -24,9 +24,9 @@ from bert_cli.metrics.squad import (
     [
         ("The  Cat's hat!", "cats hat"),
         ("a an the", ""),
-        ("an A-team", "ateam"),  # the hyphen goes first, so this "a" is no article
+        ("an A-team", "ateam"),  # the hyphen is deleted first, so that "a" is not an article
         ("Theatre of\u00a0the mind", "theatre of mind"),
-        ("“Old”", "“old”"),  # only ASCII punctuation goes
+        ("“Old”", "“old”"),  # only ASCII punctuation is deleted
         (" ", ""),
     ],
 )
@@ -46,16 +46,16 @@ def test_normalize_answer(text, expected):
         ("one two three four", "two four six", 0, 2 * (2 / 4) * (2 / 3) / (2 / 4 + 2 / 3)),
     ],
 )
-def test_scores_of_an_answer(predicted, gold, exact, expected):
+def test_exact_match_and_f1_of_an_answer(predicted, gold, exact, expected):
     assert exact_match(predicted, gold) == exact
     assert f1(predicted, gold) == pytest.approx(expected)
     assert f1(gold, predicted) == pytest.approx(expected)
 
 
-def test_scores_of_1_1():
+def test_scores_v1_by_hand():
     gold = {"q1": ("cat", "black cat"), "q2": ("dog",), "q3": ("one", "two"), "q4": ("x",)}
     predictions = {"q1": "the black cat", "q2": "dogs", "q3": "two three", "other": "no matter"}
-    # q1 is the second answer, q2 wrong, q3 shares one of two words, q4 is missing.
+    # q1 equals the second answer, q2 is wrong, q3 shares one word with "two", q4 is missing.
     assert scores_v1(gold, predictions) == {
         "exact_match": 25.0,
         "f1": pytest.approx(100 * (1 + 0 + 2 / 3 + 0) / 4),
@@ -70,8 +70,8 @@ GOLD = {"h1": ("cat",), "h2": ("black dog", "dog"), "n1": (), "n2": ()}
 PREDICTIONS = {"h1": "cat", "h2": "red dog", "n1": "", "n2": "mouse"}
 
 
-def test_scores_of_2_0():
-    # h1 right, h2 shares 1 of 2 words with each answer of 2 and 1 words, n1 right, n2 wrong.
+def test_scores_v2_by_hand():
+    # h1 and n1 are right, n2 is wrong. One of h2's two words is in each gold answer; the best F1 is with "dog".
     f1_of_h2 = 2 * (1 / 2) * 1 / (1 / 2 + 1)
     expected = {
         "exact": 50.0,
@@ -85,53 +85,54 @@ def test_scores_of_2_0():
         "NoAns_total": 2,
         "missing": 0,
     }
-    found = scores_v2(GOLD, PREDICTIONS)
-    assert found == expected
-    assert list(found) == list(expected)
+    scores = scores_v2(GOLD, PREDICTIONS)
+    assert scores == expected
+    assert list(scores) == list(expected)
 
 
 NULL_ODDS = {"h1": -3.0, "n1": -2.0, "n2": 1.5, "h2": -1.0}
 
 
-def test_best_thresholds():
-    found = scores_v2(GOLD, PREDICTIONS, NULL_ODDS)
-    # All null: n1, n2 right. Up to -3: h1 too. Up to -2: n1 has no answer anyway. Up to -1: h2 too, but for its F1 only.
-    assert found["best_exact"] == 75.0
-    assert found["best_exact_thresh"] == -3.0
-    assert found["best_f1"] == pytest.approx(25 * (3 + 2 / 3))
-    assert found["best_f1_thresh"] == -1.0
-    assert found["exact"] == 50.0
-    assert list(found)[-5:] == ["best_exact", "best_exact_thresh", "best_f1", "best_f1_thresh", "missing"]
+def test_best_thresholds_by_hand():
+    scores = scores_v2(GOLD, PREDICTIONS, NULL_ODDS)
+    # Without answers, n1 and n2 are right. Threshold -3 adds h1, -2 adds nothing (n1 has no answer), and
+    # -1 adds h2, which increases F1 only.
+    assert scores["best_exact"] == 75.0
+    assert scores["best_exact_thresh"] == -3.0
+    assert scores["best_f1"] == pytest.approx(25 * (3 + 2 / 3))
+    assert scores["best_f1_thresh"] == -1.0
+    assert scores["exact"] == 50.0
+    assert list(scores)[-5:] == ["best_exact", "best_exact_thresh", "best_f1", "best_f1_thresh", "missing"]
 
 
 def at_threshold(predictions, null_odds, threshold):
-    """The predictions without the answers of questions above a threshold."""
+    """Return the predictions with "" for questions with null odds above the threshold."""
     return {qas_id: "" if null_odds[qas_id] > threshold else text for qas_id, text in predictions.items()}
 
 
 def test_scores_at_a_threshold():
-    found = scores_v2(GOLD, at_threshold(PREDICTIONS, NULL_ODDS, 1.0), NULL_ODDS)  # takes the answer from n2
-    assert (found["exact"], found["NoAns_exact"], found["HasAns_exact"]) == (75.0, 100.0, 50.0)
-    assert found["best_exact"] == 75.0
-    found = scores_v2(GOLD, at_threshold(PREDICTIONS, NULL_ODDS, -10.0), NULL_ODDS)
-    assert (found["exact"], found["HasAns_f1"]) == (50.0, 0.0)
+    scores = scores_v2(GOLD, at_threshold(PREDICTIONS, NULL_ODDS, 1.0), NULL_ODDS)  # drops n2's answer
+    assert (scores["exact"], scores["NoAns_exact"], scores["HasAns_exact"]) == (75.0, 100.0, 50.0)
+    assert scores["best_exact"] == 75.0
+    scores = scores_v2(GOLD, at_threshold(PREDICTIONS, NULL_ODDS, -10.0), NULL_ODDS)
+    assert (scores["exact"], scores["HasAns_f1"]) == (50.0, 0.0)
 
 
-def test_missing_predictions_of_2_0_score_nothing():
+def test_missing_predictions_score_zero():
     predictions = {"h1": "cat", "n2": ""}
-    found = scores_v2(GOLD, predictions, {"h1": -1.0, "n2": 1.0})
-    assert (found["exact"], found["f1"], found["missing"], found["total"]) == (50.0, 50.0, 2, 4)
-    assert (found["best_exact"], found["best_exact_thresh"]) == (50.0, -1.0)
+    scores = scores_v2(GOLD, predictions, {"h1": -1.0, "n2": 1.0})
+    assert (scores["exact"], scores["f1"], scores["missing"], scores["total"]) == (50.0, 50.0, 2, 4)
+    assert (scores["best_exact"], scores["best_exact_thresh"]) == (50.0, -1.0)
 
 
-def test_answers_of_2_0_that_are_nothing_after_normalisation():
-    found = scores_v2({"q": ("the",)}, {"q": "..."})
-    assert (found["HasAns_exact"], found["HasAns_f1"]) == (100.0, 100.0)
-    assert "NoAns_exact" not in found
+def test_answers_that_normalize_to_nothing():
+    scores = scores_v2({"q": ("the",)}, {"q": "..."})
+    assert (scores["HasAns_exact"], scores["HasAns_f1"]) == (100.0, 100.0)
+    assert "NoAns_exact" not in scores
     assert scores_v2({"q": ("the", "cat")}, {"q": ""})["exact"] == 0.0
 
 
-def test_null_odds_of_another_run():
+def test_missing_null_odds_are_refused():
     with pytest.raises(InputError, match="question 'n1' has a prediction but no null odds"):
         scores_v2(GOLD, PREDICTIONS, {"h1": 0.0, "h2": 0.0})
 
@@ -142,7 +143,7 @@ TEXTS = st.lists(st.sampled_from(["", "cat", "dog", "the"]), min_size=5, max_siz
 
 @settings(derandomize=True, deadline=None)
 @given(TEXTS, TEXTS, ODDS)
-def test_no_threshold_is_better_than_the_best(right, predicted, odds):
+def test_best_exact_is_the_maximum_over_thresholds(right, predicted, odds):
     ids = [str(index) for index in range(5)]
     gold = {qas_id: (text,) if text else () for qas_id, text in zip(ids, right, strict=True)}
     predictions, null_odds = dict(zip(ids, predicted, strict=True)), dict(zip(ids, odds, strict=True))
@@ -151,7 +152,7 @@ def test_no_threshold_is_better_than_the_best(right, predicted, odds):
         kept = [qas_id for qas_id in ids if null_odds[qas_id] <= threshold]
         exact = sum(scores_v2({qas_id: gold[qas_id]}, predictions)["exact"] for qas_id in kept)
         exact += 100 * sum(not gold[qas_id] for qas_id in ids if qas_id not in kept)
-        # An unanswerable question with a prediction such as "the" counts as right, but not for the official best.
+        # The official script counts "the" as right for an unanswerable question, but not for the best score.
         if "the" not in predicted:
             assert exact / len(ids) <= best + 1e-9
 
@@ -167,7 +168,7 @@ def test_no_threshold_is_better_than_the_best(right, predicted, odds):
         (read_null_odds, '{"q": NaN}', ": 'q': nan is not a finite number"),
     ],
 )
-def test_files_of_another_layout(tmp_path, read, text, expected):
+def test_malformed_files_are_refused(tmp_path, read, text, expected):
     path = tmp_path / "bad.json"
     path.write_text(text)
     with pytest.raises(InputError) as caught:
@@ -175,7 +176,7 @@ def test_files_of_another_layout(tmp_path, read, text, expected):
     assert str(caught.value).startswith(f"{path}{expected}")
 
 
-def test_files(tmp_path):
+def test_read_predictions_and_null_odds(tmp_path):
     path = tmp_path / "good.json"
     path.write_text(json.dumps({"q": "Ann"}))
     assert read_predictions(str(path)) == {"q": "Ann"}
@@ -183,16 +184,16 @@ def test_files(tmp_path):
     assert read_null_odds(str(path)) == {"q": -1, "p": 0.5}
 
 
-def test_strong_model(shared):
+def test_known_scores_of_a_strong_model(shared):
     folder = shared / "data/squad"
     gold = read_gold_answers(str(folder / "dev-v1.1.json"))
-    found = scores_v1(gold, read_predictions(str(folder / "predictions-of-a-strong-model.json")))
-    assert round(found["exact_match"], 4) == 86.4295
-    assert round(found["f1"], 4) == 92.5958
-    assert (found["total"], found["missing"]) == (5173, 0)
+    scores = scores_v1(gold, read_predictions(str(folder / "predictions-of-a-strong-model.json")))
+    assert round(scores["exact_match"], 4) == 86.4295
+    assert round(scores["f1"], 4) == 92.5958
+    assert (scores["total"], scores["missing"]) == (5173, 0)
 
 
-def test_right_answers_of_2_0(shared):
+def test_gold_answers_have_full_scores(shared):
     gold = read_gold_answers(str(shared / "data/squad/sample-v2.0.json"))
-    found = scores_v2(gold, {qas_id: answers[0] if answers else "" for qas_id, answers in gold.items()})
-    assert (found["exact"], found["f1"], found["HasAns_total"], found["NoAns_total"]) == (100.0, 100.0, 581, 579)
+    scores = scores_v2(gold, {qas_id: answers[0] if answers else "" for qas_id, answers in gold.items()})
+    assert (scores["exact"], scores["f1"], scores["HasAns_total"], scores["NoAns_total"]) == (100.0, 100.0, 581, 579)

@@ -1,4 +1,4 @@
-"""Entity scores: literal cases as conlleval counts them, and its rules for the ends of chunks, written a second time."""
+"""Entity scores: cases counted by hand, and a second implementation of conlleval's rules."""
 
 import itertools
 
@@ -12,15 +12,15 @@ from bert_cli.outputs.tagging import score_tags
 
 
 def score(gold, predicted):
-    """Of sentences parted by `|`."""
-    return score_tags(*([part.split() for part in tags.split("|")] for tags in (gold, predicted)))
+    """Return the scores of sentences that are separated by `|`."""
+    return score_tags(*([sentence.split() for sentence in tags.split("|")] for tags in (gold, predicted)))
 
 
 @pytest.mark.parametrize(
-    ("gold", "predicted", "counts"),  # counts: in the data, predicted, correct
+    ("gold", "predicted", "counts"),  # counts of gold, predicted and correct entities
     [
         ("B-a I-a O", "B-a I-a O", (1, 1, 1)),
-        ("B-a I-a O", "B-a O O", (1, 1, 0)),  # a part is nothing
+        ("B-a I-a O", "B-a O O", (1, 1, 0)),  # a partial match does not count
         ("B-a I-a O", "B-a I-a I-a", (1, 1, 0)),
         ("B-a O", "B-b O", (1, 1, 0)),
         ("B-a I-a O", "I-a I-a O", (1, 1, 1)),  # I- without B- begins a chunk
@@ -38,7 +38,7 @@ def score(gold, predicted):
         ("B-a-b I-a-b", "B-a-b I-a-c", (1, 2, 0)),
     ],
 )
-def test_counts_by_hand(gold, predicted, counts):
+def test_entity_counts_by_hand(gold, predicted, counts):
     assert score(gold, predicted).overall == EntityCounts(*counts)
 
 
@@ -61,7 +61,7 @@ def test_scores_by_hand():
     ]
 
 
-def test_lines_for_the_log():
+def test_format_scores():
     assert format_scores(score(GOLD, PREDICTED)) == [
         "processed 10 tokens with 4 phrases; found: 5 phrases; correct: 3.",
         "accuracy:  70.00%; precision:  60.00%; recall:  75.00%; FB1:  66.67",
@@ -71,7 +71,7 @@ def test_lines_for_the_log():
     ]
 
 
-def test_entries_of_eval_results():
+def test_eval_results():
     assert eval_results(score("B-a O", "B-a B-b")) == {
         "eval_accuracy": 50.0,
         "eval_words": 2,
@@ -90,49 +90,49 @@ def test_entries_of_eval_results():
         "eval_f1_b": 0.0,
         "eval_entities_b": 0,
     }
-    assert len(format_scores(score("B I", "B I"))) == 2  # entities without type make no line of their own
+    assert len(format_scores(score("B I", "B I"))) == 2  # no line for entities without a type
     assert set(eval_results(score("B I", "B I"))) == set(eval_results(score("O", "O")))
 
 
-def test_nothing_at_all():
+def test_scores_without_sentences():
     scores = score_tags([], [])
     assert (scores.accuracy, scores.overall.precision, scores.overall.recall, scores.overall.f1) == (0, 0, 0, 0)
 
 
-def test_lengths_must_agree():
+def test_different_lengths_are_refused():
     with pytest.raises(ValueError, match="shorter"):
         score_tags([["O", "O"]], [["O"]])
     with pytest.raises(ValueError, match="shorter"):
         score_tags([["O"], ["O"]], [["O"]])
 
 
-def boundaries(before, tag):
-    """(a chunk ends, a chunk begins) between two tags: the table of conlleval for B, I and O."""
+def chunk_boundaries(before, tag):
+    """Return whether a chunk ends, and whether one begins, between two tags (conlleval's table)."""
     (prefix_1, _, type_1), (prefix_2, _, type_2) = before.partition("-"), tag.partition("-")
     ends = prefix_1 + prefix_2 in ("BB", "BO", "IB", "IO") or (prefix_1 != "O" and type_1 != type_2)
     begins = prefix_1 + prefix_2 in ("BB", "IB", "OB", "OI") or (prefix_2 != "O" and type_1 != type_2)
     return ends, begins
 
 
-def counts_by_walking(gold, predicted):
-    """(chunks in the data, predicted, correct) in one walk over the words of all sentences, as conlleval goes."""
-    wanted = found = correct = 0
+def count_like_conlleval(gold, predicted):
+    """Count gold, predicted and correct chunks in one pass over all words, as conlleval does."""
+    num_gold = num_predicted = num_correct = 0
     both_open = False
     pairs = [
         pair for sentence in zip(gold, predicted, strict=True) for pair in [*zip(*sentence, strict=True), ("O", "O")]
     ]
     for (gold_before, before), (gold_tag, tag) in itertools.pairwise([("O", "O"), *pairs]):
-        gold_ends, gold_begins = boundaries(gold_before, gold_tag)
-        ends, begins = boundaries(before, tag)
+        gold_ends, gold_begins = chunk_boundaries(gold_before, gold_tag)
+        ends, begins = chunk_boundaries(before, tag)
         if both_open and gold_ends and ends:
-            correct += 1
+            num_correct += 1
         if gold_ends or ends:
             both_open = False
         if gold_begins and begins and gold_tag.partition("-")[2] == tag.partition("-")[2]:
             both_open = True
-        wanted += gold_begins
-        found += begins
-    return wanted, found, correct
+        num_gold += gold_begins
+        num_predicted += begins
+    return num_gold, num_predicted, num_correct
 
 
 tag_pairs = st.lists(st.tuples(*[st.sampled_from(["O", "B-a", "I-a", "B-b", "I-b"])] * 2), max_size=8)
@@ -140,23 +140,23 @@ tag_pairs = st.lists(st.tuples(*[st.sampled_from(["O", "B-a", "I-a", "B-b", "I-b
 
 @settings(max_examples=500, deadline=None, derandomize=True, database=None)
 @given(st.lists(tag_pairs, max_size=3))
-def test_counts_are_those_of_the_walk(sentences):
+def test_counts_equal_conlleval(sentences):
     gold = [[pair[0] for pair in sentence] for sentence in sentences]
     predicted = [[pair[1] for pair in sentence] for sentence in sentences]
     scores = score_tags(gold, predicted)
-    assert scores.overall == EntityCounts(*counts_by_walking(gold, predicted))
+    assert scores.overall == EntityCounts(*count_like_conlleval(gold, predicted))
     assert scores.correct_words == sum(a == b for sentence in sentences for a, b in sentence)
 
 
 @settings(max_examples=100, deadline=None, derandomize=True, database=None)
 @given(st.lists(tag_pairs, max_size=3), st.sampled_from(["IOB1", "BIOES"]))
-def test_the_scheme_changes_no_entity(sentences, scheme):
+def test_tag_scheme_does_not_change_scores(sentences, scheme):
     gold = [to_bio([pair[0] for pair in sentence], "BIO") for sentence in sentences]
     predicted = [to_bio([pair[1] for pair in sentence], "BIO") for sentence in sentences]
-    back = ([to_bio(from_bio(tags, scheme), scheme) for tags in side] for side in (gold, predicted))
-    assert score_tags(*back).types == score_tags(gold, predicted).types
+    converted = ([to_bio(from_bio(tags, scheme), scheme) for tags in side] for side in (gold, predicted))
+    assert score_tags(*converted).types == score_tags(gold, predicted).types
 
 
-def test_tags_without_prefixes():
+def test_io_tags():
     sides = ([to_bio(tags.split(), "IO")] for tags in ("x x O y", "x O O y"))
     assert score_tags(*sides).overall == EntityCounts(2, 2, 1)
