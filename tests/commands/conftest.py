@@ -1,4 +1,4 @@
-"""A model and data sets small enough to train in seconds, and bert-classify called as a user calls it."""
+"""A model and data sets that train in seconds, and bert-classify called as by a user."""
 
 import functools
 import json
@@ -16,8 +16,8 @@ song sees likes eats chases buys sings paints builds opens in near under and not
 WORDS = VOCABULARY.split()
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 LETTERS = [chr(code) for code in range(ord("a"), ord("z") + 1)]
-# Of one layer: most of a small run's time goes into the tracing of its graphs, and what a command does around the network
-# does not depend on their number. What is about layers, their names or their weights takes the fixtures of TWO_LAYERS.
+# One layer: tracing takes most of a small run's time, and a command works the same for any number
+# of layers. Tests about layers, their names or their weights use the fixtures with TWO_LAYERS.
 CONFIG = {
     "vocab_size": len(SPECIAL) + len(WORDS) + 2 * len(LETTERS),
     "hidden_size": 16,
@@ -32,7 +32,7 @@ CONFIG = {
     "initializer_range": 0.1,
 }
 TWO_LAYERS = CONFIG | {"num_hidden_layers": 2}
-# Of people and of animals, with few words in common: easy to tell apart.
+# Sentences about people and about animals have few words in common, so they are easy to tell apart.
 PEOPLE = [
     "the old farmer buys bread .",
     "my teacher paints our house .",
@@ -61,7 +61,7 @@ ANIMALS = [
     "green bird , small bird ?",
     "a cat chases fish in the river .",
 ]
-# (sentence, whether it is of people), 24 rows
+# (sentence, whether it is about people), 24 rows
 SENTENCES = [row for pair in zip(PEOPLE, ANIMALS, strict=True) for row in zip(pair, (True, False), strict=True)]
 
 
@@ -71,7 +71,7 @@ def write_table(path: pathlib.Path, rows: list[list[str]]) -> None:
 
 
 def write_cola(folder: pathlib.Path, labels: tuple[str, ...] = ("0", "1")) -> pathlib.Path:
-    """24 rows to train on, 11 to evaluate, of which two are labelled wrong, and 13 to predict."""
+    """Write 24 training rows, 11 dev rows, two of them mislabeled, and 13 rows to predict."""
     if len(labels) == 2:
         marks = [labels[int(of_people)] for _, of_people in SENTENCES]
     else:
@@ -122,7 +122,7 @@ def snapshot():
 
 @pytest.fixture
 def refused(classify, tmp_path):
-    """Call bert-classify, which must refuse, once with an output_dir that is not there and once with one of files."""
+    """Call bert-classify, which must refuse, with a missing output_dir and with one that has files."""
     return helpers.refused_in_any_folder(classify, tmp_path, "results.tsv")
 
 
@@ -139,7 +139,7 @@ def write_model(folder: pathlib.Path, config: dict) -> pathlib.Path:
 
 
 def flags_of(model: pathlib.Path) -> tuple[str, ...]:
-    """Flags of a model, and numbers with which 30 steps let it tell people from animals."""
+    """Return a model's flags, and numbers that let 30 steps separate people from animals."""
     return (
         f"--vocab_file={model / 'vocab.txt'}",
         f"--bert_config_file={model / 'bert_config.json'}",
@@ -149,19 +149,19 @@ def flags_of(model: pathlib.Path) -> tuple[str, ...]:
         "--num_train_epochs=5",
         "--save_checkpoints_steps=10",
         "--precision=float32",
-        "--noreport",  # half a second of each run; the tests of the report say --report
+        "--noreport",  # saves half a second per run; the tests of the report use --report
     )
 
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory) -> pathlib.Path:
-    """A folder with vocab.txt and bert_config.json."""
+    """A directory with vocab.txt and bert_config.json."""
     return write_model(tmp_path_factory.mktemp("model"), CONFIG)
 
 
 @pytest.fixture(scope="session")
 def two_layer_model(tmp_path_factory) -> pathlib.Path:
-    """The same with two layers."""
+    """Like `model`, with two layers."""
     return write_model(tmp_path_factory.mktemp("two_layer_model"), TWO_LAYERS)
 
 
@@ -192,16 +192,16 @@ def mnli(tmp_path) -> pathlib.Path:
 
 @pytest.fixture
 def cola_with_labels(tmp_path):
-    """Make the data set with other labels than 0 and 1."""
+    """Make the data set with labels other than 0 and 1."""
     return lambda *labels: write_cola(tmp_path / "cola_labels", labels)
 
 
 def train(folder: pathlib.Path, model_flags: tuple[str, ...]) -> tuple[pathlib.Path, list[str]]:
-    """An output_dir after 30 steps, evaluation and prediction, and the flags that made it."""
+    """Return an output_dir after 30 steps, evaluation and prediction, and the flags of the run."""
     write_cola(folder / "cola")
     flags = ["--task_name=cola", *model_flags, "--do_train", "--do_eval", "--do_predict"]
     with pytest.MonkeyPatch.context() as patch:
-        # Relative paths on purpose: what is remembered of them has to hold from elsewhere.
+        # Use relative paths: the remembered paths must be valid from other directories.
         patch.chdir(folder)
         assert main([*flags, "--report", "--data_dir=cola", "--output_dir=out"]) == 0
     return folder / "out", [*flags, f"--data_dir={folder / 'cola'}"]
@@ -209,19 +209,19 @@ def train(folder: pathlib.Path, model_flags: tuple[str, ...]) -> tuple[pathlib.P
 
 @pytest.fixture(scope="session")
 def trained_once(tmp_path_factory, model_flags) -> tuple[pathlib.Path, list[str]]:
-    """A trained classifier, see train. Not to be changed."""
+    """A trained classifier, see `train`; do not change it."""
     return train(tmp_path_factory.mktemp("trained"), model_flags)
 
 
 @pytest.fixture(scope="session")
 def trained_two_layers_once(tmp_path_factory, two_layer_flags) -> tuple[pathlib.Path, list[str]]:
-    """The same of two layers."""
+    """A trained classifier with two layers; do not change it."""
     return train(tmp_path_factory.mktemp("trained_two_layers"), two_layer_flags)
 
 
 @pytest.fixture
 def trained_two_layers(trained_two_layers_once, tmp_path) -> pathlib.Path:
-    """A copy of it for one test."""
+    """A copy of the two-layer classifier for one test."""
     return pathlib.Path(shutil.copytree(trained_two_layers_once[0], tmp_path / "trained"))
 
 
@@ -233,13 +233,13 @@ def trained(trained_once, tmp_path) -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def trained_flags(trained_once) -> list[str]:
-    """The flags that made `trained`, without --output_dir."""
+    """The flags of the run `trained`, without --output_dir."""
     return trained_once[1]
 
 
 @pytest.fixture
 def flags(model_flags, cola) -> list[str]:
-    """Flags of a run on `cola` that does not say yet what to do; later flags win over these."""
+    """Flags for a run on `cola` without a phase; later flags override them."""
     return ["--task_name=cola", f"--data_dir={cola}", *model_flags]
 
 
@@ -251,7 +251,7 @@ def tag(capfd):
 
 @pytest.fixture(scope="session")
 def tagger_once(tmp_path_factory, two_layer_flags) -> tuple[pathlib.Path, list[str]]:
-    """A tagger and the flags that made it, see tag_run.train. Not to be changed."""
+    """A tagger and the flags of its run, see tag_run.train; do not change it."""
     return tag_run.train(tmp_path_factory.mktemp("tagger"), two_layer_flags)
 
 
@@ -262,13 +262,13 @@ def tagger(tagger_once) -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def answering(tmp_path_factory, model) -> pathlib.Path:
-    """The output_dir of a model of answers, see squad_run.train. Not to be changed."""
+    """The output_dir of a question-answering model, see squad_run.train; do not change it."""
     return squad_run.train(model, tmp_path_factory.mktemp("answering"))
 
 
 @pytest.fixture(scope="session")
 def exported(trained_two_layers_once, tmp_path_factory) -> pathlib.Path:
-    """Hub modules of the trained classifier's encoder."""
+    """Hub modules made from the trained classifier's encoder."""
     folder = tmp_path_factory.mktemp("hub") / "modules"
     flags = {"format": "hub", "init_checkpoint": trained_two_layers_once[0], "export_dir": folder, "max_seq_length": 24}
     assert export_model.main(helpers.words(flags)) == 0
@@ -277,6 +277,6 @@ def exported(trained_two_layers_once, tmp_path_factory) -> pathlib.Path:
 
 @pytest.fixture(scope="module")
 def starter(tmp_path_factory):
-    """Commands in processes that are forked from one that has TensorFlow."""
-    with stopping.starter(tmp_path_factory.mktemp("logs")) as found:
-        yield found
+    """Commands in processes that are forked from one with TensorFlow."""
+    with stopping.starter(tmp_path_factory.mktemp("logs")) as running_starter:
+        yield running_starter

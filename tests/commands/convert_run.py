@@ -1,4 +1,4 @@
-"""Sources for bert-convert, and what its tests read of its results."""
+"""Sources for bert-convert, and checks of its results."""
 
 import json
 import pathlib
@@ -19,7 +19,10 @@ TOKENS = VOCABULARY.split()
 def make_source(
     parent: pathlib.Path, heads=ALL, labels=(), name="google", pooler=True, tokens=TOKENS, **changes
 ) -> tuple[pathlib.Path, dict[str, np.ndarray]]:
-    """A TF1 folder with these heads, whose weights are drawn, and its tensors; `changes` are keys of the config."""
+    """Return a TF1 directory with these heads and random weights, and its tensors.
+
+    `changes` are keys of the config.
+    """
     from bert_cli.heads.all_heads import BertWithHeads
     from bert_cli.model.config import BertConfig
     from bert_cli.model.config_files import write_config
@@ -59,7 +62,10 @@ def assert_holds(prefix, tensors: dict) -> None:
 
 
 def there_and_back(path, parent, tensors, between) -> dict:
-    """The config.json of a Hugging Face folder that went to parent / between and back: its tensors are the same bits."""
+    """Convert to parent / between and back, and return the config.json of the result.
+
+    The tensors must be the same, bit for bit.
+    """
     report = convert(path, parent / between, check=True)
     assert set(report["differences"].values()) == {0.0}
     convert(parent / between, parent / "back", check=True)
@@ -71,15 +77,15 @@ def there_and_back(path, parent, tensors, between) -> dict:
 
 
 def assert_same_outputs(theirs: list[np.ndarray], ours: list[np.ndarray], mask: np.ndarray) -> None:
-    """mask: [B, S], which tokens count, where an output has a row for each."""
-    real = mask > 0
-    for one, other in zip(theirs, ours, strict=True):
-        rows = ... if one.shape[:2] != real.shape else real
-        np.testing.assert_allclose(one[rows], other[rows], atol=1e-5)
+    """Compare outputs; those with a row per token are compared where the mask [B, S] is 1."""
+    is_token = mask > 0
+    for their_output, our_output in zip(theirs, ours, strict=True):
+        rows = ... if their_output.shape[:2] != is_token.shape else is_token
+        np.testing.assert_allclose(their_output[rows], our_output[rows], atol=1e-5)
 
 
 def refused(capfd, *flags) -> str:
-    """The command's one line of error."""
+    """Return the command's one-line error."""
     outcome = helpers.call(capfd, "bert-convert", main, *flags)
     outcome.assert_refused()
     return outcome.last_line

@@ -1,4 +1,4 @@
-"""What the tests of commands share: a call and its outcome, refusals, interruptions, and what a run left."""
+"""Helpers for tests of commands: calls, their outcomes, refusals, interruptions and written files."""
 
 import contextlib
 import dataclasses
@@ -12,7 +12,7 @@ import pandas as pd
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What a call of a command gave: exit code, standard output, standard error."""
+    """Exit code, standard output and standard error of a command."""
 
     command: str
     code: int
@@ -25,54 +25,59 @@ class Outcome:
 
     @property
     def lines(self) -> list[str]:
-        """Those of standard error."""
+        """Return the lines on standard error."""
         return self.err.splitlines()
 
-    def assert_refused(self, *parts: object, code: int = 1) -> None:
-        """Check the exit code, and that the last line is the only error and holds all `parts`."""
+    def assert_refused(self, *fragments: object, code: int = 1) -> None:
+        """Check the exit code, and that the last line has all `fragments` and is the only error."""
         assert self.code == code, self.err
         assert self.last_line.startswith(f"{self.command}: error: "), self.err
         assert self.err.count(f"{self.command}: error: ") == 1
         assert "Traceback" not in self.err
         assert self.out == ""
-        for part in parts:
-            assert str(part) in self.last_line
+        for fragment in fragments:
+            assert str(fragment) in self.last_line
 
 
 def words(flags: dict[str, object]) -> list[str]:
-    """--name=value of each flag; None leaves one out."""
+    """Return --name=value for each flag, except for flags with the value None."""
     return [f"--{name}={value}" for name, value in flags.items() if value is not None]
 
 
 def call(capfd, command: str, main, *arguments: object) -> Outcome:
-    """Call the `main` of a command."""
+    """Call a command's `main`."""
     capfd.readouterr()
     code = main([str(argument) for argument in arguments])
     return Outcome(command, code, *capfd.readouterr())
 
 
 def snapshot(folder: pathlib.Path) -> dict[str, tuple[int, int]] | None:
-    """Size and time of change (ns) of all that is in a folder; None where there is no such folder."""
+    """Return size and time of change (ns) of everything in a directory, or None if it is missing."""
     if not folder.is_dir():
         return None
-    found = {str(path.relative_to(folder)): path.stat() for path in [folder, *folder.rglob("*")]}
-    return {name: (stat.st_size, stat.st_mtime_ns) for name, stat in found.items()}
+    states = {str(path.relative_to(folder)): path.stat() for path in [folder, *folder.rglob("*")]}
+    return {name: (stat.st_size, stat.st_mtime_ns) for name, stat in states.items()}
 
 
 def refused_in_any_folder(call_command, folder: pathlib.Path, result: str):
-    """check(flags, *parts): the command must refuse, once with an output_dir that is not there and once with one of files.
+    """Return check(flags, *fragments), which tests that the command refuses.
 
-    `call_command` takes flags; `result` is the name of a file in the second output_dir.
+    It calls the command with a missing output_dir, and with one that has files.
+
+    Args:
+        call_command: calls the command with flags.
+        folder: directory for both output_dirs.
+        result: name of a file in the second output_dir.
     """
 
-    def check(flags, *parts):
+    def check(flags, *fragments):
         missing, present = folder / "no" / "out", folder / "present"
         present.mkdir(exist_ok=True)
         (present / "notes.txt").write_text("mine", encoding="utf-8")
         (present / result).write_text("0.5\t0.5\n", encoding="utf-8")
         before = snapshot(present)
         for output_dir in (missing, present):
-            call_command(f"--output_dir={output_dir}", *flags).assert_refused(*parts)
+            call_command(f"--output_dir={output_dir}", *flags).assert_refused(*fragments)
         assert not missing.parent.exists()
         assert snapshot(present) == before
 
@@ -91,7 +96,7 @@ class _InterruptAfter(logging.Handler):
 
 @contextlib.contextmanager
 def interrupted_after(text: str):
-    """Inside it, KeyboardInterrupt is raised, as Ctrl-C does, when the log says `text`."""
+    """Raise KeyboardInterrupt in the block, as Ctrl-C does, when `text` is logged."""
     handler = _InterruptAfter(text)
     logging.getLogger("bert_cli").addHandler(handler)
     try:
@@ -100,14 +105,17 @@ def interrupted_after(text: str):
         logging.getLogger("bert_cli").removeHandler(handler)
 
 
-def assert_same_tensors(found: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> None:
-    assert found.keys() == wanted.keys()
-    for name, value in wanted.items():
-        np.testing.assert_array_equal(found[name], value, err_msg=name)
+def assert_same_tensors(actual: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
+    assert actual.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_array_equal(actual[name], value, err_msg=name)
 
 
 def as_problem(trained: pathlib.Path, folder: pathlib.Path, problem_type: str) -> pathlib.Path:
-    """The model of a run on two labels as one of another problem: same variables, of a regression the first output alone."""
+    """Return a copy of a two-label run's model with another problem type.
+
+    It has the same variables; a regression has only the first output.
+    """
     import tensorflow as tf
 
     from bert_cli.weights.checkpoint import write_tf1
@@ -128,7 +136,7 @@ def as_problem(trained: pathlib.Path, folder: pathlib.Path, problem_type: str) -
 
 @dataclasses.dataclass(frozen=True)
 class RunFolder:
-    """What a run left in its output_dir, read by other means than ours."""
+    """Files of a run in its output_dir, read by other means than ours."""
 
     path: pathlib.Path
 
@@ -136,7 +144,7 @@ class RunFolder:
         return {path.name for path in self.path.iterdir()}
 
     def checkpoints(self) -> list[int]:
-        """Numbers N of the whole checkpoints model.ckpt-N, ascending."""
+        """Return the step numbers N of the complete checkpoints model.ckpt-N, ascending."""
         return sorted(
             int(path.stem.partition("-")[2])
             for path in self.path.glob("model.ckpt-*.index")

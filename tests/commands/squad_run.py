@@ -1,4 +1,4 @@
-"""Data and a call of bert-squad that its tests share."""
+"""Data for bert-squad, and a call of it, for several tests."""
 
 import json
 import pathlib
@@ -17,12 +17,12 @@ def answer(context: str, text: str) -> dict:
 
 
 def story(number: int) -> tuple[str, dict[str, str]]:
-    """A context, and questions with their answers."""
-    person, other = PEOPLE[number % 2], PEOPLE[1 - number % 2]
+    """Return a context, and questions with their answers."""
+    person, friend = PEOPLE[number % 2], PEOPLE[1 - number % 2]
     animal, second = ANIMALS[number % 5], ANIMALS[(number + 2) % 5]
     place = PLACES[number % 3]
     context = (
-        f"The old {person} sees a {animal} in the {place}. My {other} likes a small {second}, and never buys bread."
+        f"The old {person} sees a {animal} in the {place}. My {friend} likes a small {second}, and never buys bread."
     )
     return context, {f"the {person} sees a ?": animal, f"a {animal} in the ?": place}
 
@@ -49,7 +49,7 @@ def base_flags(model: pathlib.Path) -> dict[str, object]:
     return {
         "vocab_file": model / "vocab.txt",
         "bert_config_file": model / "bert_config.json",
-        # So short that contexts need several windows.
+        # Short, so that contexts need several windows.
         "max_seq_length": 26,
         "doc_stride": 6,
         "max_query_length": 8,
@@ -63,7 +63,7 @@ def base_flags(model: pathlib.Path) -> dict[str, object]:
 
 
 def train(model: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
-    """An output_dir after some training on both kinds of questions."""
+    """Return an output_dir after some training on both kinds of questions."""
     data = write_data(folder / "data.json", impossible=True)
     flags = base_flags(model) | {
         "train_file": data,

@@ -1,4 +1,7 @@
-"""Commands in processes of their own that can be killed, without TensorFlow's import, of seconds, before each of them."""
+"""Commands in separate processes that can be killed and do not import TensorFlow each time.
+
+The import takes seconds.
+"""
 
 import contextlib
 import json
@@ -11,8 +14,9 @@ import time
 from collections.abc import Iterator
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Forks before TensorFlow starts threads. On standard input [module, arguments, log, environment], answered by the number of the
-# child; or such a number, answered by the wait status of this child.
+# The starter forks before TensorFlow starts threads. It reads [module, arguments, log, environment]
+# from standard input and answers with the child's process id, or reads such an id and answers with
+# the child's wait status.
 STARTER = """
 import importlib, json, os, sys, traceback, warnings
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
@@ -43,7 +47,7 @@ for line in sys.stdin:
 
 
 class Running:
-    """A command that runs, or has ended."""
+    """A command that is running or has ended."""
 
     def __init__(self, starter: subprocess.Popen, command: list, log: pathlib.Path):
         self._starter, self.log = starter, log
@@ -56,10 +60,10 @@ class Running:
         return int(self._starter.stdout.readline())
 
     def send(self, number: signal.Signals) -> None:
-        os.kill(self.process, number)  # nobody but `wait` takes it away, so the number is still its own
+        os.kill(self.process, number)  # only `wait` reaps the process, so the id is not reused
 
     def wait(self) -> int:
-        """Its exit code; minus the signal that killed it."""
+        """Return the exit code, or minus the signal that killed the process."""
         return os.waitstatus_to_exitcode(self._ask(self.process))
 
     @property
@@ -68,7 +72,7 @@ class Running:
 
 
 class Starter:
-    """start(module of a command, flags) -> Running."""
+    """start(module, flags) -> Running."""
 
     def __init__(self, process: subprocess.Popen, folder: pathlib.Path):
         self._process, self._folder, self._count = process, folder, 0
@@ -81,7 +85,7 @@ class Starter:
         return Running(self._process, command, log)
 
     def run(self, module: str, flags: list[str]) -> float:
-        """Run a command to its end; returns its seconds."""
+        """Run a command to its end, and return the seconds."""
         running = self.start(module, flags)
         assert running.wait() == 0, running.err
         return time.monotonic() - running.began

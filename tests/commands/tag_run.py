@@ -1,4 +1,4 @@
-"""Sentences for bert-tag, and what its tests read of a run."""
+"""Sentences for bert-tag, and readers for a run's files."""
 
 import itertools
 import pathlib
@@ -16,13 +16,13 @@ VERBS = ["likes", "sees", "chases", "buys", "paints", "opens"]
 
 
 def sentence(number: int) -> tuple[list[str], list[str]]:
-    """Words and tags: "the old farmer likes a small dog ." with the entities and the verb of this number."""
+    """Return words and tags for a number, such as "the old farmer likes a small dog ."."""
     person, animal, verb = PEOPLE[number % 6], ANIMALS[(number * 5 + number // 6) % 6], VERBS[number * 7 % 6]
     words, tags = ["the"], ["O"]
-    for text, kind in ((person, "PER"), (verb, ""), ("a", ""), (animal, "ANI"), (".", "")):
-        parts = text.split(" ")
-        words += parts
-        tags += [f"B-{kind}"] + [f"I-{kind}"] * (len(parts) - 1) if kind else ["O"]
+    for text, entity_type in ((person, "PER"), (verb, ""), ("a", ""), (animal, "ANI"), (".", "")):
+        words_of_text = text.split(" ")
+        words += words_of_text
+        tags += [f"B-{entity_type}"] + [f"I-{entity_type}"] * (len(words_of_text) - 1) if entity_type else ["O"]
     return words, tags
 
 
@@ -30,8 +30,8 @@ def columns(sentences, separator="\t") -> str:
     return "\n".join("".join(f"{w}{separator}{t}\n" for w, t in zip(*pair, strict=True)) for pair in sentences)
 
 
-# A sentence of 59 words, which needs three windows of 32 tokens.
-LONG = tuple([item for number in range(8) for item in sentence(number)[part]] for part in (0, 1))
+# A sentence with 59 words, which needs three windows of 32 tokens.
+LONG = tuple([item for number in range(8) for item in sentence(number)[column]] for column in (0, 1))
 SPLITS = {
     "train": [sentence(number) for number in range(24)],
     "dev": [sentence(number) for number in (24, 29, 31, 33)],
@@ -48,19 +48,19 @@ def write_data(folder: pathlib.Path, scheme: str = "BIO") -> pathlib.Path:
 
 
 def train(folder: pathlib.Path, model_flags) -> tuple[pathlib.Path, list[str]]:
-    """An output_dir after 60 steps, evaluation and prediction, and the flags that made it."""
+    """Return an output_dir after 60 steps, evaluation and prediction, and the flags of the run."""
     write_data(folder / "data")
     flags = [*model_flags, "--num_train_epochs=10", "--save_checkpoints_steps=30", "--learning_rate=0.01"]
     flags += ["--do_train", "--do_eval", "--do_predict"]
     with pytest.MonkeyPatch.context() as patch:
-        # Relative paths on purpose: what is remembered of them has to hold from elsewhere.
+        # Use relative paths: the remembered paths must be valid from other directories.
         patch.chdir(folder)
         assert main([*flags, "--report", "--data_dir=data", "--output_dir=out"]) == 0
     return folder / "out", [*flags, f"--data_dir={folder / 'data'}"]
 
 
 def predicted(path: pathlib.Path) -> list[list[str]]:
-    """The last column of each sentence of test_predictions.txt."""
+    """Return the last column of each sentence in test_predictions.txt."""
     blocks = path.read_text(encoding="utf-8").rstrip("\n").split("\n\n")
     return [[line.split("\t")[-1] for line in block.split("\n")] for block in blocks]
 
@@ -70,7 +70,7 @@ def flat(path: pathlib.Path) -> list[str]:
 
 
 def save_pretrained(folder: pathlib.Path, model: pathlib.Path, with_head: bool) -> pathlib.Path:
-    """Save a checkpoint of an encoder into a new folder, and on request of a classifier with its labels."""
+    """Save an encoder's checkpoint into a new directory, optionally with a classifier and labels."""
     from bert_cli.heads.tagging import BertTagger
     from bert_cli.model.config_files import read_config
     from bert_cli.model.layers import named_weights
@@ -81,7 +81,7 @@ def save_pretrained(folder: pathlib.Path, model: pathlib.Path, with_head: bool) 
         (folder / name).write_bytes((model / name).read_bytes())
     variables = named_weights(BertTagger(read_config(str(folder / "bert_config.json")), 5, seed=3))
     tensors = {name: v.numpy() for name, v in variables.items() if with_head or not name.startswith("output_")}
-    if with_head:  # so large that neighbours get quite different tags
+    if with_head:  # large weights, so that adjacent words get different tags
         tensors["output_weights"] = np.random.default_rng(1).normal(0, 2, (5, 16)).astype(np.float32)
         (folder / "labels.txt").write_text("".join(f"{label}\n" for label in LABELS), encoding="utf-8")
     write_tf1(str(folder / "bert_model.ckpt"), tensors)

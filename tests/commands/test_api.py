@@ -1,4 +1,4 @@
-"""Features, answers and tags from Python: the numbers of the commands, and refusals."""
+"""Vectors, answers and tags from Python: the same numbers as the commands, and refusals."""
 
 import json
 import subprocess
@@ -28,33 +28,36 @@ TEXTS = ["The cat sees a dog.", "a bird", "", "qua " * 30, "a old house !"]
 @pytest.mark.parametrize(
     ("pooling", "layers"), [("mean", "-1"), ("cls", "all"), ("max", "embedding,0"), ("pooler", None)]
 )
-def test_vectors_of_texts(trained, tmp_path, pooling, layers):
+def test_text_vectors(trained, tmp_path, pooling, layers):
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\na cat ||| the dog\n", encoding="utf-8")
     flags = [f"--input_file={tmp_path / 'texts.txt'}", f"--output_file={tmp_path / 'out.npy'}", "--output_format=npy"]
     flags += [f"--init_checkpoint={trained}", f"--pooling={pooling}", "--max_seq_length=16", "--normalize"]
     assert extract_features.main([*flags, *([f"--layers={layers}"] if layers else [])]) == 0
-    given = {"layers": layers} if layers else {}
-    extractor = FeatureExtractor.load(trained, pooling=pooling, max_seq_length=16, normalize=True, **given)
-    found = extractor.extract([*TEXTS, ("a cat", "the dog")])
-    assert found.dtype == np.float32
-    assert found.shape == (6, extractor.width)
-    np.testing.assert_allclose(found, np.load(tmp_path / "out.npy"), atol=1e-6)
+    options = {"layers": layers} if layers else {}
+    extractor = FeatureExtractor.load(trained, pooling=pooling, max_seq_length=16, normalize=True, **options)
+    vectors = extractor.extract([*TEXTS, ("a cat", "the dog")])
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (6, extractor.width)
+    np.testing.assert_allclose(vectors, np.load(tmp_path / "out.npy"), atol=1e-6)
     assert extractor.extract([]).shape == (0, extractor.width)
 
 
-def test_vectors_of_tokens(trained_two_layers):
+def test_token_vectors(trained_two_layers):
     extractor = FeatureExtractor.load(trained_two_layers, pooling="none", layers="-1,-2")
-    found = extractor.extract(["the cat", ""])
-    assert [each.tokens for each in found] == [["[CLS]", "the", "cat", "[SEP]"], ["[CLS]", "[SEP]"]]
-    assert [each.vectors.shape for each in found] == [(4, 32), (2, 32)]
+    token_vectors = extractor.extract(["the cat", ""])
+    assert [text_vectors.tokens for text_vectors in token_vectors] == [
+        ["[CLS]", "the", "cat", "[SEP]"],
+        ["[CLS]", "[SEP]"],
+    ]
+    assert [text_vectors.vectors.shape for text_vectors in token_vectors] == [(4, 32), (2, 32)]
     pooled = FeatureExtractor.load(trained_two_layers, layers="-1,-2").extract(["the cat", ""])
-    np.testing.assert_allclose([each.vectors.mean(axis=0) for each in found], pooled, atol=1e-6)
+    np.testing.assert_allclose([text_vectors.vectors.mean(axis=0) for text_vectors in token_vectors], pooled, atol=1e-6)
 
 
 @pytest.mark.parametrize("pooling", ["none", "mean"])
-def test_memory_is_bounded(trained, monkeypatch, pooling):
-    """Many texts are computed chunk after chunk, of at most so many numbers or lines, with the same result."""
-    texts = ["the cat sees a dog ."] * 7  # 8 tokens of 16 numbers each
+def test_texts_are_computed_in_chunks(trained, monkeypatch, pooling):
+    """Chunks have a maximum number of values or lines, and do not change the result."""
+    texts = ["the cat sees a dog ."] * 7  # 8 tokens with 16 numbers each
     whole = FeatureExtractor.load(trained, pooling=pooling).extract(texts)
     monkeypatch.setattr(plan, "MAX_NUMBERS", 2 * 8 * 16)
     monkeypatch.setattr(plan, "MAX_LINES", 3)
@@ -66,11 +69,11 @@ def test_memory_is_bounded(trained, monkeypatch, pooling):
         return extract(features)
 
     monkeypatch.setattr(extractor._session, "extract", counted)
-    found = extractor.extract(texts)
+    vectors = extractor.extract(texts)
     assert sizes == ([2, 2, 2, 1] if pooling == "none" else [3, 3, 1])
-    for one, other in zip(found, whole, strict=True):
-        one, other = (one.vectors, other.vectors) if pooling == "none" else (one, other)
-        np.testing.assert_allclose(one, other, atol=1e-6)
+    for actual, expected in zip(vectors, whole, strict=True):
+        actual, expected = (actual.vectors, expected.vectors) if pooling == "none" else (actual, expected)
+        np.testing.assert_allclose(actual, expected, atol=1e-6)
 
 
 def cut_lines(caplog):
@@ -97,8 +100,8 @@ def test_answers(answering, tmp_path, capfd, caplog):
     flags = [f"--input_file={tmp_path / 'questions.jsonl'}", f"--init_checkpoint={folder}", "--precision=float32"]
     assert run_squad.main([*flags, f"--output_file={tmp_path / 'answers.jsonl'}"]) == 0
     answerer = QuestionAnswerer.load(folder, precision="float32")
-    found = answerer.answer([*pairs, ("who ?", "")])
-    assert found == [json.loads(line) for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
+    answers = answerer.answer([*pairs, ("who ?", "")])
+    assert answers == [json.loads(line) for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
     assert answerer.answer([]) == []
     caplog.clear()
     answerer.answer([("cat dog " * 20, "a dog"), ("the dog", "a dog " * 200)])
@@ -117,13 +120,13 @@ def test_tags(model_flags, tmp_path, capfd):
     (tmp_path / "texts.txt").write_text("\n".join(texts) + "\n")
     flags = [f"--output_dir={tmp_path / 'out'}", f"--input_file={tmp_path / 'texts.txt'}", "--precision=float32"]
     assert run_tagging.main([*flags, f"--output_file={tmp_path / 'tags.jsonl'}", "--decoding=viterbi"]) == 0
-    found = Tagger.load(tmp_path / "out", decoding="viterbi", precision="float32").tag(texts)
-    wanted = [json.loads(line)["entities"] for line in (tmp_path / "tags.jsonl").read_text().splitlines()]
-    assert [each.entities for each in found] == wanted
-    assert found[0].words == ("The", "old", "dog", "sees")
-    assert found[0].tags == ("O", "B-X", "I-X", "O")
-    assert len(found[2].tags) == 60
-    assert found[1] == ((), (), [])
+    tagged = Tagger.load(tmp_path / "out", decoding="viterbi", precision="float32").tag(texts)
+    expected = [json.loads(line)["entities"] for line in (tmp_path / "tags.jsonl").read_text().splitlines()]
+    assert [result.entities for result in tagged] == expected
+    assert tagged[0].words == ("The", "old", "dog", "sees")
+    assert tagged[0].tags == ("O", "B-X", "I-X", "O")
+    assert len(tagged[2].tags) == 60
+    assert tagged[1] == ((), (), [])
 
 
 def test_refusals(trained, tmp_path):
@@ -146,7 +149,7 @@ def test_refusals(trained, tmp_path):
 
 @pytest.fixture(scope="module")
 def methods(trained_once, tagger_once, answering) -> dict:
-    """Every method that takes texts; of questions, the same context for each text."""
+    """Every method that reads texts; questions use the same context for each text."""
     classifier, tagger = Classifier.load(str(trained_once[0])), Tagger.load(str(tagger_once[0]))
     pooled, tokens = (FeatureExtractor.load(str(trained_once[0]), pooling=name) for name in ("mean", "none"))
     return {
@@ -181,7 +184,7 @@ def test_every_method_takes_a_generator_and_refuses_other_containers(methods, na
             methods[name]([items[0], item])
 
 
-def test_labels_are_a_list(trained_once):
+def test_labels_must_be_a_list(trained_once):
     folder = str(trained_once[0])
     assert Classifier.load(folder, labels=(name for name in "01")).labels == ("0", "1")
     assert Classifier.load(folder, labels=np.array(["no", "yes"])).labels == ("no", "yes")
@@ -189,7 +192,7 @@ def test_labels_are_a_list(trained_once):
         Classifier.load(folder, labels="01")
 
 
-def test_an_explanation_is_of_one_text(trained_once):
+def test_explain_needs_a_single_text(trained_once):
     classifier = Classifier.load(str(trained_once[0]))
     for values in (["a dog"], pd.DataFrame({"text": ["a"]}), None):
         with pytest.raises(InputTypeError, match=r"^text: one text is needed"):
@@ -198,8 +201,8 @@ def test_an_explanation_is_of_one_text(trained_once):
         classifier.explain("a dog", 3)
 
 
-def test_no_vector_is_left_unwritten(trained_once, monkeypatch):
-    """A chunk that is lost on the way ends in an error and not in an array of whatever was in memory."""
+def test_lost_chunk_is_an_error(trained_once, monkeypatch):
+    """Without this error, the array would contain uninitialized memory."""
     extractor = FeatureExtractor.load(str(trained_once[0]))
     whole = list(extractor._rows([("a dog", None), ("a cat", None)]))
     monkeypatch.setattr(extractor, "_rows", lambda pairs: iter(whole))
@@ -208,7 +211,7 @@ def test_no_vector_is_left_unwritten(trained_once, monkeypatch):
         extractor.extract(["a dog", "a cat", "a bird"])
 
 
-def test_names_are_there_without_tensorflow():
+def test_classes_are_importable_without_tensorflow():
     code = "import sys, bert_cli; bert_cli.Tagger, bert_cli.QuestionAnswerer, bert_cli.FeatureExtractor"
     code += "; assert 'tensorflow' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

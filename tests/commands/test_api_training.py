@@ -1,4 +1,4 @@
-"""Training from Python: the very model of the command, from files, data frames and lists; and what is refused."""
+"""Training from Python with files, data frames and lists: results of the command, and refusals."""
 
 import contextlib
 import gc
@@ -54,7 +54,7 @@ def flags_of(options: dict) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_model_is_that_of_the_command(fitted, options, tmp_path, run_folder):
+def test_model_equals_the_model_of_the_command(fitted, options, tmp_path, run_folder):
     rows = [f"{text}\t{label}\n" for text, label in zip(TEXTS, LABELS, strict=True)]
     (tmp_path / "train.tsv").write_text("text\tlabel\n" + "".join(rows))
     (tmp_path / "dev.tsv").write_text("text\tlabel\n" + "".join(rows[:5]))
@@ -65,13 +65,13 @@ def test_the_model_is_that_of_the_command(fitted, options, tmp_path, run_folder)
     assert ours.names() == made.names()
     assert fitted.report["eval"] == made.report()["eval"]
     assert (fitted.labels, fitted.problem_type) == (("animal", "person"), "single_label")
-    again = Classifier.load(fitted.output_dir, precision="float32").predict(TEXTS)
-    np.testing.assert_array_equal(fitted.predict(TEXTS).probabilities, again.probabilities)
-    # A frame of the same rows is the same run, which is finished.
+    reloaded = Classifier.load(fitted.output_dir, precision="float32").predict(TEXTS)
+    np.testing.assert_array_equal(fitted.predict(TEXTS).probabilities, reloaded.probabilities)
+    # A data frame with the same rows is the same run, which is finished.
     frame = pd.DataFrame({"label": LABELS, "text": TEXTS})
     train = Classifier.train(frame, output_dir=fitted.output_dir, **options)
     assert "train_seconds" not in train.report
-    np.testing.assert_array_equal(train.predict(TEXTS).probabilities, again.probabilities)
+    np.testing.assert_array_equal(train.predict(TEXTS).probabilities, reloaded.probabilities)
     with pytest.raises(InputError, match=r"learning_rate was 0\.003, is now 0\.01; use another output_dir to keep"):
         Classifier.train(frame, output_dir=fitted.output_dir, **(options | {"learning_rate": 0.01}))
 
@@ -98,7 +98,7 @@ ONE_HOT = np.eye(3)[[number % 2 for number in range(len(TEXTS))]]
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("labels", "given", "names", "problem_type"),
+    ("labels", "label_names", "names", "problem_type"),
     [
         (ONE_HOT, {}, ("0", "1", "2"), "single_label"),
         (ONE_HOT.astype(bool).tolist(), {"problem_type": "multi_label"}, ("0", "1", "2"), "multi_label"),
@@ -108,9 +108,10 @@ ONE_HOT = np.eye(3)[[number % 2 for number in range(len(TEXTS))]]
     ],
     ids=["array", "lists of several", "data frame", "data frame of several", "several"],
 )
-def test_rows_of_0_and_1(options, labels, given, names, problem_type):
-    dev = labels[list(names[::-1])] if isinstance(labels, pd.DataFrame) else labels  # another order
-    options = options | {"num_train_epochs": 1, "train_batch_size": 8} | given
+def test_label_rows_with_0_and_1(options, labels, label_names, names, problem_type):
+    # Columns in another order.
+    dev = labels[list(names[::-1])] if isinstance(labels, pd.DataFrame) else labels
+    options = options | {"num_train_epochs": 1, "train_batch_size": 8} | label_names
     model = Classifier.fit(TEXTS, labels, dev_texts=TEXTS, dev_labels=dev, **options)
     assert (model.labels, model.problem_type) == (names, problem_type)
     assert model.predict(TEXTS[:2]).probabilities.shape == (2, len(names))
@@ -119,7 +120,7 @@ def test_rows_of_0_and_1(options, labels, given, names, problem_type):
 
 
 class _Signal(logging.Handler):
-    """Sends this process a signal after the second step of a training."""
+    """Handler that sends this process a signal after the second training step."""
 
     def __init__(self, number: int):
         super().__init__()
@@ -133,18 +134,18 @@ class _Signal(logging.Handler):
 
 @contextlib.contextmanager
 def signal_in_training(number: int, monkeypatch, folder: pathlib.Path):
-    """Send a signal in a training; directories for temporary files are in `folder`."""
+    """Send a signal during training; directories for temporary files are in `folder`."""
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     handler, log = _Signal(number), logging.getLogger("bert_cli")
     level = log.level
     log.addHandler(handler)
     log.setLevel(logging.INFO)
-    # A shell starts background processes with SIGINT ignored, which a training respects.
+    # A shell starts background processes with SIGINT ignored, which training respects.
     before = signal.signal(number, signal.default_int_handler)
     try:
         with pytest.raises(Stopped) as stopped:
             yield handler.lines, stopped
-        # A notebook catches Ctrl-C as it always does.
+        # A notebook catches Ctrl-C as usual.
         assert isinstance(stopped.value, KeyboardInterrupt) == (number == signal.SIGINT)
     finally:
         signal.signal(number, before)
@@ -171,7 +172,7 @@ SENTENCE = (["a", "cat"], ["O", "B-X"])
         ),
     ],
 )
-def test_a_signal_keeps_nothing_without_output_dir(options, monkeypatch, tmp_path, number, name, train):
+def test_signal_leaves_no_files_without_output_dir(options, monkeypatch, tmp_path, number, name, train):
     with signal_in_training(number, monkeypatch, tmp_path) as (lines, stopped):
         train(options | {"log_steps": 1})
     assert str(stopped.value) == f"stopped by {name} after step 3 of 12; nothing is kept, as no output_dir was given"
@@ -187,7 +188,7 @@ def test_a_signal_keeps_nothing_without_output_dir(options, monkeypatch, tmp_pat
         pytest.param(True, "the same call without overwrite_output_dir", marks=pytest.mark.slow),
     ],
 )
-def test_a_signal_keeps_what_is_in_output_dir(options, monkeypatch, tmp_path, overwrites, call):
+def test_signal_keeps_the_files_in_output_dir(options, monkeypatch, tmp_path, overwrites, call):
     out = tmp_path / "out"
     options = options | {"log_steps": 1, "output_dir": out, "overwrite_output_dir": overwrites}
     with signal_in_training(signal.SIGINT, monkeypatch, tmp_path) as (lines, stopped):
@@ -206,13 +207,13 @@ def test_taggers(options, tmp_path):
     tagger = Tagger.train(sentences, dev=sentences, output_dir=tmp_path / "tagger", **options)
     assert tagger.tag(["The old dog sees"])[0].tags == ("O", "B-X", "I-X", "O")
     assert tagger.report["eval"]["eval_f1"] == 100
-    # Its folder has another kind of model than the others take.
-    for kind, command in ((Classifier, "bert-classify"), (QuestionAnswerer, "bert-squad")):
+    # The tagger's directory is refused by the other classes.
+    for other_class, command in ((Classifier, "bert-classify"), (QuestionAnswerer, "bert-squad")):
         with pytest.raises(InputError, match=f"holds a model of bert-tag, and one of {command} is needed; .*Tagger"):
-            kind.load(tagger.output_dir)
+            other_class.load(tagger.output_dir)
     assert FeatureExtractor.load(tagger.output_dir).extract(["a cat"]).shape == (1, 16)
     assert main([f"--output_dir={tmp_path / 'tagger'}", "--text=a cat"]) == 1
-    (tmp_path / "tagger" / "run.json").unlink()  # as bert-convert leaves it
+    (tmp_path / "tagger" / "run.json").unlink()  # as after bert-convert
     with pytest.raises(InputError, match="holds a model of bert-tag"):
         Classifier.load(tagger.output_dir)
     for wrong in ([(["a"], ["O", "O"])], [("a cat", "O O")], [(["a"], [1])]):
@@ -299,25 +300,25 @@ def test_generators_are_read_once(monkeypatch):
         assert options == {"problem_type": "regression"}
 
 
-def test_floats_are_numbers_to_predict():
-    found = [are_numbers(labels) for labels in ([0.5, 1], [0.25, 0.5], [1, 2], ["0.5"], [])]
-    assert found == [True, True, False, False, False]
+def test_are_numbers():
+    results = [are_numbers(labels) for labels in ([0.5, 1], [0.25, 0.5], [1, 2], ["0.5"], [])]
+    assert results == [True, True, False, False, False]
 
 
-@pytest.mark.slow  # 40 steps of the built-in model
+@pytest.mark.slow  # 40 steps with the built-in model
 def test_the_first_example_of_the_readme():
     block = re.search(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1]
     *lines, last = block.rstrip().splitlines()
     assert any("Classifier.fit(" in line for line in lines)
-    code, _, said = last.partition("  # ")
+    code, _, comment = last.partition("  # ")
     names: dict = {}
     exec("\n".join(lines), names)
-    assert repr(eval(code, names)) == said.replace('"', "'")
+    assert repr(eval(code, names)) == comment.replace('"', "'")
 
 
 @pytest.mark.slow
 def test_several_runs_of_data_in_memory(options, tmp_path):
-    """Each run, the best one's evaluation and each fold read the rows that were given."""
+    """All runs, the best run's evaluation and all folds read the given rows."""
     rows = list(zip(TEXTS, LABELS, strict=True))
     short = options | {"num_train_epochs": 0.5}
     several = Classifier.train(rows, dev=rows[:5], output_dir=tmp_path / "runs", num_runs=2, **short)

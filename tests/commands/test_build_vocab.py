@@ -1,4 +1,4 @@
-"""bert-build-vocab as a user calls it: small and real texts, an extended vocabulary, errors in one line."""
+"""bert-build-vocab as a user calls it: small and real texts, extended vocabularies, and errors."""
 
 import gzip
 import os
@@ -43,7 +43,7 @@ OLD = [
 
 @pytest.fixture
 def build(tmp_path, monkeypatch, capfd):
-    """Call the command in a folder with text.txt and old.txt, an existing vocabulary."""
+    """Call the command in a directory with text.txt and old.txt, an existing vocabulary."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text(TEXT)
     (tmp_path / "old.txt").write_text("\n".join(OLD) + "\n")
@@ -60,7 +60,7 @@ def tokens(path="vocab.txt") -> list[str]:
 
 
 def table(lines: list[str]) -> dict[str, list[str]]:
-    """The table at the end: name -> the other columns."""
+    """Return the table at the end of the log: name -> the other columns."""
     rows = (re.split(r" {2,}", line.strip()) for line in lines)
     return {row[0]: row[1:] for row in rows if len(row) > 1}
 
@@ -68,23 +68,23 @@ def table(lines: list[str]) -> dict[str, list[str]]:
 def test_six_lines(build):
     outcome = build()
     assert outcome.code == 0
-    found = tokens()
-    assert found[:5] == SPECIAL
+    vocabulary = tokens()
+    assert vocabulary[:5] == SPECIAL
     characters = ["!", '"', "'", ",", ".", "?", *LETTERS]
-    assert found[5 : 5 + len(characters)] == characters
+    assert vocabulary[5 : 5 + len(characters)] == characters
     joined = [f"##{letter}" for letter in LETTERS]
-    assert found[5 + len(characters) :][: len(LETTERS)] == joined
-    learnt = found[5 + len(characters) + len(LETTERS) :]
+    assert vocabulary[5 + len(characters) :][: len(LETTERS)] == joined
+    learnt = vocabulary[5 + len(characters) + len(LETTERS) :]
     assert {"the", "mill", "river", "wheel", "walks", "old"} <= set(learnt)
-    assert "daughter" not in learnt  # it comes only once
+    assert "daughter" not in learnt  # it occurs only once
     assert learnt[0] == "the"  # the most frequent
-    assert len(set(found)) == len(found)
+    assert len(set(vocabulary)) == len(vocabulary)
     assert "[UNK]" not in FullTokenizer(read_vocabulary("vocab.txt")).tokenize(TEXT)
     figures = table(outcome.lines)
     assert figures["words"] == [str(len(re.findall(r"\w+|[^\w\s]", TEXT)))]
-    assert figures["vocabulary"] == [str(len(found))]
+    assert figures["vocabulary"] == [str(len(vocabulary))]
     assert figures["unknown words"] == ["0.000%"]
-    assert outcome.lines[-1] == f"Wrote vocab.txt: {len(found)} tokens"
+    assert outcome.lines[-1] == f"Wrote vocab.txt: {len(vocabulary)} tokens"
     assert sorted(os.listdir()) == ["old.txt", "text.txt", "vocab.txt"]
 
 
@@ -97,7 +97,7 @@ def test_the_same_text_gives_the_same_vocabulary(build, tmp_path):
     assert tokens("two.txt") == tokens("three.txt") == expected
 
 
-def test_vocab_size_is_the_most_and_keeps_the_most_frequent(build):
+def test_vocab_size_limits_the_vocabulary_to_frequent_words(build):
     assert build(min_count=1).code == 0
     all_of_them = tokens()
     size = len(all_of_them) - 8
@@ -107,7 +107,7 @@ def test_vocab_size_is_the_most_and_keeps_the_most_frequent(build):
     assert "[UNK]" not in FullTokenizer(read_vocabulary("vocab.txt")).tokenize(TEXT)
 
 
-def test_whole_words_where_characters_have_no_room(build, tmp_path):
+def test_whole_words_if_characters_do_not_fit(build, tmp_path):
     (tmp_path / "text.txt").write_text("The quick brown fox\njumps over the lazy dog\n")
     outcome = build(vocab_size=20)
     assert outcome.code == 0
@@ -129,20 +129,20 @@ def test_casing(build, tmp_path):
 
 def test_reserved_tokens_follow_the_special_ones(build):
     assert build(reserved_tokens="[unused0],[MASK],<br>,river").code == 0
-    found = tokens()
-    assert found[:8] == [*SPECIAL, "[unused0]", "<br>", "river"]
-    assert found.count("river") == found.count("[MASK]") == 1
+    vocabulary = tokens()
+    assert vocabulary[:8] == [*SPECIAL, "[unused0]", "<br>", "river"]
+    assert vocabulary.count("river") == vocabulary.count("[MASK]") == 1
 
 
-def test_no_character_is_lost(build, tmp_path):
-    """The learner's default is 1000 characters: words with rarer ones would be [UNK]."""
+def test_all_characters_are_kept(build, tmp_path):
+    """The learner keeps 1000 characters by default, and words with rarer characters would be [UNK]."""
     ideographs = "".join(map(chr, range(0x4E00, 0x4E00 + 1500)))
     (tmp_path / "text.txt").write_text(ideographs + "\n" + "word " * 5 + "x" * 60 + "ž\n", encoding="utf-8")
     assert build(do_lower_case="false").code == 0
     vocabulary = read_vocabulary("vocab.txt")
     assert FullTokenizer(vocabulary, False).tokenize(ideographs) == list(ideographs)
-    assert "##ž" in vocabulary.ids  # in a word that is too long for the learner
-    assert "##" + ideographs[0] not in vocabulary.ids  # never inside a word
+    assert "##ž" in vocabulary.ids  # from a word that is too long for the learner
+    assert "##" + ideographs[0] not in vocabulary.ids  # it never occurs inside a word
 
 
 def test_a_real_text(build, shared, tmp_path):
@@ -160,11 +160,11 @@ def test_a_real_text(build, shared, tmp_path):
 def test_extend_keeps_ids(build):
     outcome = build(extend="old.txt")
     assert outcome.code == 0
-    found = tokens()
-    assert len(found) == len(OLD)
+    vocabulary = tokens()
+    assert len(vocabulary) == len(OLD)
     # river: 4 × 3, as r ##i ##v ##er before; walks and wheel: 2 × 5, as all of their characters were lost
-    assert (found[1], found[2], found[13]) == ("river", "walks", "wheel")
-    assert all(new == old for new, old in zip(found, OLD, strict=True) if "unused" not in old)
+    assert (vocabulary[1], vocabulary[2], vocabulary[13]) == ("river", "walks", "wheel")
+    assert all(new == old for new, old in zip(vocabulary, OLD, strict=True) if "unused" not in old)
     assert any("3 placed in 3 [unusedN], 0 added at the end" in line for line in outcome.lines)
     assert not any("embeddings" in line for line in outcome.lines)
     figures = table(outcome.lines)
@@ -175,9 +175,9 @@ def test_extend_keeps_ids(build):
 def test_extend_adds_at_the_end(build):
     outcome = build(extend="old.txt", vocab_size=len(OLD) + 2, min_count=1)
     assert outcome.code == 0
-    found = tokens()
-    assert len(found) == len(OLD) + 2
-    assert all(new == old for new, old in zip(found, OLD, strict=False) if "unused" not in old)
+    vocabulary = tokens()
+    assert len(vocabulary) == len(OLD) + 2
+    assert all(new == old for new, old in zip(vocabulary, OLD, strict=False) if "unused" not in old)
     assert any(f'rows of word embeddings, and "vocab_size": {len(OLD) + 2} in' in line for line in outcome.lines)
 
 
@@ -241,14 +241,14 @@ def test_errors_are_one_line_and_write_nothing(build, tmp_path, values, message)
 @pytest.mark.parametrize(
     "flags", [["--help"], ["--input_file=text.txt", "--extend=old.txt"], ["--input_file=none.txt"]]
 )
-def test_tensorflow_is_imported_for_learning_only(build, flags):
+def test_tensorflow_is_imported_only_for_learning(build, flags):
     script = "import sys; from bert_cli.build_vocab import main; main(sys.argv[1:]); print('tensorflow' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script, *flags], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "False"
 
 
-def test_the_docstring_shows_what_is_printed(build):
-    """Of its first command; all but the seconds."""
+def test_docstring_shows_the_printed_table(build):
+    """The docstring shows the first example's table; only the seconds differ."""
     shown = table([line for line in build_vocab.__doc__.splitlines() if line.startswith("    ")])
     corpus = pathlib.Path(__file__).resolve().parents[2] / "data" / "pretraining" / "corpus.txt"
     printed = table(build(input_file=corpus, vocab_size=1000).lines)

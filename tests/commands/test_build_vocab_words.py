@@ -1,4 +1,4 @@
-"""bert-build-vocab for vocabularies of whole words, and for the special tokens that a user's own list lacks."""
+"""bert-build-vocab for whole-word vocabularies, and for special tokens that a user's list lacks."""
 
 import json
 import subprocess
@@ -24,14 +24,15 @@ A dog likes a cat .
 {LONG} {LONG} {LONG} {LONG}
 The cat sings . "Zebra , cat"
 """
-# 4 times, 3 times, twice, each by code point. LONG comes 4 times, but a word of more than 200 characters is always [UNK].
+# Words by count (4, 3, 2) and code point. LONG occurs 4 times, but words longer than 200
+# characters are always [UNK].
 RANKED = ["cat", "the", ".", '"', ",", "a", "dog"]
 OWN = ["cat", "the", "dog", "##s"]
 
 
 @pytest.fixture
 def build(tmp_path, monkeypatch, capfd):
-    """Call the command in a folder with text.txt and own.txt, a list without special tokens."""
+    """Call the command in a directory with text.txt and own.txt, a list without special tokens."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text(TEXT)
     (tmp_path / "own.txt").write_text("\n".join(OWN) + "\n")
@@ -123,21 +124,21 @@ def test_add_special_tokens_comes_before_words_of_a_text(build):
 
 @pytest.mark.parametrize("size", [None, 9])
 @pytest.mark.parametrize("text", ["the cat the dog\ncats dogs\n", "the the the\n", "cat zebra\n"])
-def test_a_text_without_a_new_word_adds_only_the_special_tokens(build, tmp_path, text, size):
-    """Known words, pieces that are cut once only, and a word below --min_count."""
+def test_text_without_new_words_adds_only_special_tokens(build, tmp_path, text, size):
+    """Such texts have known words, words that only one piece more would help, or rare words."""
     (tmp_path / "known.txt").write_text(text)
     flags = {} if size is None else {"vocab_size": size}
     outcome = build(extend="own.txt", add_special_tokens="true", input_file="known.txt", **flags)
     assert outcome.code == 0, outcome.err
     assert tokens() == [*OWN, *SPECIAL]
     assert "0 words are cut into pieces or unknown; 0 placed in 0 [unusedN], 0 added at the end" in outcome.lines
-    # The same for a list that has them.
-    again = build(extend="vocab.txt", input_file="known.txt", output_file="again.txt", **flags)
-    assert again.code == 0, again.err
+    # The same for a list that has special tokens.
+    second_outcome = build(extend="vocab.txt", input_file="known.txt", output_file="again.txt", **flags)
+    assert second_outcome.code == 0, second_outcome.err
     assert tokens("again.txt") == [*OWN, *SPECIAL]
 
 
-def test_new_words_take_the_places_of_unused_tokens_and_special_tokens_the_end(build, tmp_path):
+def test_new_words_replace_unused_tokens_and_special_tokens_are_appended(build, tmp_path):
     (tmp_path / "own.txt").write_text("the\n[unused0]\ncat\n[SEP]\n[unused1]\n")
     (tmp_path / "few.txt").write_text("the zebra the zebra\n")
     missing = ["[PAD]", "[UNK]", "[CLS]", "[MASK]"]
@@ -157,7 +158,7 @@ def test_new_words_take_the_places_of_unused_tokens_and_special_tokens_the_end(b
         ("zebra horse ibis lynx " * 2 + "zebra horse ibis zebra", "4 new words of the text (zebra horse ibis …)"),
     ],
 )
-def test_new_words_without_a_place_are_named(build, tmp_path, text, new):
+def test_new_words_without_room_are_named(build, tmp_path, text, new):
     (tmp_path / "new.txt").write_text(text)
     for flags in ({"input_file": "new.txt"}, {"input_file": "new.txt", "vocab_size": 9}):
         build(extend="own.txt", add_special_tokens="true", **flags).assert_refused(
@@ -167,16 +168,16 @@ def test_new_words_without_a_place_are_named(build, tmp_path, text, new):
     assert not (tmp_path / "vocab.txt").exists()
 
 
-def test_a_word_that_would_harm_others_is_no_new_word(build, tmp_path):
-    """abcd is ab ##cd; with a token abc its rest would be d, which no piece begins."""
+def test_word_that_would_break_other_words_is_not_added(build, tmp_path):
+    """abcd is ab ##cd; if abc were a token, the rest d would have no piece."""
     (tmp_path / "list.txt").write_text("".join(f"{token}\n" for token in [*SPECIAL, "ab", "##c", "##cd"]))
     (tmp_path / "text.txt").write_text("abc abc abcd\n")
     assert build(extend="list.txt", input_file="text.txt").code == 0
     assert tokens() == [*SPECIAL, "ab", "##c", "##cd"]
 
 
-def test_a_list_with_special_tokens_added_serves_the_other_commands(build, model, capfd, tmp_path):
-    """Ids of tokens, records and a training: [UNK], [CLS], [SEP] and [MASK] are found where they are, at the end."""
+def test_other_commands_use_a_list_with_appended_special_tokens(build, model, capfd, tmp_path):
+    """Token ids, records and training use [UNK], [CLS], [SEP] and [MASK] at the end of the list."""
     assert build(extend="own.txt", add_special_tokens="true").code == 0
     assert tokenize_main(["the cats Zebra", "--vocab_file=vocab.txt", "--format=jsonl"]) == 0
     assert json.loads(capfd.readouterr().out)["input_ids"] == [6, 1, 0, 3, 5, 7]

@@ -1,4 +1,4 @@
-"""The pre-trained model in the box: what takes it where no model is named, and what every command does without it."""
+"""The built-in model: commands that use it by default, and commands without it."""
 
 import json
 import logging
@@ -23,14 +23,14 @@ from tests.commands.convert_run import TOKENS, convert, make_source
 SIZES = {"max_position_embeddings": 64, "num_hidden_layers": 4}
 USED = f"no model was given: the built-in one is used, pre-trained on English text: 4 layers of width 16, {len(TOKENS)} words"
 RANDOM = "no model was given: the small built-in one is used, which starts from RANDOM weights"
-# One step; the stand-in knows few words of the texts.
+# One step; the stand-in's vocabulary has few words of the texts.
 FEW = ("--train_batch_size=8", "--num_train_epochs=0.34", "--precision=float32", "--allow_unknown")
 MOST_BYTES = 16_000_000
 
 
 @pytest.fixture(scope="module")
 def stand_in(tmp_path_factory) -> tuple[pathlib.Path, dict[str, np.ndarray]]:
-    """A folder as the package's own, made as `make builtin-model` makes it, and the weights that went into it."""
+    """A directory like the package's, made as by `make builtin-model`, and its original weights."""
     folder = tmp_path_factory.mktemp("box")
     source, tensors = make_source(folder, ("masked_lm",), **SIZES)
     convert(source, folder / "float16", head="masked_lm", float16=True)
@@ -57,13 +57,13 @@ def absent(monkeypatch, tmp_path):
 
 
 def is_kept(written: dict[str, np.ndarray], tensors: dict[str, np.ndarray]) -> bool:
-    """Whether the encoder of a checkpoint is what was in the box, in float16."""
+    """Return whether a checkpoint's encoder equals the built-in one, in float16."""
     names = [name for name in tensors if name.startswith("bert/") and "pooler" not in name]
     return all(np.array_equal(written[name], tensors[name].astype(np.float16).astype(np.float32)) for name in names)
 
 
-def test_training_starts_from_it(present, cola, classify, run_folder, tmp_path):
-    """At a rate of 0 the encoder stays what it was; the pooler, which nothing has trained, is new. The folder is enough."""
+def test_training_starts_from_the_built_in_model(present, cola, classify, run_folder, tmp_path):
+    """The encoder stays the same with learning rate 0; the untrained pooler is new."""
     out = tmp_path / "out"
     flags = ["--task_name=cola", f"--data_dir={cola}", f"--output_dir={out}", *FEW, "--do_train", "--max_seq_length=16"]
     done = classify(*flags, "--learning_rate=0")
@@ -73,9 +73,9 @@ def test_training_starts_from_it(present, cola, classify, run_folder, tmp_path):
     assert is_kept(run_folder(out).tensors(1), present)
     assert json.loads((out / "run.json").read_text())["init_checkpoint"] == BUILTIN_MODEL
     assert "--init_checkpoint" not in (out / "flags.txt").read_text()
-    again = classify(*flags, "--learning_rate=0")  # the run's own folder tells all of it
-    assert again.code == 0
-    assert "training is already finished" in again.err
+    second_outcome = classify(*flags, "--learning_rate=0")  # the run's directory has all settings
+    assert second_outcome.code == 0
+    assert "training is already finished" in second_outcome.err
     predicted = classify("--do_predict", "--data_dir", cola, f"--output_dir={out}", "--allow_unknown")
     assert predicted.code == 0, predicted.err
     assert BUILTIN_MODEL not in predicted.err
@@ -85,20 +85,22 @@ def test_training_starts_from_it(present, cola, classify, run_folder, tmp_path):
 
 
 @pytest.mark.slow
-def test_random_is_what_there_is_without_it(present, cola, classify, run_folder, tmp_path, monkeypatch):
-    """--init_checkpoint=random makes the very run of a package without weights, and its flags.txt repeats it."""
+def test_random_equals_a_package_without_weights(present, cola, classify, run_folder, tmp_path, monkeypatch):
+    """--init_checkpoint=random gives the run of a package without weights; flags.txt repeats it."""
     flags = ["--task_name=cola", f"--data_dir={cola}", *FEW, "--do_train", "--max_seq_length=16"]
-    asked = classify(*flags, "--init_checkpoint=random", f"--output_dir={tmp_path / 'asked'}")
-    assert asked.code == 0, asked.err
-    assert "--init_checkpoint=random: the small built-in network starts from random weights" in asked.lines
+    random_outcome = classify(*flags, "--init_checkpoint=random", f"--output_dir={tmp_path / 'asked'}")
+    assert random_outcome.code == 0, random_outcome.err
+    assert "--init_checkpoint=random: the small built-in network starts from random weights" in random_outcome.lines
     assert "--init_checkpoint=random\n" in (tmp_path / "asked" / "flags.txt").read_text()
     monkeypatch.setattr(checkpoints, "PRETRAINED", str(tmp_path / "none"))
     left_out = classify(*flags, f"--output_dir={tmp_path / 'left_out'}")
     assert left_out.code == 0, left_out.err
     assert RANDOM in left_out.lines
     helpers.assert_same_tensors(run_folder(tmp_path / "asked").tensors(1), run_folder(tmp_path / "left_out").tensors(1))
-    one, other = (json.loads((tmp_path / name / "run.json").read_text()) for name in ("asked", "left_out"))
-    assert one == other
+    with_random, without_model = (
+        json.loads((tmp_path / name / "run.json").read_text()) for name in ("asked", "left_out")
+    )
+    assert with_random == without_model
     repeated = classify(f"--flagfile={tmp_path / 'asked' / 'flags.txt'}")
     assert "training is already finished" in repeated.err
 
@@ -118,18 +120,19 @@ def test_from_python(present, monkeypatch):
 
 
 @pytest.mark.slow
-def test_blanks_and_vectors_come_from_it(present, stand_in, capfd, tmp_path):
-    """The same as from the Hugging Face folder that its weights were copied from, and as from its folder by name; one line
-    says what is used.
+def test_fill_mask_and_features_use_the_built_in_model(present, stand_in, capfd, tmp_path):
+    """The results equal those with the source directory and with the built-in directory by name.
+
+    One line reports the model.
     """
-    given = f"--init_checkpoint={stand_in[0].parent / 'float16'}"
-    kind = (
+    source = f"--init_checkpoint={stand_in[0].parent / 'float16'}"
+    tokenizer_flag = (
         "--gelu=tanh",
         "--precision=float32",
-    )  # bert_config.json says it, config.json of the other folder says the same
+    )  # config.json in the source directory has the same setting
     fill = [
-        helpers.call(capfd, "bert-fill-mask", fill_mask.main, "all [MASK] and no play", *flags, *kind)
-        for flags in ((), (given,), (f"--init_checkpoint={stand_in[0]}",))
+        helpers.call(capfd, "bert-fill-mask", fill_mask.main, "all [MASK] and no play", *flags, *tokenizer_flag)
+        for flags in ((), (source,), (f"--init_checkpoint={stand_in[0]}",))
     ]
     assert [done.code for done in fill] == [0, 0, 0], [done.err for done in fill]
     assert fill[0].out == fill[1].out == fill[2].out
@@ -137,14 +140,15 @@ def test_blanks_and_vectors_come_from_it(present, stand_in, capfd, tmp_path):
     (tmp_path / "in.txt").write_text("all work\nno play\n")
     texts = (f"--input_file={tmp_path / 'in.txt'}", "--output_file=-", "--pooling=mean", "--max_seq_length=12")
     vectors = [
-        helpers.call(capfd, "bert-extract-features", extract_main, *texts, *flags, *kind) for flags in ((), (given,))
+        helpers.call(capfd, "bert-extract-features", extract_main, *texts, *flags, *tokenizer_flag)
+        for flags in ((), (source,))
     ]
     assert [done.code for done in vectors] == [0, 0], vectors[0].err
     assert vectors[0].out == vectors[1].out
     assert vectors[0].lines.count(USED) == 1
 
 
-def test_its_folder_is_converted_as_any_other(stand_in, tmp_path):
+def test_built_in_directory_is_converted_like_others(stand_in, tmp_path):
     box, tensors = stand_in
     convert(box, tmp_path / "hf", check=True)
     config = json.loads((tmp_path / "hf" / "config.json").read_text())
@@ -154,8 +158,8 @@ def test_its_folder_is_converted_as_any_other(stand_in, tmp_path):
     assert is_kept({name: written.read(name) for name in written.shapes}, tensors)
 
 
-def test_without_it(absent, capfd, tmp_path, monkeypatch):
-    """Blanks want bert_output, vectors a model; random weights say nothing in either."""
+def test_commands_without_the_built_in_model(absent, capfd, tmp_path, monkeypatch):
+    """bert-fill-mask looks into bert_output, bert-extract-features needs a model."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in.txt").write_text("all work\n")
     texts = ("--input_file=in.txt", "--output_file=out.jsonl")
@@ -167,7 +171,7 @@ def test_without_it(absent, capfd, tmp_path, monkeypatch):
         helpers.call(capfd, command, main, *words, "--init_checkpoint=random").assert_refused("is a start for training")
 
 
-def test_a_run_that_does_not_train_starts_from_nothing(present, capfd, tmp_path):
+def test_prediction_alone_does_not_use_the_built_in_model(present, capfd, tmp_path):
     for flags in ([], ["--init_checkpoint=random"]):
         done = helpers.call(
             capfd,
@@ -181,9 +185,9 @@ def test_a_run_that_does_not_train_starts_from_nothing(present, capfd, tmp_path)
         done.assert_refused("holds no trained model")
 
 
-@pytest.mark.parametrize("own", [{"vocab_file": "vocab.txt"}, {"bert_config_file": "bert_config.json"}])
-def test_own_files_are_no_built_in_model(present, own):
-    model = ModelFiles(**own)
+@pytest.mark.parametrize("user_files", [{"vocab_file": "vocab.txt"}, {"bert_config_file": "bert_config.json"}])
+def test_user_files_replace_the_built_in_model(present, user_files):
+    model = ModelFiles(**user_files)
     assert checkpoints.training_start("", model) is None
     assert checkpoints.training_start("", ModelFiles()) == checkpoints.pretrained_model() is not None
     level, line = checkpoints.random_start_message("", is_builtin=False)
@@ -195,7 +199,7 @@ def test_own_files_are_no_built_in_model(present, own):
 
 
 @pytest.mark.skipif(checkpoints.pretrained_model() is None, reason="this version has no pre-trained weights in the box")
-def test_what_ships_fits_together():
+def test_shipped_files_match():
     folder = pathlib.Path(checkpoints.PRETRAINED)
     path = folder / "model.safetensors"
     assert path.stat().st_size <= MOST_BYTES

@@ -1,4 +1,4 @@
-"""The classifier from Python: the numbers of bert-classify, and refusals."""
+"""The Python classifier: the same numbers as bert-classify, and refusals."""
 
 import subprocess
 import sys
@@ -13,30 +13,30 @@ from bert_cli.base.errors import InputError
 
 @pytest.fixture
 def texts(cola) -> list[str]:
-    """The texts of test.tsv."""
+    """The texts in test.tsv."""
     lines = (cola / "test.tsv").read_text(encoding="utf-8").splitlines()
     return [line.split("\t")[1] for line in lines[1:]]
 
 
-def test_same_numbers_as_the_command(trained, run_folder, texts):
+def test_probabilities_equal_those_of_the_command(trained, run_folder, texts):
     classifier = Classifier.load(str(trained), precision="float32")
     assert (classifier.labels, classifier.max_seq_length) == (("0", "1"), 32)
-    found = classifier.predict(texts)
-    wanted = run_folder(trained).probabilities()
-    assert found.probabilities.dtype == np.float32
-    np.testing.assert_allclose(found.probabilities, wanted, atol=1e-6)
-    assert found.best == [str(column) for column in wanted.argmax(axis=1)]
-    again = classifier.predict(texts[:3], batch_size=1)
-    np.testing.assert_allclose(again.probabilities, wanted[:3], atol=1e-6)
+    predictions = classifier.predict(texts)
+    expected = run_folder(trained).probabilities()
+    assert predictions.probabilities.dtype == np.float32
+    np.testing.assert_allclose(predictions.probabilities, expected, atol=1e-6)
+    assert predictions.best == [str(column) for column in expected.argmax(axis=1)]
+    single_predictions = classifier.predict(texts[:3], batch_size=1)
+    np.testing.assert_allclose(single_predictions.probabilities, expected[:3], atol=1e-6)
 
 
-def test_pairs_nothing_and_other_labels(trained):
-    (trained / "flags.txt").unlink()  # which says that the model was trained on single texts
+def test_pairs_empty_lists_and_other_labels(trained):
+    (trained / "flags.txt").unlink()  # it records that the model was trained on single texts
     classifier = Classifier.load(trained, labels=["animal", "person"], max_seq_length=16, precision="float32")
-    found = classifier.predict([("the dog", "a cat"), "a dog", ["the dog", "a cat"]])
-    assert found.probabilities.shape == (3, 2)
-    np.testing.assert_allclose(found.probabilities[0], found.probabilities[2], atol=1e-6)
-    assert set(found.best) <= {"animal", "person"}
+    predictions = classifier.predict([("the dog", "a cat"), "a dog", ["the dog", "a cat"]])
+    assert predictions.probabilities.shape == (3, 2)
+    np.testing.assert_allclose(predictions.probabilities[0], predictions.probabilities[2], atol=1e-6)
+    assert set(predictions.best) <= {"animal", "person"}
     nothing = classifier.predict([])
     assert (nothing.best, nothing.probabilities.shape) == ([], (0, 2))
     with pytest.raises(InputError, match=r"^texts: a list of texts is needed, found 'a dog'"):
@@ -70,7 +70,7 @@ def test_refusals(trained, tmp_path):
         Classifier.load(str(trained))
 
 
-def test_the_door_is_light():
+def test_import_is_light():
     code = "import sys, bert_cli, bert_cli.base.errors; print(sorted(sys.modules.keys() & {'tensorflow', 'numpy', 'keras'}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

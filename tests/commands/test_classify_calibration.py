@@ -1,4 +1,4 @@
-"""bert-classify --calibrate and --abstain_error, and who applies what they leave."""
+"""bert-classify --calibrate and --abstain_error, and the commands that apply their results."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ CALIBRATE = ("--do_eval", "--calibrate")
 
 
 def divided(probabilities: np.ndarray, temperature: float) -> np.ndarray:
-    """The softmax of the same logits divided by a temperature."""
+    """Return the softmax of the same logits divided by a temperature."""
     powers = np.asarray(probabilities, np.float64) ** (1 / temperature)
     return powers / powers.sum(axis=1, keepdims=True)
 
@@ -48,7 +48,7 @@ def test_a_finished_run(calibrated, trained_once, classify, data_dir):
     assert f"temperature {kept['temperature']:.4g}, fitted on 11 rows" in done.err
     assert "at most 0.4 wrong answers on fresh data, with 95% confidence" in done.err
 
-    # Every later prediction applies it, with the labels of before.
+    # Every later prediction is calibrated; the labels stay the same.
     plain = RunFolder(trained_once[0])
     done = classify("--do_predict", data_dir, f"--output_dir={out.path}", "--precision=float32")
     assert done.code == 0, done.err
@@ -57,22 +57,22 @@ def test_a_finished_run(calibrated, trained_once, classify, data_dir):
     table = out.predictions()
     assert list(table["label"]) == list(plain.predictions()["label"])
     assert list(table["abstain"]) == [
-        "yes" if each else "no" for each in expected.min(axis=1) >= kept["abstain"]["uncertainty"]
+        "yes" if is_uncertain else "no" for is_uncertain in expected.min(axis=1) >= kept["abstain"]["uncertainty"]
     ]
-    # The least certain first.
+    # Sorted by certainty, least certain first.
     ranked = pd.read_csv(out.path / "to_label.tsv", sep="\t")
     assert list(ranked.columns) == ["id", "predicted", "probability", "text"]
     assert list(ranked["id"]) == [table["id"][row] for row in np.argsort(expected.max(axis=1), kind="stable")]
     np.testing.assert_allclose(ranked["probability"], np.sort(expected.max(axis=1)), atol=1e-5)
 
-    # Again: the same file, as it is fitted to the logits.
+    # Calibrating again gives the same file, since it is fitted to the logits.
     done = classify(*CALIBRATE, data_dir, f"--output_dir={out.path}", "--precision=float32")
     assert done.code == 0, done.err
-    again = json.loads((out.path / "calibration.json").read_text("utf-8"))
-    assert again == {"temperature": kept["temperature"], "rows": 11}
+    second_calibration = json.loads((out.path / "calibration.json").read_text("utf-8"))
+    assert second_calibration == {"temperature": kept["temperature"], "rows": 11}
 
 
-def test_every_engine_and_export(calibrated, trained_once, tmp_path, classify):
+def test_every_engine_and_export_applies_the_calibration(calibrated, trained_once, tmp_path, classify):
     out, path = calibrated[0], str(calibrated[0].path)
     kept = json.loads((out.path / "calibration.json").read_text("utf-8"))
     plain = Classifier.load(str(trained_once[0]), precision="float32").predict(TEXTS).probabilities
@@ -116,14 +116,14 @@ def test_exported_models(calibrated, tmp_path, problem_type):
     tokens = {name: np.array([[2, 9, 20, 3]], np.int32) for name in ("input_word_ids", "input_mask", "input_type_ids")}
     tokens["input_mask"][:] = 1
     tokens["input_type_ids"][:] = 0
-    [found] = onnxruntime.InferenceSession(str(tmp_path / "onnx" / "model.onnx")).run(["probabilities"], tokens)
+    [probabilities] = onnxruntime.InferenceSession(str(tmp_path / "onnx" / "model.onnx")).run(["probabilities"], tokens)
     by_tokens = tf.saved_model.load(str(tmp_path / "serving")).signatures["token_ids"]
     made = by_tokens(**{name: tf.constant(value) for name, value in tokens.items()})
-    np.testing.assert_allclose(found, made["probabilities"].numpy(), atol=1e-5)
+    np.testing.assert_allclose(probabilities, made["probabilities"].numpy(), atol=1e-5)
 
 
-def test_training_calibrates_and_training_on_drops_it(flags, classify, tmp_path):
-    """In one run, before the prediction; another epoch makes other weights."""
+def test_further_training_drops_the_calibration(flags, classify, tmp_path):
+    """A run calibrates before it predicts; another epoch changes the weights."""
     out = RunFolder(tmp_path / "out")
     short = [*flags, "--num_train_epochs=1", f"--output_dir={out.path}", "--do_train", "--do_eval", "--do_predict"]
     done = classify(*short, "--calibrate", "--abstain_error=0.01")
@@ -132,7 +132,7 @@ def test_training_calibrates_and_training_on_drops_it(flags, classify, tmp_path)
     assert "warning: all texts are left for people" in done.err
     assert set(out.predictions()["abstain"]) == {"yes"}
     first = (out.path / "test_results.tsv").read_text("utf-8")
-    # Nothing is left to train: what was stored counts.
+    # Nothing is left to train, so the stored calibration is used.
     assert classify(*short).code == 0
     assert (out.path / "test_results.tsv").read_text("utf-8") == first
     done = classify(*short, "--num_train_epochs=2")
@@ -157,7 +157,7 @@ def test_cross_validation(flags, classify, tmp_path):
 
 @pytest.mark.slow
 def test_several_runs(flags, classify, tmp_path):
-    """Each seed has its own temperature; the folder predicts with the best one's."""
+    """Each seed has its temperature; the directory predicts with the best seed's."""
     out = tmp_path / "out"
     phases = ("--do_train", "--do_eval", "--do_predict", "--num_runs=2", "--calibrate")
     done = classify(*flags, "--num_train_epochs=1", *phases, f"--output_dir={out}")
@@ -174,8 +174,8 @@ def test_refused(trained, classify, data_dir, tmp_path):
     several = as_problem(trained, tmp_path / "several", "multi_label")
     table = tmp_path / "table.tsv"
     table.write_text("text\tlabel\n" + "".join(f"{text}\t{row % 2}\n" for row, text in enumerate(TEXTS)), "utf-8")
-    own = (f"--dev_file={table}", "--text_column=text", "--label_column=label")
-    for given, *parts in (
+    dev_flags = (f"--dev_file={table}", "--text_column=text", "--label_column=label")
+    for refused_flags, *fragments in (
         (["--do_predict", "--calibrate", data_dir, f"--output_dir={trained}"], "--calibrate needs held-out data"),
         (["--do_eval", "--abstain_error=2%", data_dir, f"--output_dir={trained}"], "--abstain_error needs --calibrate"),
         ([*CALIBRATE, "--abstain_error=200%", f"--output_dir={trained}"], "--abstain_error=200%: a share"),
@@ -185,13 +185,13 @@ def test_refused(trained, classify, data_dir, tmp_path):
             f"--calibrate: writes into the directory of the model; give --output_dir={elsewhere}",
         ),
         (
-            [*CALIBRATE, *own, f"--output_dir={number}"],
+            [*CALIBRATE, *dev_flags, f"--output_dir={number}"],
             "--calibrate: is about probabilities, and a number is predicted",
         ),
         (
-            [*CALIBRATE, "--abstain_error=2%", "--threshold=tuned", *own, f"--output_dir={several}"],
+            [*CALIBRATE, "--abstain_error=2%", "--threshold=tuned", *dev_flags, f"--output_dir={several}"],
             "--abstain_error and --threshold=tuned cannot be combined",
         ),
     ):
-        classify(*given).assert_refused(*parts)
+        classify(*refused_flags).assert_refused(*fragments)
     assert not (trained / "calibration.json").exists()

@@ -1,4 +1,4 @@
-"""bert-classify on texts with several endings: trained, evaluated and predicted, own files and swag; what is refused."""
+"""bert-classify on multiple choice: training, evaluation, prediction, swag, and refusals."""
 
 import csv
 import json
@@ -19,7 +19,10 @@ NAMES = ["sentence", "first", "second", "third", "answer"]
 
 
 def rows(count: int) -> list[list[str]]:
-    """Texts with an ending of people, at any place, and two of animals; the label counts from 1."""
+    """Return texts with one choice about people, at any index, and two about animals.
+
+    The label counts from 1.
+    """
     made = []
     for number in range(count):
         endings = [ANIMALS[number % 12], ANIMALS[(number + 5) % 12]]
@@ -36,12 +39,12 @@ def write_csv(path, names, lines):
 
 @pytest.fixture(scope="module")
 def chosen_once(model_flags, tmp_path_factory):
-    """An output_dir of a run on an own file."""
+    """An output_dir of a run on a user's file; do not change it."""
     folder = tmp_path_factory.mktemp("chosen")
-    own = write_csv(folder / "own.csv", NAMES, rows(24))
-    given = {"train_file": own, "dev_split": 0.25, "test_file": own, "output_dir": folder / "out"}
-    given |= {"choice_columns": "first,second,third", "label_column": "answer"}
-    assert main([*model_flags, *words(given), "--do_train", "--do_eval", "--do_predict"]) == 0
+    table = write_csv(folder / "own.csv", NAMES, rows(24))
+    flags = {"train_file": table, "dev_split": 0.25, "test_file": table, "output_dir": folder / "out"}
+    flags |= {"choice_columns": "first,second,third", "label_column": "answer"}
+    assert main([*model_flags, *words(flags), "--do_train", "--do_eval", "--do_predict"]) == 0
     return folder / "out"
 
 
@@ -50,36 +53,36 @@ def chosen(chosen_once, tmp_path) -> RunFolder:
     return RunFolder(shutil.copytree(chosen_once, tmp_path / "out"))
 
 
-def test_an_own_file(chosen, classify, tmp_path, capfd):
+def test_user_file(chosen, classify, tmp_path, capfd):
     out = chosen
     flags = (out.path / "flags.txt").read_text("utf-8").splitlines()
     told = {"--choice_columns=first,second,third", "--choice_labels=1", "--problem_type=multiple_choice"}
     assert told | {"# found in the data: --text_column=sentence", "--label_column=answer"} <= set(flags)
     assert out.eval_results().keys() == {"eval_accuracy", "eval_examples", "eval_loss", "global_step", "loss"}
     assert not (out.path / "labels.txt").exists()
-    found = out.probabilities()
-    assert found.shape == (24, 3)
-    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-5)
-    table, best = out.predictions(), found.argmax(axis=1)
+    probabilities = out.probabilities()
+    assert probabilities.shape == (24, 3)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
+    table, best = out.predictions(), probabilities.argmax(axis=1)
     assert list(table.columns) == ["id", "label", "prob_0", "prob_1", "prob_2", "text", "ending"]
     assert list(table["label"]) == [str(place) for place in best]
     assert list(table["ending"]) == [row[1 + place] for row, place in zip(rows(24), best, strict=True)]
     assert accuracy_score([n % 3 for n in range(24)], best) > 0.7
 
-    # The folder alone knows the columns and how labels count: two rows say nothing of it themselves.
+    # The directory has the columns and the label numbering, which two rows cannot show.
     few = write_csv(tmp_path / "few.csv", NAMES, rows(2))
-    given = [f"--dev_file={few}", f"--predict_file={few}", f"--output_dir={out.path}"]
-    done = classify("--do_eval", "--do_predict", *given, "--precision=float32")
+    arguments = [f"--dev_file={few}", f"--predict_file={few}", f"--output_dir={out.path}"]
+    done = classify("--do_eval", "--do_predict", *arguments, "--precision=float32")
     assert done.code == 0, done.err
     assert out.eval_results()["eval_accuracy"] == np.float32(accuracy_score([0, 1], best[:2]))
-    np.testing.assert_allclose(out.probabilities(), found[:2], atol=1e-5)
+    np.testing.assert_allclose(out.probabilities(), probabilities[:2], atol=1e-5)
 
-    assert classify("--do_predict", *given, "--engine=onnxruntime").code == 0
-    np.testing.assert_allclose(out.probabilities(), found[:2], atol=1e-5)
+    assert classify("--do_predict", *arguments, "--engine=onnxruntime").code == 0
+    np.testing.assert_allclose(out.probabilities(), probabilities[:2], atol=1e-5)
 
-    # What has no place for endings says so; a Hugging Face folder knows what it is.
-    asked = classify("--text=a dog", f"--output_dir={out.path}")
-    asked.assert_refused("--text: the model in", "is a multiple-choice model", "--predict_file")
+    # Commands without choices refuse; a Hugging Face directory records its problem type.
+    refused_text = classify("--text=a dog", f"--output_dir={out.path}")
+    refused_text.assert_refused("--text: the model in", "is a multiple-choice model", "--predict_file")
     with pytest.raises(InputError, match="is a multiple-choice model"):
         Classifier.load(out.path)
     for output in ("saved_model", "onnx"):
@@ -89,16 +92,21 @@ def test_an_own_file(chosen, classify, tmp_path, capfd):
     config = json.loads((tmp_path / "hf" / "config.json").read_text())
     assert config["architectures"] == ["BertForMultipleChoice"]
     assert not {"id2label", "problem_type"} & config.keys()
-    given = [f"--predict_file={few}", "--choice_columns=first,second", f"--output_dir={tmp_path / 'p'}", "--gelu=tanh"]
+    arguments = [
+        f"--predict_file={few}",
+        "--choice_columns=first,second",
+        f"--output_dir={tmp_path / 'p'}",
+        "--gelu=tanh",
+    ]
     start = [f"--init_checkpoint={tmp_path / 'hf'}", "--precision=float32", "--max_seq_length=32"]
-    done = classify("--do_predict", *start, *given)
+    done = classify("--do_predict", *start, *arguments)
     assert done.code == 0, done.err
-    two = RunFolder(tmp_path / "p").probabilities()  # as many endings as the file has
-    np.testing.assert_allclose(two, found[:2, :2] / found[:2, :2].sum(axis=1, keepdims=True), atol=1e-5)
+    two = RunFolder(tmp_path / "p").probabilities()  # as many choices as the file has
+    np.testing.assert_allclose(two, probabilities[:2, :2] / probabilities[:2, :2].sum(axis=1, keepdims=True), atol=1e-5)
 
 
 def test_swag(chosen, classify, tmp_path):
-    """A model of three endings reads the four of swag's files."""
+    """A model trained on three choices reads the four choices in swag's files."""
     names = ["", "video-id", "fold-ind", "startphrase", "sent1", "sent2", "gold-source"]
     names += [*(f"ending{place}" for place in range(4)), "label"]
     made = [
@@ -108,9 +116,9 @@ def test_swag(chosen, classify, tmp_path):
     write_csv(tmp_path / "val.csv", names, made)
     write_csv(tmp_path / "test.csv", names[:-1], [row[:-1] for row in made])
     out = RunFolder(tmp_path / "swag")
-    given = {"task_name": "swag", "output_dir": out.path, "init_checkpoint": chosen.path}
-    given |= {"dev_file": tmp_path / "val.csv", "test_file": tmp_path / "test.csv"}
-    done = classify(*words(given), "--do_eval", "--do_predict", "--precision=float32")
+    flags = {"task_name": "swag", "output_dir": out.path, "init_checkpoint": chosen.path}
+    flags |= {"dev_file": tmp_path / "val.csv", "test_file": tmp_path / "test.csv"}
+    done = classify(*words(flags), "--do_eval", "--do_predict", "--precision=float32")
     assert done.code == 0, done.err
     assert "swag is measured by eval_accuracy = " in done.err
     assert out.probabilities().shape == (12, 4)
@@ -125,7 +133,7 @@ TRAIN = ["--do_train", "--train_file={own}", "--label_column=answer"]
 
 
 @pytest.mark.parametrize(
-    ("given", "parts"),
+    ("choice_flags", "fragments"),
     [
         ([*TRAIN, "--choice_columns=first"], ["--choice_columns=first: two or more different names"]),
         ([*TRAIN, "--choice_columns=first,fourth"], ["own.csv:1: --choice_columns=fourth: there is no such column"]),
@@ -150,12 +158,12 @@ TRAIN = ["--do_train", "--train_file={own}", "--label_column=answer"]
         ([*TRAIN, "--choice_labels=name"], ["--choice_labels needs --choice_columns"]),
     ],
 )
-def test_refused(refused, model_flags, tmp_path, given, parts):
-    own = write_csv(tmp_path / "own.csv", NAMES, rows(6))
-    refused([*model_flags[:3], *(flag.format(own=own, folder=tmp_path) for flag in given)], *parts)
+def test_refused(refused, model_flags, tmp_path, choice_flags, fragments):
+    table = write_csv(tmp_path / "own.csv", NAMES, rows(6))
+    refused([*model_flags[:3], *(flag.format(own=table, folder=tmp_path) for flag in choice_flags)], *fragments)
 
 
-def test_endings_are_not_for_a_model_of_labels(classify, trained, tmp_path):
-    own = write_csv(tmp_path / "own.csv", NAMES, rows(6))
-    asked = classify("--do_predict", f"--predict_file={own}", *ENDINGS, f"--output_dir={trained}")
-    asked.assert_refused("--choice_columns: --task_name=cola is single_label, not multiple_choice")
+def test_choices_are_refused_for_a_model_with_labels(classify, trained, tmp_path):
+    table = write_csv(tmp_path / "own.csv", NAMES, rows(6))
+    outcome = classify("--do_predict", f"--predict_file={table}", *ENDINGS, f"--output_dir={trained}")
+    outcome.assert_refused("--choice_columns: --task_name=cola is single_label, not multiple_choice")

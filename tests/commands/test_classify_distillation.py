@@ -1,4 +1,4 @@
-"""--distill_from: a student of a trained classifier, with texts without labels; stopped and resumed; and what is refused."""
+"""--distill_from: a student of a trained classifier with unlabeled texts, resuming, and refusals."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from tests.commands.helpers import assert_same_tensors, interrupted_after
 
 @pytest.fixture(scope="module")
 def student(tmp_path_factory, trained_once, model_flags):
-    """An output_dir after 12 steps on 24 rows and 8 texts without labels, and its flags."""
+    """An output_dir after 12 steps on 24 labeled rows and 8 unlabeled texts, and its flags."""
     folder = tmp_path_factory.mktemp("student")
     write_cola(folder / "cola")
     (folder / "more.txt").write_text("".join(text.replace("the", "my") + "\n" for text, _ in SENTENCES[:8]))
@@ -21,7 +21,7 @@ def student(tmp_path_factory, trained_once, model_flags):
 
 
 @pytest.mark.slow
-def test_a_stopped_run_ends_the_same(student, run_folder, classify, tmp_path, trained_once):
+def test_stopped_run_ends_with_the_same_weights(student, run_folder, classify, tmp_path, trained_once):
     folder, flags = student
     assert run_folder(folder).report()["global_step"] == 12
     logits = np.load(folder / "teacher.npy")
@@ -31,11 +31,11 @@ def test_a_stopped_run_ends_the_same(student, run_folder, classify, tmp_path, tr
     done = classify(*flags, f"--output_dir={tmp_path / 'out'}")
     assert done.code == 0, done.err
     assert "resuming from" in done.err
-    assert "asking the teacher" not in done.err  # what it said was kept
+    assert "asking the teacher" not in done.err  # its predictions were kept
     assert_same_tensors(run_folder(tmp_path / "out").tensors(12), run_folder(folder).tensors(12))
-    other = classify(*flags, "--distill_temperature=3", f"--output_dir={tmp_path / 'out'}")
-    other.assert_refused("distill_temperature was 2.0, is now 3.0")
-    # The student is a classifier as any other, which needs no teacher any more.
+    refused_outcome = classify(*flags, "--distill_temperature=3", f"--output_dir={tmp_path / 'out'}")
+    refused_outcome.assert_refused("distill_temperature was 2.0, is now 3.0")
+    # The student is a normal classifier, which does not need the teacher any more.
     assert classify(f"--output_dir={tmp_path / 'out'}", "--text=a cat", "--precision=float32").code == 0
     (tmp_path / "out" / "model.ckpt-12.index").unlink()
     (tmp_path / "out" / "checkpoint").unlink()
@@ -45,7 +45,7 @@ def test_a_stopped_run_ends_the_same(student, run_folder, classify, tmp_path, tr
 
 @pytest.mark.slow
 def test_each_fold_learns_from_the_teacher(student, classify, tmp_path):
-    """On its own 12 rows, and on the 8 texts without labels."""
+    """Each fold trains on its 12 rows and on the 8 unlabeled texts."""
     done = classify(*student[1], "--cross_validation=2", f"--output_dir={tmp_path / 'out'}")
     assert done.code == 0, done.err
     for number in (1, 2):
@@ -79,7 +79,7 @@ def test_flags_without_a_teacher(classify, flags, tagger):
 
 
 @pytest.mark.slow
-def test_a_dry_run_asks_no_teacher(student, classify, tmp_path):
+def test_dry_run_does_not_compute_teacher_logits(student, classify, tmp_path):
     done = classify(*student[1], f"--output_dir={tmp_path / 'out'}", "--dry_run")
     assert done.code == 0, done.err
     assert "the estimate excludes the teacher's single pass over the data" in done.err

@@ -1,4 +1,4 @@
-"""Each mistake is answered by one line that says what is wrong and where, with exit code 1, and nothing is touched."""
+"""Each mistake causes one line with the problem and its place, exit code 1, and no changed file."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import pytest
 ALL = ("--do_train", "--do_eval", "--do_predict")
 
 
-# name -> (file, its bytes made from the sound ones, what the error says)
+# name -> (file, function from its good bytes to bad ones, fragments of the message)
 BAD_FILES = {
     "missing column": ("train.tsv", lambda sound: sound + b"s99\t1\tcat\n", [":25: expected at least 4", "found 3"]),
     "missing column in test": ("test.tsv", lambda sound: sound + b"cat\n", [":15: expected at least 2", "found 1"]),
@@ -52,10 +52,10 @@ BAD_FILES = {
 
 @pytest.mark.parametrize("name", BAD_FILES)
 def test_bad_file(name, refused, flags, cola):
-    file, make, parts = BAD_FILES[name]
-    (cola / file).write_bytes(make((cola / file).read_bytes()))
-    # The file with one label is the exception: its mistake lies in no single row.
-    refused([*flags, *ALL], *parts, *([] if name == "one label" else [str(cola / file)]))
+    file, damage, fragments = BAD_FILES[name]
+    (cola / file).write_bytes(damage((cola / file).read_bytes()))
+    # The file with one label is an exception: no single row is wrong.
+    refused([*flags, *ALL], *fragments, *([] if name == "one label" else [str(cola / file)]))
 
 
 @pytest.mark.parametrize("file", ["train.tsv", "dev.tsv", "test.tsv"])
@@ -135,9 +135,9 @@ BAD_FLAGS = {
 
 @pytest.mark.parametrize("name", BAD_FLAGS)
 def test_bad_flag(name, refused, flags, tmp_path, monkeypatch):
-    given, parts = BAD_FLAGS[name]
+    bad_flags, fragments = BAD_FLAGS[name]
     monkeypatch.chdir(tmp_path)
-    refused([*flags, *given], *parts)
+    refused([*flags, *bad_flags], *fragments)
 
 
 def test_flags_that_are_needed(refused, flags, cola, model):
@@ -162,7 +162,7 @@ def test_prediction_of_xnli(refused, flags, tmp_path, mnli):
     refused([*flags, *ALL[::2], "--task_name=xnli", f"--data_dir={mnli}"], "--do_predict: the task xnli has no test")
 
 
-def test_output_dir_that_cannot_be_one(classify, flags, cola, trained_once):
+def test_invalid_output_dir(classify, flags, cola, trained_once):
     file = cola / "dev.tsv"
     before = file.read_bytes()
     for output_dir in (file, file / "below"):
@@ -175,7 +175,7 @@ def test_output_dir_that_cannot_be_one(classify, flags, cola, trained_once):
 
 @pytest.mark.parametrize("name", ["train.tsv", "vocab.txt", "bert_config.json", "config.json", "bert_model.ckpt.index"])
 def test_output_dir_that_holds_data_or_models(name, classify, flags, tmp_path, snapshot):
-    """Training there would write over files of others, or mix with them."""
+    """Training there would overwrite other files, or mix with them."""
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / name).write_text("theirs", encoding="utf-8")
     before = snapshot(tmp_path / "theirs")
@@ -185,7 +185,8 @@ def test_output_dir_that_holds_data_or_models(name, classify, flags, tmp_path, s
     assert snapshot(tmp_path / "theirs") == before
 
 
-# Calls the command with each list of arguments, and prints exit codes, answers, and what has been imported.
+# Calls the command with each list of arguments, and prints exit codes, messages
+# and imported modules.
 ANSWERER = """
 import contextlib, io, json, sys
 from bert_cli.run_classifier import main
@@ -201,7 +202,7 @@ print(json.dumps([answers, sorted(slow & {name.partition(".")[0] for name in sys
 
 
 def test_quick_answers_do_not_import_tensorflow(flags, cola, tmp_path):
-    """In a process of their own: importing TensorFlow takes seconds."""
+    """Run in a separate process: importing TensorFlow takes seconds."""
     (cola / "dev.tsv").write_text("lonely\n", encoding="utf-8")
     out = f"--output_dir={tmp_path / 'out'}"
     calls = {
@@ -221,19 +222,19 @@ def test_quick_answers_do_not_import_tensorflow(flags, cola, tmp_path):
     answers, slow = json.loads(done.stdout)
     assert slow == []
     assert [code for code, _, _ in answers] == [0, 0, 0] + [1] * 7
-    said = dict(zip(calls, answers, strict=True))
+    answer_by_call = dict(zip(calls, answers, strict=True))
     for name in list(calls)[3:]:
-        assert said[name][2].rpartition("bert-classify: error: ")[2].count("\n") == 1, name
+        assert answer_by_call[name][2].rpartition("bert-classify: error: ")[2].count("\n") == 1, name
     for flag in ("--task_name", "--init_checkpoint", "--num_train_epochs", "--helpfull"):
-        assert flag in said["--help"][1]
+        assert flag in answer_by_call["--help"][1]
     for flag in ("--task_name", "--tpu_name", "--flagfile"):
-        assert flag in said["--helpfull"][1]
+        assert flag in answer_by_call["--helpfull"][1]
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("merged", [False, True])
-def test_reader_that_has_gone(merged, flags, tmp_path):
-    """As in `bert-classify --help | head -1`; with `2>&1` before the pipe, a training ends without a log."""
+def test_closed_output_pipe(merged, flags, tmp_path):
+    """The pipe is as in `bert-classify --help | head -1`; with `2>&1`, training ends without a log."""
     arguments = [*flags, "--do_train", f"--output_dir={tmp_path / 'out'}"] if merged else ["--help"]
     reader, writer = os.pipe()
     os.close(reader)

@@ -1,4 +1,4 @@
-"""bert-classify on labels that do not exclude each other, on numbers, and on both halves of mnli; what GLUE takes."""
+"""bert-classify on multi-label data, numbers and both halves of mnli, and GLUE's file formats."""
 
 import contextlib
 import csv
@@ -21,7 +21,7 @@ PHASES = ("--do_train", "--do_eval", "--do_predict")
 
 
 def write_marks(path):
-    """Three columns of 0 and 1; the last is of a word."""
+    """Write three columns with 0 and 1; the last one depends on a word."""
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["id", "comment_text", *NAMES])
@@ -33,7 +33,7 @@ def write_marks(path):
 
 
 def write_sts_b(folder):
-    """GLUE's layout: how alike two texts are, 0 to 5."""
+    """Write GLUE's format: similarity of two texts, 0 to 5."""
     names = ["index", *(f"column{n}" for n in range(6)), "sentence1", "sentence2", "score"]
     rows = [
         [str(n), *["-"] * 6, text, SENTENCES[n - n % 2][0], f"{5 - 3.5 * (n % 2):.3f}"]
@@ -52,14 +52,14 @@ def marks(tmp_path):
 
 @pytest.fixture(scope="module")
 def marked_once(model_flags, tmp_path_factory):
-    """An output_dir of a run on three labels with thresholds of its own, and what the run said. Not to be changed."""
-    folder, said = tmp_path_factory.mktemp("marked"), io.StringIO()
+    """An output_dir of a run on three labels with tuned thresholds, and its log; do not change it."""
+    folder, log = tmp_path_factory.mktemp("marked"), io.StringIO()
     marks = write_marks(folder / "marks.csv")
-    given = {"train_file": marks, "dev_file": marks, "test_file": marks, "threshold": "tuned"}
-    given |= {"output_dir": folder / "out", "label_column": ",".join(NAMES)}
-    with contextlib.redirect_stderr(said):
-        assert main([*model_flags, *words(given), *PHASES]) == 0
-    return folder / "out", said.getvalue()
+    flags = {"train_file": marks, "dev_file": marks, "test_file": marks, "threshold": "tuned"}
+    flags |= {"output_dir": folder / "out", "label_column": ",".join(NAMES)}
+    with contextlib.redirect_stderr(log):
+        assert main([*model_flags, *words(flags), *PHASES]) == 0
+    return folder / "out", log.getvalue()
 
 
 @pytest.fixture
@@ -69,14 +69,14 @@ def marked(marked_once, tmp_path):
 
 
 def test_several_labels(marked, marked_once, classify, marks):
-    out, said = marked, marked_once[1]
+    out, log = marked, marked_once[1]
     thresholds = json.loads((out.path / "thresholds.json").read_text("utf-8"))
     assert tuple(thresholds) == NAMES
     results = out.eval_results()
     assert results["eval_examples"] == 24
     assert {"eval_micro_f1", "eval_macro_f1", "eval_subset_accuracy", "eval_roc_auc"} <= results.keys()
     assert "eval_accuracy" not in results
-    assert "label: people, red (ids = 1 0 1)" in said or "label: people (ids = 1 0 0)" in said
+    assert "label: people, red (ids = 1 0 1)" in log or "label: people (ids = 1 0 0)" in log
 
     table = out.predictions()
     columns = [f"prob_{name}" for name in NAMES]
@@ -91,12 +91,12 @@ def test_several_labels(marked, marked_once, classify, marks):
     assert manifest["problem_type"] == "multi_label"
     assert "thresholds.json" in manifest["files"]
 
-    # The folder alone: its kind, its columns and its thresholds are remembered.
+    # The directory alone: problem type, columns and thresholds are remembered.
     before = (out.path / "predictions.tsv").read_text("utf-8")
     done = classify("--do_predict", f"--test_file={marks}", f"--output_dir={out.path}", "--precision=float32")
     assert done.code == 0, done.err
     assert (out.path / "predictions.tsv").read_text("utf-8") == before
-    flags = ("--output_format=jsonl", "--precision=float32")  # rows stand on the tuned thresholds themselves
+    flags = ("--output_format=jsonl", "--precision=float32")  # some rows equal the tuned thresholds
     done = classify("--do_predict", f"--predict_file={marks}", f"--output_dir={out.path}", *flags)
     assert done.code == 0, done.err
     rows = [json.loads(line) for line in (out.path / "predictions.jsonl").read_text("utf-8").splitlines()]
@@ -105,16 +105,16 @@ def test_several_labels(marked, marked_once, classify, marks):
 
 
 def test_one_column_of_0_and_1_is_one_label(marks, model_flags, classify, tmp_path, run_folder):
-    given = {"train_file": marks, "dev_file": marks, "test_file": marks, "output_dir": tmp_path / "out"}
-    given |= {"label_column": NAMES[0], "problem_type": "multi_label", "num_train_epochs": 1}
-    done = classify(*model_flags, *words(given), *PHASES)
+    flags = {"train_file": marks, "dev_file": marks, "test_file": marks, "output_dir": tmp_path / "out"}
+    flags |= {"label_column": NAMES[0], "problem_type": "multi_label", "num_train_epochs": 1}
+    done = classify(*model_flags, *words(flags), *PHASES)
     assert done.code == 0, done.err
     out = run_folder(tmp_path / "out")
     assert (out.path / "labels.txt").read_text("utf-8") == f"{NAMES[0]}\n"
     assert list(out.predictions().columns) == ["id", "labels", f"prob_{NAMES[0]}", "text"]
     assert {"eval_roc_auc", "eval_roc_auc_micro"} <= out.eval_results().keys()
-    again = classify("--do_predict", f"--predict_file={marks}", f"--output_dir={out.path}")
-    assert again.code == 0, again.err
+    outcome = classify("--do_predict", f"--predict_file={marks}", f"--output_dir={out.path}")
+    assert outcome.code == 0, outcome.err
 
 
 def test_a_fixed_threshold(marked, classify, marks):
@@ -129,29 +129,29 @@ def test_several_labels_from_python(marked):
     out = marked
     classifier = Classifier.load(out.path, precision="float32")
     assert (classifier.problem_type, classifier.labels) == ("multi_label", NAMES)
-    found = classifier.predict([text for text, _ in SENTENCES])
-    np.testing.assert_allclose(found.probabilities, out.probabilities(), atol=1e-5)
-    # As the run was told: those over the thresholds of its thresholds.json, which is another threshold for each label.
-    assert [",".join(labels) for labels in found.best] == list(out.predictions()["labels"])
+    predictions = classifier.predict([text for text, _ in SENTENCES])
+    np.testing.assert_allclose(predictions.probabilities, out.probabilities(), atol=1e-5)
+    # Labels above the thresholds in thresholds.json, which differ per label.
+    assert [",".join(labels) for labels in predictions.best] == list(out.predictions()["labels"])
     texts = [text for text, _ in SENTENCES[:3]]
     assert Classifier.load(out.path, precision="float32", threshold=0.0).predict(texts).best == [NAMES] * 3
     assert Classifier.load(out.path, precision="float32", threshold=1).predict(texts).best == [()] * 3
     with pytest.raises(InputError, match=r"^threshold=2: a number from 0 to 1"):
         Classifier.load(out.path, threshold="2")
 
-    # In Hugging Face's form the folder still says what its outputs are; thresholds are not part of it.
+    # In a Hugging Face directory the problem type is kept; thresholds are not part of its format.
     assert convert_checkpoint.main([f"--from={out.path}", f"--to={out.path.parent / 'hf'}"]) == 0
     config = json.loads((out.path.parent / "hf" / "config.json").read_text("utf-8"))
     assert config["problem_type"] == "multi_label_classification"
     converted = Classifier.load(out.path.parent / "hf", precision="float32", max_seq_length=32)
     assert (converted.problem_type, converted.labels) == ("multi_label", NAMES)
-    np.testing.assert_allclose(converted.predict(texts).probabilities, found.probabilities[:3], atol=2e-3)
+    np.testing.assert_allclose(converted.predict(texts).probabilities, predictions.probabilities[:3], atol=2e-3)
 
 
 def test_numbers(classify, model_flags, tmp_path):
     data, out = write_sts_b(tmp_path / "data"), RunFolder(tmp_path / "out")
-    given = {"task_name": "sts-b", "data_dir": data, "output_dir": out.path, "output_format": "csv"}
-    done = classify(*model_flags, *words(given), *PHASES, "--glue_submission")
+    flags = {"task_name": "sts-b", "data_dir": data, "output_dir": out.path, "output_format": "csv"}
+    done = classify(*model_flags, *words(flags), *PHASES, "--glue_submission")
     assert done.code == 0, done.err
     results = out.eval_results()
     assert results["eval_examples"] == 9
@@ -172,9 +172,9 @@ def test_numbers(classify, model_flags, tmp_path):
     assert done.code == 0, done.err
     assert list(out.predictions().columns) == ["id", "value", "text", "text_b"]
     classifier = Classifier.load(out.path, precision="float32")
-    found = classifier.predict([(text, SENTENCES[n - n % 2][0]) for n, (text, _) in enumerate(SENTENCES[:7])])
-    np.testing.assert_allclose(found.values, table["value"], atol=1e-5)
-    assert found.best == []
+    predictions = classifier.predict([(text, SENTENCES[n - n % 2][0]) for n, (text, _) in enumerate(SENTENCES[:7])])
+    np.testing.assert_allclose(predictions.values, table["value"], atol=1e-5)
+    assert predictions.best == []
     assert convert_checkpoint.main([f"--from={out.path}", f"--to={tmp_path / 'hf'}"]) == 0
     config = json.loads((tmp_path / "hf" / "config.json").read_text("utf-8"))
     assert config["problem_type"] == "regression"
@@ -184,17 +184,17 @@ def test_numbers(classify, model_flags, tmp_path):
 
 
 @pytest.mark.slow
-def test_numbers_of_an_own_file(classify, model_flags, tmp_path):
+def test_numbers_in_a_user_file(classify, model_flags, tmp_path):
     rows = [[text, f"{len(text) / 10}"] for text, _ in SENTENCES]
     write_table(tmp_path / "own.tsv", [["text", "score"], *rows])
     out = RunFolder(tmp_path / "out")
-    given = {
+    flags = {
         "train_file": tmp_path / "own.tsv",
         "dev_split": 0.25,
         "problem_type": "regression",
         "output_dir": out.path,
     }
-    done = classify(*model_flags, *words(given), "--do_train", "--do_eval", "--num_train_epochs=1")
+    done = classify(*model_flags, *words(flags), "--do_train", "--do_eval", "--num_train_epochs=1")
     assert done.code == 0, done.err
     assert out.eval_results()["eval_examples"] == 6
     done = classify("--do_predict", f"--predict_file={tmp_path / 'own.tsv'}", f"--output_dir={out.path}")
@@ -208,8 +208,8 @@ def test_both_halves_of_mnli(classify, flags, mnli, tmp_path):
         lines = (mnli / f"{split}_matched.tsv").read_text("utf-8").splitlines(keepends=True)
         (mnli / f"{split}_mismatched.tsv").write_text("".join(lines[:5]), encoding="utf-8")
     out = RunFolder(tmp_path / "out")
-    given = {"task_name": "mnli", "data_dir": mnli, "output_dir": out.path, "num_train_epochs": 1}
-    done = classify(*flags, *words(given), *PHASES, "--glue_submission")
+    values = {"task_name": "mnli", "data_dir": mnli, "output_dir": out.path, "num_train_epochs": 1}
+    done = classify(*flags, *words(values), *PHASES, "--glue_submission")
     assert done.code == 0, done.err
     results = out.eval_results()
     assert (results["eval_examples"], results["eval_examples_mismatched"]) == (7, 4)
@@ -229,7 +229,7 @@ def test_both_halves_of_mnli(classify, flags, mnli, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "parts"),
+    ("task_flags", "fragments"),
     [
         (
             ["--do_train", "--train_file={marks}", "--label_column=people", "--threshold=0.3"],
@@ -246,5 +246,5 @@ def test_both_halves_of_mnli(classify, flags, mnli, tmp_path):
         (["--do_train", "--task_name=xnli", "--glue_submission"], ["--glue_submission", "cola, sst-2"]),
     ],
 )
-def test_refused(refused, model_flags, marks, given, parts):
-    refused([*model_flags[:3], *(flag.format(marks=marks) for flag in given)], *parts)
+def test_refused(refused, model_flags, marks, task_flags, fragments):
+    refused([*model_flags[:3], *(flag.format(marks=marks) for flag in task_flags)], *fragments)

@@ -1,4 +1,4 @@
-"""Texts that are longer than a sequence: windows in training and prediction, remembered, resumed, and not exported."""
+"""Texts longer than a sequence: windows in training and prediction, resumed and remembered."""
 
 import json
 
@@ -14,7 +14,7 @@ from tests.commands.helpers import assert_same_tensors, interrupted_after
 
 @pytest.fixture(scope="module")
 def windowed(tmp_path_factory, model_flags):
-    """An output_dir after training on windows, and its flags; of 24 texts 13 are longer than 8 tokens."""
+    """An output_dir after training on windows, and its flags; 13 of 24 texts exceed 8 tokens."""
     folder = tmp_path_factory.mktemp("windows")
     rows = [f"{text}\t{'person' if of_people else 'animal'}\n" for text, of_people in SENTENCES]
     (folder / "train.tsv").write_text("text\tlabel\n" + "".join(rows))
@@ -34,24 +34,25 @@ def windowed(tmp_path_factory, model_flags):
 @pytest.mark.slow
 def test_windows_are_remembered(windowed, run_folder, classify):
     folder, _ = windowed
-    wanted = run_folder(folder).probabilities()
+    expected = run_folder(folder).probabilities()
     texts = [text for text, _ in SENTENCES[:7]]
     np.testing.assert_allclose(
-        Classifier.load(folder, precision="float32").predict(texts).probabilities, wanted, atol=1e-6
+        Classifier.load(folder, precision="float32").predict(texts).probabilities, expected, atol=1e-6
     )
     done = classify(f"--output_dir={folder}", f"--text={texts[0]}", "--precision=float32")
-    np.testing.assert_allclose(list(json.loads(done.out)["probabilities"].values()), wanted[0], atol=1e-5)
-    # The windows of a text by hand: the mean of their logits, which a shift of all logits of a window does not change.
+    np.testing.assert_allclose(list(json.loads(done.out)["probabilities"].values()), expected[0], atol=1e-5)
+    # Windows computed by hand: the mean of their logits; a constant added to a window's
+    # logits has no effect.
     words = "a horse likes a small dog and a green bird ."
     alone = ["a horse likes a small dog", "a small dog and a green", "and a green bird ."]
     cut = Classifier.load(folder, precision="float32", long_text="truncate").predict(alone).probabilities
     mean = np.exp(np.log(cut).mean(axis=0))
-    found = Classifier.load(folder, precision="float32").predict([words, "a cat"]).probabilities
-    np.testing.assert_allclose(found[0], mean / mean.sum(), atol=1e-5)
+    probabilities = Classifier.load(folder, precision="float32").predict([words, "a cat"]).probabilities
+    np.testing.assert_allclose(probabilities[0], mean / mean.sum(), atol=1e-5)
 
 
 @pytest.mark.slow
-def test_a_stopped_run_ends_the_same(windowed, run_folder, classify, tmp_path):
+def test_stopped_run_ends_with_the_same_weights(windowed, run_folder, classify, tmp_path):
     folder, flags = windowed
     with interrupted_after("saved"):
         assert main([*flags, f"--output_dir={tmp_path / 'out'}"]) == 130
@@ -59,11 +60,11 @@ def test_a_stopped_run_ends_the_same(windowed, run_folder, classify, tmp_path):
     assert "resuming from" in done.err
     assert "examples are longer than 8 tokens" in done.err
     assert_same_tensors(run_folder(tmp_path / "out").tensors(12), run_folder(folder).tensors(12))
-    other = classify(*flags, "--long_text=head_tail", f"--output_dir={tmp_path / 'out'}")
-    other.assert_refused("long_text was windows, is now head_tail")
+    refused_outcome = classify(*flags, "--long_text=head_tail", f"--output_dir={tmp_path / 'out'}")
+    refused_outcome.assert_refused("long_text was windows, is now head_tail")
 
 
-def test_it_is_not_exported(windowed, tmp_path, capfd):
+def test_model_with_windows_is_not_exported(windowed, tmp_path, capfd):
     flags = helpers.words({"init_checkpoint": windowed[0], "export_dir": tmp_path / "serving"})
     done = helpers.call(capfd, "bert-export", export_model.main, *flags)
     done.assert_refused("was trained with --long_text=windows", "--format=hub")

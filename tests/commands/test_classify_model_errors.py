@@ -1,4 +1,4 @@
-"""Each mistake in a model's files is answered by one line that names the file, exit code 1, and nothing is touched."""
+"""Each mistake in a model's files causes one line that names the file, exit code 1, and no changes."""
 
 import json
 import shutil
@@ -26,16 +26,16 @@ BAD_CONFIGS = {
 
 @pytest.mark.parametrize("name", BAD_CONFIGS)
 def test_bad_config(name, refused, flags, model, tmp_path):
-    content, parts = BAD_CONFIGS[name]
+    content, fragments = BAD_CONFIGS[name]
     path = tmp_path / "bert_config.json"
     if isinstance(content, dict):
         values = json.loads((model / "bert_config.json").read_text(encoding="utf-8")) | content
         content = json.dumps({key: value for key, value in values.items() if value is not None})
     path.write_text(content, encoding="utf-8")
-    refused([*flags, f"--bert_config_file={path}", "--do_train"], str(path), *parts)
+    refused([*flags, f"--bert_config_file={path}", "--do_train"], str(path), *fragments)
 
 
-# name -> (the file's bytes made from the sound ones, what the error says)
+# name -> (function from the good bytes to bad ones, fragments of the message)
 BAD_VOCABULARIES = {
     "without [CLS]": (lambda sound: sound.replace(b"[CLS]\n", b"cls\n"), ["has no line [CLS]"]),
     "empty": (lambda sound: b"", ["is empty"]),
@@ -46,10 +46,10 @@ BAD_VOCABULARIES = {
 
 @pytest.mark.parametrize("name", BAD_VOCABULARIES)
 def test_bad_vocabulary(name, refused, flags, model, tmp_path):
-    make, parts = BAD_VOCABULARIES[name]
+    damage, fragments = BAD_VOCABULARIES[name]
     path = tmp_path / "vocab.txt"
-    path.write_bytes(make((model / "vocab.txt").read_bytes()))
-    refused([*flags, f"--vocab_file={path}", "--do_train"], str(path), *parts)
+    path.write_bytes(damage((model / "vocab.txt").read_bytes()))
+    refused([*flags, f"--vocab_file={path}", "--do_train"], str(path), *fragments)
 
 
 def test_vocabulary_that_is_a_directory(refused, flags, tmp_path):
@@ -60,7 +60,7 @@ def test_vocabulary_that_is_a_directory(refused, flags, tmp_path):
     ("ending", "left"),
     [
         *(("index", left) for left in (0.0, 0.01, 0.5, 0.9, 0.9999)),
-        # The last part of the data are moments, which only a resumed run reads: see below.
+        # The data end with moments, which only a resumed run reads: see below.
         *(("data-00000-of-00001", left) for left in (0.0, 0.01, 0.5, 0.9)),
     ],
 )
@@ -68,26 +68,26 @@ def test_truncated_checkpoint(ending, left, trained, flags, trained_flags, refus
     path = trained / f"model.ckpt-30.{ending}"
     content = path.read_bytes()
     path.write_bytes(content[: int(left * len(content))])
-    said = [str(trained / "model.ckpt-30"), "damaged or cut short"]
+    fragments = [str(trained / "model.ckpt-30"), "damaged or cut short"]
     before = snapshot(trained)
-    classify("--do_predict", "--strict", f"--output_dir={trained}").assert_refused(*said)
-    classify(*trained_flags, "--strict", f"--output_dir={trained}").assert_refused(*said)
+    classify("--do_predict", "--strict", f"--output_dir={trained}").assert_refused(*fragments)
+    classify(*trained_flags, "--strict", f"--output_dir={trained}").assert_refused(*fragments)
     assert snapshot(trained) == before
-    refused([*flags, "--do_train", f"--init_checkpoint={trained / 'model.ckpt-30'}"], *said)
+    refused([*flags, "--do_train", f"--init_checkpoint={trained / 'model.ckpt-30'}"], *fragments)
 
 
 @pytest.mark.parametrize("ending", ["index", "data-00000-of-00001"])
-def test_truncated_checkpoint_is_not_gone_on_from(ending, trained, trained_flags, classify, snapshot):
+def test_run_does_not_resume_from_a_truncated_checkpoint(ending, trained, trained_flags, classify, snapshot):
     for path in trained.glob("model.ckpt-30.*"):
         path.unlink()
     path = trained / f"model.ckpt-20.{ending}"
     path.write_bytes(path.read_bytes()[:-1])
     before = snapshot(trained)
-    said = (str(trained / "model.ckpt-20"), "cut short")
-    classify(*trained_flags, "--strict", f"--output_dir={trained}").assert_refused(*said)
-    (trained / "model.ckpt-10.index").write_bytes(b"")  # none is whole any more
+    fragments = (str(trained / "model.ckpt-20"), "cut short")
+    classify(*trained_flags, "--strict", f"--output_dir={trained}").assert_refused(*fragments)
+    (trained / "model.ckpt-10.index").write_bytes(b"")  # no complete checkpoint is left
     before = snapshot(trained)
-    classify(*trained_flags, f"--output_dir={trained}").assert_refused(*said)
+    classify(*trained_flags, f"--output_dir={trained}").assert_refused(*fragments)
     assert snapshot(trained) == before
 
 
@@ -97,20 +97,21 @@ def test_checkpoint_without_its_data(trained, classify):
     classify(*flags).assert_refused(str(trained / "model.ckpt-30"), "damaged")
 
 
-def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(
-    trained, trained_once, trained_flags, classify, run_folder
-):
-    """One wrong bit in the data of the newest: to predict, and to go on, though from the weights alone."""
+def test_damaged_checkpoint_is_skipped_for_the_previous_one(trained, trained_once, trained_flags, classify, run_folder):
+    """The newest checkpoint has a wrong bit; prediction and training use the one before.
+
+    Training then continues without moments.
+    """
     whole, data = run_folder(trained_once[0]), trained / "model.ckpt-30.data-00000-of-00001"
     content = bytearray(data.read_bytes())
-    content[1000] ^= 1  # of bert/embeddings: prediction needs it too
+    content[1000] ^= 1  # in bert/embeddings, which prediction needs, too
     data.write_bytes(content)
     (trained / "checkpoint").write_bytes(b"model_check\xff\x00")
-    said = f"warning: {trained / 'model.ckpt-30'} is damaged or cut short (the checksum of bert/"
+    message = f"warning: {trained / 'model.ckpt-30'} is damaged or cut short (the checksum of bert/"
     lost = "is wrong): model.ckpt-20 is used, and steps 21 to 30 are lost"
     outcome = classify("--do_predict", f"--output_dir={trained}")
     assert outcome.code == 0, outcome.err
-    assert outcome.err.count(said) == outcome.err.count(lost) == 1
+    assert outcome.err.count(message) == outcome.err.count(lost) == 1
     assert f"{trained / 'model.ckpt-20'}: 25 variables loaded" in outcome.err
     assert "weights alone" not in outcome.err
     outcome = classify(*trained_flags, "--report", f"--output_dir={trained}", "--nodo_eval")
@@ -125,10 +126,11 @@ def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(
     assert run_folder(trained).names() == whole.names()
 
 
-def test_moments_of_all_checkpoints_let_a_run_go_on_from_an_older_one(
-    trained_once, trained_flags, tmp_path, classify, run_folder
-):
-    """It ends in the weights of the whole run; the newest one is what --keep_moments=newest writes, byte for byte."""
+def test_run_resumes_from_an_older_checkpoint_with_moments(trained_once, trained_flags, tmp_path, classify, run_folder):
+    """It ends with the weights of an undisturbed run.
+
+    The newest checkpoint equals the one written with --keep_moments=newest, byte for byte.
+    """
     whole, out = run_folder(trained_once[0]), tmp_path / "out"
     flags = [*trained_flags, "--nodo_eval", "--nodo_predict", "--keep_moments=all", f"--output_dir={out}"]
     assert classify(*flags).code == 0
@@ -146,13 +148,13 @@ def test_moments_of_all_checkpoints_let_a_run_go_on_from_an_older_one(
     assert_same_tensors(run_folder(out).tensors(30), whole.tensors(30))
 
 
-def test_number_of_labels(trained, refused, flags, classify, snapshot):
-    """Three labels on a checkpoint of two, as a start and to predict with."""
+def test_wrong_number_of_labels(trained, refused, flags, classify, snapshot):
+    """Three labels do not fit a two-label checkpoint, as a start and for prediction."""
     refused(
         [*flags, "--do_train", "--labels=0,1,2", f"--init_checkpoint={trained / 'model.ckpt-30'}"],
         f"{trained / 'model.ckpt-30'}: output_weights has the shape [2, 16], this model needs [3, 16]", "--labels",
     )  # fmt: skip
-    (trained / "run.json").unlink()  # it tells that there were two
+    (trained / "run.json").unlink()  # it records that there were two labels
     (trained / "labels.txt").write_text("0\n1\n2\n", encoding="utf-8")
     before = snapshot(trained)
     classify("--do_predict", f"--output_dir={trained}").assert_refused("[2, 16]", "[3, 16]")
@@ -161,15 +163,15 @@ def test_number_of_labels(trained, refused, flags, classify, snapshot):
 
 @pytest.mark.parametrize("labels", ["1,0", "0,1,2"])
 def test_labels_that_the_model_was_not_trained_with(labels, trained, classify, snapshot):
-    """In another order every prediction would carry the name of another class."""
+    """Every prediction would have the name of another class if the order changed."""
     before = snapshot(trained)
     outcome = classify("--do_predict", f"--output_dir={trained}", f"--labels={labels}")
     outcome.assert_refused(f"--labels={labels}: the model in {trained} was trained with 0,1, in this order")
     assert snapshot(trained) == before
 
 
-def test_labels_that_are_lost(trained, classify, snapshot):
-    """The task's own, 0 and 1, would be two, too, but not these."""
+def test_lost_labels(trained, classify, snapshot):
+    """The task's labels 0 and 1 would be two, too, but they are not the trained labels."""
     (trained / "labels.txt").unlink()
     before = snapshot(trained)
     outcome = classify("--do_predict", f"--output_dir={trained}")
@@ -218,9 +220,9 @@ def test_safetensors_of_another_model(refused, flags, model, tmp_path):
 def test_pickled_weights(refused, flags, model, tmp_path):
     path = write_hugging_face(tmp_path / "hf", model, {"x": np.zeros(1, np.float32)})
     path.rename(path.with_name("pytorch_model.bin"))
-    for given in (path.parent, path.with_name("pytorch_model.bin")):
+    for path_flag in (path.parent, path.with_name("pytorch_model.bin")):
         refused(
-            [*flags, "--do_train", f"--init_checkpoint={given}"], "pytorch_model.bin is a pickle", "save_pretrained"
+            [*flags, "--do_train", f"--init_checkpoint={path_flag}"], "pytorch_model.bin is a pickle", "save_pretrained"
         )
 
 
@@ -230,7 +232,7 @@ def test_folder_of_a_cased_release(refused, flags, trained, tmp_path):
     refused([*flags, "--do_train", checkpoint, "--do_lower_case"], "--do_lower_case", "cased_L-12_H-768_A-12")
 
 
-def test_start_from_the_folder_that_is_written_to(trained, trained_flags, classify, snapshot):
+def test_output_dir_must_not_be_the_init_checkpoint(trained, trained_flags, classify, snapshot):
     before = snapshot(trained)
     outcome = classify(*trained_flags, f"--output_dir={trained}", f"--init_checkpoint={trained}")
     outcome.assert_refused("--init_checkpoint", "lies in --output_dir")
@@ -248,14 +250,14 @@ DAMAGED = {
 
 @pytest.mark.parametrize("name", DAMAGED)
 def test_damaged_file_of_a_run(name, trained, trained_flags, classify, snapshot):
-    action, content, said = DAMAGED[name]
+    action, content, message = DAMAGED[name]
     (trained / name).write_bytes(content)
     before = snapshot(trained)
     flags = trained_flags if action == "--do_train" else [action]
-    classify(*flags, f"--output_dir={trained}").assert_refused(*said)
+    classify(*flags, f"--output_dir={trained}").assert_refused(*message)
     assert snapshot(trained) == before
 
 
-def test_manifest_that_is_no_object(trained, trained_flags, classify):
+def test_manifest_must_be_an_object(trained, trained_flags, classify):
     (trained / "run.json").write_text("[]", encoding="utf-8")
     classify(*trained_flags, f"--output_dir={trained}").assert_refused("run.json: holds no JSON object")

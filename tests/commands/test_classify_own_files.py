@@ -1,4 +1,4 @@
-"""bert-classify on a user's own files: trained, evaluated and predicted as they are, with their ids."""
+"""bert-classify on a user's files: training, evaluation and prediction without changes, with ids."""
 
 import csv
 import gzip
@@ -18,7 +18,7 @@ from tests.commands.helpers import words
 
 
 def write_reviews(path, rows=SENTENCES, names=("review_id", "stars", "text", "useful")):
-    """A CSV as Yelp has it, with line ends inside the texts."""
+    """Write a CSV in Yelp's format, with line ends inside texts."""
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(names)
@@ -47,8 +47,8 @@ def reviews(tmp_path):
 
 def test_a_csv_is_trained_evaluated_and_predicted(classify, model_flags, reviews, tmp_path):
     out = tmp_path / "out"
-    given = {"train_file": reviews, "dev_split": 0.25, "test_file": reviews, "output_dir": out}
-    done = classify(*model_flags, *words(given), "--do_train", "--do_eval", "--do_predict")
+    training_values = {"train_file": reviews, "dev_split": 0.25, "test_file": reviews, "output_dir": out}
+    done = classify(*model_flags, *words(training_values), "--do_train", "--do_eval", "--do_predict")
     assert done.code == 0, done.err
     assert f"{reviews}: took 'text' for the text" in done.err
     assert f"{reviews}: took 'stars' for the label" in done.err
@@ -58,14 +58,14 @@ def test_a_csv_is_trained_evaluated_and_predicted(classify, model_flags, reviews
     rows = read_predictions(out)
     assert [row["id"] for row in rows] == [f"r-{number}" for number in range(24)]
     assert rows[0]["text"] == SENTENCES[0][0]
-    found = {"problem_type": "single_label", "dev_split": "0.25"}
+    dev_flags = {"problem_type": "single_label", "dev_split": "0.25"}
     saved = saved_flags(out)
-    assert found.items() <= saved.items()
+    assert dev_flags.items() <= saved.items()
     assert not {"task_name", "text_column", "label_column"} & saved.keys()
     lines = (out / "flags.txt").read_text("utf-8").splitlines()
     assert lines[-2:] == ["# found in the data: --text_column=text", "# found in the data: --label_column=stars"]
 
-    # The folder alone: the same rows are held out, and a list of texts is predicted.
+    # With the directory alone, the same rows are held out, and a list of texts is predicted.
     first = (out / "eval_results.txt").read_text("utf-8")
     done = classify("--do_eval", f"--output_dir={out}", "--precision=float32")
     assert done.code == 0, done.err
@@ -79,13 +79,13 @@ def test_a_csv_is_trained_evaluated_and_predicted(classify, model_flags, reviews
         ("test-1", "the farmer buys bread ."),
     ]
 
-    # The columns of the training file were found, not given: a file with others gets its own.
+    # The training file's columns were detected, so another file's columns are detected again.
     (tmp_path / "new.csv").write_text('id,review\n7,"a dog , a cat"\n', encoding="utf-8")
     done = classify("--do_predict", f"--predict_file={tmp_path / 'new.csv'}", f"--output_dir={out}")
     assert done.code == 0, done.err
     assert [(row["id"], row["text"]) for row in read_predictions(out)] == [("7", "a dog , a cat")]
 
-    # Whether the training file has a header says nothing of another file.
+    # The training file's header does not determine whether another file has one.
     flags = (out / "flags.txt").read_text("utf-8")
     (out / "flags.txt").write_text(flags.replace("--header=auto", "--header=no"), encoding="utf-8")
     (tmp_path / "new.tsv").write_text("text\na dog sees a cat .\n", encoding="utf-8")
@@ -95,10 +95,10 @@ def test_a_csv_is_trained_evaluated_and_predicted(classify, model_flags, reviews
 
 
 def test_quoting_csv_is_remembered(classify, model_flags, tmp_path):
-    """Tab-separated files of pandas: texts with quotes, tabs and line ends."""
+    """Tab-separated files written by pandas: texts with quotes, tabs and line ends."""
     texts = [f'"{text}" and\nmore\ttext' if of_people else text for text, of_people in SENTENCES]
     train, new, out = tmp_path / "train.tsv", tmp_path / "new.tsv", tmp_path / "out"
-    pd.DataFrame({"text": texts, "label": [str(each) for _, each in SENTENCES]}).to_csv(train, sep="\t", index=False)
+    pd.DataFrame({"text": texts, "label": [str(label) for _, label in SENTENCES]}).to_csv(train, sep="\t", index=False)
     pd.DataFrame({"text": texts[:4]}).to_csv(new, sep="\t", index=False)
     flags = [*model_flags, *words({"train_file": train, "output_dir": out}), "--do_train"]
     done = classify(*flags)
@@ -118,28 +118,28 @@ def test_quoting_csv_is_remembered(classify, model_flags, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("flags", "expected"),
     [([], "auto"), (["--header=no"], "no"), (["--header=no", "--predict_header=yes"], "yes")],
 )
-def test_the_header_of_a_file_to_predict(given, expected):
-    values, named = parse(ClassifySettings, ["--do_train", "--task_name=cola", "--predict_file=new.tsv", *given])
+def test_predict_header(flags, expected):
+    values, named = parse(ClassifySettings, ["--do_train", "--task_name=cola", "--predict_file=new.tsv", *flags])
     assert check(values, named)["predict_header"] == expected
 
 
-def test_a_column_of_the_training_run_is_named_as_such(classify, trained, tmp_path):
+def test_message_names_the_training_run_as_source_of_a_column(classify, trained, tmp_path):
     flags = (trained / "flags.txt").read_text("utf-8").replace("--task_name=cola\n", "--text_column=body\n")
     (trained / "flags.txt").write_text(flags, encoding="utf-8")
     (tmp_path / "new.csv").write_text("id,text\n7,a dog\n", encoding="utf-8")
-    given = ["--do_predict", f"--predict_file={tmp_path / 'new.csv'}", f"--output_dir={trained}"]
-    classify(*given).assert_refused(
+    predict_flags = ["--do_predict", f"--predict_file={tmp_path / 'new.csv'}", f"--output_dir={trained}"]
+    classify(*predict_flags).assert_refused(
         f"{tmp_path / 'new.csv'}:1: --text_column=body (from the training run): there is no such column; the file has "
         "columns 'id', 'text'; give this file's --text_column"
     )
 
 
-def test_the_flags_of_a_run_with_a_dev_file_repeat_it(tmp_path):
-    given = ["--do_train", "--do_eval", "--train_file=a.csv", "--dev_file=b.csv"]
-    values, named = parse(ClassifySettings, given)
+def test_flags_txt_repeats_a_run_with_a_dev_file(tmp_path):
+    training_flags = ["--do_train", "--do_eval", "--train_file=a.csv", "--dev_file=b.csv"]
+    values, named = parse(ClassifySettings, training_flags)
     flags = flags_to_save(build(ClassifySettings, check(values, named)), {})
     assert flags["dev_split"] == "0.0"
     write_flags(str(tmp_path / "flags.txt"), flags)
@@ -159,19 +159,19 @@ def test_json_lines_and_gzip(classify, model_flags, tmp_path):
     (tmp_path / "train.jsonl.gz").write_bytes(gzip.compress(lines(pairs).encode()))
     (tmp_path / "dev.jsonl").write_text(lines(pairs[:4], note="an extra key"), encoding="utf-8")
     out = tmp_path / "out"
-    given = {"train_file": tmp_path / "train.jsonl.gz", "dev_file": tmp_path / "dev.jsonl", "output_dir": out}
-    done = classify(*model_flags, *words(given), "--num_train_epochs=1", "--do_train", "--do_eval")
+    flags = {"train_file": tmp_path / "train.jsonl.gz", "dev_file": tmp_path / "dev.jsonl", "output_dir": out}
+    done = classify(*model_flags, *words(flags), "--num_train_epochs=1", "--do_train", "--do_eval")
     assert done.code == 0, done.err
     assert "# found in the data: --text_b_column=sentence2\n" in (out / "flags.txt").read_text("utf-8")
     assert "dev: 4 examples; labels: other 2 (50.0%), same 2 (50.0%)" in done.err
 
 
-def test_predict_file_of_a_model_of_a_task(classify, trained, tmp_path):
+def test_predict_file_for_a_task_model(classify, trained, tmp_path):
     (tmp_path / "new.csv").write_text('id,text\n7,"a dog , a cat"\n', encoding="utf-8")
     done = classify("--do_predict", f"--predict_file={tmp_path / 'new.csv'}", f"--output_dir={trained}")
     assert done.code == 0, done.err
     assert [(row["id"], row["text"]) for row in read_predictions(trained)] == [("7", "a dog , a cat")]
-    # A test file that is no TSV is read in the same way.
+    # A test file that is not a TSV is read in the same way.
     done = classify(
         "--do_predict", f"--test_file={tmp_path / 'new.csv'}", f"--output_dir={trained}", "--text_column=text"
     )
@@ -179,19 +179,19 @@ def test_predict_file_of_a_model_of_a_task(classify, trained, tmp_path):
     assert [(row["id"], row["text"]) for row in read_predictions(trained)] == [("7", "a dog , a cat")]
 
 
-def test_a_file_to_predict_in_a_layout_of_the_task(classify, trained, cola, mrpc):
+def test_predict_file_in_the_layout_of_the_task(classify, trained, cola, mrpc):
     def predicted(path, *flags):
         done = classify("--do_predict", f"--predict_file={path}", f"--output_dir={trained}", *flags)
         assert done.code == 0, done.err
         return [(row["id"], row["text"], row.get("text_b")) for row in read_predictions(trained)]
 
     dev = cola / "dev.tsv"
-    # Labels are not looked at, so one that is unknown below the first rows does no harm.
+    # Labels are ignored, so an unknown one below the first rows does no harm.
     dev.write_text(dev.read_text("utf-8") * 100 + "s99\t7\t\ta cat .\n", encoding="utf-8")
-    found = predicted(dev)
-    assert len(found) == 1101
-    assert (found[0][0], found[-1][:2]) == ("s05", ("s99", "a cat ."))
-    # A flag of a column comes first.
+    predicted_rows = predicted(dev)
+    assert len(predicted_rows) == 1101
+    assert (predicted_rows[0][0], predicted_rows[-1][:2]) == ("s05", ("s99", "a cat ."))
+    # A column flag takes precedence.
     assert predicted(dev, "--text_column=3", "--predict_header=no")[0][0] == "test-0"
     flags = (trained / "flags.txt").read_text("utf-8").replace("--task_name=cola", "--task_name=mrpc")
     (trained / "flags.txt").write_text(flags, encoding="utf-8")
@@ -200,7 +200,7 @@ def test_a_file_to_predict_in_a_layout_of_the_task(classify, trained, cola, mrpc
     assert [row[0] for row in predicted(mrpc / "test.tsv")] == [str(number) for number in range(9)]
 
 
-def test_the_ids_of_a_file_of_a_task_are_repeated(classify, trained, tmp_path):
+def test_ids_in_a_task_file_are_kept(classify, trained, tmp_path):
     test = tmp_path / "test.tsv"
     test.write_text("id\tsentence\tkey\nx7\ta dog .\tk7\nx8\ta cat .\tk8\n", encoding="utf-8")
     for flags, ids in ([], ["x7", "x8"]), (["--id_column=id"], ["x7", "x8"]), (["--id_column=2"], ["k7", "k8"]):
@@ -214,20 +214,25 @@ def test_the_ids_of_a_file_of_a_task_are_repeated(classify, trained, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_task_whose_file_lies_elsewhere(classify, flags, cola, tmp_path):
+def test_task_file_in_another_directory(classify, flags, cola, tmp_path):
     moved = tmp_path / "other.tsv"
     moved.write_bytes((cola / "train.tsv").read_bytes())
     (cola / "train.tsv").unlink()
     (cola / "dev.tsv").unlink()
-    given = [f"--train_file={moved}", "--dev_split=0.25", f"--output_dir={tmp_path / 'out'}", "--num_train_epochs=1"]
-    done = classify(*flags, *given, "--do_train", "--do_eval")
+    arguments = [
+        f"--train_file={moved}",
+        "--dev_split=0.25",
+        f"--output_dir={tmp_path / 'out'}",
+        "--num_train_epochs=1",
+    ]
+    done = classify(*flags, *arguments, "--do_train", "--do_eval")
     assert done.code == 0, done.err
     assert "train: 18 examples" in done.err
     assert "dev: 6 examples" in done.err
 
 
 @pytest.mark.parametrize(
-    ("flags_given", "parts"),
+    ("flags_given", "fragments"),
     [
         (["--do_train", "--dev_split=0.5"], ["--task_name is needed", "--train_file"]),
         (["--do_eval", "--dev_file=x.csv", "--dev_split=0.5"], ["--dev_file and --dev_split: give one of them"]),
@@ -241,22 +246,22 @@ def test_a_task_whose_file_lies_elsewhere(classify, flags, cola, tmp_path):
         (["--do_train", "--train_file={folder}/ragged.csv"], ["ragged.csv:3: 3 columns where the first row has 2"]),
     ],
 )
-def test_refused(refused, model_flags, reviews, tmp_path, flags_given, parts):
+def test_refused(refused, model_flags, reviews, tmp_path, flags_given, fragments):
     (tmp_path / "scores.tsv").write_text("text\tscore\na\t0.5\nb\t1\n", encoding="utf-8")
     (tmp_path / "ragged.csv").write_text("text,label\na,x\nb, c,y\n", encoding="utf-8")
     written = [flag.format(folder=tmp_path, reviews=reviews) for flag in flags_given]
-    refused([*model_flags[:3], *written], *parts)
+    refused([*model_flags[:3], *written], *fragments)
 
 
-def test_a_label_that_training_has_not(refused, model_flags, reviews, tmp_path):
+def test_label_that_training_does_not_have(refused, model_flags, reviews, tmp_path):
     dev = write_reviews(tmp_path / "dev.csv", SENTENCES[:3])
     dev.write_text(dev.read_text("utf-8") + "r-9,5,a dog .,0\n", encoding="utf-8")
     line = dev.read_text("utf-8").count("\n")
-    given = [f"--train_file={reviews}", f"--dev_file={dev}", "--do_train", "--do_eval"]
-    refused([*model_flags[:3], *given], f"{dev}:{line}: label '5' is not among the labels of the training data, 2, 10")
+    flags = [f"--train_file={reviews}", f"--dev_file={dev}", "--do_train", "--do_eval"]
+    refused([*model_flags[:3], *flags], f"{dev}:{line}: label '5' is not among the labels of the training data, 2, 10")
 
 
-def test_what_is_taken_for_a_model_of_pairs():
+def test_has_pairs():
     assert [has_text_pairs({"task_name": name}) for name in ("cola", "sst-2", "mrpc", "qnli")] == [
         False,
         False,

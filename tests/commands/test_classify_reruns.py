@@ -1,4 +1,4 @@
-"""A second call on the same output_dir: go on, say that it is finished, refuse, or start anew."""
+"""A second call on the same output_dir resumes, reports a finished run, refuses or starts again."""
 
 import json
 import subprocess
@@ -24,7 +24,7 @@ def test_same_run_again_is_already_finished(trained, trained_flags, classify, sn
 
 
 @pytest.mark.parametrize(
-    ("flag", "said"),
+    ("flag", "message"),
     [
         ("--num_train_epochs=4", "num_train_epochs was 5.0, is now 4.0"),
         ("--random_seed=7", "random_seed was 12345, is now 7"),
@@ -34,10 +34,10 @@ def test_same_run_again_is_already_finished(trained, trained_flags, classify, sn
         ("--max_seq_length=5", "max_seq_length was 32, is now 5"),
     ],
 )
-def test_another_run_does_not_touch_the_folder(flag, said, trained, trained_flags, classify, snapshot):
+def test_another_run_does_not_touch_the_folder(flag, message, trained, trained_flags, classify, snapshot):
     before = snapshot(trained)
     outcome = classify(*trained_flags, f"--output_dir={trained}", flag)
-    outcome.assert_refused(f"error: {trained}: holds another run: ", said, "--overwrite_output_dir")
+    outcome.assert_refused(f"error: {trained}: holds another run: ", message, "--overwrite_output_dir")
     assert snapshot(trained) == before
 
 
@@ -50,15 +50,15 @@ def test_other_data_is_another_run(trained, trained_flags, cola, classify, snaps
     assert snapshot(trained) == before
 
 
-def test_overwriting_starts_anew_and_leaves_files_of_others(trained, trained_flags, classify, run_folder):
-    others = {"notes.txt": "mine", "model.ckpt-best.txt": "mine", "events.out.tfevents.1": "mine"}
-    for name, text in others.items():
+def test_overwriting_starts_again_and_keeps_other_files(trained, trained_flags, classify, run_folder):
+    other_files = {"notes.txt": "mine", "model.ckpt-best.txt": "mine", "events.out.tfevents.1": "mine"}
+    for name, text in other_files.items():
         (trained / name).write_text(text, encoding="utf-8")
     (trained / "sub").mkdir()
     (trained / ".writing-x1_y2z3k").mkdir()
     flags = ("--num_train_epochs=2", "--nodo_eval", "--nodo_predict", "--overwrite_output_dir")
     assert classify(*trained_flags, f"--output_dir={trained}", *flags).code == 0
-    assert {name: (trained / name).read_text(encoding="utf-8") for name in others} == others
+    assert {name: (trained / name).read_text(encoding="utf-8") for name in other_files} == other_files
     assert (trained / "sub").is_dir()
     assert run_folder(trained).checkpoints() == [10, 12]
     old = {"eval_results.txt", "test_results.tsv", "predictions.tsv", ".writing-x1_y2z3k"}
@@ -66,14 +66,14 @@ def test_overwriting_starts_anew_and_leaves_files_of_others(trained, trained_fla
     assert "overwrite_output_dir" not in (trained / "flags.txt").read_text(encoding="utf-8")
 
 
-def test_interrupted_run_goes_on_to_the_same_weights(trained_once, trained_flags, tmp_path, classify, run_folder):
+def test_interrupted_run_ends_with_the_same_weights(trained_once, trained_flags, tmp_path, classify, run_folder):
     output_dir = tmp_path / "out"
     with interrupted_after("model.ckpt-20"):
         outcome = classify(*trained_flags, f"--output_dir={output_dir}")
     assert outcome.code == 130
     assert outcome.last_line == "bert-classify: interrupted; the same command goes on from model.ckpt-20"
     assert run_folder(output_dir).checkpoints() == [10, 20]
-    (output_dir / ".writing-half_9ab").mkdir()  # what a kill in the middle of saving leaves
+    (output_dir / ".writing-half_9ab").mkdir()  # as after a kill while saving
 
     outcome = classify(*trained_flags, "--report", f"--output_dir={output_dir}")
     assert outcome.code == 0, outcome.err
@@ -84,10 +84,10 @@ def test_interrupted_run_goes_on_to_the_same_weights(trained_once, trained_flags
         assert (output_dir / name).read_bytes() == (trained_once[0] / name).read_bytes()
 
 
-def test_an_interrupted_overwriting_goes_on(trained, trained_flags, classify, run_folder):
-    """The same command must not delete the checkpoint that it promised to go on from."""
+def test_interrupted_overwriting_run_resumes(trained, trained_flags, classify, run_folder):
+    """The same command must not delete the checkpoint from which it promised to resume."""
     flags = (*trained_flags, f"--output_dir={trained}", "--overwrite_output_dir", "--learning_rate=2e-5")
-    flags = (*flags, "--keep_moments=all")  # what is saved stays as it is
+    flags = (*flags, "--keep_moments=all")  # checkpoints stay unchanged
     with interrupted_after("model.ckpt-20"):
         outcome = classify(*flags)
     advice = "interrupted; the same command without --overwrite_output_dir goes on from model.ckpt-20"
@@ -99,24 +99,24 @@ def test_an_interrupted_overwriting_goes_on(trained, trained_flags, classify, ru
     assert "remove the folder to start over" in outcome.err
     assert f"resuming from {trained / 'model.ckpt-20'}" in outcome.err
     assert (trained / "model.ckpt-10.index").stat().st_mtime_ns == begun
-    # It has ended: now the flag starts over.
+    # The run has ended, so the flag starts it again.
     assert "resuming" not in classify(*flags).err
     assert (trained / "model.ckpt-10.index").stat().st_mtime_ns != begun
 
 
 def test_an_interruption_before_training_promises_no_checkpoint(trained, trained_flags, classify, monkeypatch):
-    """The checkpoints in the folder are those of the run before."""
+    """The checkpoints in the directory belong to the previous run."""
 
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("bert_cli.runs.driver.open_and_train", interrupt)
-    monkeypatch.setattr(PROCESS, "training_folder", None)  # other tests share the process
+    monkeypatch.setattr(PROCESS, "training_folder", None)  # other tests use the same process
     outcome = classify(*trained_flags, f"--output_dir={trained}", "--overwrite_output_dir")
     assert (outcome.code, outcome.last_line) == (130, "bert-classify: interrupted; give the same command again")
 
 
-def test_a_file_that_the_run_did_not_write_survives_overwriting(trained, trained_flags, classify):
+def test_overwriting_keeps_a_file_that_the_run_did_not_write(trained, trained_flags, classify):
     (trained / "predictions.json").write_text("mine", encoding="utf-8")
     flags = ("--nodo_eval", "--nodo_predict", "--overwrite_output_dir")
     assert classify(*trained_flags, f"--output_dir={trained}", *flags).code == 0
@@ -140,7 +140,7 @@ def test_a_newest_checkpoint_without_index_is_reported(trained, trained_flags, c
     outcome.assert_refused(f"model.ckpt-{last}.index: does not exist; without --strict")
 
 
-def test_training_goes_on_before_a_checkpoint_without_index(trained, trained_flags, classify, run_folder):
+def test_training_resumes_before_a_checkpoint_without_index(trained, trained_flags, classify, run_folder):
     last = run_folder(trained).checkpoints()[-1]
     (trained / f"model.ckpt-{last}.index").unlink()
     outcome = classify(*trained_flags, f"--output_dir={trained}")
@@ -150,7 +150,7 @@ def test_training_goes_on_before_a_checkpoint_without_index(trained, trained_fla
     assert run_folder(trained).checkpoints()[-1] == last  # trained again
 
 
-def test_checkpoints_that_all_lost_their_index_are_not_trained_over(trained, trained_flags, classify):
+def test_checkpoints_without_any_index_are_not_overwritten(trained, trained_flags, classify):
     for path in trained.glob("model.ckpt-*.index"):
         path.unlink()
     outcome = classify(*trained_flags, f"--output_dir={trained}")
@@ -166,7 +166,7 @@ def test_fewer_rows_than_a_batch_are_one_step(trained_flags, tmp_path, classify,
     assert run_folder(tmp_path / "out").checkpoints() == [1]
 
 
-def test_a_folder_in_which_another_run_works_is_a_temporary_error(trained_flags, tmp_path, classify):
+def test_folder_of_a_running_command_is_a_temporary_error(trained_flags, tmp_path, classify):
     """A scheduler then starts the command again."""
     folder = str(tmp_path / "out")
     with lock.hold(folder, "auto", "bert-tag", lock.check_free(folder, "auto")):
@@ -179,8 +179,11 @@ def test_a_folder_in_which_another_run_works_is_a_temporary_error(trained_flags,
 
 
 @pytest.mark.slow
-def test_killed_run_goes_on_to_the_same_weights(trained_flags, tmp_path, run_folder):
-    """SIGKILL while a checkpoint is being written. All in processes of their own, where TensorFlow is set up alike."""
+def test_killed_run_ends_with_the_same_weights(trained_flags, tmp_path, run_folder):
+    """The run is killed by SIGKILL while it writes a checkpoint.
+
+    All runs are in separate processes with the same TensorFlow setup.
+    """
     flags = [*trained_flags, "--num_train_epochs=25", "--nodo_eval", "--nodo_predict"]
     command = [sys.executable, "-m", "bert_cli.run_classifier", *flags]
     killed, whole = tmp_path / "killed", tmp_path / "whole"

@@ -1,4 +1,4 @@
-"""bert-classify on small real files: what it writes, and predictions from what it wrote."""
+"""bert-classify on small real files: its output files, and predictions with them."""
 
 import json
 
@@ -24,7 +24,7 @@ LAYER_WEIGHTS = {
     "output/LayerNorm/gamma": (16,),
     "output/LayerNorm/beta": (16,),
 }
-# Names and shapes of run_classifier.py's variables for the config of these tests (98 entries in the vocabulary).
+# Names and shapes of run_classifier.py's variables for this config (98 tokens in the vocabulary).
 WEIGHTS = {
     "bert/embeddings/word_embeddings": (98, 16),
     "bert/embeddings/token_type_embeddings": (2, 16),
@@ -41,18 +41,18 @@ RESULTS = {"test_results.tsv", "predictions.tsv", "run_report.json"}
 
 
 def test_a_run_writes_these_files(trained, run_folder):
-    checkpoints = {f"model.ckpt-{n}.{part}" for n in (10, 20, 30) for part in ("index", "data-00000-of-00001")}
-    again = {"checkpoint", "vocab.txt", "bert_config.json", "labels.txt", "flags.txt", "run.json"}
+    checkpoints = {f"model.ckpt-{n}.{suffix}" for n in (10, 20, 30) for suffix in ("index", "data-00000-of-00001")}
+    other_names = {"checkpoint", "vocab.txt", "bert_config.json", "labels.txt", "flags.txt", "run.json"}
     told = {"eval_results.txt", "eval_examples.jsonl", "history.jsonl", "report.html"}
-    assert run_folder(trained).names() == checkpoints | again | told | RESULTS
+    assert run_folder(trained).names() == checkpoints | other_names | told | RESULTS
     assert run_folder(trained).checkpoints() == [10, 20, 30]
     assert (trained / "labels.txt").read_text(encoding="utf-8") == "0\n1\n"
 
 
-def test_the_model_is_kept_beside_the_checkpoint(trained, model):
+def test_model_files_are_next_to_the_checkpoint(trained, model):
     assert (trained / "vocab.txt").read_bytes() == (model / "vocab.txt").read_bytes()
-    saved, given = (json.loads((folder / "bert_config.json").read_text("utf-8")) for folder in (trained, model))
-    assert saved == given
+    saved, original = (json.loads((folder / "bert_config.json").read_text("utf-8")) for folder in (trained, model))
+    assert saved == original
 
 
 def test_test_results_has_a_line_per_row(trained):
@@ -67,7 +67,7 @@ def test_test_results_has_a_line_per_row(trained):
 def test_predictions_has_the_same_numbers_with_names(trained, run_folder):
     table = run_folder(trained).predictions()
     assert list(table.columns) == ["id", "label", "prob_0", "prob_1", "text"]
-    assert list(table["id"]) == [f"s{number:02}" for number in range(3, 16)]  # the ids of test.tsv
+    assert list(table["id"]) == [f"s{number:02}" for number in range(3, 16)]  # the ids in test.tsv
     probabilities = run_folder(trained).probabilities()
     np.testing.assert_array_equal(table[["prob_0", "prob_1"]], probabilities)
     assert list(table["label"]) == [str(best) for best in probabilities.argmax(axis=1)]
@@ -86,8 +86,8 @@ def test_eval_results_agree_with_predictions_of_the_same_rows(trained, cola, cla
     losses = -np.log(probabilities[np.arange(len(gold)), gold])
     predicted = probabilities.argmax(axis=1)
     true_positives = ((predicted == 1) & (gold == 1)).sum()
-    found = run_folder(trained).eval_results()
-    assert found == pytest.approx(
+    results = run_folder(trained).eval_results()
+    assert results == pytest.approx(
         {
             "eval_accuracy": (predicted == gold).mean(),
             "eval_loss": losses.mean(),
@@ -99,15 +99,15 @@ def test_eval_results_agree_with_predictions_of_the_same_rows(trained, cola, cla
         },
         abs=1e-5,
     )
-    assert found["eval_accuracy"] == pytest.approx(9 / 11)  # all but the two that are labelled wrong
+    assert results["eval_accuracy"] == pytest.approx(9 / 11)  # all except the two mislabeled rows
 
 
-def test_checkpoint_has_the_originals_names(trained_two_layers):
+def test_checkpoint_has_googles_names(trained_two_layers):
     assert tf.train.latest_checkpoint(str(trained_two_layers)) == str(trained_two_layers / "model.ckpt-30")
     reader = tf.train.load_checkpoint(str(trained_two_layers))
     moments = {f"{name}/{ending}": shape for name, shape in WEIGHTS.items() for ending in ("adam_m", "adam_v")}
-    found = {name: tuple(shape) for name, shape in reader.get_variable_to_shape_map().items()}
-    assert found == {**WEIGHTS, **moments, "global_step": ()}
+    shapes = {name: tuple(shape) for name, shape in reader.get_variable_to_shape_map().items()}
+    assert shapes == {**WEIGHTS, **moments, "global_step": ()}
     types = reader.get_variable_to_dtype_map()
     assert types.pop("global_step") == tf.int64
     assert set(types.values()) == {tf.float32}
@@ -115,13 +115,13 @@ def test_checkpoint_has_the_originals_names(trained_two_layers):
 
 
 def test_predict_alone_needs_only_the_output_dir(trained, tmp_path, classify, monkeypatch):
-    wanted = {name: (trained / name).read_bytes() for name in ("test_results.tsv", "predictions.tsv")}
-    for name in wanted:
+    expected = {name: (trained / name).read_bytes() for name in ("test_results.tsv", "predictions.tsv")}
+    for name in expected:
         (trained / name).unlink()
     monkeypatch.chdir(tmp_path)
     outcome = classify("--do_predict", "--output_dir=trained", "--precision=float32")
     assert outcome.code == 0, outcome.err
-    assert {name: (trained / name).read_bytes() for name in wanted} == wanted
+    assert {name: (trained / name).read_bytes() for name in expected} == expected
 
 
 @pytest.mark.parametrize("ending", ["model.ckpt-30", "model.ckpt-30.index", "model.ckpt-30.data-00000-of-00001", ""])
@@ -144,7 +144,7 @@ def test_an_older_checkpoint_of_the_output_dir_can_be_chosen(trained, classify):
     assert (trained / "test_results.tsv").read_bytes() == newest
 
 
-def test_trained_state_comes_before_init_checkpoint_and_that_is_said(trained, trained_once, classify):
+def test_trained_state_takes_precedence_over_init_checkpoint(trained, trained_once, classify):
     newest = (trained / "test_results.tsv").read_bytes()
     outcome = classify(
         "--do_predict", f"--output_dir={trained}", f"--init_checkpoint={trained_once[0] / 'model.ckpt-20'}",
@@ -158,10 +158,10 @@ def test_trained_state_comes_before_init_checkpoint_and_that_is_said(trained, tr
 def test_byte_order_mark_and_crlf_change_nothing(trained, trained_flags, cola, classify):
     for path in cola.glob("*.tsv"):
         path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
-    wanted = {
+    expected = {
         name: (trained / name).read_bytes() for name in ("test_results.tsv", "predictions.tsv", "eval_results.txt")
     }
     outcome = classify(*trained_flags, f"--data_dir={cola}", f"--output_dir={trained}")
     assert outcome.code == 0, outcome.err
     assert "already finished" in outcome.err  # so train.tsv was read as the same data
-    assert {name: (trained / name).read_bytes() for name in wanted} == wanted
+    assert {name: (trained / name).read_bytes() for name in expected} == expected

@@ -1,4 +1,4 @@
-"""New texts at once: --text, --text_b and --input_file of bert-classify."""
+"""Predictions for new texts: --text, --text_b and --input_file of bert-classify."""
 
 import io
 import json
@@ -13,7 +13,7 @@ from bert_cli.runs.tasks import interactive
 
 @pytest.fixture
 def texts(trained):
-    """The texts of the test file that `trained` predicted, and the label and probabilities of each."""
+    """The texts in the test file that `trained` predicted, with label and probabilities."""
     rows = [line.split("\t") for line in (trained / "predictions.tsv").read_text(encoding="utf-8").splitlines()]
     header, rows = rows[0], rows[1:]
     assert header == ["id", "label", "prob_0", "prob_1", "text"]
@@ -44,7 +44,7 @@ def test_text(trained, classify, texts, snapshot):
 
 @pytest.fixture
 def has_text_pairs(trained):
-    """The folder of a model whose flags name a task of pairs."""
+    """The output_dir of a model with a pair task in its flags."""
     flags = (trained / "flags.txt").read_text("utf-8").replace("--task_name=cola", "--task_name=mrpc")
     (trained / "flags.txt").write_text(flags, encoding="utf-8")
     return trained
@@ -55,7 +55,7 @@ def test_pair(has_text_pairs, classify):
     outcome = classify(f"--output_dir={trained}", "--text=a dog", "--text_b=a cat .", *FLAGS)
     record = json.loads(outcome.out)
     assert (record["text"], record["text_b"]) == ("a dog", "a cat .")
-    # A pair in a file is the same.
+    # A pair in a file gives the same result.
     path = trained / "pairs.txt"
     path.write_text("a dog ||| a cat .\n", encoding="utf-8")
     assert json.loads(classify(f"--output_dir={trained}", f"--input_file={path}", *FLAGS).out) == record
@@ -89,7 +89,7 @@ def test_standard_input(trained, classify, texts, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "message"),
     [
         (["--text=a", "--do_eval"], "--text goes with no --do_eval"),
         (["--text=a", "--input_file=-"], "--input_file goes with no --text"),
@@ -103,13 +103,13 @@ def test_standard_input(trained, classify, texts, monkeypatch):
         ([], "nothing to do: give --do_train, --do_eval or --do_predict, or --text, or --input_file"),
     ],
 )
-def test_flags_that_do_not_go_together(flags, said, trained, classify):
-    classify(f"--output_dir={trained}", *flags).assert_refused(said)
+def test_contradictory_flags(flags, message, trained, classify):
+    classify(f"--output_dir={trained}", *flags).assert_refused(message)
 
 
 def test_a_pair_for_a_model_of_single_texts(trained, classify, tmp_path):
-    for given in (["--text=a dog"], ["--text=a dog", "--explain"]):
-        classify(f"--output_dir={trained}", *given, "--text_b=a cat").assert_refused(
+    for flags in (["--text=a dog"], ["--text=a dog", "--explain"]):
+        classify(f"--output_dir={trained}", *flags, "--text_b=a cat").assert_refused(
             f"--text_b: the model in {trained} was trained on single texts; leave it out"
         )
     (tmp_path / "in.txt").write_text("a dog\n\na dog ||| a cat\na cat ||| a dog\n", encoding="utf-8")
@@ -129,18 +129,18 @@ def test_a_pair_for_a_model_of_single_texts(trained, classify, tmp_path):
 
 def test_a_single_text_for_a_model_of_pairs(has_text_pairs, classify, tmp_path):
     trained = has_text_pairs
-    for given in (["--text=a dog"], ["--text=a dog", "--explain"]):
-        classify(f"--output_dir={trained}", *given).assert_refused(
+    for flags in (["--text=a dog"], ["--text=a dog", "--explain"]):
+        classify(f"--output_dir={trained}", *flags).assert_refused(
             f"--text: the model in {trained} was trained on pairs of texts; give the second one with --text_b"
         )
     (tmp_path / "in.txt").write_text("a dog ||| a cat\n\na dog\na cat\n", encoding="utf-8")
     outcome = classify(f"--output_dir={trained}", f"--input_file={tmp_path / 'in.txt'}", *FLAGS)
     assert outcome.code == 0, outcome.err
     assert outcome.err.count("the model was trained on pairs") == 1
-    said = (
+    message = (
         f"{tmp_path / 'in.txt'}:3: warning: one text, and the model was trained on pairs; put ' ||| ' between the two"
     )
-    assert said in outcome.err
+    assert message in outcome.err
 
 
 @pytest.mark.parametrize(
@@ -155,15 +155,15 @@ def test_a_single_text_for_a_model_of_pairs(has_text_pairs, classify, tmp_path):
 )
 def test_a_table_is_read_as_a_table(name, content, flags, trained, classify, tmp_path):
     (tmp_path / "in.txt").write_text("a dog , a cat\na horse\n", encoding="utf-8")
-    wanted = classify(f"--output_dir={trained}", f"--input_file={tmp_path / 'in.txt'}", *FLAGS).out
+    expected = classify(f"--output_dir={trained}", f"--input_file={tmp_path / 'in.txt'}", *FLAGS).out
     (tmp_path / name.replace("*", "1")).write_text(content, encoding="utf-8")
-    given = [f"--output_dir={trained}", f"--input_file={tmp_path / name}", *FLAGS, *flags]
+    arguments = [f"--output_dir={trained}", f"--input_file={tmp_path / name}", *FLAGS, *flags]
     if "*" not in name:
-        assert classify(*given).out == wanted
-    outcome = classify(*given, f"--output_file={tmp_path / 'out'}")
+        assert classify(*arguments).out == expected
+    outcome = classify(*arguments, f"--output_file={tmp_path / 'out'}")
     assert outcome.code == 0, outcome.err
     (written,) = [path for path in tmp_path.glob("out*") if path.suffix != ".json"]
-    assert written.read_text("utf-8") == wanted
+    assert written.read_text("utf-8") == expected
 
 
 def test_a_table_in_doubt(trained, classify, tmp_path):
@@ -183,29 +183,29 @@ def test_an_empty_file(trained, classify, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "encoding"), [("in.txt", "latin-1"), ("in.csv", "utf-16"), ("in.tsv", "cp1252")])
-def test_an_encoding_of_the_file(name, encoding, trained, classify, tmp_path):
+def test_encoding_of_the_file(name, encoding, trained, classify, tmp_path):
     (tmp_path / "wanted.txt").write_text("a café\n", encoding="utf-8")
-    wanted = classify(f"--output_dir={trained}", f"--input_file={tmp_path / 'wanted.txt'}", *FLAGS).out
+    expected = classify(f"--output_dir={trained}", f"--input_file={tmp_path / 'wanted.txt'}", *FLAGS).out
     (tmp_path / name).write_bytes("a café\n".encode(encoding))
-    given = [f"--output_dir={trained}", f"--input_file={tmp_path / name}", *FLAGS]
-    assert classify(*given, f"--encoding={encoding}").out == wanted
-    classify(*given).assert_refused(f"{name}:1: is ", "--encoding=")
+    flags = [f"--output_dir={trained}", f"--input_file={tmp_path / name}", *FLAGS]
+    assert classify(*flags, f"--encoding={encoding}").out == expected
+    classify(*flags).assert_refused(f"{name}:1: is ", "--encoding=")
 
 
 @pytest.mark.parametrize(
-    ("line", "said"), [(b"caf\xe9", "in.txt:2: is not UTF-8"), (b"a\0b", "in.txt:2: holds a NUL character")]
+    ("line", "message"), [(b"caf\xe9", "in.txt:2: is not UTF-8"), (b"a\0b", "in.txt:2: holds a NUL character")]
 )
-def test_a_line_that_is_no_text_leaves_no_file(line, said, trained, classify, tmp_path):
+def test_invalid_line_leaves_no_file(line, message, trained, classify, tmp_path):
     (tmp_path / "in.txt").write_bytes(b"a dog\n" + line + b"\n")
     flags = [f"--input_file={tmp_path / 'in.txt'}", f"--output_file={tmp_path / 'out.jsonl'}"]
-    classify(f"--output_dir={trained}", *flags).assert_refused(said)
+    classify(f"--output_dir={trained}", *flags).assert_refused(message)
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_a_lost_list_of_labels(trained, classify):
+def test_lost_labels_file(trained, classify):
     (trained / "labels.txt").unlink()
-    said = f"{trained / 'labels.txt'}: is not the list of labels that the model was trained with"
-    classify(f"--output_dir={trained}", "--text=a dog").assert_refused(said)
+    message = f"{trained / 'labels.txt'}: is not the list of labels that the model was trained with"
+    classify(f"--output_dir={trained}", "--text=a dog").assert_refused(message)
 
 
 @pytest.mark.parametrize(

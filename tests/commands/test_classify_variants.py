@@ -1,4 +1,4 @@
-"""Other labels, pairs of texts, other precisions and devices, and a start from trained weights."""
+"""Other labels, text pairs, other precisions and devices, and a start from trained weights."""
 
 import shutil
 import subprocess
@@ -33,7 +33,7 @@ def test_other_labels(labels, flags, order, cola_with_labels, trained_flags, tmp
     results = (output_dir / "predictions.tsv").read_bytes()
     assert classify("--do_predict", "--precision=float32", f"--output_dir={output_dir}").code == 0
     assert (output_dir / "predictions.tsv").read_bytes() == results
-    # A name with a comma could not be given as a flag: it is found in train.tsv again.
+    # A name with a comma cannot be a flag's value: it is detected in train.tsv again.
     saved = (output_dir / "flags.txt").read_text(encoding="utf-8")
     assert ("--labels=" in saved) == ("odd, or so" not in order)
 
@@ -61,14 +61,14 @@ def test_half_precisions_stay_close(precision, trained_once, trained_flags, tmp_
     output_dir = tmp_path / "out"
     assert classify(*trained_flags, f"--output_dir={output_dir}", f"--precision={precision}", "--nodo_eval").code == 0
     assert run_folder(output_dir).report()["precision"] == precision
-    found, wanted = (run_folder(folder).probabilities() for folder in (output_dir, trained_once[0]))
-    assert (found != wanted).any()
-    np.testing.assert_allclose(found, wanted, atol=0.05)
+    actual, expected = (run_folder(folder).probabilities() for folder in (output_dir, trained_once[0]))
+    assert (actual != expected).any()
+    np.testing.assert_allclose(actual, expected, atol=0.05)
 
 
 @pytest.mark.slow
 def test_fine_tuned_model_is_a_start_for_another_run(trained, trained_flags, tmp_path, classify, run_folder):
-    """Its own casing, vocabulary and config are found beside it; its head is taken where the labels are as many."""
+    """Its casing, vocabulary and config are used; its head, too, if it has as many labels."""
     shutil.copytree(trained, tmp_path / "base")
     flags = [flag for flag in trained_flags if not flag.startswith(("--vocab_file", "--bert_config_file"))]
     outcome = classify(
@@ -79,12 +79,12 @@ def test_fine_tuned_model_is_a_start_for_another_run(trained, trained_flags, tmp
     assert f"{tmp_path / 'base' / 'model.ckpt-30'}: 25 variables loaded, 0 missing, 0 unused" in outcome.err
     report = run_folder(tmp_path / "out").report()
     assert report["global_step"] == 3
-    assert report["first_loss"] < 0.4  # an untrained head begins at ln 2 = 0.69
+    assert report["first_loss"] < 0.4  # an untrained head starts at ln 2 = 0.69
 
 
 @pytest.mark.slow
 def test_remote_folders(trained_once, trained_flags, cola, classify):
-    """Places that only tf.io.gfile reads; TensorFlow's file system in memory stands for one in the cloud."""
+    """TensorFlow's in-memory file system replaces the cloud; only tf.io.gfile can read it."""
     import tensorflow as tf  # after setup_tensorflow
 
     gfile = tf.io.gfile
@@ -93,7 +93,7 @@ def test_remote_folders(trained_once, trained_flags, cola, classify):
         gfile.copy(str(path), f"ram://data/{path.name}")
     outcome = classify(*trained_flags, "--report", "--data_dir=ram://data", "--output_dir=ram://out")
     assert outcome.code == 0, outcome.err
-    checkpoints = {f"model.ckpt-{n}.{part}" for n in (10, 20, 30) for part in ("index", "data-00000-of-00001")}
+    checkpoints = {f"model.ckpt-{n}.{suffix}" for n in (10, 20, 30) for suffix in ("index", "data-00000-of-00001")}
     assert set(gfile.listdir("ram://out")) == {path.name for path in trained_once[0].iterdir()} | checkpoints
     for name in ("checkpoint", "test_results.tsv", "predictions.tsv", "eval_results.txt", "labels.txt", "vocab.txt"):
         with gfile.GFile(f"ram://out/{name}", "rb") as file:
@@ -109,7 +109,7 @@ def test_remote_folders(trained_once, trained_flags, cola, classify):
     }
 
 
-# Two processors of one machine, which have to be declared before TensorFlow starts.
+# Two virtual processors, which must be declared before TensorFlow starts.
 ON_TWO_DEVICES = """
 import sys
 import tensorflow as tf
@@ -126,15 +126,15 @@ def run_on_two_devices(*flags):
 
 
 @pytest.mark.slow
-def test_two_devices_learn_what_one_does(trained_once, trained_flags, tmp_path, run_folder):
-    """Not the same numbers: each device drops units of its own. 11 and 13 rows do not split evenly."""
+def test_two_devices_learn_the_same_as_one(trained_once, trained_flags, tmp_path, run_folder):
+    """The numbers differ slightly because of dropout per device; 11 and 13 rows split unevenly."""
     done = run_on_two_devices(*trained_flags, f"--output_dir={tmp_path / 'out'}")
     assert done.returncode == 0, done.stderr
     assert "devices: 2 CPUs, precision float32" in done.stderr
-    one, two = run_folder(trained_once[0]), run_folder(tmp_path / "out")
-    assert two.checkpoints() == [10, 20, 30]
-    assert two.eval_results()["eval_accuracy"] == one.eval_results()["eval_accuracy"]
-    np.testing.assert_allclose(two.probabilities(), one.probabilities(), atol=0.1)
+    single, double = run_folder(trained_once[0]), run_folder(tmp_path / "out")
+    assert double.checkpoints() == [10, 20, 30]
+    assert double.eval_results()["eval_accuracy"] == single.eval_results()["eval_accuracy"]
+    np.testing.assert_allclose(double.probabilities(), single.probabilities(), atol=0.1)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The controls from the command line: a killed run, what later runs remember, exports, and what is another run."""
+"""Training controls as flags: killed runs, remembered values, exports, and changed runs."""
 
 import importlib
 
@@ -30,7 +30,7 @@ CONTROLS = {
 
 
 @pytest.mark.parametrize(
-    ("settings", "wanted"),
+    ("settings", "expected"),
     [
         (ClassifySettings, SHARED | OF_LABELS | {"head_input"}),
         (TagSettings, SHARED | OF_LABELS),
@@ -38,11 +38,11 @@ CONTROLS = {
         (PretrainSettings, SHARED),
     ],
 )
-def test_every_command_that_trains_has_them_and_they_decide(settings, wanted):
+def test_every_training_command_has_the_controls(settings, expected):
     names = {flag.name for flag in every_flag(settings)}
     every = SHARED | OF_LABELS | {"head_input"}
-    assert names & every == wanted
-    assert deciding_values(settings()).keys() & every == wanted
+    assert names & every == expected
+    assert deciding_values(settings()).keys() & every == expected
     assert CONTROLS.keys() | {"freeze_encoder"} == every
 
 
@@ -57,48 +57,48 @@ def runs(two_layer_flags, tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_a_stopped_run_goes_on_bit_for_bit(runs, run_folder, tmp_path):
-    (flags, whole), part = runs, tmp_path / "part"
+def test_stopped_run_resumes_bit_for_bit(runs, run_folder, tmp_path):
+    (flags, whole), stopped = runs, tmp_path / "part"
     with helpers.interrupted_after("saved"):
-        assert main([*flags, f"--output_dir={part}"]) == 130
-    assert run_folder(part).checkpoints() == [8]
-    assert main([*flags, f"--output_dir={part}"]) == 0
-    helpers.assert_same_tensors(run_folder(part).tensors(18), run_folder(whole).tensors(18))
-    assert (part / "test_results.tsv").read_bytes() == (whole / "test_results.tsv").read_bytes()
-    assert (whole / "bert_config.json").read_text() == (part / "bert_config.json").read_text()
+        assert main([*flags, f"--output_dir={stopped}"]) == 130
+    assert run_folder(stopped).checkpoints() == [8]
+    assert main([*flags, f"--output_dir={stopped}"]) == 0
+    helpers.assert_same_tensors(run_folder(stopped).tensors(18), run_folder(whole).tensors(18))
+    assert (stopped / "test_results.tsv").read_bytes() == (whole / "test_results.tsv").read_bytes()
+    assert (whole / "bert_config.json").read_text() == (stopped / "bert_config.json").read_text()
 
 
-def test_a_run_without_recomputation_goes_on_with_it_bit_for_bit(runs, run_folder, tmp_path):
-    (flags, whole), part = runs, tmp_path / "part"
+def test_run_resumes_bit_for_bit_if_recomputation_is_switched_on(runs, run_folder, tmp_path):
+    (flags, whole), stopped = runs, tmp_path / "part"
     with helpers.interrupted_after("saved"):
-        assert main([*flags, f"--output_dir={part}"]) == 130
-    assert main([*flags, "--recompute=layers", f"--output_dir={part}"]) == 0
-    helpers.assert_same_tensors(run_folder(part).tensors(18), run_folder(whole).tensors(18))
-    assert "--recompute=layers" in (part / "flags.txt").read_text().splitlines()
+        assert main([*flags, f"--output_dir={stopped}"]) == 130
+    assert main([*flags, "--recompute=layers", f"--output_dir={stopped}"]) == 0
+    helpers.assert_same_tensors(run_folder(stopped).tensors(18), run_folder(whole).tensors(18))
+    assert "--recompute=layers" in (stopped / "flags.txt").read_text().splitlines()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["run_tagging", "run_squad", "run_pretraining"])
 def test_other_commands_recompute_bit_for_bit(command, two_layer_flags, run_folder, tmp_path):
     text = write_text(tmp_path / "text.txt")
-    own = {
+    command_flags = {
         "run_tagging": [f"--data_dir={tag_run.write_data(tmp_path / 'tags')}"],
         "run_squad": ["--max_query_length=16", f"--train_file={squad_run.write_data(tmp_path / 'questions.json')}"],
         "run_pretraining": [f"--input_file={text}", "--num_train_steps=6", "--num_warmup_steps=2"],
     }
     flags = [flag for flag in two_layer_flags if not flag.startswith("--num_train_epochs")]
-    flags += ["--do_train", "--max_seq_length=40", *own[command]]
+    flags += ["--do_train", "--max_seq_length=40", *command_flags[command]]
     flags += [] if command == "run_pretraining" else ["--num_train_epochs=1"]
     for name in ("none", "layers"):
         module = importlib.import_module(f"bert_cli.{command}")
         assert module.main([*flags, f"--recompute={name}", f"--output_dir={tmp_path / name}"]) == 0
-    found, wanted = run_folder(tmp_path / "layers"), run_folder(tmp_path / "none")
-    (step,) = wanted.checkpoints()
-    helpers.assert_same_tensors(found.tensors(step), wanted.tensors(step))
+    recomputed, plain = run_folder(tmp_path / "layers"), run_folder(tmp_path / "none")
+    (step,) = plain.checkpoints()
+    helpers.assert_same_tensors(recomputed.tensors(step), plain.tensors(step))
 
 
 @pytest.mark.slow
-def test_without_a_flag_it_is_another_run(runs, classify):
+def test_leaving_out_a_control_changes_the_run(runs, classify):
     flags, whole = runs
     kept = [
         flag for flag in flags if not flag.startswith(("--loss", "--focal_gamma", "--head_input", "--freeze_layers"))
@@ -109,32 +109,37 @@ def test_without_a_flag_it_is_another_run(runs, classify):
 
 
 def test_the_head_input_is_remembered(runs, run_folder, tmp_path):
-    """By the next run of the folder, and by Python."""
+    """Both the next run in the directory and Python use it."""
     whole = runs[1]
-    wanted = run_folder(whole).probabilities()
-    again = ["--do_predict", f"--init_checkpoint={whole}", f"--output_dir={tmp_path / 'out'}", "--precision=float32"]
-    assert main(again) == 0
-    np.testing.assert_allclose(run_folder(tmp_path / "out").probabilities(), wanted, atol=1e-6)
+    expected = run_folder(whole).probabilities()
+    predict_flags = [
+        "--do_predict",
+        f"--init_checkpoint={whole}",
+        f"--output_dir={tmp_path / 'out'}",
+        "--precision=float32",
+    ]
+    assert main(predict_flags) == 0
+    np.testing.assert_allclose(run_folder(tmp_path / "out").probabilities(), expected, atol=1e-6)
     texts = run_folder(whole).predictions()["text"].tolist()
     classifier = Classifier.load(str(whole), precision="float32")
-    np.testing.assert_allclose(classifier.predict(texts).probabilities, wanted, atol=1e-6)
+    np.testing.assert_allclose(classifier.predict(texts).probabilities, expected, atol=1e-6)
 
 
 @pytest.mark.slow
-def test_a_saved_model_computes_it(runs, run_folder, tmp_path):
+def test_saved_model_uses_the_head_input(runs, run_folder, tmp_path):
     import tensorflow as tf
 
     flags = [f"--init_checkpoint={runs[1]}", f"--export_dir={tmp_path / '1'}"]
     assert export_model.main(flags) == 0
     texts = run_folder(runs[1]).predictions()["text"].tolist()
-    found = tf.saved_model.load(str(tmp_path / "1")).signatures["serving_default"](tf.constant(texts))
-    np.testing.assert_allclose(found["probabilities"], run_folder(runs[1]).probabilities(), atol=1e-5)
+    outputs = tf.saved_model.load(str(tmp_path / "1")).signatures["serving_default"](tf.constant(texts))
+    np.testing.assert_allclose(outputs["probabilities"], run_folder(runs[1]).probabilities(), atol=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore:.*onnx.*:DeprecationWarning")
 @pytest.mark.parametrize("head_input", ["mean", "cls"])
-def test_so_does_onnx(runs, tmp_path, head_input):
-    """The export compares the ONNX model with ours and refuses to write another one."""
+def test_onnx_model_uses_the_head_input(runs, tmp_path, head_input):
+    """The export compares the ONNX model with ours and refuses to write a different one."""
     source, flags = runs[1], (runs[1] / "flags.txt").read_text()
     copy = tmp_path / "copy"
     copy.mkdir()
@@ -144,7 +149,7 @@ def test_so_does_onnx(runs, tmp_path, head_input):
     assert export_model.main(["--format=onnx", f"--init_checkpoint={copy}", f"--export_dir={tmp_path / 'onnx'}"]) == 0
 
 
-def test_hugging_face_has_no_place_for_it(runs, tmp_path, capfd):
+def test_hugging_face_format_cannot_hold_the_head_input(runs, tmp_path, capfd):
     flags = [f"--from={runs[1]}", f"--to={tmp_path / 'hf'}"]
     outcome = helpers.call(capfd, "bert-convert", convert_checkpoint.main, *flags)
     outcome.assert_refused("--head_input=mean", "Hugging Face", "--head=encoder")
@@ -157,7 +162,7 @@ def test_hugging_face_has_no_place_for_it(runs, tmp_path, capfd):
 
 
 @pytest.mark.parametrize(
-    ("flags", "parts"),
+    ("flags", "fragments"),
     [
         (("--class_weights=2=5",), ("--class_weights: 2 is not a label", "0, 1")),
         (("--class_weights=x",), ("--class_weights=x", "balanced")),
@@ -168,8 +173,8 @@ def test_hugging_face_has_no_place_for_it(runs, tmp_path, capfd):
         (("--optimizer=adam", "--weight_decay=0.1"), ("--optimizer=adam has no --weight_decay",)),
     ],
 )
-def test_what_is_refused(refused, flags, cola, two_layer_flags, parts):
-    refused(["--task_name=cola", f"--data_dir={cola}", *two_layer_flags, "--do_train", *flags], *parts)
+def test_refusals(refused, flags, cola, two_layer_flags, fragments):
+    refused(["--task_name=cola", f"--data_dir={cola}", *two_layer_flags, "--do_train", *flags], *fragments)
 
 
 @pytest.mark.slow

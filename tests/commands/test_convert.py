@@ -1,4 +1,4 @@
-"""bert-convert: bit-exact round trips with all heads, what stands beside the weights, and use by other commands."""
+"""bert-convert: bit-exact round trips with all heads, other files, and use by other commands."""
 
 import functools
 import json
@@ -10,13 +10,14 @@ from safetensors.numpy import load_file
 
 from tests.commands.convert_run import TOKENS, assert_holds, convert, make_source, refused, tensors_of
 
-# Keras 3.15 asks NumPy 2 for a TensorFlow variable's numbers in the old way; Python hides this warning from users.
+# Keras 3.15 reads TensorFlow variables through an old NumPy interface; Python hides this
+# warning from users.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 
 @pytest.fixture
 def source(tmp_path):
-    """source(heads, labels, **config) -> a TF1 folder with these heads, whose weights are drawn, and its tensors."""
+    """source(heads, labels, **config) -> a TF1 directory with random weights, and its tensors."""
     return functools.partial(make_source, tmp_path)
 
 
@@ -34,7 +35,7 @@ def test_from_tf1_to_keras_and_back_with_all_heads(source, tmp_path):
 
 
 def test_the_mean_of_the_last_checkpoints(source, tmp_path, capfd):
-    """Of the last two of three, computed beside it; what training left is no weight."""
+    """The mean covers the last two of three checkpoints and leaves out optimizer variables."""
     from bert_cli.weights.checkpoint import write_tf1
 
     folder, tensors = source(("masked_lm",))
@@ -42,7 +43,8 @@ def test_the_mean_of_the_last_checkpoints(source, tmp_path, capfd):
         values = {name: tensor * np.float32(factor) for name, tensor in tensors.items()}
         write_tf1(str(folder / f"model.ckpt-{number}"), values | {"global_step": np.int64(number)})
     convert(folder / "model.ckpt-30", tmp_path / "mean" / "bert_model.ckpt", average_last=2)
-    # Halves of drawn numbers are exact, and so is their mean with the whole in float64, rounded once.
+    # Halves of the weights are exact, and so is their mean with the whole in float64,
+    # which is rounded once.
     mean = {name: (tensor.astype(np.float64) * 0.75).astype(np.float32) for name, tensor in tensors.items()}
     assert_holds(tmp_path / "mean" / "bert_model.ckpt", mean)
     flags = [f"--to={tmp_path / 'no.ckpt'}", "--average_last=3"]
@@ -64,17 +66,17 @@ ONE_HEAD = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "heads", "labels", "architecture"), ONE_HEAD)
-def test_from_tf1_to_hugging_face_and_back(source, tmp_path, kind, heads, labels, architecture):
-    """A class without pooler loses it, and nothing else."""
-    gelu = "erf" if kind in ("pretraining", "spans") else "tanh"
+@pytest.mark.parametrize(("class_name", "heads", "labels", "architecture"), ONE_HEAD)
+def test_from_tf1_to_hugging_face_and_back(source, tmp_path, class_name, heads, labels, architecture):
+    """A class without a pooler loses only the pooler."""
+    gelu = "erf" if class_name in ("pretraining", "spans") else "tanh"
     folder, tensors = source(heads, labels, gelu=gelu)
     report = convert(folder, tmp_path / "hf", check=True)
     assert set(report["differences"].values()) == {0.0}
     values = json.loads((tmp_path / "hf" / "config.json").read_text())
     assert values["architectures"] == [architecture]
     assert values["hidden_act"] == {"tanh": "gelu_new", "erf": "gelu"}[gelu]
-    assert ("pooled_output" in report["differences"]) == (kind not in ("masked_lm", "tagger", "spans"))
+    assert ("pooled_output" in report["differences"]) == (class_name not in ("masked_lm", "tagger", "spans"))
     if "classifier" in heads:
         assert list(values["id2label"].values()) == list(labels or ("LABEL_0", "LABEL_1", "LABEL_2"))
     convert(tmp_path / "hf", tmp_path / "back", to_format="tf1")
@@ -89,8 +91,8 @@ def test_from_tf1_to_hugging_face_and_back(source, tmp_path, kind, heads, labels
     }
 
 
-@pytest.mark.parametrize(("kind", "heads", "labels", "architecture"), ONE_HEAD)
-def test_transformers_agree(source, tmp_path, kind, heads, labels, architecture):
+@pytest.mark.parametrize(("class_name", "heads", "labels", "architecture"), ONE_HEAD)
+def test_transformers_agree(source, tmp_path, class_name, heads, labels, architecture):
     transformers = pytest.importorskip("transformers", reason="needs transformers, which is not part of the project")
     torch = pytest.importorskip("torch", reason="needs torch, which is not part of the project")
     from bert_cli.exports.loaded import load, open_source
@@ -102,27 +104,27 @@ def test_transformers_agree(source, tmp_path, kind, heads, labels, architecture)
     theirs, info = getattr(transformers, architecture).from_pretrained(tmp_path / "hf", output_loading_info=True)
     assert not any(info.values())
     config = read_config(str(folder / "bert_config.json"))
-    ours = load(open_source(find_checkpoint(str(folder))), config, heads, kind == "tagger").model
+    ours = load(open_source(find_checkpoint(str(folder))), config, heads, class_name == "tagger").model
     rng = np.random.default_rng(0)
     words, types = rng.integers(0, len(TOKENS), (3, 12), np.int32), rng.integers(0, 2, (3, 12), np.int32)
     outputs = ours({"input_word_ids": words, "input_mask": np.ones_like(words), "input_type_ids": types})
     outputs = {name: value.numpy() for name, value in outputs.items()}
     with torch.no_grad():
-        found = theirs.eval()(torch.tensor(words).long(), token_type_ids=torch.tensor(types).long())
+        their_outputs = theirs.eval()(torch.tensor(words).long(), token_type_ids=torch.tensor(types).long())
     logits = [
         outputs[name] for name in ("classifier_logits", "masked_lm_logits", "next_sentence_logits") if name in outputs
     ]
-    wanted = {
+    expected = {
         "encoder": [outputs["sequence_output"], outputs["pooled_output"]],
         "spans": list(outputs.get("span_logits", [])),
-    }.get(kind, logits)
-    for one, other in zip(found.to_tuple(), wanted, strict=True):
-        np.testing.assert_allclose(one.numpy(), other, atol=1e-5)
+    }.get(class_name, logits)
+    for their_output, our_output in zip(their_outputs.to_tuple(), expected, strict=True):
+        np.testing.assert_allclose(their_output.numpy(), our_output, atol=1e-5)
     tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "hf")
     assert tokenizer("All work, and no pläy!")["input_ids"] == [2, 5, 6, 15, 7, 8, 9, 1, 3]
 
 
-def test_the_real_checkpoints_of_google(shared, tmp_path):
+def test_google_checkpoints(shared, tmp_path):
     source = shared / "data" / "checkpoint_tf1_tiny"
     report = convert(source, tmp_path / "hf", check=True)
     assert set(report["differences"].values()) == {0.0}
@@ -163,8 +165,8 @@ def test_resizing(source, tmp_path):
     folder, tensors = source(("masked_lm",))
     report = convert(folder, tmp_path / "x.ckpt", resize_vocab=30, resize_positions=20, check=True)
     assert max(report["differences"].values()) < 1e-5
-    found = tensors_of(tmp_path / "x.ckpt")
-    words = np.frombuffer(found["bert/embeddings/word_embeddings"], np.float32).reshape(30, 16)
+    resized = tensors_of(tmp_path / "x.ckpt")
+    words = np.frombuffer(resized["bert/embeddings/word_embeddings"], np.float32).reshape(30, 16)
     np.testing.assert_array_equal(words[:17], tensors["bert/embeddings/word_embeddings"])
     values = json.loads((tmp_path / "bert_config.json").read_text())
     assert (values["vocab_size"], values["max_position_embeddings"]) == (30, 20)
@@ -192,7 +194,7 @@ def test_casing_and_a_vocabulary_in_tokenizer_json_only(source, tmp_path):
     assert json.loads((tmp_path / "back" / "tokenizer_config.json").read_text())["do_lower_case"] is False
 
 
-def test_into_its_own_folder(source):
+def test_conversion_within_a_directory(source):
     folder, _ = source(("classifier",), ("a", "b", "c"))
     assert convert(folder, folder / "x.weights.h5")["files"] == ["x.weights.h5"]
     convert(folder / "bert_model.ckpt", folder)
@@ -200,8 +202,8 @@ def test_into_its_own_folder(source):
     assert "classifier.weight" not in load_file(folder / "model.safetensors")
 
 
-def test_a_tagger_is_known_by_its_flags(source, tmp_path, capfd):
-    """bert-tag writes tag_scheme and layers into flags.txt; Hugging Face's class reads the last layer only."""
+def test_tagger_is_recognized_by_its_flags(source, tmp_path, capfd):
+    """flags.txt has a tagger's scheme and layers; Hugging Face's class reads the last layer only."""
     folder, tensors = source(("classifier",), ("a", "b", "c"))
     (folder / "flags.txt").write_text("--tag_scheme=IO\n--layers=1\n")
     convert(folder, tmp_path / "hf")
@@ -216,7 +218,7 @@ def test_a_tagger_is_known_by_its_flags(source, tmp_path, capfd):
 
 
 def test_labels_of_a_hugging_face_folder(source, tmp_path):
-    """A folder of transformers' own making has its labels in config.json only."""
+    """A directory written by transformers has its labels only in config.json."""
     folder, _ = source(("classifier",), ("no", "so-so", "yes"))
     convert(folder, tmp_path / "hf")
     os.remove(tmp_path / "hf" / "labels.txt")
@@ -225,8 +227,8 @@ def test_labels_of_a_hugging_face_folder(source, tmp_path):
 
 
 def test_a_converted_classifier_predicts_the_same(classify, run_folder, trained, cola, tmp_path):
-    """bert-classify --do_predict takes each format, with the labels and flags that stand beside the weights."""
-    wanted = run_folder(trained).probabilities()
+    """bert-classify --do_predict reads each format, with labels and flags next to the weights."""
+    expected = run_folder(trained).probabilities()
     convert(trained, tmp_path / "hf", check=True)
     convert(trained, tmp_path / "h5" / "x.weights.h5")
     convert(tmp_path / "hf", tmp_path / "tf1", to_format="tf1")
@@ -235,4 +237,4 @@ def test_a_converted_classifier_predicts_the_same(classify, run_folder, trained,
         out = tmp_path / f"out_{name}"
         outcome = classify(*common, f"--init_checkpoint={tmp_path / name}", f"--output_dir={out}")
         assert outcome.code == 0, outcome.err
-        np.testing.assert_allclose(run_folder(out).probabilities(), wanted, atol=1e-6)
+        np.testing.assert_allclose(run_folder(out).probabilities(), expected, atol=1e-6)

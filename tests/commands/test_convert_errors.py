@@ -1,4 +1,4 @@
-"""Whatever is wrong with flags or files, bert-convert says it in one line and leaves what stands there."""
+"""bert-convert reports each mistake in flags or files in one line and keeps existing files."""
 
 import functools
 import json
@@ -9,13 +9,14 @@ import pytest
 
 from tests.commands.convert_run import convert, make_source, refused
 
-# Keras 3.15 asks NumPy 2 for a TensorFlow variable's numbers in the old way; Python hides this warning from users.
+# Keras 3.15 reads TensorFlow variables through an old NumPy interface; Python hides this
+# warning from users.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 
 @pytest.fixture
 def source(tmp_path):
-    """source(heads, labels, **config) -> a TF1 folder with these heads, whose weights are drawn, and its tensors."""
+    """source(heads, labels, **config) -> a TF1 directory with random weights, and its tensors."""
     return functools.partial(make_source, tmp_path)
 
 
@@ -24,29 +25,34 @@ def test_a_pickle_is_refused(shared, tmp_path, capfd):
     assert "is a pickle" in line
 
 
-def test_what_stands_there_is_kept(source, tmp_path, capfd, snapshot):
+def test_existing_files_are_kept(source, tmp_path, capfd, snapshot):
     folder, _ = source(("spans",), name="one")
-    other, _ = source(("spans",), name="other", num_attention_heads=4)
+    other_source, _ = source(("spans",), name="other", num_attention_heads=4)
     target = tmp_path / "target.ckpt"
     convert(folder, target)
     before = snapshot(tmp_path)
-    assert "exists already; give another --to, or --overwrite" in refused(capfd, f"--from={other}", f"--to={target}")
-    line = refused(capfd, f"--from={other}", f"--to={tmp_path / 'second.ckpt'}")
+    assert "exists already; give another --to, or --overwrite" in refused(
+        capfd, f"--from={other_source}", f"--to={target}"
+    )
+    line = refused(capfd, f"--from={other_source}", f"--to={tmp_path / 'second.ckpt'}")
     assert "bert_config.json: exists already and differs" in line
-    assert "config.json: describes another model" in refused(capfd, f"--from={other}", f"--to={tmp_path}")
+    assert "config.json: describes another model" in refused(capfd, f"--from={other_source}", f"--to={tmp_path}")
     after = snapshot(tmp_path)
     for state in (before, after):
-        del state["."]  # hidden files came into the folder and went
+        del state["."]  # hidden files were created and removed
     assert after == before
-    convert(folder, tmp_path / "second.ckpt")  # the same model: its config and vocabulary stand there already
-    convert(other, target, overwrite=True)
+    # The same model, so its config and vocabulary are there already.
+    convert(folder, tmp_path / "second.ckpt")
+    convert(other_source, target, overwrite=True)
     assert json.loads((tmp_path / "bert_config.json").read_text())["num_attention_heads"] == 4
     (tmp_path / "labels.txt").write_text("a\n")
-    assert "labels.txt: belongs to another model" in refused(capfd, f"--from={other}", f"--to={target}", "--overwrite")
+    assert "labels.txt: belongs to another model" in refused(
+        capfd, f"--from={other_source}", f"--to={target}", "--overwrite"
+    )
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
-def test_a_source_that_is_cut_short(source, tmp_path, capfd, share):
+def test_truncated_source(source, tmp_path, capfd, share):
     folder, _ = source(("spans",))
     convert(folder, tmp_path / "hf")
     convert(folder, tmp_path / "h5" / "x.weights.h5")
@@ -57,7 +63,7 @@ def test_a_source_that_is_cut_short(source, tmp_path, capfd, share):
     assert not (tmp_path / "new").exists()
 
 
-def test_sources_that_are_no_whole_bert(source, tmp_path, capfd):
+def test_incomplete_sources(source, tmp_path, capfd):
     import tensorflow as tf
 
     from bert_cli.weights.checkpoint import write_tf1

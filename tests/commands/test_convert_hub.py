@@ -13,7 +13,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:Depreca
 
 @pytest.fixture
 def trained(trained_two_layers) -> pathlib.Path:
-    """Layers are what a format may mix up."""
+    """Two layers, since a format may mix them up."""
     return trained_two_layers
 
 
@@ -34,8 +34,8 @@ def names(folder: pathlib.Path) -> set[str]:
 
 @pytest.mark.slow
 def test_round_trip(trained, tmp_path, capfd):
-    """The encoder comes back bit for bit, through a module and from it into every other format."""
-    wanted = {name: value for name, value in tensors_of(trained).items() if name.startswith("bert/")}
+    """The encoder is unchanged bit for bit, through a module and from it into every other format."""
+    expected = {name: value for name, value in tensors_of(trained).items() if name.startswith("bert/")}
     module = tmp_path / "deep" / "module"
     assert convert(f"--from={trained}", f"--to={module}", "--to_format=hub", "--check") == 0
     err = capfd.readouterr().err
@@ -49,10 +49,10 @@ def test_round_trip(trained, tmp_path, capfd):
         assert (module / place / name).read_bytes() == (trained / name).read_bytes()
     for target in ("back/bert_model.ckpt", "hf", "keras/x.weights.h5"):
         assert convert(f"--from={module}", f"--to={tmp_path / target}", "--check") == 0
-        found = tensors_of(tmp_path / target.partition("/")[0])
-        assert found.keys() == wanted.keys()
-        for name, value in wanted.items():
-            assert np.array_equal(found[name], value), (target, name)
+        converted = tensors_of(tmp_path / target.partition("/")[0])
+        assert converted.keys() == expected.keys()
+        for name, value in expected.items():
+            assert np.array_equal(converted[name], value), (target, name)
         assert (tmp_path / target.partition("/")[0] / "vocab.txt").read_bytes() == (trained / "vocab.txt").read_bytes()
     there = [f"--from={trained}", f"--to={module}", "--to_format=hub"]
     assert convert(*there) == 1

@@ -1,4 +1,4 @@
-"""bert-create-pretraining-data with Apache Beam's direct runner: the records of processes of one machine."""
+"""bert-create-pretraining-data with Beam's direct runner: the same records as with processes."""
 
 import importlib.util
 import pathlib
@@ -17,7 +17,7 @@ SAME = ("documents", "sentences", "tokens", "instances", "random next", "masked"
 
 @pytest.fixture
 def create(tmp_path, monkeypatch, capfd):
-    """Call the command in a folder with three files of text, one of them empty, and vocab.txt."""
+    """Call the command in a directory with vocab.txt and three text files, one of them empty."""
     monkeypatch.chdir(tmp_path)
     lines = (ROOT / "data" / "pretraining" / "corpus.txt").read_text(encoding="utf-8").split("\n")[:600]
     for name, chosen in (("c.txt", lines[:250]), ("a.txt", []), ("b.txt", lines[250:])):
@@ -29,7 +29,8 @@ def create(tmp_path, monkeypatch, capfd):
     def call(*flags, **values) -> helpers.Outcome:
         values = {"input_file": "*.txt", "output_file": "out@3", "vocab_file": "vocab.txt"} | values
         values |= {"max_seq_length": 32, "max_predictions_per_seq": 5, "dupe_factor": 2}
-        (tmp_path / "vocab.txt").rename(tmp_path / "vocabulary")  # so that it is none of the texts
+        # Rename it: vocab.txt would match the pattern for texts.
+        (tmp_path / "vocab.txt").rename(tmp_path / "vocabulary")
         values["vocab_file"] = "vocabulary"
         try:
             return helpers.call(capfd, "bert-create-pretraining-data", main, *helpers.words(values), *flags)
@@ -50,18 +51,18 @@ def table(outcome: helpers.Outcome) -> dict[str, list[str]]:
 
 @with_beam
 @pytest.mark.parametrize("num_shards", [0, 7])
-def test_the_records_of_processes_of_one_machine(create, tmp_path, num_shards):
+def test_records_equal_those_of_local_processes(create, tmp_path, num_shards):
     outcome = create(num_workers=1, num_shards=num_shards)
     assert outcome.code == 0, outcome.err
-    wanted = contents(tmp_path)
-    for name in wanted:
+    expected = contents(tmp_path)
+    for name in expected:
         (tmp_path / name).unlink()
-    found = create(runner="direct", num_shards=num_shards)
-    assert found.code == 0, found.err
-    assert contents(tmp_path) == wanted
-    assert table(found) == table(outcome)
-    assert len(table(found)) == len(SAME)
-    assert [line for line in found.lines if "Example" in line or line.startswith("tokens: ")] == [
+    beam_outcome = create(runner="direct", num_shards=num_shards)
+    assert beam_outcome.code == 0, beam_outcome.err
+    assert contents(tmp_path) == expected
+    assert table(beam_outcome) == table(outcome)
+    assert len(table(beam_outcome)) == len(SAME)
+    assert [line for line in beam_outcome.lines if "Example" in line or line.startswith("tokens: ")] == [
         line for line in outcome.lines if "Example" in line or line.startswith("tokens: ")
     ]
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
@@ -69,37 +70,37 @@ def test_the_records_of_processes_of_one_machine(create, tmp_path, num_shards):
 
 @with_beam
 @pytest.mark.slow
-def test_in_processes_of_their_own(create, tmp_path, monkeypatch):
+def test_separate_worker_processes(create, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     assert create(num_workers=1).code == 0
-    wanted = contents(tmp_path)
+    expected = contents(tmp_path)
     options = "--direct_num_workers=2 --direct_running_mode=multi_processing"
     outcome = create(runner="direct", beam_options=options)
     assert outcome.code == 0, outcome.err
-    assert contents(tmp_path) == wanted
+    assert contents(tmp_path) == expected
 
 
 @with_beam
-def test_in_a_remote_folder(create, tmp_path):
-    """The pieces go the way that they go to a cloud; the process is this one, as the file system is in its memory."""
+def test_remote_folder(create, tmp_path):
+    """The pieces are written as to a cloud; the file system is in this process's memory."""
     import tensorflow as tf
 
     gfile = tf.io.gfile
     gfile.makedirs("ram://beam")
     assert create(num_workers=1).code == 0
-    wanted = contents(tmp_path)
+    expected = contents(tmp_path)
     for path in (*tmp_path.glob("?.txt"), tmp_path / "vocab.txt"):
         gfile.copy(str(path), f"ram://beam/{path.name}", overwrite=True)
     outcome = create(runner="direct", input_file="ram://beam/?.txt", output_file="ram://beam/out@3")
     assert outcome.code == 0, outcome.err
-    for name, content in wanted.items():
+    for name, content in expected.items():
         with gfile.GFile(f"ram://beam/{name}", "rb") as file:
             assert file.read() == content
     assert not [name for name in gfile.listdir("ram://beam") if name.startswith(".")]
 
 
 @with_beam
-def test_what_is_wrong_with_the_text_is_one_line(create, tmp_path):
+def test_mistake_in_the_text_is_one_line(create, tmp_path):
     (tmp_path / "out-00000-of-00003").write_text("before")
     (tmp_path / "b.txt").write_bytes(b"good\n\xff\n")
     create(runner="direct").assert_refused("b.txt:2: is not UTF-8")
@@ -124,7 +125,7 @@ def test_what_is_wrong_with_the_text_is_one_line(create, tmp_path):
         ({"num_shards": 4}, "--num_shards needs --num_workers or --runner"),
     ],
 )
-def test_flags_that_do_not_go_together(create, flags, message):
+def test_contradictory_flags(create, flags, message):
     create(**flags).assert_refused(message)
 
 

@@ -1,4 +1,4 @@
-"""bert-create-pretraining-data as a user calls it: Google's records, shards, tables, errors in one line."""
+"""bert-create-pretraining-data as a user calls it: Google's records, shards, tables and errors."""
 
 import collections
 import os
@@ -35,7 +35,7 @@ COLOURS = [f"colour{number}" for number in range(60)]
 
 @pytest.fixture
 def create(tmp_path, monkeypatch, capfd):
-    """Call the command in a folder with text.txt and vocab.txt."""
+    """Call the command in a directory with text.txt and vocab.txt."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "vocab.txt").write_text("\n".join([*SPECIAL, *WORDS, *COLOURS]) + "\n")
     (tmp_path / "text.txt").write_text(TEXT)
@@ -48,18 +48,18 @@ def create(tmp_path, monkeypatch, capfd):
 
 
 def read(*paths) -> list[dict[str, list]]:
-    """Records of all files, one file after the other."""
+    """Return the records in all files, one file after another."""
     records = (decode_example(record) for path in paths for record in read_records(str(path)))
     return [{name: values.tolist() for name, values in record.items()} for record in records]
 
 
 def table(lines: list[str]) -> dict[str, str]:
-    """First two columns of the table at the end."""
+    """Return the first two columns of the table at the end of the log."""
     rows = (re.split(r" {2,}", line.strip()) for line in lines)
     return {row[0]: row[1] for row in rows if len(row) > 1}
 
 
-def test_tensorflow_reads_the_features_of_the_table(create):
+def test_tensorflow_reads_the_features(create):
     import tensorflow as tf
 
     assert create(max_seq_length=32, max_predictions_per_seq=5, dupe_factor=3).code == 0
@@ -72,7 +72,7 @@ def test_tensorflow_reads_the_features_of_the_table(create):
 
 @pytest.mark.parametrize("mode", [{}, {"num_workers": 1}])
 @pytest.mark.parametrize("whole_word", ["true", "false"])
-def test_every_record_holds_together(create, mode, whole_word):
+def test_every_record_is_consistent(create, mode, whole_word):
     outcome = create(
         max_seq_length=24, max_predictions_per_seq=5, masked_lm_prob=0.25, do_whole_word_mask=whole_word, **mode
     )
@@ -106,18 +106,18 @@ def test_log_table_and_report(create):
     outcome = create(max_seq_length=32, dupe_factor=4)
     records = read("out")
     assert outcome.lines[:2] == ["*** Reading from input files ***", "  text.txt"]
-    # As in all commands, two of them (the original shows twenty), and no padding.
+    # Two examples as in all commands (Google's code logs twenty), without padding.
     assert outcome.lines.count("*** Example ***") == 2
     first = outcome.lines.index("*** Example ***")
     ids = records[0]["input_ids"][: sum(records[0]["input_mask"])]
     assert outcome.lines[first + 2] == f"input_ids: {' '.join(map(str, ids))}"
     assert outcome.lines[-1] == f"Wrote {len(records)} total instances"
-    found = table(outcome.lines)
-    assert found["documents"] == "3"
-    assert found["sentences"] == "10"
-    assert int(found["instances"]) == len(records)
-    assert int(found["random next"]) == sum(record["next_sentence_labels"][0] for record in records)
-    assert int(found["masked"]) == sum(sum(record["masked_lm_weights"]) for record in records)
+    figures = table(outcome.lines)
+    assert figures["documents"] == "3"
+    assert figures["sentences"] == "10"
+    assert int(figures["instances"]) == len(records)
+    assert int(figures["random next"]) == sum(record["next_sentence_labels"][0] for record in records)
+    assert int(figures["masked"]) == sum(sum(record["masked_lm_weights"]) for record in records)
     assert not any("warning" in line for line in outcome.lines)
 
 
@@ -140,8 +140,8 @@ def test_shards_do_not_depend_on_the_number_of_workers(create, tmp_path):
 
 
 @pytest.mark.parametrize("num_workers", [0, 1])
-def test_each_document_comes_in_each_pass_once(create, tmp_path, num_workers):
-    """Documents of one sentence make one instance a pass, whose first text they are."""
+def test_each_pass_uses_each_document_once(create, tmp_path, num_workers):
+    """A document with one sentence makes one instance per pass and is its first text."""
     (tmp_path / "text.txt").write_text("\n\n".join(f"{colour} the house" for colour in COLOURS))
     outcome = create(num_workers=num_workers, dupe_factor=4, masked_lm_prob=0.01, max_seq_length=32)
     first_ids = collections.Counter()
@@ -174,8 +174,8 @@ def test_a_single_document_is_warned_of(create, tmp_path):
 def test_records_go_round_robin_over_the_files(create):
     assert create(max_seq_length=32).code == 0
     assert create(max_seq_length=32, output_file="part@2").code == 0
-    whole, parts = read("out"), [read(f"part-0000{number}-of-00002") for number in range(2)]
-    assert parts == [whole[0::2], whole[1::2]]
+    whole, files = read("out"), [read(f"part-0000{number}-of-00002") for number in range(2)]
+    assert files == [whole[0::2], whole[1::2]]
 
 
 def test_too_few_predictions_are_warned_of(create):
@@ -246,7 +246,7 @@ def test_an_error_in_a_worker_leaves_the_earlier_file(create, tmp_path):
 
 
 def test_a_full_disk_is_one_line(create, tmp_path, monkeypatch):
-    """Writing beyond the limit on the size of a file fails as writing to a full disk does."""
+    """Writing beyond the file size limit fails in the same way as writing to a full disk."""
     resource = pytest.importorskip("resource")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -263,8 +263,9 @@ def test_a_full_disk_is_one_line(create, tmp_path, monkeypatch):
 
 
 def test_interrupted_while_reading_standard_input(create, tmp_path):
-    """Without TensorFlow, too: where it is imported, this process says so and ends."""
-    # A shell that runs the tests in the background has SIGINT ignored, and so would this process.
+    """The process must end without TensorFlow; it reports itself if TensorFlow was imported."""
+    # If a shell runs the tests in the background, SIGINT is ignored, and this process
+    # would inherit that.
     code = (
         "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); sys.modules['tensorflow'] = None"
     )

@@ -1,4 +1,4 @@
-"""bert-create-pretraining-data run as the golden sets (the original's, and those shipped) were made gives their records."""
+"""bert-create-pretraining-data gives the golden records (Google's and shipped) for the same flags."""
 
 import json
 import os
@@ -18,15 +18,15 @@ def read(path: str) -> list[dict[str, list]]:
 
 
 @pytest.mark.parametrize(("home", "name"), [*SHARED, ("fixtures", "plain"), ("fixtures", "whole_word")])
-def test_records_are_those_of_the_original(home, name, request, tmp_path, monkeypatch, capfd):
+def test_records_equal_the_golden_records(home, name, request, tmp_path, monkeypatch, capfd):
     golden = request.getfixturevalue(home) / "golden" / "pretraining_data"
-    given = json.loads((golden / name / "flags.json").read_text(encoding="utf-8"))
-    outputs = [str(tmp_path / output) for output in given["flags"]["output_file"].split(",")]
+    golden_flags = json.loads((golden / name / "flags.json").read_text(encoding="utf-8"))
+    outputs = [str(tmp_path / output) for output in golden_flags["flags"]["output_file"].split(",")]
     monkeypatch.chdir(golden)
-    assert main([*given["command_line"], f"--output_file={','.join(outputs)}"]) == 0
+    assert main([*golden_flags["command_line"], f"--output_file={','.join(outputs)}"]) == 0
     stems = ["instances"] if len(outputs) == 1 else [f"instances_{number}" for number in range(len(outputs))]
     for stem, output in zip(stems, outputs, strict=True):
         expected = (golden / name / f"{stem}.jsonl").read_text(encoding="utf-8").rstrip("\n").split("\n")
         assert read(output) == [json.loads(line) for line in expected]
-    assert capfd.readouterr().err.splitlines()[-1] == f"Wrote {given['instances']} total instances"
+    assert capfd.readouterr().err.splitlines()[-1] == f"Wrote {golden_flags['instances']} total instances"
     assert sorted(os.listdir(tmp_path)) == sorted(os.path.basename(output) for output in outputs)

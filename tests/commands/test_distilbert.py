@@ -1,4 +1,4 @@
-"""DistilBERT folders of Hugging Face in the commands."""
+"""Hugging Face's DistilBERT directories in the commands."""
 
 import json
 
@@ -13,7 +13,7 @@ from bert_cli.model.config_files import read_config
 from bert_cli.weights.path import find_checkpoint
 from tests.commands.convert_run import TOKENS, assert_same_outputs, convert, make_source, refused, there_and_back
 
-# Of Keras, see test_convert.py.
+# Keras causes this warning, see test_convert.py.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 CONFIG = {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 24, "activation": "gelu", "vocab_size": len(TOKENS)}
@@ -48,14 +48,14 @@ def test_logits_of_every_engine(folder):
     loaded = load_head_model(open_source(find_checkpoint(str(path))), config, spec)
     assert (loaded.report.missing, loaded.report.unused) == ([], [])
     inputs = batch()
-    wanted = class_logits(tensors, 2, inputs["input_word_ids"], inputs["input_mask"])
-    assert np.ptp(wanted) > 1
-    np.testing.assert_allclose(loaded.model(inputs), wanted, atol=1e-5)
-    np.testing.assert_allclose(loaded.model(inputs, packed=True), wanted, atol=1e-5)
+    expected = class_logits(tensors, 2, inputs["input_word_ids"], inputs["input_mask"])
+    assert np.ptp(expected) > 1
+    np.testing.assert_allclose(loaded.model(inputs), expected, atol=1e-5)
+    np.testing.assert_allclose(loaded.model(inputs, packed=True), expected, atol=1e-5)
     network = ENGINES["onnxruntime"].logits("float32", loaded.tensors, config, spec)
-    for row, logits in enumerate(wanted):
-        one = {name: values[row : row + 1, : 10 - row] for name, values in inputs.items()}
-        np.testing.assert_allclose(network(one)["logits"][0], logits, atol=1e-5)
+    for row, logits in enumerate(expected):
+        single_row = {name: values[row : row + 1, : 10 - row] for name, values in inputs.items()}
+        np.testing.assert_allclose(network(single_row)["logits"][0], logits, atol=1e-5)
 
 
 @pytest.mark.parametrize("between", ["google/bert_model.ckpt", "keras/x.weights.h5"])
@@ -71,7 +71,7 @@ def test_there_and_back_bit_for_bit(folder, tmp_path, between):
 
 
 def test_no_class_with_next_sentences(tmp_path, capfd):
-    """bert-pretrain trains that head, too; the masked-LM head goes along without it."""
+    """bert-pretrain also trains that head; the masked-LM head is converted without it."""
     network = {"model_type": "distilbert", "type_vocab_size": 0, "gelu": "erf"}
     source, _ = make_source(tmp_path, ("masked_lm", "next_sentence"), **network)
     convert(source, tmp_path / "hf", check=True)
@@ -109,5 +109,5 @@ def test_transformers_agree_on_distilbert(tmp_path, heads, labels, architecture)
     outputs = ours(inputs)[names[heads[0]] if heads else "sequence_output"].numpy()
     words, mask = (torch.tensor(inputs[name]).long() for name in ("input_word_ids", "input_mask"))
     with torch.no_grad():
-        found = [each.numpy() for each in theirs.eval()(words, attention_mask=mask).to_tuple()]
-    assert_same_outputs(found, outputs if "spans" in heads else [outputs], inputs["input_mask"])
+        their_outputs = [output.numpy() for output in theirs.eval()(words, attention_mask=mask).to_tuple()]
+    assert_same_outputs(their_outputs, outputs if "spans" in heads else [outputs], inputs["input_mask"])

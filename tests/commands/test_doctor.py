@@ -1,4 +1,4 @@
-"""bert-doctor, the umbrella command, and the number of parameters wherever it is told."""
+"""bert-doctor, the command `bert`, and parameter counts in all commands that report them."""
 
 import json
 import os
@@ -16,13 +16,14 @@ BASE = {
     "max_position_embeddings": 512, "type_vocab_size": 2, "hidden_act": "gelu", "initializer_range": 0.02,
     "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1,
 }  # fmt: skip
-# Of the test model: 98 words, 64 positions, 2 types, and one normalisation of width 16; a layer of 16 and 32.
+# Parameters of the test model: 98 tokens, 64 positions, 2 types and a normalization of width 16; a
+# layer has widths 16 and 32.
 EMBEDDINGS, LAYER, POOLER = (98 + 64 + 2 + 2) * 16, 4 * (16 * 16 + 16) + 2 * 16 * 32 + 32 + 16 + 4 * 16, 16 * 16 + 16
 TOTAL = EMBEDDINGS + LAYER + POOLER + 2 * 17
 LINE = f"{TOTAL:,} parameters: embeddings {EMBEDDINGS:,}, layers {LAYER:,}, pooler {POOLER}, heads 34"
 
 
-def test_a_model_is_counted_wherever_it_is_told(trained, trained_flags, classify, tmp_path, capfd, run_folder):
+def test_all_commands_report_the_same_parameter_count(trained, trained_flags, classify, tmp_path, capfd, run_folder):
     assert doctor.main([str(trained)]) == 0
     assert f": {LINE}\n" in capfd.readouterr().err
     assert convert_checkpoint.main([f"--from={trained}", f"--to={tmp_path / 'hf'}"]) == 0
@@ -48,7 +49,7 @@ def test_the_built_in_model_and_this_machine(capfd):
 
 @pytest.mark.parametrize("flag", ["", "--bert_config_file="])
 def test_a_config_without_weights(flag, tmp_path, capfd):
-    """BERT-Base, which its paper says has 110M parameters."""
+    """BERT-Base has 110M parameters in its paper."""
     path = tmp_path / "bert_config.json"
     path.write_text(json.dumps(BASE), encoding="utf-8")
     assert doctor.main([f"{flag}{path}"]) == 0
@@ -73,13 +74,13 @@ def test_refusals(tmp_path, capfd):
 
 
 @pytest.mark.parametrize("words", [[], ["--help"]])
-def test_the_umbrella_lists_the_commands(words, capsys):
+def test_bert_lists_the_commands(words, capsys):
     assert main(words) == 0
     told = capsys.readouterr().out
     assert all(f"\n  {command} " in told for command in COMMANDS)
 
 
-def test_the_umbrella_ends_quietly_when_its_reader_has_gone():
+def test_bert_ends_quietly_if_its_pipe_is_closed():
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
@@ -89,7 +90,7 @@ def test_the_umbrella_ends_quietly_when_its_reader_has_gone():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_umbrella_calls_a_command(capsys):
+def test_bert_calls_a_command(capsys):
     assert main(["classify", "--help"]) == 0
     assert "bert-classify --task_name=cola" in capsys.readouterr().out
     assert main(["bert-extract-features", "--no_such"]) == 1

@@ -1,4 +1,4 @@
-"""--dry_run of every command that trains: what it finds, and that it writes nothing."""
+"""--dry_run in every training command: its findings, and that it writes nothing."""
 
 import functools
 import os
@@ -21,7 +21,7 @@ from tests.commands import helpers, squad_run
 
 
 def forecast_of(outcome) -> tuple[int, str]:
-    """The steps that are told, and the last line; the forecast is there."""
+    """Return the reported steps and the last line; the forecast must be there."""
     assert outcome.code == 0, outcome.err
     assert re.search(r"\n  time: about \d+:\d\d \(", outcome.err)
     assert re.search(r"\n  memory: about \d+(\.\d)? [MG]B \(of the process\); a checkpoint has ", outcome.err)
@@ -47,13 +47,13 @@ def test_classifier(classify, flags, cola, tmp_path, snapshot):
     assert done.err.count("*** Example ***") == 1
 
 
-def test_beside_another_run(classify, flags, cola, trained, snapshot):
-    """Also while that is going on: it holds the folder."""
+def test_dry_run_in_the_folder_of_another_run(classify, flags, cola, trained, snapshot):
+    """It also works while the other run holds the directory."""
     before = snapshot(trained)
-    given = [*flags, "--do_train", "--dry_run", f"--output_dir={trained}", "--learning_rate=0.5"]
+    dry_flags = [*flags, "--do_train", "--dry_run", f"--output_dir={trained}", "--learning_rate=0.5"]
     with lock.hold(str(trained), "auto", "bert-classify", lock.check_free(str(trained), "auto")):
         classify("--do_predict", f"--output_dir={trained}").assert_refused("wait for its end", code=os.EX_TEMPFAIL)
-        done = classify(*given)
+        done = classify(*dry_flags)
     assert forecast_of(done)[0] == 30
     assert f"warning: without --dry_run this would be refused: {trained}: holds another run: " in done.err
     assert "learning_rate was " in done.err
@@ -61,7 +61,7 @@ def test_beside_another_run(classify, flags, cola, trained, snapshot):
 
 
 @pytest.mark.slow
-def test_what_is_trained_already(classify, trained, trained_flags, snapshot):
+def test_finished_training(classify, trained, trained_flags, snapshot):
     before = snapshot(trained)
     done = classify(*trained_flags, f"--output_dir={trained}", "--dry_run")
     assert forecast_of(done)[0] == 0
@@ -116,7 +116,7 @@ def test_pretraining(model, tmp_path, capfd, snapshot):
 
 
 def test_batches_to_try():
-    """Six rows of 1 to 6 tokens in batches of two: the one with the most tokens first, then others, each of its own size."""
+    """Six rows with 1 to 6 tokens in batches of two: the largest batch first, then one per size."""
     lengths = np.arange(1, 7)
     updates = TrainingHyperparameters(steps=9, warmup_steps=0, learning_rate=1.0, batch_size=2, random_seed=3)
     chosen, mean, shapes = typical_rows(lengths, updates)
@@ -127,24 +127,24 @@ def test_batches_to_try():
     assert [abs(size - 7) for size in sizes[1:]] == sorted(abs(size - 7) for size in sizes[1:])
 
 
-def test_memory_grows_with_the_numbers_of_tokens():
-    """3 MB for each of the steps behind the second; 20 numbers of tokens, of which 5 were tried."""
+def test_memory_grows_with_the_number_of_token_counts():
+    """3 MB for each step after the second; 20 token counts, 5 of them tried."""
     megabytes = [700, 900, 910, 913, 916]
     assert estimate_memory_growth([count * 10**6 for count in megabytes], 20) == 15 * 3 * 10**6
     assert estimate_memory_growth([9, 9], 20) == 0
 
 
 @pytest.mark.parametrize("steps", [10, 100, 1000])
-def test_numbers_of_tokens_that_a_stream_will_have(steps):
-    """Twelve batches tell them within a sixth; batches that are all alike have one number."""
+def test_token_counts_of_a_stream(steps):
+    """Twelve batches predict their number within a sixth; equal batches have one count."""
     drawn = np.random.default_rng(5).normal(1700.0, 40.0, (20, steps + 12)).round().astype(int)
     told = [expected_shapes(row[:12].tolist(), steps) for row in drawn]
     assert np.mean(told) == pytest.approx(np.mean([len(set(row[12:].tolist())) for row in drawn]), rel=1 / 6)
     assert expected_shapes([64, 64, 64], steps) == 1
 
 
-def test_what_is_evaluated_on_the_way_is_computed_again():
-    """7 tokens of the dev file three times, 5 of the test file and 2 of its other half once."""
+def test_tokens_of_repeated_evaluations():
+    """7 tokens in the dev file three times, 5 in the test file and 2 in its other half once."""
 
     def of(count: int) -> RaggedFeatures:
         return RaggedFeatures(np.zeros(count, np.int32), np.zeros(count, np.int8), np.array([0, count]))
@@ -161,12 +161,12 @@ def test_the_space_for_checkpoints_is_known_before_the_first_step(control, class
     steps = ["--save_checkpoints_steps=10", "--keep_checkpoint_max=2"]
     assert classify(*flags, "--do_train", control, *steps, f"--output_dir={out}").code == 0
     older, newest = sorted(path.stat().st_size for path in out.glob("model.ckpt-*.data-*"))
-    assert newest - plans[0].whole_bytes in range(100)  # the step, and the position in the data
+    assert newest - plans[0].whole_bytes in range(100)  # step and position in the data
     assert older - plans[0].slim_bytes in range(100)
     assert plans[0].saves == 3
 
 
-def test_a_dry_run_says_that_the_disk_is_too_small(classify, flags, tmp_path, monkeypatch):
+def test_dry_run_reports_a_disk_that_is_too_small(classify, flags, tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: types.SimpleNamespace(free=1000))
     done = classify(*flags, "--do_train", "--dry_run", f"--output_dir={tmp_path / 'out'}")
     assert done.code == 0

@@ -1,4 +1,4 @@
-"""Evaluations while training goes on: history.jsonl, the best checkpoint, an early end, and a run that is made longer."""
+"""Evaluations during training: history.jsonl, the best checkpoint, early stopping, and longer runs."""
 
 import json
 import pathlib
@@ -25,7 +25,7 @@ RESULTS = ("eval_results.txt", "test_results.tsv", "predictions.tsv", "best.json
 
 
 def history(folder: pathlib.Path) -> list[tuple[int, dict | float]]:
-    """(step, metrics or loss) of each line: what is the same in each run of the same flags."""
+    """Return (step, metrics or loss) per line: equal in each run with the same flags."""
     lines = [json.loads(line) for line in (folder / "history.jsonl").read_text(encoding="utf-8").splitlines()]
     return [(line["step"], line.get("metrics", line.get("loss"))) for line in lines]
 
@@ -36,13 +36,14 @@ def evaluations(folder: pathlib.Path) -> dict[int, dict]:
 
 @pytest.fixture(scope="module")
 def flags(trained_two_layers_once) -> list[str]:
-    # With one layer the best step comes before the first checkpoint, and a stop between the two cannot be tried.
+    # With one layer the best step comes before the first checkpoint, and a stop between the
+    # two cannot be tested.
     return [*trained_two_layers_once[1], *WATCHING]
 
 
 @pytest.fixture(scope="module")
 def watched_once(flags, tmp_path_factory) -> pathlib.Path:
-    """A run that stops early. Not to be changed."""
+    """A run that stops early; do not change it."""
     folder = tmp_path_factory.mktemp("watched") / "out"
     assert main([*flags, f"--output_dir={folder}"]) == 0
     return folder
@@ -57,7 +58,7 @@ def test_it_stops_after_two_evaluations_without_a_better_one(watched, run_folder
     losses = {step: metrics["loss"] for step, metrics in evaluations(watched).items()}
     last = max(losses)
     assert list(losses) == list(range(4, last + 1, 4))
-    assert last < 120  # of 20 epochs
+    assert last < 120  # the last step of 20 epochs
     best = min(losses, key=losses.get)
     assert best == last - 8
     assert json.loads((watched / "best.json").read_text()) == {
@@ -65,18 +66,18 @@ def test_it_stops_after_two_evaluations_without_a_better_one(watched, run_folder
     }  # fmt: skip
     assert run_folder(watched / "best").checkpoints() == [best]
     assert run_folder(watched).checkpoints()[-1] == last
-    found = run_folder(watched).eval_results()
-    assert found["global_step"] == best
-    assert {name: found[name] for name in evaluations(watched)[best]} == pytest.approx(evaluations(watched)[best])
+    results = run_folder(watched).eval_results()
+    assert results["global_step"] == best
+    assert {name: results[name] for name in evaluations(watched)[best]} == pytest.approx(evaluations(watched)[best])
     report = run_folder(watched).report()
     assert (report["last_step"], report["global_step"], report["stopped_early"]) == (last, best, True)
     steps = [step for step, values in history(watched) if isinstance(values, float)]
     assert steps == list(range(3, last + 1, 3))
 
 
-@pytest.mark.slow  # test_session holds it for hooks of any kind
-def test_training_is_what_it_is_without_an_eye_on_it(trained_once, tmp_path, classify, run_folder):
-    """Evaluating between two steps changes nothing, bit for bit."""
+@pytest.mark.slow  # test_session tests it for all hooks
+def test_evaluations_do_not_change_training(trained_once, tmp_path, classify, run_folder):
+    """The weights with evaluations between steps are the same, bit for bit."""
     out = tmp_path / "out"
     outcome = classify(*trained_once[1], "--eval_every=4", f"--output_dir={out}")
     assert outcome.code == 0, outcome.err
@@ -94,8 +95,8 @@ def test_training_is_what_it_is_without_an_eye_on_it(trained_once, tmp_path, cla
         pytest.param("training stops", marks=pytest.mark.slow),
     ],
 )
-def test_a_stopped_run_goes_on_to_the_same_best(watched_once, flags, tmp_path, classify, run_folder, moment):
-    """Stopped behind a checkpoint, with a best one that is later than it, and at the moment of the early end."""
+def test_stopped_run_ends_with_the_same_best_checkpoint(watched_once, flags, tmp_path, classify, run_folder, moment):
+    """Moments: after a checkpoint, with a later best checkpoint, and when training stops early."""
     out = tmp_path / "out"
     with interrupted_after(moment):
         assert classify(*flags, f"--output_dir={out}").code == 130
@@ -111,7 +112,7 @@ def test_a_stopped_run_goes_on_to_the_same_best(watched_once, flags, tmp_path, c
         assert (out / name).read_bytes() == (watched_once / name).read_bytes()
 
 
-def test_an_early_end_is_an_end(watched, flags, classify, snapshot):
+def test_early_stopped_run_is_finished(watched, flags, classify, snapshot):
     before = snapshot(watched)
     outcome = classify(*flags, f"--output_dir={watched}", "--nodo_predict")
     assert outcome.code == 0, outcome.err
@@ -122,23 +123,25 @@ def test_an_early_end_is_an_end(watched, flags, classify, snapshot):
     assert changed <= {".", "best", "best/checkpoint"} | written
 
 
-def test_later_runs_take_the_best(watched, classify, run_folder):
-    wanted, last = (watched / "test_results.tsv").read_bytes(), run_folder(watched).checkpoints()[-1]
+def test_later_runs_use_the_best_checkpoint(watched, classify, run_folder):
+    expected, last = (watched / "test_results.tsv").read_bytes(), run_folder(watched).checkpoints()[-1]
     predict = ("--do_predict", f"--output_dir={watched}", "--precision=float32")
     outcome = classify(*predict)
     assert outcome.code == 0, outcome.err
     assert f"the best checkpoint of {watched} is taken" in outcome.err
-    assert (watched / "test_results.tsv").read_bytes() == wanted
+    assert (watched / "test_results.tsv").read_bytes() == expected
     texts = run_folder(watched).predictions()["text"].tolist()
     for path in (watched, watched / "best"):
-        found = Classifier.load(path, precision="float32").predict(texts)
-        assert found.probabilities == pytest.approx(run_folder(watched).probabilities(), abs=1e-6)
+        predictions = Classifier.load(path, precision="float32").predict(texts)
+        assert predictions.probabilities == pytest.approx(run_folder(watched).probabilities(), abs=1e-6)
     assert classify(*predict, f"--init_checkpoint={watched / f'model.ckpt-{last}'}").code == 0
-    assert (watched / "test_results.tsv").read_bytes() != wanted
+    assert (watched / "test_results.tsv").read_bytes() != expected
 
 
 @pytest.mark.slow
-def test_starting_anew_without_it_leaves_nothing_best(watched, trained_flags, classify, run_folder):
+def test_overwriting_run_without_early_stopping_removes_the_best_checkpoint(
+    watched, trained_flags, classify, run_folder
+):
     flags = ("--num_train_epochs=1", "--nodo_eval", "--nodo_predict", "--overwrite_output_dir")
     assert classify(*trained_flags, *flags, f"--output_dir={watched}").code == 0
     assert {"best", "best.json", "eval_results.txt"}.isdisjoint(run_folder(watched).names())
@@ -146,7 +149,7 @@ def test_starting_anew_without_it_leaves_nothing_best(watched, trained_flags, cl
 
 @pytest.mark.slow
 def test_a_finished_run_is_made_longer(trained, trained_flags, classify, run_folder):
-    """30 steps and 6 more: the rate rises again, as its share of 0.1 is no whole step at once to its peak."""
+    """30 steps and 6 more: the rate rises again, since warm-up is not a whole number of steps."""
     longer = [*trained_flags, f"--output_dir={trained}", "--num_train_epochs=6", "--log_steps=1"]
     with interrupted_after("training 34/36"):
         outcome = classify(*longer, "--save_checkpoints_steps=1")
@@ -165,7 +168,7 @@ def test_a_finished_run_is_made_longer(trained, trained_flags, classify, run_fol
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("useless_flags", "message"),
     [
         (["--eval_every=0"], "--eval_every=0: epoch is needed, or a number of steps"),
         (["--eval_every=epoch", "--nodo_eval"], "--eval_every needs --do_eval, which reads the held-out data"),
@@ -176,21 +179,21 @@ def test_a_finished_run_is_made_longer(trained, trained_flags, classify, run_fol
         ),
     ],
 )
-def test_what_makes_no_sense_is_one_line(trained_flags, refused, given, said):
-    refused([*trained_flags, *given], said)
+def test_useless_flags_are_refused(trained_flags, refused, useless_flags, message):
+    refused([*trained_flags, *useless_flags], message)
 
 
-def numbers(folder: pathlib.Path, rows: list[tuple[str, float]], **given) -> list[str]:
-    """Return flags of a regression that is trained and evaluated on these texts and numbers."""
+def numbers(folder: pathlib.Path, rows: list[tuple[str, float]], **values) -> list[str]:
+    """Return flags for a regression that is trained and evaluated on these texts and numbers."""
     lines = [f"{text}\t{number}\n" for text, number in rows]
     (folder / "rows.tsv").write_text("text\tlabel\n" + "".join(lines), encoding="utf-8")
-    given = {"train_file": folder / "rows.tsv", "dev_file": folder / "rows.tsv", "output_dir": folder / "out"} | given
+    values = {"train_file": folder / "rows.tsv", "dev_file": folder / "rows.tsv", "output_dir": folder / "out"} | values
     flags = ["--problem_type=regression", "--do_train", "--do_eval", "--eval_every=1", "--num_train_epochs=1"]
-    return [*flags, *(f"--{name}={value}" for name, value in given.items())]
+    return [*flags, *(f"--{name}={value}" for name, value in values.items())]
 
 
 def test_equal_predictions_have_no_best_checkpoint(tmp_path, classify, model_flags, run_folder):
-    """Equal texts get equal predictions, and so do all steps."""
+    """Equal texts have equal predictions, so all steps are equal."""
     flags = numbers(tmp_path, [("the dog sees a cat .", number / 2) for number in range(8)])
     outcome = classify(*model_flags, *flags)
     assert outcome.code == 0, outcome.err
@@ -201,9 +204,9 @@ def test_equal_predictions_have_no_best_checkpoint(tmp_path, classify, model_fla
     run = run_folder(tmp_path / "out")
     assert "eval_pearson" not in run.eval_results()
     assert run.report()["global_step"] == run.report()["last_step"]
-    again = classify(*model_flags, *flags)
-    assert again.code == 0, again.err
-    assert "training is already finished" in again.err
+    second_outcome = classify(*model_flags, *flags)
+    assert second_outcome.code == 0, second_outcome.err
+    assert "training is already finished" in second_outcome.err
 
 
 def test_equal_numbers_are_refused_before_the_first_step(tmp_path, refused, model_flags):
@@ -218,8 +221,8 @@ def test_another_metric_is_another_run(watched, flags, classify):
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_to_the_same_best(flags, tmp_path, run_folder):
-    """SIGKILL while the best checkpoint is being written."""
+def test_killed_run_ends_with_the_same_best_checkpoint(flags, tmp_path, run_folder):
+    """The run is killed by SIGKILL while it writes the best checkpoint."""
     flags = [*flags, "--eval_every=1", "--early_stopping_patience=0", "--num_train_epochs=25", "--log_steps=1"]
     command = [sys.executable, "-m", "bert_cli.run_classifier", *flags]
     killed, whole = tmp_path / "killed", tmp_path / "whole"

@@ -1,4 +1,4 @@
-"""ELECTRA in the commands: folders of Hugging Face, and Google's TF1 checkpoints."""
+"""ELECTRA in the commands: Hugging Face's directories and Google's TF1 checkpoints."""
 
 import json
 import pathlib
@@ -30,7 +30,7 @@ from tests.commands.convert_run import TOKENS, assert_same_outputs, convert, mak
 from tests.commands.squad_run import read
 from tests.commands.test_serve import serving
 
-# Of Keras, see test_convert.py.
+# Keras causes this warning, see test_convert.py.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 SIZES = {
@@ -97,15 +97,15 @@ def test_class_logits_of_every_engine(classifier):
     loaded = load_head_model(open_source(find_checkpoint(str(path))), config, spec)
     assert (loaded.report.missing, loaded.report.unused) == ([], [])
     inputs = batch()
-    wanted = class_logits(tensors, encoded(tensors, inputs))
-    assert np.ptp(wanted) > 1
-    np.testing.assert_allclose(loaded.model(inputs), wanted, atol=1e-5)
-    np.testing.assert_allclose(loaded.model(inputs, packed=True), wanted, atol=1e-5)
+    expected = class_logits(tensors, encoded(tensors, inputs))
+    assert np.ptp(expected) > 1
+    np.testing.assert_allclose(loaded.model(inputs), expected, atol=1e-5)
+    np.testing.assert_allclose(loaded.model(inputs, packed=True), expected, atol=1e-5)
     for precision, allowed in (("float32", 1e-5), ("int8", 0.4)):
         network = ENGINES["onnxruntime"].logits(precision, loaded.tensors, config, spec)
-        for row, logits in enumerate(wanted):
-            one = {name: values[row : row + 1, : 10 - row] for name, values in inputs.items()}
-            np.testing.assert_allclose(network(one)["logits"][0], logits, atol=allowed)
+        for row, logits in enumerate(expected):
+            single_row = {name: values[row : row + 1, : 10 - row] for name, values in inputs.items()}
+            np.testing.assert_allclose(network(single_row)["logits"][0], logits, atol=allowed)
 
 
 @pytest.mark.parametrize(
@@ -125,14 +125,14 @@ def test_heads_of_pretraining(tmp_path, architecture, head, random_head, logits)
     loaded = load(open_source(find_checkpoint(str(path))), config, (head,), of_tokens=False)
     inputs = batch()
     real = inputs["input_mask"] > 0
-    wanted = logits(tensors, encoded(tensors, inputs))
-    found = loaded.model(inputs)[f"{head}_logits"].numpy()
-    np.testing.assert_allclose(found[real], wanted[real], atol=3e-5)
+    expected = logits(tensors, encoded(tensors, inputs))
+    actual = loaded.model(inputs)[f"{head}_logits"].numpy()
+    np.testing.assert_allclose(actual[real], expected[real], atol=3e-5)
     if head == MASKED_LM:
         network = ENGINES["onnxruntime"].masked_words("float32", loaded.tensors, config, len(TOKENS))
         masked = {"masked": np.array([[0, 3]], np.int64), "top_k": np.array([len(TOKENS)], np.int64)}
-        found = network({name: values[:1] for name, values in inputs.items()} | masked)
-        np.testing.assert_allclose(found["probabilities"][0], np.sort(softmax(wanted[0, 3]))[::-1], atol=1e-5)
+        actual = network({name: values[:1] for name, values in inputs.items()} | masked)
+        np.testing.assert_allclose(actual["probabilities"][0], np.sort(softmax(expected[0, 3]))[::-1], atol=1e-5)
     assert_comes_back(path, tmp_path, tensors, architecture)
 
 
@@ -159,12 +159,12 @@ def test_there_and_back_bit_for_bit(classifier, tmp_path, between):
 
 @pytest.fixture(scope="module")
 def google(tmp_path_factory):
-    """Google's checkpoint of both networks, which has no config, and the tensors of each."""
+    """Google's checkpoint with both networks and without a config, and the tensors of each."""
     folder = tmp_path_factory.mktemp("google")
     discriminator = encoder_tensors() | random_discriminator_head(6)
     generator = random_tensors(7, 3, len(TOKENS), hidden=12) | random_generator_head(8, len(TOKENS), hidden=12)
     generator = {name: values for name, values in generator.items() if "classifier" not in name}
-    # The two share their embeddings.
+    # Both networks share their embeddings.
     generator |= {name: values for name, values in discriminator.items() if name.startswith("electra.embeddings.")}
     names = google_tensors(generator, "generator")
     names = {name.replace("generator/embeddings/", "electra/embeddings/"): values for name, values in names.items()}
@@ -187,24 +187,28 @@ def test_googles_networks_there_and_back(google, tmp_path, suffix, architecture)
     assert written.keys() == tensors.keys()
     assert all(np.array_equal(written[name], values) for name, values in tensors.items())
     convert(tmp_path / "hf", tmp_path / "back" / "electra.ckpt", check=True)
-    wanted = google_tensors(tensors, suffix[1:] or "electra")
-    wanted = {name.replace("generator/embeddings/", "electra/embeddings/"): values for name, values in wanted.items()}
-    assert tensors_of(tmp_path / "back" / "electra.ckpt") == {name: each.tobytes() for name, each in wanted.items()}
+    expected = google_tensors(tensors, suffix[1:] or "electra")
+    expected = {
+        name.replace("generator/embeddings/", "electra/embeddings/"): values for name, values in expected.items()
+    }
+    assert tensors_of(tmp_path / "back" / "electra.ckpt") == {
+        name: values_.tobytes() for name, values_ in expected.items()
+    }
 
 
 @pytest.mark.parametrize("engine", ["tensorflow", "onnxruntime"])
-def test_blanks_by_googles_generator(google, engine):
+def test_fill_mask_with_googles_generator(google, engine):
     folder, _, generator = google
     filler = MaskFiller.load(f"{folder}/electra_small/generator", precision="float32", engine=engine)
     text = "all work and no [MASK] makes jack a dull boy"
-    found = filler.fill(text, top_k=len(TOKENS))["masks"][0]
-    # A head has 64 numbers, or the layer's width where that is less.
+    candidates = filler.fill(text, top_k=len(TOKENS))["masks"][0]
+    # A head has width 64, or the layer's width if that is smaller.
     exact = softmax(word_logits(generator, states(generator, 1, *inputs_of(text).values()))[0, 5])
-    assert [each["token"] for each in found] == [TOKENS[number] for number in np.argsort(-exact)]
-    np.testing.assert_allclose([each["probability"] for each in found], np.sort(exact)[::-1], atol=1e-5)
+    assert [candidate["token"] for candidate in candidates] == [TOKENS[number] for number in np.argsort(-exact)]
+    np.testing.assert_allclose([candidate["probability"] for candidate in candidates], np.sort(exact)[::-1], atol=1e-5)
 
 
-def test_a_discriminator_fills_no_blanks(google, tmp_path, capfd):
+def test_discriminator_cannot_fill_masks(google, tmp_path, capfd):
     outcome = helpers.call(capfd, "bert-fill-mask", fill_mask.main, f"--init_checkpoint={google[0]}", "all [MASK]")
     outcome.assert_refused(
         "electra_small/generator is the generator", "no masked-LM head", "discriminator of an ELECTRA"
@@ -226,7 +230,7 @@ def test_a_config_of_a_bert_next_to_an_electra(google, tmp_path, capfd):
 @pytest.mark.parametrize(
     ("suffix", "network"), [("", "ELECTRA; heads: replaced_tokens"), ("/generator", "ELECTRA; heads: masked_lm")]
 )
-def test_the_doctor_says_what_it_is(google, capfd, suffix, network):
+def test_doctor_reports_the_network(google, capfd, suffix, network):
     assert doctor.main([f"{google[0]}/electra_small{suffix}"]) == 0
     assert f"network: {network}\n" in capfd.readouterr().err
 
@@ -260,14 +264,16 @@ def test_transformers_agree_on_electra(tmp_path, heads, labels, name, architectu
     outputs = ours(inputs)[name].numpy()
     words, mask, types = (torch.tensor(values).long() for values in inputs.values())
     with torch.no_grad():
-        found = [each.numpy() for each in theirs.eval()(words, attention_mask=mask, token_type_ids=types).to_tuple()]
-    assert_same_outputs(found, outputs if "spans" in heads else [outputs], inputs["input_mask"])
+        results = [
+            output.numpy() for output in theirs.eval()(words, attention_mask=mask, token_type_ids=types).to_tuple()
+        ]
+    assert_same_outputs(results, outputs if "spans" in heads else [outputs], inputs["input_mask"])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["tensorflow", "onnxruntime"])
 def test_answers_with_the_logits_of_transformers(tmp_path, capfd, engine):
-    """bert-squad on a folder that transformers wrote, and transformers' logits of the same windows by plain rules."""
+    """bert-squad on a directory written by transformers gives the answers of transformers' logits."""
     transformers = pytest.importorskip("transformers", reason="needs transformers, which is not part of the project")
     torch = pytest.importorskip("torch", reason="needs torch, which is not part of the project")
     vocab_file = ROOT / "bert_cli" / "builtin" / "vocab.txt"
@@ -286,26 +292,26 @@ def test_answers_with_the_logits_of_transformers(tmp_path, capfd, engine):
     assert len(windows) > len(questions)  # some contexts need several windows
     inputs = [torch.tensor([window[name] for window in windows]) for name in ("input_ids", "input_mask", "segment_ids")]
     with torch.no_grad():
-        found = theirs(inputs[0], attention_mask=inputs[1], token_type_ids=inputs[2])
-    # Room for all positions of a window, so that padding takes none from tokens.
+        outputs = theirs(inputs[0], attention_mask=inputs[1], token_type_ids=inputs[2])
+    # Use an n-best size that covers all positions of a window, so that padding displaces no tokens.
     rules = {
         "n_best_size": 32,
         "max_answer_length": 12,
         "version_2_with_negative": True,
         "null_score_diff_threshold": 0.0,
     }
-    start, end = found.start_logits.tolist(), found.end_logits.tolist()
-    wanted = plain_squad.predict(questions, windows, start, end, True, rules)
+    start, end = outputs.start_logits.tolist(), outputs.end_logits.tolist()
+    expected = plain_squad.predict(questions, windows, start, end, True, rules)
     flags = {"init_checkpoint": tmp_path / "hf", "predict_file": tmp_path / "data.json", "output_dir": tmp_path / "out"}
     flags |= rules | {"max_seq_length": 32, "doc_stride": 8, "max_query_length": 12}
     flags |= {"precision": "float32", "engine": engine, "version_2_with_negative": "true"}
     outcome = helpers.call(capfd, "bert-squad", run_squad.main, "--do_predict", *helpers.words(flags))
     assert outcome.code == 0, outcome.err
-    predictions, nbest, odds = (read(tmp_path / "out" / f"{name}.json") for name in wanted)
-    assert predictions == wanted["predictions"]
+    predictions, nbest, odds = (read(tmp_path / "out" / f"{name}.json") for name in expected)
+    assert predictions == expected["predictions"]
     assert 0 < list(predictions.values()).count("") < len(questions)
-    assert odds == pytest.approx(wanted["null_odds"], abs=1e-4)
-    for qas_id, entries in wanted["nbest_predictions"].items():
+    assert odds == pytest.approx(expected["null_odds"], abs=1e-4)
+    for qas_id, entries in expected["nbest_predictions"].items():
         assert [entry["text"] for entry in nbest[qas_id]] == [entry["text"] for entry in entries]
         for name in ("probability", "start_logit", "end_logit"):
             assert [entry[name] for entry in nbest[qas_id]] == pytest.approx(
@@ -323,7 +329,7 @@ def test_a_server_of_a_classifier_and_of_generators(classifier, google, tmp_path
     models.append(f"--model=vectors={google[0]}")
     text, masked = "all work and no play", "all work and no [MASK] makes jack"
     with serving(f"--output_dir={folder}", *models, "--precision=float32") as server:
-        kinds = {each["name"]: each["kind"] for each in server.ask("GET", "/v1/models")[1]["data"]}
+        kinds = {entry["name"]: entry["kind"] for entry in server.ask("GET", "/v1/models")[1]["data"]}
         status, answer = server.post("/predict", {"text": text})
         filled = {name: server.post("/predict", {"text": masked, "model": name}) for name in ("words", "google")}
         vectors = server.post("/v1/embeddings", {"input": text, "model": "vectors"})[1]["data"]
@@ -332,15 +338,17 @@ def test_a_server_of_a_classifier_and_of_generators(classifier, google, tmp_path
     np.testing.assert_allclose(vectors[0]["embedding"], hidden / np.linalg.norm(hidden), atol=1e-5)
     assert status == 200
     inputs = inputs_of(text)
-    wanted = softmax(class_logits(tensors, encoded(tensors, inputs))[0])
+    expected = softmax(class_logits(tensors, encoded(tensors, inputs))[0])
     assert list(answer["probabilities"]) == list(LABELS)
-    np.testing.assert_allclose(list(answer["probabilities"].values()), wanted, atol=1e-5)
+    np.testing.assert_allclose(list(answer["probabilities"].values()), expected, atol=1e-5)
     for name, network, heads in (("words", words, 2), ("google", google[2], 1)):
         status, answer = filled[name]
         assert status == 200, answer
-        wanted = softmax(word_logits(network, states(network, heads, *inputs_of(masked).values()))[0, 5])
-        found = answer["masks"][0]
-        assert [each["token"] for each in found] == [TOKENS[number] for number in np.argsort(-wanted)[: len(found)]]
+        expected = softmax(word_logits(network, states(network, heads, *inputs_of(masked).values()))[0, 5])
+        candidates = answer["masks"][0]
+        assert [entry["token"] for entry in candidates] == [
+            TOKENS[number] for number in np.argsort(-expected)[: len(candidates)]
+        ]
         np.testing.assert_allclose(
-            [each["probability"] for each in found], np.sort(wanted)[::-1][: len(found)], atol=1e-5
+            [entry["probability"] for entry in candidates], np.sort(expected)[::-1][: len(candidates)], atol=1e-5
         )

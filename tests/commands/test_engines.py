@@ -1,4 +1,4 @@
-"""--engine=onnxruntime, without TensorFlow: its numbers to rounding, those of int8 nearly; one line for what it is not for."""
+"""--engine=onnxruntime without TensorFlow: equal results, int8 nearly, and one-line refusals."""
 
 import json
 import subprocess
@@ -21,30 +21,30 @@ HOW = {
     INT8: {"precision": "int8"},
 }
 FLAGS = {name: helpers.words(flags) for name, flags in HOW.items()}
-# How far from TensorFlow's are probabilities of the classifier, its loss, and what other heads give.
+# Tolerances compared with TensorFlow: a classifier's probabilities, its loss, and other heads.
 FAR, FAR_LOSS, FAR_OTHERS = ({ONNX: 1e-5, INT8: far} for far in (0.03, 0.02, 0.05))
 TEXTS = ["the old dog sees a cat .", "a bird", "the bird likes a small fish and a horse ."]
 
 
 def test_a_classifier(trained, trained_flags, classify, run_folder, tmp_path):
-    """Its tables, an evaluation with what it costs, and a text."""
+    """Its tables, an evaluation with the cost of int8, and a text."""
     data = [flag for flag in trained_flags if flag.startswith(("--data_dir=", "--task_name="))]
-    found = {}
+    tables = {}
     for name, flags in FLAGS.items():
         out = tmp_path / name
         flags = [*flags, f"--init_checkpoint={trained}", f"--output_dir={out}", "--distribution_strategy=one_device"]
         outcome = classify(*data, *flags, "--do_eval", "--do_predict")
         assert outcome.code == 0, outcome.err
-        found[name] = run_folder(out)
+        tables[name] = run_folder(out)
         told = any(line.startswith("Matthews' correlation: ") and line.endswith(" in int8") for line in outcome.lines)
         assert told == (name == INT8)
-    plain = found[PLAIN]
+    plain = tables[PLAIN]
     for name, far in FAR.items():
-        np.testing.assert_allclose(found[name].probabilities(), plain.probabilities(), atol=far)
-        ours = found[name].eval_results()
+        np.testing.assert_allclose(tables[name].probabilities(), plain.probabilities(), atol=far)
+        ours = tables[name].eval_results()
         assert ours.keys() == plain.eval_results().keys()
         assert ours["eval_loss"] == pytest.approx(plain.eval_results()["eval_loss"], abs=FAR_LOSS[name])
-        report = found[name].report()
+        report = tables[name].report()
         assert (report["precision"], report["devices"]) == (HOW[name].get("precision", "float32"), "1 CPU")
         assert "onnxruntime" in report["versions"]
 
@@ -64,13 +64,13 @@ def test_a_text_is_answered_without_tensorflow(trained, name):
 
 
 @pytest.mark.parametrize("problem_type", ["multi_label", "regression"])
-def test_other_kinds_from_python(trained, tmp_path, problem_type):
+def test_other_problem_types_from_python(trained, tmp_path, problem_type):
     folder = as_problem(trained, tmp_path / "out", problem_type)
-    found = {name: Classifier.load(str(folder), **how).predict(TEXTS) for name, how in HOW.items()}
+    predictions = {name: Classifier.load(str(folder), **how).predict(TEXTS) for name, how in HOW.items()}
     for name, far in FAR_OTHERS.items():
         for ours, plain in (
-            (found[name].values, found[PLAIN].values),
-            (found[name].probabilities, found[PLAIN].probabilities),
+            (predictions[name].values, predictions[PLAIN].values),
+            (predictions[name].probabilities, predictions[PLAIN].probabilities),
         ):
             assert (ours is None) == (plain is None)
             if plain is not None:
@@ -78,13 +78,13 @@ def test_other_kinds_from_python(trained, tmp_path, problem_type):
 
 
 def test_windows_of_long_texts(trained):
-    """Texts of one, two and many windows, some of equal length."""
+    """Texts with one, two and many windows, some of equal length."""
     texts = ["a bird", *TEXTS, "the dog sees a cat and " * 5, "a bird likes a small fish and a dog ."]
-    found = {
+    predictions = {
         name: Classifier.load(str(trained), **HOW[name], long_text="windows", max_seq_length=8).predict(texts)
         for name in (PLAIN, ONNX)
     }
-    np.testing.assert_allclose(found[ONNX].probabilities, found[PLAIN].probabilities, atol=1e-5)
+    np.testing.assert_allclose(predictions[ONNX].probabilities, predictions[PLAIN].probabilities, atol=1e-5)
 
 
 def test_a_tagger(tagger, tag, tmp_path):
@@ -97,8 +97,10 @@ def test_a_tagger(tagger, tag, tmp_path):
         records[name] = [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()]
     assert len(records[PLAIN]) == len(TEXTS)
     entities = {
-        name: [[(each["text"], each["start"], each["type"]) for each in record["entities"]] for record in found]
-        for name, found in records.items()
+        name: [
+            [(entity["text"], entity["start"], entity["type"]) for entity in record["entities"]] for record in tagged
+        ]
+        for name, tagged in records.items()
     }
     assert entities[ONNX] == entities[INT8] == entities[PLAIN]
 
@@ -114,14 +116,14 @@ def test_answers(answering, tmp_path):
     assert len(answers[PLAIN]) == 4
     for name, far in FAR_OTHERS.items():
         for question, nbest in answers[PLAIN].items():
-            ours = {each["text"]: each["probability"] for each in answers[name][question]}
+            ours = {answer["text"]: answer["probability"] for answer in answers[name][question]}
             assert ours[nbest[0]["text"]] == pytest.approx(nbest[0]["probability"], abs=far)
 
 
 @pytest.mark.parametrize("pooling", ["mean", "max", "cls", "pooler", "none"])
 def test_vectors(trained, tmp_path, pooling):
     (tmp_path / "texts.txt").write_text("\n".join([*TEXTS, "", "the dog " * 30]) + "\n", encoding="utf-8")
-    found = {}
+    vectors = {}
     for name, how in HOW.items():
         flags = {"input_file": tmp_path / "texts.txt", "output_file": tmp_path / name, "init_checkpoint": trained}
         flags |= {"pooling": pooling, "max_seq_length": 16, "output_format": "npz", **how}
@@ -129,35 +131,35 @@ def test_vectors(trained, tmp_path, pooling):
             flags["layers"] = "embedding,-1"
         assert extract_features.main([*helpers.words(flags), "--long_text"]) == 0
         with np.load(tmp_path / name) as arrays:
-            found[name] = {array: arrays[array] for array in arrays.files}
-    assert found[ONNX].keys() == found[INT8].keys() == found[PLAIN].keys()
-    for array, plain in found[PLAIN].items():
+            vectors[name] = {array: arrays[array] for array in arrays.files}
+    assert vectors[ONNX].keys() == vectors[INT8].keys() == vectors[PLAIN].keys()
+    for array, plain in vectors[PLAIN].items():
         if plain.dtype == np.float32:
-            np.testing.assert_allclose(found[ONNX][array], plain, atol=1e-5)
-            assert np.corrcoef(found[INT8][array].ravel(), plain.ravel())[0, 1] > 0.998
+            np.testing.assert_allclose(vectors[ONNX][array], plain, atol=1e-5)
+            assert np.corrcoef(vectors[INT8][array].ravel(), plain.ravel())[0, 1] > 0.998
         else:
-            assert np.array_equal(found[ONNX][array], plain)
-            assert np.array_equal(found[INT8][array], plain)
+            assert np.array_equal(vectors[ONNX][array], plain)
+            assert np.array_equal(vectors[INT8][array], plain)
 
 
 @pytest.mark.parametrize("name", FAR)
-def test_what_it_is_not_for(trained, classify, cola, capfd, tmp_path, name):
+def test_unsupported_uses_are_refused(trained, classify, cola, capfd, tmp_path, name):
     (flag,) = FLAGS[name]
     base = [f"--init_checkpoint={trained}", flag, f"--output_dir={tmp_path / 'out'}"]
-    given = [*base, "--task_name=cola", f"--data_dir={cola}"]
-    classify(*given, "--do_train").assert_refused(f"{flag} is for predictions: train without it")
-    classify(*given, "--do_eval", "--distribution_strategy=mirrored").assert_refused("on the CPU, alone")
+    task_flags = [*base, "--task_name=cola", f"--data_dir={cola}"]
+    classify(*task_flags, "--do_train").assert_refused(f"{flag} is for predictions: train without it")
+    classify(*task_flags, "--do_eval", "--distribution_strategy=mirrored").assert_refused("on the CPU, alone")
     with pytest.MonkeyPatch.context() as patch:
         workers = {"worker": ["localhost:1", "localhost:2"]}
         patch.setenv("TF_CONFIG", json.dumps({"cluster": workers, "task": {"type": "worker", "index": 0}}))
-        classify(*given, "--do_predict").assert_refused("on the CPU, alone")
+        classify(*task_flags, "--do_predict").assert_refused("on the CPU, alone")
     assert not (tmp_path / "out").exists()
     outcome = helpers.call(capfd, "", run_pretraining.main, "--do_eval", *base[1:], "--input_file=no.txt")
     assert outcome.code == 1
     assert "not for pre-training" in outcome.last_line
 
 
-def test_int8_computes_no_masked_words_and_no_attention(trained, capfd):
+def test_int8_refuses_masked_words_and_attention(trained, capfd):
     shown = ["--show_attention=the dog", "--max_seq_length=16", f"--init_checkpoint={trained}"]
     for main, flags, message in (
         (extract_features.main, shown, "shows no attention"),
@@ -171,22 +173,22 @@ def test_int8_computes_no_masked_words_and_no_attention(trained, capfd):
 
 
 def test_attention(trained, tmp_path):
-    """Of a pair and of windows: the probabilities of all layers and heads."""
+    """Probabilities of all layers and heads, for a pair and for windows."""
     (tmp_path / "texts.txt").write_text("\n".join([*TEXTS, "the dog ||| a cat ."]) + "\n", encoding="utf-8")
-    found = {}
+    probabilities = {}
     for name in (PLAIN, ONNX):
         flags = {"input_file": tmp_path / "texts.txt", "output_file": tmp_path / name, "init_checkpoint": trained}
         flags |= {"max_seq_length": 16, "attentions": tmp_path / f"{name}.npz", "layers": "-1", **HOW[name]}
         assert extract_features.main(helpers.words(flags)) == 0
         with np.load(tmp_path / f"{name}.npz") as arrays:
-            found[name] = {array: arrays[array] for array in arrays.files}
-    assert found[ONNX].keys() == found[PLAIN].keys()
-    for array, plain in found[PLAIN].items():
+            probabilities[name] = {array: arrays[array] for array in arrays.files}
+    assert probabilities[ONNX].keys() == probabilities[PLAIN].keys()
+    for array, plain in probabilities[PLAIN].items():
         if plain.dtype == np.float32:
-            np.testing.assert_allclose(found[ONNX][array], plain, atol=1e-5)
+            np.testing.assert_allclose(probabilities[ONNX][array], plain, atol=1e-5)
             np.testing.assert_allclose(plain.sum(axis=-1), 1.0, atol=1e-5)
         else:
-            assert np.array_equal(found[ONNX][array], plain)
+            assert np.array_equal(probabilities[ONNX][array], plain)
 
 
 def test_an_engine_has_its_precisions(trained, classify):
@@ -199,7 +201,7 @@ def test_an_engine_has_its_precisions(trained, classify):
         Classifier.load(str(trained), precision="float16", engine="onnxruntime")
 
 
-def test_auto_answers_by_onnxruntime_and_predicts_files_by_tensorflow(trained, trained_flags, classify, tmp_path):
+def test_auto_uses_onnxruntime_for_texts_and_tensorflow_for_files(trained, trained_flags, classify, tmp_path):
     assert "precision float32, by onnxruntime" in classify(f"--output_dir={trained}", "--text=a dog").err
     data = [flag for flag in trained_flags if flag.startswith(("--data_dir=", "--task_name="))]
     flags = [f"--init_checkpoint={trained}", f"--output_dir={tmp_path}", "--do_predict", "--precision=float32"]
@@ -210,22 +212,22 @@ def test_auto_answers_by_onnxruntime_and_predicts_files_by_tensorflow(trained, t
 
 @pytest.mark.parametrize(("precision", "far"), [("float32", 1e-5), ("bfloat16", 0.02)])
 def test_openvino(trained, classify, tmp_path, precision, far):
-    """Windows of texts, and vectors by the command, next to onnxruntime."""
+    """Windows of texts, and vectors from the command, compared with onnxruntime."""
     pytest.importorskip("openvino")
     how = {"engine": "openvino", "precision": precision}
     texts = [*TEXTS, "the dog sees a cat and " * 5]
-    given = {"long_text": "windows", "max_seq_length": 8}
-    ours, plain = (Classifier.load(str(trained), **each, **given).predict(texts) for each in (how, HOW[ONNX]))
+    options = {"long_text": "windows", "max_seq_length": 8}
+    ours, plain = (Classifier.load(str(trained), **engine, **options).predict(texts) for engine in (how, HOW[ONNX]))
     np.testing.assert_allclose(ours.probabilities, plain.probabilities, atol=far)
     (tmp_path / "texts.txt").write_text("\n".join(texts) + "\n", encoding="utf-8")
     vectors = []
-    for number, each in enumerate((how, HOW[ONNX])):
+    for number, engine in enumerate((how, HOW[ONNX])):
         flags = {
             "input_file": tmp_path / "texts.txt",
             "output_file": tmp_path / str(number),
             "init_checkpoint": trained,
         }
-        flags |= {"pooling": "mean", "output_format": "npy", "max_seq_length": 16, **each}
+        flags |= {"pooling": "mean", "output_format": "npy", "max_seq_length": 16, **engine}
         assert extract_features.main([*helpers.words(flags), "--normalize"]) == 0
         vectors.append(np.load(tmp_path / str(number)))
     assert likeness(*vectors) > (1 - 1e-9 if precision == "float32" else 0.999)
@@ -233,7 +235,7 @@ def test_openvino(trained, classify, tmp_path, precision, far):
     assert f"precision {precision}, by openvino" in outcome.err
 
 
-def test_a_checkpoint_that_is_not_whole(trained, classify, tmp_path):
+def test_incomplete_checkpoint(trained, classify, tmp_path):
     last = sorted(trained.glob("model.ckpt-*.data*"))[-1]
     last.write_bytes(last.read_bytes()[:-100])
     start = trained / last.name.partition(".data")[0]

@@ -1,4 +1,4 @@
-"""bert-export: text in and label names out in a process without this package, hub modules by the tutorials' steps."""
+"""bert-export: SavedModels in a process without this package, and hub modules as in the tutorials."""
 
 import json
 import pathlib
@@ -15,7 +15,7 @@ from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 from tests.commands.helpers import as_problem
 
-# What TensorFlow Serving does, with nothing of ours: load, call a signature by name.
+# Load a model and call a signature by name, as TensorFlow Serving does, without this package.
 SERVE = """
 import json, os, sys
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
@@ -34,7 +34,7 @@ print(json.dumps([serve(folder) for folder in sys.argv[1:]]))
 
 @pytest.fixture
 def trained(trained_two_layers) -> pathlib.Path:
-    """Layers are what a format may mix up."""
+    """Two layers, since a format may mix them up."""
     return trained_two_layers
 
 
@@ -44,7 +44,7 @@ def export(*flags) -> None:
 
 @pytest.fixture(scope="module")
 def hub():
-    """tensorflow-hub, whose import of pkg_resources warns of its own end."""
+    """tensorflow-hub; its import of pkg_resources causes a deprecation warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import tensorflow_hub
@@ -63,17 +63,19 @@ def preprocess(hub, exported):
 
 @pytest.mark.slow
 def test_classifiers_in_a_fresh_process(trained, run_folder, trained_flags, tmp_path):
-    """One of two labels, one of labels that do not exclude each other, and one of a number."""
+    """A single-label, a multi-label and a regression model."""
     from bert_cli import Classifier
 
     data = next(flag for flag in trained_flags if flag.startswith("--data_dir=")).partition("=")[2]
     rows = [line.split("\t") for line in open_text(f"{data}/test.tsv").splitlines()[1:]]
     export(f"--init_checkpoint={trained}", f"--export_dir={tmp_path / 'serving' / '1'}")
     assert [path.name for path in (tmp_path / "serving").iterdir()] == ["1"]
-    others = [as_problem(trained, tmp_path / kind, kind) for kind in ("multi_label", "regression")]
-    for folder in others:
+    other_folders = [
+        as_problem(trained, tmp_path / problem_type, problem_type) for problem_type in ("multi_label", "regression")
+    ]
+    for folder in other_folders:
         export(f"--init_checkpoint={folder}", f"--export_dir={folder / 'serving'}")
-    folders = [tmp_path / "serving" / "1", *(folder / "serving" for folder in others)]
+    folders = [tmp_path / "serving" / "1", *(folder / "serving" for folder in other_folders)]
     process = subprocess.run(
         [sys.executable, "-c", SERVE, *map(str, folders)],
         input=json.dumps({"text": [text for _, text in rows]}),
@@ -88,16 +90,19 @@ def test_classifiers_in_a_fresh_process(trained, run_folder, trained_flags, tmp_
     assert np.abs(np.array(outputs["probabilities"]) - expected).max() < 1e-5
     assert outputs["labels"] == [["0", "1"]] * len(rows)
     assert outputs["label"] == run_folder(trained).predictions()["label"].tolist()
-    wanted = [Classifier.load(folder, precision="float32").predict([text for _, text in rows]) for folder in others]
+    expected_predictions = [
+        Classifier.load(folder, precision="float32").predict([text for _, text in rows]) for folder in other_folders
+    ]
     assert several.keys() == {"probabilities", "labels"}
     assert number.keys() == {"value"}
     assert several["labels"] == outputs["labels"]
-    np.testing.assert_allclose(several["probabilities"], wanted[0].probabilities, atol=1e-5)
-    assert np.abs(np.sum(several["probabilities"], axis=1) - 1).max() > 1e-4  # a softmax would give 1 to 1e-7
-    np.testing.assert_allclose(number["value"], wanted[1].values, atol=1e-5)
+    np.testing.assert_allclose(several["probabilities"], expected_predictions[0].probabilities, atol=1e-5)
+    # A softmax would sum to 1 within 1e-7.
+    assert np.abs(np.sum(several["probabilities"], axis=1) - 1).max() > 1e-4
+    np.testing.assert_allclose(number["value"], expected_predictions[1].values, atol=1e-5)
     asset = open_text(tmp_path / "serving" / "1" / "assets" / "vocab.txt").split("\n")
     tokens = open_text(trained / "vocab.txt").split("\n")
-    first = tokens.index("a")  # it is in this vocabulary twice, and the second one counts
+    first = tokens.index("a")  # this vocabulary has it twice, and the second id counts
     assert asset == [*tokens[:first], f"[line {first}]", *tokens[first + 1 :]]
 
 
@@ -120,9 +125,15 @@ def test_pairs_token_ids_and_any_number_of_texts(trained, tmp_path):
     classifier = Classifier.load(str(trained), max_seq_length=12, precision="float32")
     tokenizer = FullTokenizer(read_vocabulary(str(trained / "vocab.txt")))
     texts = ["a dog", "", "the old farmer buys bread and paints our house", "cat", "our bird sings in the garden"]
-    others = ["", "a cat", "a dog", "the young teacher never sings a song in the house", "the fish likes the river and"]
+    second_texts = [
+        "",
+        "a cat",
+        "a dog",
+        "the young teacher never sings a song in the house",
+        "the fish likes the river and",
+    ]
     for chosen in ([], [0], [1, 2], [0, 1, 2, 3, 4], [4, 2]):
-        a, b = ([values[number] for number in chosen] for values in (texts, others))
+        a, b = ([values[number] for number in chosen] for values in (texts, second_texts))
         expected = classifier.predict(list(zip(a, b, strict=True)))
         inputs = inputs_of(tokenizer, a, b, 12)
         by_text = serve(text=tf.constant(a, tf.string), text_b=tf.constant(b, tf.string))
@@ -132,13 +143,16 @@ def test_pairs_token_ids_and_any_number_of_texts(trained, tmp_path):
             assert [name.decode() for name in outputs["label"].numpy()] == expected.best
 
 
-def inputs_of(tokenizer, texts, others, width) -> dict:
-    """The encoder's inputs by the Python tokenizer, int32 [n, width]; others: None for single texts."""
+def inputs_of(tokenizer, texts, second_texts, width) -> dict:
+    """Return the encoder's inputs made by the Python tokenizer, int32 [n, width].
+
+    `second_texts` is None for single texts.
+    """
     names = ("input_word_ids", "input_mask", "input_type_ids")
     inputs = {name: np.zeros((len(texts), width), np.int32) for name in names}
     cls_id, sep_id = tokenizer.ids["[CLS]"], tokenizer.ids["[SEP]"]
     for row, text in enumerate(texts):
-        ids_b = tokenizer.encode(others[row]) if others else None
+        ids_b = tokenizer.encode(second_texts[row]) if second_texts else None
         packed = pack(tokenizer.encode(text), ids_b, width, cls_id, sep_id)
         count = len(packed.token_ids)
         inputs["input_word_ids"][row, :count] = packed.token_ids
@@ -148,7 +162,7 @@ def inputs_of(tokenizer, texts, others, width) -> dict:
 
 
 @pytest.mark.slow
-def test_the_steps_of_the_tutorials(preprocess, encoder, exported, trained):
+def test_steps_in_the_tutorials(preprocess, encoder, exported, trained):
     import tensorflow as tf
 
     texts = ["the old farmer sings , and", "A dog ?"]
@@ -164,8 +178,8 @@ def test_the_steps_of_the_tutorials(preprocess, encoder, exported, trained):
     assert len(outputs["encoder_outputs"]) == 2
     assert np.array_equal(outputs["encoder_outputs"][-1], outputs["sequence_output"])
     assert np.array_equal(outputs["default"], outputs["pooled_output"])
-    again = encoder(inputs, training=True)["pooled_output"]
-    assert not np.array_equal(again, outputs["pooled_output"])  # dropout
+    trained_output = encoder(inputs, training=True)["pooled_output"]
+    assert not np.array_equal(trained_output, outputs["pooled_output"])  # dropout
 
     for name, place in (("vocab.txt", "assets"), ("bert_config.json", "assets.extra")):
         assert (exported / "encoder" / place / name).read_bytes() == (trained / name).read_bytes()
@@ -199,7 +213,7 @@ def test_gradients_reach_all_variables(preprocess, encoder, training):
     gradients = {
         name: tf.convert_to_tensor(gradient).numpy() for name, gradient in tape.gradient(loss, weights).items()
     }
-    # A bias of the keys moves all scores of a query alike.
+    # The key bias changes all scores of a query by the same amount.
     assert all(np.abs(gradients[name]).max() > 1e-6 for name in gradients if not name.endswith("key/bias"))
     if training:
         return
@@ -210,8 +224,8 @@ def test_gradients_reach_all_variables(preprocess, encoder, training):
         moved[place] += step
         weight.assign(moved)
         outputs = encoder(inputs)
-        parts = outputs["pooled_output"][:, :5], outputs["sequence_output"][:, 1, :5]
-        losses.append(sum(float(tf.reduce_sum(part)) for part in parts))
+        excerpts = outputs["pooled_output"][:, :5], outputs["sequence_output"][:, 1, :5]
+        losses.append(sum(float(tf.reduce_sum(excerpt)) for excerpt in excerpts))
     weight.assign(before)
     slope = gradients["bert/encoder/layer_0/intermediate/dense/kernel"][place]
     assert (losses[0] - losses[1]) / 2e-2 == pytest.approx(slope, rel=0.02, abs=1e-4)
@@ -228,8 +242,8 @@ def test_tokenize_and_pack(preprocess, trained):
         "vocab_size": 98, "start_of_sequence_id": 2, "end_of_segment_id": 3, "mask_id": 4, "padding_id": 0,
     }  # fmt: skip
     texts = ["the dogs", "", "our teacher builds , paints and never sings", "a cat"]
-    others = ["a red house opens in the garden", "fish", "river", "under the house , near a horse"]
-    first, second = (preprocess.tokenize(tf.constant(values)) for values in (texts, others))
+    second_texts = ["a red house opens in the garden", "fish", "river", "under the house , near a horse"]
+    first, second = (preprocess.tokenize(tf.constant(values)) for values in (texts, second_texts))
     assert first.dtype == tf.int32
     assert first.to_list()[0] == [
         [vocabulary.ids["the"]],
@@ -239,11 +253,12 @@ def test_tokenize_and_pack(preprocess, trained):
         packed = preprocess.bert_pack_inputs([first, second], seq_length=tf.constant(width))
         flat = preprocess.bert_pack_inputs([first.merge_dims(1, 2), second.merge_dims(1, 2)], width)
         single = preprocess.bert_pack_inputs([first], width)
-        for name, values in inputs_of(tokenizer, texts, others, width).items():
+        for name, values in inputs_of(tokenizer, texts, second_texts, width).items():
             assert packed[name].numpy().tolist() == flat[name].numpy().tolist() == values.tolist()
             assert single[name].numpy().tolist() == inputs_of(tokenizer, texts, None, width)[name].tolist()
     assert preprocess.bert_pack_inputs([first])["input_mask"].shape == (4, 24)
-    # As in the published modules, and unlike the original's scripts, an empty second text has its [SEP].
+    # As in the published modules, and unlike in Google's scripts, an empty second
+    # text has its [SEP].
     empty = preprocess.bert_pack_inputs([preprocess.tokenize(tf.constant([text])) for text in ("a", "")], 6)
     assert empty["input_word_ids"].numpy().tolist() == [[2, vocabulary.ids["a"], 3, 3, 0, 0]]
     assert empty["input_type_ids"].numpy().tolist() == [[0, 0, 0, 1, 0, 0]]
@@ -251,7 +266,7 @@ def test_tokenize_and_pack(preprocess, trained):
 
 @pytest.mark.slow
 def test_as_keras_layers(hub, exported):
-    """The model of the public tutorials on text classification, trained for a step."""
+    """The model in the public tutorials on text classification, trained for a step."""
     import tensorflow as tf
 
     tf_keras = pytest.importorskip("tf_keras", reason="hub.KerasLayer belongs to tf_keras")
@@ -264,4 +279,4 @@ def test_as_keras_layers(hub, exported):
     model.compile("adam", "mse")
     model.fit(tf.constant(["the dog", "our house ?"]), tf.constant([1.0, -1.0]), verbose=0)
     moved = [not np.array_equal(old, new) for old, new in zip(before, encoder.trainable_variables, strict=True)]
-    assert sum(moved) >= 37  # the biases of the keys may stay
+    assert sum(moved) >= 37  # the key biases may stay

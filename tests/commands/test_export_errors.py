@@ -1,4 +1,4 @@
-"""What bert-export refuses, in one line, and what it writes over when told to."""
+"""bert-export's one-line refusals, and overwriting on request."""
 
 import shutil
 
@@ -14,11 +14,11 @@ def export(*flags) -> None:
 
 @pytest.fixture
 def refused(capfd, tmp_path):
-    """refused(flags, parts): the command says one line with all parts, and leaves no file behind."""
+    """refused(flags, fragments): the command writes one line with all fragments and leaves no file."""
 
-    def check(flags, *parts):
+    def check(flags, *fragments):
         before = sorted(tmp_path.rglob("*"))
-        helpers.call(capfd, "bert-export", main, *flags).assert_refused(*parts)
+        helpers.call(capfd, "bert-export", main, *flags).assert_refused(*fragments)
         assert sorted(tmp_path.rglob("*")) == before
 
     return check
@@ -63,7 +63,7 @@ def test_refusals(trained, model, tmp_path, refused):
     (trained / "labels.txt").unlink()
     refused([*there, *to], "has no labels.txt", "--labels", "--format=hub")
     refused([*there, *to, "--labels=0,1,2"], "output_weights has the shape [2, 16]", "[3, 16]")
-    (trained / "run.json").unlink()  # it tells the labels of the classifier
+    (trained / "run.json").unlink()  # it has the classifier's labels
     (trained / "labels.txt").write_text("O\nB-X\n", encoding="utf-8")
     (trained / "flags.txt").unlink()
     refused([*there, *to], "tagger")

@@ -1,4 +1,4 @@
-"""bert-export --format=onnx: onnxruntime gives the numbers of the commands; int8; the files around; refusals."""
+"""bert-export --format=onnx: onnxruntime gives the commands' numbers; int8; other files; refusals."""
 
 import json
 import pathlib
@@ -20,7 +20,7 @@ from tests.commands import squad_run
 from tests.commands.helpers import as_problem
 
 pytestmark = [
-    # onnx warns of functions that it calls itself.
+    # onnx warns about functions that it calls itself.
     pytest.mark.filterwarnings("ignore:.*onnx.*:DeprecationWarning"),
 ]
 FILES = {"model.onnx", "vocab.txt", "labels.txt", "bert_config.json", "tokenizer_config.json"}
@@ -28,7 +28,7 @@ FILES = {"model.onnx", "vocab.txt", "labels.txt", "bert_config.json", "tokenizer
 
 @pytest.fixture
 def trained(trained_two_layers) -> pathlib.Path:
-    """Layers are what a format may mix up."""
+    """Two layers, since a format may mix them up."""
     return trained_two_layers
 
 
@@ -41,27 +41,27 @@ def run(path, inputs: dict) -> dict:
 
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
-    wanted = {each.name for each in session.get_inputs()}
-    fed = {name: values for name, values in inputs.items() if name in wanted}
+    input_names = {graph_input.name for graph_input in session.get_inputs()}
+    fed = {name: values for name, values in inputs.items() if name in input_names}
     return dict(zip(names, session.run(names, fed), strict=True))
 
 
 def inputs_of(folder, texts) -> dict[str, np.ndarray]:
-    """What a program does that has the exported files alone."""
+    """Return model inputs as a program would make them that has only the exported files."""
     tokenizer = FullTokenizer(read_vocabulary(str(folder / "vocab.txt")))
     packed = [pack(tokenizer.encode(text), None, 32, tokenizer.ids["[CLS]"], tokenizer.ids["[SEP]"]) for text in texts]
-    width = max(len(each.token_ids) for each in packed)
+    width = max(len(row_inputs.token_ids) for row_inputs in packed)
     inputs = {
         name: np.zeros((len(texts), width), np.int32) for name in ("input_word_ids", "input_mask", "input_type_ids")
     }
-    for row, each in enumerate(packed):
-        inputs["input_word_ids"][row, : len(each.token_ids)] = each.token_ids
-        inputs["input_mask"][row, : len(each.token_ids)] = 1
+    for row, row_inputs in enumerate(packed):
+        inputs["input_word_ids"][row, : len(row_inputs.token_ids)] = row_inputs.token_ids
+        inputs["input_mask"][row, : len(row_inputs.token_ids)] = 1
     return inputs
 
 
 def test_a_classifier(trained, trained_flags, run_folder, tmp_path, capfd):
-    """The probabilities of bert-classify --do_predict, before and, nearly, after quantization."""
+    """The probabilities of bert-classify --do_predict before quantization, and nearly after it."""
     out = tmp_path / "onnx"
     assert export("--format=onnx", f"--init_checkpoint={trained}", f"--export_dir={out}", "--quantize=int8") == 0
     err = capfd.readouterr().err
@@ -82,23 +82,28 @@ def test_a_classifier(trained, trained_flags, run_folder, tmp_path, capfd):
     kept = {entry.key: entry.value for entry in model.metadata_props}
     told = {"kind": "classifier", "problem_type": "single_label", "do_lower_case": "true", "max_seq_length": "32"}
     assert kept == told | {"labels": '["0", "1"]'}
-    whole = sum(np.prod(each.dims) for each in model.graph.initializer)
+    whole = sum(np.prod(initializer.dims) for initializer in model.graph.initializer)
     assert whole == pytest.approx(sum(value.size for value in weights(trained, run_folder)), abs=64)
 
 
-@pytest.mark.parametrize(("kind", "name"), [("multi_label", "probabilities"), ("regression", "value")])
-def test_several_labels_and_numbers(trained, tmp_path, kind, name):
-    """What Classifier says, also in int8, for which there is no accuracy to compare."""
+@pytest.mark.parametrize(("problem_type", "name"), [("multi_label", "probabilities"), ("regression", "value")])
+def test_several_labels_and_numbers(trained, tmp_path, problem_type, name):
+    """Predictions equal those of Classifier; int8 has no accuracy to compare."""
     from bert_cli import Classifier
 
-    folder, texts = as_problem(trained, tmp_path / kind, kind), ["the old farmer sings", "a dog", "fish"]
+    folder, texts = (
+        as_problem(trained, tmp_path / problem_type, problem_type),
+        ["the old farmer sings", "a dog", "fish"],
+    )
     out = tmp_path / "onnx"
     assert export("--format=onnx", f"--init_checkpoint={folder}", f"--export_dir={out}", "--quantize=int8") == 0
-    found = run(out / "model.onnx", inputs_of(out, texts))
-    assert list(found) == [name]
-    wanted = Classifier.load(folder, precision="float32").predict(texts)
-    np.testing.assert_allclose(found[name], wanted.probabilities if wanted.values is None else wanted.values, atol=1e-5)
-    assert (out / "labels.txt").exists() == (kind == "multi_label")
+    outputs = run(out / "model.onnx", inputs_of(out, texts))
+    assert list(outputs) == [name]
+    result = Classifier.load(folder, precision="float32").predict(texts)
+    np.testing.assert_allclose(
+        outputs[name], result.probabilities if result.values is None else result.values, atol=1e-5
+    )
+    assert (out / "labels.txt").exists() == (problem_type == "multi_label")
 
 
 def weights(trained, run_folder) -> list:
@@ -129,16 +134,16 @@ def test_an_encoder(two_layer_model, tmp_path, activation):
     assert export(*flags) == 0
     inputs = inputs_of(source, ["the old farmer sings , and", "A dog ?"])
     inputs["input_type_ids"][0, 3:5] = 1
-    found = run(tmp_path / "out" / "model.onnx", inputs)
+    outputs = run(tmp_path / "out" / "model.onnx", inputs)
     expected = encoder({name: tf.constant(values) for name, values in inputs.items()})
-    assert set(found) == {"sequence_output", "pooled_output"}
-    for name, values in found.items():
+    assert set(outputs) == {"sequence_output", "pooled_output"}
+    for name, values in outputs.items():
         np.testing.assert_allclose(values, expected[name], atol=1e-5)
 
 
 @pytest.mark.slow
 def test_tags_and_answers(two_layer_flags, two_layer_model, tmp_path):
-    """A tagger that reads two layers, and a model of answers: what Python's classes give."""
+    """A tagger that reads two layers, and a question-answering model, give the results of the API."""
     from bert_cli import Tagger
 
     (tmp_path / "data").mkdir()
@@ -147,16 +152,16 @@ def test_tags_and_answers(two_layer_flags, two_layer_model, tmp_path):
     assert run_tagging.main([*tag, "--do_train", "--train_batch_size=1", "--num_train_epochs=5"]) == 0
     assert export("--format=onnx", f"--init_checkpoint={tmp_path / 'tag'}", f"--export_dir={tmp_path / 'out'}") == 0
     assert (tmp_path / "out" / "labels.txt").read_bytes() == (tmp_path / "tag" / "labels.txt").read_bytes()
-    found = run(tmp_path / "out" / "model.onnx", inputs_of(tmp_path / "out", ["the old dog"]))["probabilities"]
+    outputs = run(tmp_path / "out" / "model.onnx", inputs_of(tmp_path / "out", ["the old dog"]))["probabilities"]
     labels = (tmp_path / "tag" / "labels.txt").read_text().split()
     tagger = Tagger.load(str(tmp_path / "tag"), precision="float32")
-    assert [labels[best] for best in found[0, 1:4].argmax(axis=-1)] == list(tagger.tag(["the old dog"])[0].tags)
+    assert [labels[best] for best in outputs[0, 1:4].argmax(axis=-1)] == list(tagger.tag(["the old dog"])[0].tags)
 
     (tmp_path / "squad").mkdir()
     squad = squad_run.train(two_layer_model, tmp_path / "squad")
     assert export("--format=onnx", f"--init_checkpoint={squad}", f"--export_dir={tmp_path / 'spans'}") == 0
-    found = run(tmp_path / "spans" / "model.onnx", inputs_of(tmp_path / "spans", ["the old dog sees", "a cat"]))
-    assert {name: values.shape for name, values in found.items()} == {"start_logits": (2, 6), "end_logits": (2, 6)}
+    outputs = run(tmp_path / "spans" / "model.onnx", inputs_of(tmp_path / "spans", ["the old dog sees", "a cat"]))
+    assert {name: values.shape for name, values in outputs.items()} == {"start_logits": (2, 6), "end_logits": (2, 6)}
 
 
 def test_refusals(trained, tmp_path, capfd):

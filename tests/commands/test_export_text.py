@@ -1,4 +1,4 @@
-"""The tokenizer in a graph gives the ids of the Python tokenizer: golden texts, all code points, random texts."""
+"""The graph tokenizer gives the Python tokenizer's ids: golden and random texts, all code points."""
 
 import json
 import unicodedata
@@ -16,7 +16,7 @@ WORDS = VOCABULARY.split()
 
 
 def make_graph(vocabulary: Vocabulary, lower: bool, folder):
-    """encode(texts) -> ids, and words(texts) -> words, as lists."""
+    """Return encode(texts) -> ids, and words(texts) -> words, as lists."""
     setup_tensorflow()
     import tensorflow as tf
 
@@ -42,7 +42,7 @@ def vocabulary_of(tokens: list[str]) -> Vocabulary:
 
 @pytest.fixture(scope="module", params=[True, pytest.param(False, marks=pytest.mark.slow)], ids=["lower", "cased"])
 def both(request, tmp_path_factory):
-    """The Python tokenizer and the graph's encode and words."""
+    """The Python tokenizer, and the graph's encode and words."""
     vocabulary = vocabulary_of(WORDS)
     folder = tmp_path_factory.mktemp("vocab")
     return FullTokenizer(vocabulary, request.param, cache_size=0), *make_graph(vocabulary, request.param, folder)
@@ -73,14 +73,14 @@ def test_random_texts(both, texts):
     assert encode(texts) == [tokenizer.encode(text) for text in texts]
 
 
-def known(text: str) -> str:
-    """Characters that this Python does not know are all U+FDD0 in the graph."""
+def known_text(text: str) -> str:
+    """Return the text with characters that this Python does not know as U+FDD0, as in the graph."""
     return "".join("\ufdd0" if unicodedata.category(character) == "Cn" else character for character in text)
 
 
 @pytest.mark.slow
 def test_all_code_points(both):
-    """Each in the middle of a word, beside sigmas and between accents; of the planes without letters every 97th."""
+    """Each is inside a word, next to sigmas and between accents; some planes have every 97th only."""
     tokenizer, _, words = both
     basic = BasicTokenizer(tokenizer.do_lower_case, cache_size=0)
     codes = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000 and (c < 0x40000 or c % 97 == 0 or c >> 12 == 0xE0)]
@@ -88,14 +88,14 @@ def test_all_code_points(both):
     for start in range(0, len(codes), 1000):
         chosen = map(chr, codes[start : start + 1000])
         texts = [f"a{c}a AΣ{c}B A{c}Σ {c}Σ{c}. e\u0301{c}\u0323x" for c in chosen]
-        for text, found in zip(texts, words(texts), strict=True):
-            if [known(word.decode()) for word in found] != [known(word) for word in basic.tokenize(text)]:
+        for text, tokens in zip(texts, words(texts), strict=True):
+            if [known_text(word.decode()) for word in tokens] != [known_text(word) for word in basic.tokenize(text)]:
                 different.append(text)
     assert not different
 
 
 def test_untidy_vocabulary(tmp_path):
-    """Of a repeated token the last line counts; blank lines and those with a carriage return are never found."""
+    """A repeated token has the id of its last line; blank lines and carriage returns never match."""
     tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "", "b", "a", "", "##b", "x\ry", "xy", ""]
     vocabulary = vocabulary_of(tokens)
     encode, _ = make_graph(vocabulary, True, tmp_path)
@@ -106,7 +106,7 @@ def test_untidy_vocabulary(tmp_path):
 
 @pytest.mark.slow
 def test_characters_newer_than_python(tmp_path):
-    """One that is in the vocabulary is found; others are unknown words, and ideographs stand alone."""
+    """One in the vocabulary matches; others are unknown words, and ideographs are separate words."""
     new = next(chr(code) for code in range(0x1FAE0, 0x1FB00) if unicodedata.category(chr(code)) == "Cn")
     vocabulary = vocabulary_of([*WORDS, new])
     encode, words = make_graph(vocabulary, True, tmp_path)
@@ -124,13 +124,13 @@ def test_characters_newer_than_python(tmp_path):
     ],
 )
 def test_golden(shared, tmp_path, name, lower):
-    """All golden texts in all combinations with more than 200 of them."""
+    """All golden texts with all combinations of flags that have more than 200 of them."""
     folder = shared / "golden" / "tokenization"
     cases = [case for case in read_cases(folder) if case["vocab"] == name and case["do_lower_case"] == lower]
     assert len(cases) > 400
     encode, _ = make_graph(read_vocabulary(str(folder / f"vocab_{name}.txt")), lower, tmp_path)
     ids = encode([case["text"] for case in cases])
-    assert [case for case, found in zip(cases, ids, strict=True) if found != case["ids"]] == []
+    assert [case for case, actual in zip(cases, ids, strict=True) if actual != case["ids"]] == []
 
 
 def read_cases(folder) -> list[dict]:
@@ -140,7 +140,7 @@ def read_cases(folder) -> list[dict]:
 
 @pytest.mark.slow
 def test_golden_through_the_exported_preprocessor(shared, tmp_path):
-    """No text of any kind (plain, hard or random) gives other ids than the original, in pieces or packed to 128."""
+    """All kinds of text (plain, hard, random) give Google's ids, as pieces and packed to 128."""
     setup_tensorflow()
     import tensorflow as tf
 
@@ -160,12 +160,12 @@ def test_golden_through_the_exported_preprocessor(shared, tmp_path):
     texts = tf.constant([case["text"].encode() for case in cases])
     pieces = module.tokenize(texts).merge_dims(1, 2).to_list()
     differences = {}
-    for case, found in zip(cases, pieces, strict=True):
-        if found != case["ids"]:
+    for case, actual in zip(cases, pieces, strict=True):
+        if actual != case["ids"]:
             differences[case["group"]] = differences.get(case["group"], 0) + 1
     assert differences == {}
     packed = module(texts)
-    for case, found, mask in zip(cases, packed["input_word_ids"].numpy(), packed["input_mask"].numpy(), strict=True):
+    for case, actual, mask in zip(cases, packed["input_word_ids"].numpy(), packed["input_mask"].numpy(), strict=True):
         expected = pack(case["ids"], None, 128, vocabulary.ids["[CLS]"], vocabulary.ids["[SEP]"]).token_ids
-        assert found.tolist() == expected + [0] * (128 - len(expected))
+        assert actual.tolist() == expected + [0] * (128 - len(expected))
         assert mask.sum() == len(expected)

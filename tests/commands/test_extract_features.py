@@ -1,4 +1,4 @@
-"""bert-extract-features as a user calls it, beside the original's files and an independent model in NumPy."""
+"""bert-extract-features as a user calls it, compared with Google's files and with NumPy."""
 
 import importlib.util
 import json
@@ -20,12 +20,13 @@ from bert_cli.runs.extraction.plan import MAX_LINES
 from bert_cli.settings.texts import ExtractSettings
 
 TEXTS = ["The cat sees a dog.", "a bird", "", "my dog ||| likes bread , not fish", "qua " * 12, "a old house !"]
-NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-\d+)?(?=, -?\d|\])")  # of a list; not an index, which a name follows
+# A number in a list, not an index before a name.
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-\d+)?(?=, -?\d|\])")
 
 
 @pytest.fixture(scope="module")
 def checkpoint(two_layer_model, tmp_path_factory) -> tuple[pathlib.Path, dict, dict]:
-    """A folder with a TF1 checkpoint of random weights, and its config and weights."""
+    """A directory with a TF1 checkpoint of random weights, and its config and weights."""
     config = json.loads((two_layer_model / "bert_config.json").read_text(encoding="utf-8"))
     weights = numpy_bert.random_weights(numpy_bert.variable_shapes(config), seed=1)
     folder = tmp_path_factory.mktemp("features_model")
@@ -42,16 +43,16 @@ def checkpoint(two_layer_model, tmp_path_factory) -> tuple[pathlib.Path, dict, d
 
 @pytest.fixture
 def extract(checkpoint, tmp_path, capfd):
-    """Call the command on TEXTS, or on other flags; returns exit code, output file, and standard error."""
+    """Call the command on TEXTS or with other flags; return exit code, output file and log."""
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
 
     def call(*arguments, **flags):
         output = tmp_path / flags.pop("name", "out.jsonl")
         flags = {"input_file": tmp_path / "texts.txt", "output_file": output, "init_checkpoint": checkpoint[0]} | flags
         flags = {"precision": "float32", "max_seq_length": 16, "layers": "-1"} | flags
-        given = [f"--{name}={value}" for name, value in flags.items() if value is not None]
+        arguments_list = [f"--{name}={value}" for name, value in flags.items() if value is not None]
         capfd.readouterr()
-        code = main([*given, *arguments])
+        code = main([*arguments_list, *arguments])
         out, err = capfd.readouterr()
         assert "Traceback" not in err
         return code, output, out, err
@@ -64,7 +65,7 @@ def read_lines(path):
 
 
 def states(checkpoint, tokens, first_length):
-    """Embedding output and all layers, float64 [1 + layers, tokens, H], and pooled output [H] of one sequence."""
+    """Return embedding output and layers, float64 [1 + layers, tokens, H], and pooled output [H]."""
     folder, config, weights = checkpoint
     vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8").split("\n")
     numbers = {word: number for number, word in enumerate(vocabulary)}
@@ -75,21 +76,21 @@ def states(checkpoint, tokens, first_length):
 
 
 @pytest.mark.parametrize("name", ["features", "features_cased"])
-def test_same_file_as_the_original(shared, tmp_path, name):
+def test_same_file_as_googles(shared, tmp_path, name):
     folder = shared / "golden" / "features"
     flags = json.loads((folder / f"{name}.flags.json").read_text(encoding="utf-8"))["flags"]
     flags |= {key: folder / flags[key] for key in ("input_file", "vocab_file", "bert_config_file", "init_checkpoint")}
     flags |= {"output_file": tmp_path / "out.jsonl", "precision": "float32"}
     assert main([f"--{key}={value}" for key, value in flags.items()]) == 0
-    expected, found = (
+    expected, actual = (
         (path).read_text(encoding="utf-8") for path in (folder / f"{name}.jsonl", tmp_path / "out.jsonl")
     )
-    assert NUMBER.sub("#", found) == NUMBER.sub("#", expected)
-    numbers = [np.array([float(number) for number in NUMBER.findall(text)]) for text in (found, expected)]
+    assert NUMBER.sub("#", actual) == NUMBER.sub("#", expected)
+    numbers = [np.array([float(number) for number in NUMBER.findall(text)]) for text in (actual, expected)]
     np.testing.assert_allclose(numbers[0], numbers[1], rtol=0, atol=1.1e-5)
 
 
-def test_tokens_of_layers_are_those_of_the_model(extract, checkpoint):
+def test_token_vectors_equal_the_numpy_model(extract, checkpoint):
     code, path, _, err = extract(layers="embedding,0,-1")
     assert code == 0
     assert f"wrote {path}: {len(TEXTS)} lines, " in err
@@ -100,8 +101,8 @@ def test_tokens_of_layers_are_those_of_the_model(extract, checkpoint):
         expected, _ = states(checkpoint, [feature["token"] for feature in features], first_length)
         for at, feature in enumerate(features):
             assert [layer["index"] for layer in feature["layers"]] == ["embedding", 0, -1]
-            found = np.array([layer["values"] for layer in feature["layers"]])
-            np.testing.assert_allclose(found, expected[[0, 1, 2], at], atol=2e-5)
+            actual = np.array([layer["values"] for layer in feature["layers"]])
+            np.testing.assert_allclose(actual, expected[[0, 1, 2], at], atol=2e-5)
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean", "max", "pooler"])
@@ -113,21 +114,21 @@ def test_pooling(extract, checkpoint, pooling):
     expected, pooled = states(checkpoint, tokens, 4)
     chosen = expected[1:]
     by_name = {"cls": chosen[:, 0], "mean": chosen.mean(axis=1), "max": chosen.max(axis=1), "pooler": pooled}
-    found = np.load(path)
-    assert found.shape == (len(TEXTS), 16 if pooling == "pooler" else 32)
-    np.testing.assert_allclose(found[3], by_name[pooling].ravel(), atol=2e-5)
+    vectors = np.load(path)
+    assert vectors.shape == (len(TEXTS), 16 if pooling == "pooler" else 32)
+    np.testing.assert_allclose(vectors[3], by_name[pooling].ravel(), atol=2e-5)
 
 
 def test_combine_and_normalize(extract):
     plain = read_lines(extract(layers="0,1")[1])
     both = read_lines(extract("--normalize", layers="0,1", combine="sum")[1])
     for line, combined in zip(plain, both, strict=True):
-        for feature, one in zip(line["features"], combined["features"], strict=True):
+        for feature, combined_feature in zip(line["features"], combined["features"], strict=True):
             values = np.sum([layer["values"] for layer in feature["layers"]], axis=0)
-            np.testing.assert_allclose(one["values"], values / np.linalg.norm(values), atol=3e-6)
+            np.testing.assert_allclose(combined_feature["values"], values / np.linalg.norm(values), atol=3e-6)
 
 
-def test_words_are_found_in_their_lines(extract):
+def test_word_vectors(extract):
     tokens = read_lines(extract()[1])
     words = read_lines(extract("--words", layers=None)[1])
     assert [(word["word"], word["start"], word["end"]) for word in words[3]["words"]] == [
@@ -162,15 +163,15 @@ def test_long_text_cuts_nothing(extract):
     np.testing.assert_allclose(vectors[4], np.mean(values, axis=0), atol=1e-5)
 
 
-REPEATS = MAX_LINES // len(TEXTS) + 1  # of the texts, for more lines than are held at once
+REPEATS = MAX_LINES // len(TEXTS) + 1  # repetitions of the texts, for more lines than one chunk
 
 
-def test_resume_continues_after_the_last_whole_line(extract):
+def test_resume_continues_after_the_last_complete_line(extract):
     _, path, _, _ = extract()
     whole = path.read_text(encoding="utf-8")
     partial = path.with_name("out.jsonl.partial")
     extract(input_file=path.with_name("texts.txt"))
-    # A run that ends at a bad line leaves what it has, as one that is killed does.
+    # A run that ends at a bad line keeps its output, like a killed one.
     texts = path.with_name("texts.txt")
     good = texts.read_bytes()
     path.unlink()
@@ -189,8 +190,8 @@ def test_resume_continues_after_the_last_whole_line(extract):
     code, _, _, err = extract("--resume")
     assert code == 0
     assert "resuming after line 2" in err
-    found = path.read_text(encoding="utf-8")
-    assert NUMBER.sub("#", found) == NUMBER.sub("#", whole)
+    content = path.read_text(encoding="utf-8")
+    assert NUMBER.sub("#", content) == NUMBER.sub("#", whole)
     assert not list(path.parent.glob("out.jsonl.*"))
     assert "nothing is left to do" in extract("--resume")[3]
 
@@ -199,7 +200,7 @@ SLOWER = [pytest.param(name, marks=pytest.mark.slow) for name in ("bert_config_f
 
 
 @pytest.mark.parametrize("changed", ["vocab_file", "precision", *SLOWER])
-def test_resume_compares_what_decides_the_numbers(extract, checkpoint, tmp_path, changed):
+def test_resume_compares_all_settings_that_change_vectors(extract, checkpoint, tmp_path, changed):
     texts = tmp_path / "texts.txt"
     good = texts.read_bytes()
     texts.write_bytes(good * REPEATS + b"\xff\n")
@@ -214,18 +215,18 @@ def test_resume_compares_what_decides_the_numbers(extract, checkpoint, tmp_path,
     other_config = checkpoint[1] | {"layer_norm_eps": 1e-5}
     (tmp_path / "other.txt").write_text("\n".join([*words[:6], words[7], words[6], *words[8:]]), encoding="utf-8")
     (tmp_path / "other.json").write_text(json.dumps(other_config), encoding="utf-8")
-    others = {"vocab_file": tmp_path / "other.txt", "bert_config_file": tmp_path / "other.json"}
-    others |= {"precision": "bfloat16", "do_lower_case": "false"}
-    code, path, _, err = extract("--resume", **{changed: others[changed]})
+    other_values = {"vocab_file": tmp_path / "other.txt", "bert_config_file": tmp_path / "other.json"}
+    other_values |= {"precision": "bfloat16", "do_lower_case": "false"}
+    code, path, _, err = extract("--resume", **{changed: other_values[changed]})
     assert code == 1
     assert f"out.jsonl.partial: was begun with --{changed}=" in err
     assert (tmp_path / "out.jsonl.partial").read_bytes() == partial
-    # The same words and sizes in other files are no other model.
+    # The same words and sizes in other files are the same model.
     assert extract("--resume", **same)[0] == 0
     assert len(read_lines(path)) == len(TEXTS)
 
 
-def test_examples_of_the_help_are_lines_to_copy(capfd):
+def test_help_examples_can_be_copied(capfd):
     assert main(["--help"]) == 0
     shown = capfd.readouterr().out
     examples = re.findall(r"^  (bert-extract-features (?:.*\\\n)*.*)$", shown, re.MULTILINE)
@@ -240,9 +241,9 @@ def test_examples_of_the_help_are_lines_to_copy(capfd):
 def test_formats_hold_the_same_vectors(extract):
     lines = read_lines(extract()[1])
     values = np.array([feature["layers"][0]["values"] for line in lines for feature in line["features"]])
-    with np.load(extract(output_format="npz", name="out.npz")[1]) as found:
-        np.testing.assert_allclose(found["vectors"][:, 0], values, atol=1e-6)
-        assert np.diff(found["offsets"]).tolist() == [len(line["features"]) for line in lines]
+    with np.load(extract(output_format="npz", name="out.npz")[1]) as arrays:
+        np.testing.assert_allclose(arrays["vectors"][:, 0], values, atol=1e-6)
+        assert np.diff(arrays["offsets"]).tolist() == [len(line["features"]) for line in lines]
     half = np.load(extract("--float16", output_format="npy", name="h.npy", pooling="cls")[1])
     assert half.dtype == np.float16
     np.testing.assert_allclose(half[0], values[0], rtol=1e-3, atol=1e-4)
@@ -269,10 +270,10 @@ def test_parquet(extract):
 
 def test_attention(extract, checkpoint, tmp_path):
     assert extract(attentions=tmp_path / "attention.npz")[0] == 0
-    with np.load(tmp_path / "attention.npz") as found:
-        assert len(found) == 2 * len(TEXTS)
-        assert found["tokens_1"].tolist() == ["[CLS]", "a", "bird", "[SEP]"]
-        attention = found["attention_1"]
+    with np.load(tmp_path / "attention.npz") as arrays:
+        assert len(arrays) == 2 * len(TEXTS)
+        assert arrays["tokens_1"].tolist() == ["[CLS]", "a", "bird", "[SEP]"]
+        attention = arrays["attention_1"]
         assert attention.shape == (2, 2, 4, 4)
         np.testing.assert_allclose(attention.sum(axis=-1), 1, atol=1e-5)
     code, _, out, _ = extract(show_attention="a bird", layer=0, head=1, top_k=1, max_seq_length=16)
@@ -284,8 +285,8 @@ def test_attention(extract, checkpoint, tmp_path):
 
 def test_attention_of_a_word(extract, tmp_path):
     extract(attentions=tmp_path / "attention.npz")
-    with np.load(tmp_path / "attention.npz") as found:
-        attention = found["attention_1"][0, 1]  # of [CLS] a bird [SEP]
+    with np.load(tmp_path / "attention.npz") as arrays:
+        attention = arrays["attention_1"][0, 1]  # attention of [CLS] a bird [SEP]
     flags = {"show_attention": "a bird", "attention_of": "BIRD", "layer": 0, "head": 1, "max_seq_length": 16}
     code, _, out, _ = extract(**flags)
     assert code == 0
@@ -303,7 +304,7 @@ def test_attention_of_a_word(extract, tmp_path):
 def test_attention_map(extract, tmp_path):
     page = tmp_path / "map.html"
     flags = {"show_attention": "a <b>bird", "attention_map": page, "max_seq_length": 16}
-    for _ in range(2):  # a page of ours is replaced
+    for _ in range(2):  # our page is replaced
         code, _, out, err = extract(**flags)
         assert code == 0
         assert out == ""
@@ -327,24 +328,24 @@ def test_through_pipes(checkpoint):
     assert all(len(line["values"]) == 16 for line in lines)
 
 
-def test_no_lines_no_vectors(extract, tmp_path):
+def test_empty_input_gives_no_vectors(extract, tmp_path):
     (tmp_path / "empty.txt").write_bytes(b"")
     assert extract(input_file=tmp_path / "empty.txt")[1].read_bytes() == b""
     flags = {"input_file": tmp_path / "empty.txt", "pooling": "mean", "output_format": "npy", "name": "e.npy"}
     assert np.load(extract(**flags)[1]).shape == (0, 16)
 
 
-def test_lines_that_the_vocabulary_does_not_have(extract, tmp_path):
+def test_lines_with_unknown_words(extract, tmp_path):
     source = tmp_path / "unknown.txt"
     source.write_text("dog " * 10 + "\u4e00\n", encoding="utf-8")
-    said = f"first lines of {source}: 1 of 11 words (9%) are [UNK]"
+    message = f"first lines of {source}: 1 of 11 words (9%) are [UNK]"
     code, path, _, err = extract("--strict", input_file=source)
     assert code == 1
-    assert f"error: {said}" in err.splitlines()[-1]
+    assert f"error: {message}" in err.splitlines()[-1]
     assert not [*path.parent.glob(f"{path.name}*")]
     code, path, _, err = extract(input_file=source)
     assert code == 0
-    assert f"warning: {said}" in err
+    assert f"warning: {message}" in err
     assert len(read_lines(path)) == 1
 
 

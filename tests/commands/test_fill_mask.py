@@ -1,4 +1,4 @@
-"""bert-fill-mask as a user calls it, beside an independent model in NumPy."""
+"""bert-fill-mask as a user calls it, compared with an independent model in NumPy."""
 
 import json
 import pathlib
@@ -33,7 +33,7 @@ def pretrained(two_layer_model, tmp_path_factory) -> pathlib.Path:
 
 @pytest.fixture
 def fill(pretrained, capfd):
-    """Call the command; returns exit code, standard output and the last line of standard error."""
+    """Call the command; return exit code, standard output and the last line of standard error."""
 
     def call(*arguments, **flags):
         flags = {"init_checkpoint": pretrained, "precision": "float32"} | flags
@@ -47,11 +47,12 @@ def fill(pretrained, capfd):
 
 
 def expected(folder, run_folder, words: list[str], first_length: int):
-    """Masked-LM probabilities [masks, V] and that of "B follows A" from the weights, in NumPy."""
+    """Return masked-LM probabilities [masks, V] and that of "B follows A", computed in NumPy."""
     vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8").split("\n")
     config = json.loads((folder / "bert_config.json").read_text(encoding="utf-8"))
     weights = {name: value for name, value in run_folder(folder).tensors(3).items() if "adam" not in name}
-    numbers = {word: number for number, word in enumerate(vocabulary)}  # "a" stands in it twice; the last one counts
+    # "a" is in it twice, and the last one counts.
+    numbers = {word: number for number, word in enumerate(vocabulary)}
     ids = np.array([[numbers[word] for word in words]])
     segments = (np.arange(len(words)) >= first_length).astype(int)[None]
     outputs = numpy_bert.forward(config, weights, ids, np.ones_like(ids), segments)
@@ -64,7 +65,7 @@ def expected(folder, run_folder, words: list[str], first_length: int):
 
 
 @pytest.mark.parametrize("engine", ["tensorflow", "onnxruntime"])
-def test_candidates_are_those_of_the_model(fill, pretrained, run_folder, tmp_path, engine):
+def test_candidates_equal_the_numpy_model(fill, pretrained, run_folder, tmp_path, engine):
     words = "[CLS] the [MASK] sees a [MASK] . [SEP] it sings [SEP]".replace("it", "my").split()
     vocabulary, probabilities, follows = expected(pretrained, run_folder, words, 8)
     (tmp_path / "texts.txt").write_text("The [MASK] sees a [MASK]. ||| my sings\n\nthe [MASK]\n", encoding="utf-8")
@@ -76,10 +77,12 @@ def test_candidates_are_those_of_the_model(fill, pretrained, run_folder, tmp_pat
     assert "next_sentence_probability" not in second
     assert first["next_sentence_probability"] == pytest.approx(follows, abs=2e-6)
     assert len(first["masks"]) == 2
-    for found, wanted in zip(first["masks"], probabilities, strict=True):
-        order = np.argsort(-wanted)[:4]
-        assert [candidate["token"] for candidate in found] == [vocabulary[index] for index in order]
-        assert [candidate["probability"] for candidate in found] == pytest.approx(wanted[order], abs=2e-6)
+    for candidates, mask_probabilities in zip(first["masks"], probabilities, strict=True):
+        order = np.argsort(-mask_probabilities)[:4]
+        assert [candidate["token"] for candidate in candidates] == [vocabulary[index] for index in order]
+        assert [candidate["probability"] for candidate in candidates] == pytest.approx(
+            mask_probabilities[order], abs=2e-6
+        )
 
 
 def test_texts_on_the_command_line(fill, tmp_path):
@@ -96,7 +99,7 @@ def test_texts_on_the_command_line(fill, tmp_path):
     assert [f"  {c['probability']:.4f}  {c['token']}" for c in record["masks"][0]] == lines[1:3]
 
 
-def test_a_text_may_begin_with_a_blank(fill):
+def test_text_may_begin_with_a_space(fill):
     code, out, _ = fill(" the [MASK] sees a dog")
     assert code == 0
     assert out.startswith(" the [MASK] sees a dog\n")
@@ -115,16 +118,16 @@ def test_many_lines_come_in_order(fill, tmp_path):
     alike = {}
     for record in records:
         alike.setdefault(record["text"], set()).add(tuple(mask[0]["token"] for mask in record["masks"]))
-    assert all(len(found) == 1 for found in alike.values())
+    assert all(len(results) == 1 for results in alike.values())
     assert len(alike) >= 5
 
 
 def test_bad_input_is_one_line(fill, tmp_path, trained):
-    def refused(parts, *arguments, **flags):
+    def refused(fragments, *arguments, **flags):
         code, out, line = fill(*arguments, **flags)
         assert (code, out) == (1, "")
         assert line.startswith("bert-fill-mask: error: ")
-        assert all(part in line for part in parts), line
+        assert all(fragment in line for fragment in fragments), line
 
     texts = tmp_path / "texts.txt"
     texts.write_bytes(b"a [MASK]\nno mask here\n")
@@ -145,7 +148,7 @@ def test_bad_input_is_one_line(fill, tmp_path, trained):
     refused(["did you mean --top_k"], "a [MASK]", topk=3)
 
 
-def test_a_model_without_next_sentences_says_so(fill, pretrained, tmp_path):
+def test_model_without_next_sentences_is_reported(fill, pretrained, tmp_path):
     folder = pathlib.Path(shutil.copytree(pretrained, tmp_path / "copy"))
     flags = (folder / "flags.txt").read_text(encoding="utf-8")
     assert "--no_nsp=false" in flags
@@ -160,15 +163,15 @@ def test_from_python_as_the_command(pretrained, fill):
     filler = MaskFiller.load(pretrained, precision="float32")
     text = "the [MASK] sees a [MASK] . ||| my dog likes bread ."
     _, out, _ = fill(text, "--top_k=4")
-    found = filler.fill(text, top_k=4)
-    assert [len(candidates) for candidates in found["masks"]] == [4, 4]
-    shown = [f"  {each['probability']:.4f}  {each['token']}" for each in found["masks"][0] + found["masks"][1]]
+    result = filler.fill(text, top_k=4)
+    assert [len(candidates) for candidates in result["masks"]] == [4, 4]
+    shown = [f"  {entry['probability']:.4f}  {entry['token']}" for entry in result["masks"][0] + result["masks"][1]]
     assert [line for line in out.splitlines() if line in shown] == shown
-    assert f"  {found['next_sentence_probability']:.4f}  the second text follows the first" in out
-    assert filler.fill([text, "a [MASK] ."])[0]["masks"][0][0] == found["masks"][0][0]
-    assert [len(each) for each in filler.fill("a [MASK] .")["masks"]] == [5]
+    assert f"  {result['next_sentence_probability']:.4f}  the second text follows the first" in out
+    assert filler.fill([text, "a [MASK] ."])[0]["masks"][0][0] == result["masks"][0][0]
+    assert [len(entry) for entry in filler.fill("a [MASK] .")["masks"]] == [5]
     follows = filler.next_sentence("the [MASK] sees a [MASK] .", "my dog likes bread .")
-    assert follows == pytest.approx(found["next_sentence_probability"], abs=1e-6)
+    assert follows == pytest.approx(result["next_sentence_probability"], abs=1e-6)
 
 
 def test_refusals_from_python(pretrained, trained):
@@ -177,7 +180,7 @@ def test_refusals_from_python(pretrained, trained):
         filler.fill(["a [MASK] .", "a cat ."])
     with pytest.raises(InputError, match="top_k=0: 1 or more is needed"):
         filler.fill("a [MASK] .", top_k=0)
-    # A list would be asked about as the text "['a', 'b']".
+    # A list would be read as the text "['a', 'b']".
     with pytest.raises(InputError, match=r"text_b: one text is needed, found \['a cat'\]"):
         filler.next_sentence("a dog", ["a cat"])
     with pytest.raises(InputError, match="it has no masked-LM head"):

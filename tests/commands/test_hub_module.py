@@ -1,4 +1,4 @@
-"""--hub_module in all commands that have it: modules of bert-export, archives, modules that are no BERT, refusals."""
+"""--hub_module in all commands: modules of bert-export, archives, other modules, refusals."""
 
 import json
 import pathlib
@@ -16,19 +16,19 @@ NAMES = ("input_word_ids", "input_mask", "input_type_ids")
 
 @pytest.fixture
 def trained(trained_two_layers) -> pathlib.Path:
-    """Layers are what a format may mix up."""
+    """Two layers, since a format may mix them up."""
     return trained_two_layers
 
 
 @pytest.fixture(scope="module")
 def modules(exported) -> pathlib.Path:
-    """encoder and preprocess of the trained classifier. Not to be changed."""
+    """encoder and preprocess of the trained classifier; do not change them."""
     return exported
 
 
 @pytest.fixture(scope="module")
 def foreign(two_layer_model, tmp_path_factory) -> pathlib.Path:
-    """A module that is not a BERT: embeddings of words and their mean, with the vocabulary as an asset."""
+    """A module that is not a BERT: the mean of word embeddings, with the vocabulary as an asset."""
     import tensorflow as tf
 
     folder = tmp_path_factory.mktemp("foreign")
@@ -58,40 +58,42 @@ NUMBERS = ["--max_seq_length=32", "--train_batch_size=4", "--learning_rate=0.003
 
 @pytest.fixture
 def start(cola) -> list[str]:
-    """Flags of a short run without a model."""
+    """Flags for a short run without a model."""
     return ["--task_name=cola", f"--data_dir={cola}", *NUMBERS, "--do_train", "--do_predict"]
 
 
 @pytest.mark.slow
-def test_a_bert_module_is_its_checkpoint(classify, start, modules, trained, tmp_path, run_folder):
-    """The same weights, vocabulary and config as from the checkpoint: the same run, bit for bit; also from an archive."""
+def test_bert_module_equals_its_checkpoint(classify, start, modules, trained, tmp_path, run_folder):
+    """Module, archive and checkpoint give the same run, bit for bit, and the same vocabulary."""
     with tarfile.open(tmp_path / "encoder.tar.gz", "w:gz") as archive:
         archive.add(modules / "encoder", arcname=".")
-    found = {}
-    for name, given in (
+    tensors_by_name = {}
+    for name, model_flags in (
         ("checkpoint", f"--init_checkpoint={trained}"),
         ("folder", f"--hub_module={modules}"),
         ("archive", f"--hub_module={tmp_path / 'encoder.tar.gz'}"),
     ):
-        outcome = classify(*start, given, "--num_train_epochs=0.5", f"--output_dir={tmp_path / name}")
+        outcome = classify(*start, model_flags, "--num_train_epochs=0.5", f"--output_dir={tmp_path / name}")
         assert outcome.code == 0, outcome.err
-        found[name] = run_folder(tmp_path / name).tensors(3)
+        tensors_by_name[name] = run_folder(tmp_path / name).tensors(3)
         if name != "checkpoint":
-            assert f"{given.partition('=')[2]}" in outcome.err
+            assert f"{model_flags.partition('=')[2]}" in outcome.err
             assert "39 variables loaded, 2 missing, 0 unused" in outcome.err
     for name in ("folder", "archive"):
-        encoder = {key: value for key, value in found[name].items() if key.startswith("bert/") and "adam" not in key}
+        encoder = {
+            key: value for key, value in tensors_by_name[name].items() if key.startswith("bert/") and "adam" not in key
+        }
         assert len(encoder) == 39
         for file in ("vocab.txt", "bert_config.json"):
             assert (tmp_path / name / file).read_bytes() == (trained / file).read_bytes()
-    for key, value in found["folder"].items():
-        assert np.array_equal(value, found["archive"][key]), key
-    again = classify("--do_predict", f"--output_dir={tmp_path / 'archive'}", "--precision=float32")
-    assert again.code == 0, again.err
+    for key, value in tensors_by_name["folder"].items():
+        assert np.array_equal(value, tensors_by_name["archive"][key]), key
+    predict_outcome = classify("--do_predict", f"--output_dir={tmp_path / 'archive'}", "--precision=float32")
+    assert predict_outcome.code == 0, predict_outcome.err
 
 
 @pytest.mark.slow
-def test_the_module_can_be_left_as_it_is(classify, start, modules, tmp_path, run_folder):
+def test_module_can_be_frozen(classify, start, modules, tmp_path, run_folder):
     flags = [*start, "--hub_trainable=false", "--num_train_epochs=1", f"--output_dir={tmp_path / 'out'}"]
     outcome = classify(*flags, f"--hub_module={modules}", f"--hub_preprocess={modules / 'preprocess'}")
     assert outcome.code == 0, outcome.err
@@ -105,8 +107,8 @@ def test_the_module_can_be_left_as_it_is(classify, start, modules, tmp_path, run
 
 
 @pytest.mark.slow
-def test_a_module_that_is_no_bert(classify, start, foreign, tmp_path, run_folder):
-    """It is trained as it is, its weights are in the checkpoints, and a later run finds it again."""
+def test_module_that_is_not_a_bert(classify, start, foreign, tmp_path, run_folder):
+    """It is trained unchanged, checkpoints have its weights, and a later run finds it again."""
     out = tmp_path / "out"
     flags = [*start, "--num_train_epochs=20", "--learning_rate=0.03", f"--output_dir={out}", f"--hub_module={foreign}"]
     outcome = classify(*flags, "--do_eval")
@@ -122,9 +124,9 @@ def test_a_module_that_is_no_bert(classify, start, foreign, tmp_path, run_folder
     classify(*predict).assert_refused(
         f"{config}: this model was trained on the module {foreign}", f"--hub_module={foreign}"
     )
-    again = classify(*predict, f"--hub_module={foreign}")
-    assert again.code == 0, again.err
-    assert "is not used" not in again.err
+    second_outcome = classify(*predict, f"--hub_module={foreign}")
+    assert second_outcome.code == 0, second_outcome.err
+    assert "is not used" not in second_outcome.err
     np.testing.assert_allclose(run_folder(tmp_path / "moved").probabilities(), first, atol=1e-6)
     for trained_flags in (["--do_train", "--do_predict"], ["--do_train"]):
         finished = classify(
@@ -135,7 +137,7 @@ def test_a_module_that_is_no_bert(classify, start, foreign, tmp_path, run_folder
 
 @pytest.fixture(scope="module")
 def trained_on_module_once(trained_once, foreign, tmp_path_factory) -> pathlib.Path:
-    """An output_dir of a model with a module that is not a BERT. Not to be changed."""
+    """An output_dir of a model with a module that is not a BERT; do not change it."""
     out = tmp_path_factory.mktemp("on_module") / "out"
     data = next(flag for flag in trained_once[1] if flag.startswith("--data_dir="))
     flags = ["--task_name=cola", data, *NUMBERS, "--do_train", "--do_predict", "--num_train_epochs=0.2"]
@@ -157,9 +159,7 @@ def name_module(folder: pathlib.Path, handle: str) -> None:
 @pytest.mark.parametrize(
     "handle", ["http", "../outside", "inner/../../outside", "link", "/absolute", "gs://bucket/module"]
 )
-def test_a_module_that_a_folder_names_elsewhere_is_never_followed(
-    handle, trained_on_module, classify, foreign, tmp_path, server
-):
+def test_module_outside_the_folder_is_never_loaded(handle, trained_on_module, classify, foreign, tmp_path, server):
     from bert_cli import Classifier, FeatureExtractor
     from bert_cli.base.errors import InputError
 
@@ -169,16 +169,16 @@ def test_a_module_that_a_folder_names_elsewhere_is_never_followed(
     handle = {"http": f"{server.url}/module", "/absolute": str(tmp_path / "outside")}.get(handle, handle)
     name_module(trained_on_module, handle)
     config = trained_on_module / "bert_config.json"
-    said = f"{config}: this model was trained on the module {handle}, which is not in its folder"
-    classify("--do_predict", f"--output_dir={trained_on_module}").assert_refused(said, f"--hub_module={handle}")
+    message = f"{config}: this model was trained on the module {handle}, which is not in its folder"
+    classify("--do_predict", f"--output_dir={trained_on_module}").assert_refused(message, f"--hub_module={handle}")
     for load in (Classifier.load, FeatureExtractor.load):
         with pytest.raises(InputError) as caught:
             load(str(trained_on_module))
-        assert str(caught.value).startswith(said)
+        assert str(caught.value).startswith(message)
     assert server.requests == []
 
 
-def test_a_module_that_is_named_again_is_followed(trained_on_module, foreign):
+def test_module_given_as_a_flag_is_loaded(trained_on_module, foreign):
     from bert_cli import Classifier, FeatureExtractor
 
     name_module(trained_on_module, "../outside")
@@ -186,26 +186,26 @@ def test_a_module_that_is_named_again_is_followed(trained_on_module, foreign):
     assert FeatureExtractor.load(str(trained_on_module), hub_module=str(foreign)).extract(["a dog ."]).shape == (1, 8)
 
 
-@pytest.mark.parametrize("kind", ["bert", "foreign"])
-def test_vectors_of_a_module_from_python(kind, modules, foreign, tmp_path):
-    """As the command computes them."""
+@pytest.mark.parametrize("module_name", ["bert", "foreign"])
+def test_vectors_of_a_module_from_python(module_name, modules, foreign, tmp_path):
+    """The vectors equal those of the command."""
     from bert_cli import FeatureExtractor
 
     (tmp_path / "texts.txt").write_text("a dog sees a cat\nthe old farmer\n")
-    module = {"bert": modules, "foreign": foreign}[kind]
+    module = {"bert": modules, "foreign": foreign}[module_name]
     flags = [f"--input_file={tmp_path / 'texts.txt'}", "--pooling=mean", f"--output_file={tmp_path / 'out.npy'}"]
     flags += ["--output_format=npy", f"--hub_module={module}", f"--hub_preprocess={modules / 'preprocess'}"]
     assert extract_features.main([*flags, "--max_seq_length=16"]) == 0
     extractor = FeatureExtractor.load(
         hub_module=str(module), hub_preprocess=str(modules / "preprocess"), max_seq_length=16
     )
-    found = extractor.extract(["a dog sees a cat", "the old farmer"])
-    np.testing.assert_allclose(found, np.load(tmp_path / "out.npy"), atol=1e-6)
+    vectors = extractor.extract(["a dog sees a cat", "the old farmer"])
+    np.testing.assert_allclose(vectors, np.load(tmp_path / "out.npy"), atol=1e-6)
 
 
 @pytest.fixture
 def server():
-    """A server on this machine that notes what it is asked for."""
+    """A server on this machine that records its requests."""
     import http.server
     import threading
     import types
@@ -225,7 +225,7 @@ def server():
         running.shutdown()
 
 
-def test_a_module_inside_the_folder_is_its_own(trained_on_module, classify, foreign):
+def test_module_inside_the_folder_is_loaded(trained_on_module, classify, foreign):
     shutil.copytree(foreign, trained_on_module / "module")
     name_module(trained_on_module, "module")
     outcome = classify("--do_predict", f"--output_dir={trained_on_module}")
@@ -287,7 +287,7 @@ def test_tags_answers_and_features_of_modules(modules, foreign, tmp_path, capfd)
 
 @pytest.mark.slow
 def test_published_modules_have_no_config(trained, tmp_path, classify, start, capfd):
-    """Sizes and casing come from the variables, words from the assets; also for further pre-training."""
+    """Sizes and casing come from the variables, words from the assets; pre-training can continue."""
     import tensorflow as tf
 
     from bert_cli import run_pretraining
@@ -298,7 +298,8 @@ def test_published_modules_have_no_config(trained, tmp_path, classify, start, ca
     module.variables = []
     for name in names:
         value = reader.get_tensor(name)
-        if "/self/" in name:  # published modules keep the heads apart, which tells their number
+        # Published modules separate the attention heads, which shows their number.
+        if "/self/" in name:
             value = value.reshape(*value.shape[:-1], 2, 8)
         module.variables.append(tf.Variable(value, name=name))
     module.vocab_file = tf.saved_model.Asset(str(trained / "vocab.txt"))
@@ -308,7 +309,7 @@ def test_published_modules_have_no_config(trained, tmp_path, classify, start, ca
     assert outcome.code == 0, outcome.err
     assert "39 variables loaded, 2 missing, 0 unused" in outcome.err
     config = json.loads((tmp_path / "out" / "bert_config.json").read_text())
-    wanted = json.loads((trained / "bert_config.json").read_text())
+    expected = json.loads((trained / "bert_config.json").read_text())
     same = (
         "vocab_size",
         "hidden_size",
@@ -317,7 +318,7 @@ def test_published_modules_have_no_config(trained, tmp_path, classify, start, ca
         "intermediate_size",
         "type_vocab_size",
     )
-    assert {name: config[name] for name in same} == {name: wanted[name] for name in same}
+    assert {name: config[name] for name in same} == {name: expected[name] for name in same}
     assert "--do_lower_case=true" in (tmp_path / "out" / "flags.txt").read_text()
     (tmp_path / "text.txt").write_text(
         "the cat sees a dog .\na bird sings .\n\nthe old farmer buys bread .\na fish eats .\n"

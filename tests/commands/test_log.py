@@ -1,4 +1,4 @@
-"""What a command says on standard error: --quiet, --verbose, and the examples after the checks."""
+"""The log on standard error: --quiet, --verbose, and examples after the checks."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def test_a_refused_folder_is_told_before_any_example(trained, trained_flags, classify):
+def test_folder_is_refused_before_any_example(trained, trained_flags, classify):
     outcome = classify(*trained_flags, f"--output_dir={trained}", "--random_seed=7")
     outcome.assert_refused("holds another run")
     assert "*** Example ***" not in outcome.err
@@ -53,7 +53,7 @@ def test_quiet_leaves_warnings_and_results(trained, classify):
 
 
 @pytest.mark.slow
-def test_a_log_level_is_of_one_call(trained, classify):
+def test_log_level_applies_to_one_call(trained, classify):
     assert "devices" not in classify("--do_eval", f"--output_dir={trained}", "--quiet").err
     assert "devices" in classify("--do_eval", f"--output_dir={trained}").err
 
@@ -64,7 +64,7 @@ def test_quiet_and_verbose(trained, classify):
 
 @pytest.fixture
 def training(two_layer_flags, cola, tmp_path):
-    """training(epochs) -> the words of a command that trains into the folder `out`."""
+    """training(epochs) -> arguments of a command that trains into the directory `out`."""
 
     def words(epochs: int) -> list[str]:
         flags = [*two_layer_flags, "--do_train", "--task_name=cola", f"--data_dir={cola}", "--report=false"]
@@ -92,7 +92,7 @@ def test_a_training_is_saved_when_its_terminal_is_closed(training, tmp_path, sig
 
 
 @pytest.mark.slow
-def test_a_training_goes_on_when_nobody_reads_its_log(training, tmp_path):
+def test_training_continues_if_nobody_reads_its_log(training, tmp_path):
     with subprocess.Popen(training(epochs=60), stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
         process.stderr.readline()
         process.stderr.close()

@@ -1,4 +1,4 @@
-"""Several devices and processes, as commands use them: mirrored on logical CPUs, and workers with a chief on loopback."""
+"""Several devices and processes in commands: mirrored logical CPUs, and workers on loopback."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def flags(tmp_path_factory, two_layer_flags):
-    """A classifier with dropout in 12 steps."""
+    """Flags for a classifier with dropout in 12 steps."""
     folder = tmp_path_factory.mktemp("data")
     write_cola(folder)
     return [*two_layer_flags, "--task_name=cola", f"--data_dir={folder}", "--do_train", "--do_predict", "--num_train_epochs=2",
@@ -28,10 +28,10 @@ def test_one_two_and_four_replicas(starter, flags, tmp_path):
     for count in (1, 2, 4):
         devices = ["--distribution_strategy=mirrored", f"--num_virtual_devices={count}"]
         starter.run("run_classifier", [*flags, *devices, f"--output_dir={tmp_path / str(count)}"])
-    one = RunFolder(tmp_path / "1")
+    single_replica = RunFolder(tmp_path / "1")
     for count in (2, 4):
-        found = RunFolder(tmp_path / str(count))
-        np.testing.assert_allclose(found.probabilities(), one.probabilities(), rtol=0, atol=2e-3)
+        replicas = RunFolder(tmp_path / str(count))
+        np.testing.assert_allclose(replicas.probabilities(), single_replica.probabilities(), rtol=0, atol=2e-3)
 
 
 def test_two_replicas_recompute_bit_for_bit(starter, flags, tmp_path):
@@ -42,25 +42,25 @@ def test_two_replicas_recompute_bit_for_bit(starter, flags, tmp_path):
 
 
 def test_a_chief_and_a_worker(starter, flags, tmp_path):
-    """They share output_dir: the chief alone writes; then the worker has a folder of its own, which is behind."""
-    shared, own = tmp_path / "shared", tmp_path / "own"
+    """They share output_dir, which only the chief writes; then the worker has an older directory."""
+    shared, worker_folder = tmp_path / "shared", tmp_path / "own"
     finish(*together(starter, flags, shared, shared))
     assert RunFolder(shared).checkpoints() == [5, 10, 12]
     before = RunFolder(shared).tensors(12)
     for path in shared.glob("model.ckpt-12.*"):
         path.unlink()
-    shutil.copytree(shared, own)
-    for path in own.glob("model.ckpt-10.*"):
+    shutil.copytree(shared, worker_folder)
+    for path in worker_folder.glob("model.ckpt-10.*"):
         path.unlink()
-    for running in together(starter, flags, shared, own):
+    for running in together(starter, flags, shared, worker_folder):
         assert running.wait() == 1, running.err
         assert "error: the processes that train together do not agree on the first step, which is " in running.err
     finish(*together(starter, flags, shared, shared))
     assert_same_tensors(RunFolder(shared).tensors(12), before)
 
 
-def test_a_signal_to_one_ends_all_after_the_same_step(starter, flags, tmp_path):
-    """The worker is asked to end, the chief saves; then the same commands end where an undisturbed run ends."""
+def test_signal_to_one_process_ends_all_after_the_same_step(starter, flags, tmp_path):
+    """The worker gets the signal and the chief saves; the resumed run ends like an undisturbed one."""
     many = [*flags, "--num_train_epochs=40", "--save_checkpoints_steps=1000", "--log_steps=20"]
     whole, folder = tmp_path / "whole", tmp_path / "stopped"
     finish(*together(starter, many, whole, whole))
@@ -75,18 +75,20 @@ def test_a_signal_to_one_ends_all_after_the_same_step(starter, flags, tmp_path):
     assert chief.wait() == 75, chief.err
     (step,) = RunFolder(folder).checkpoints()
     assert 0 < step < last
-    said = f"after step {step} of {last}; saved as {folder}/model.ckpt-{step}; "
-    assert worker.err.splitlines()[-1] == f"bert-classify: stopped by SIGTERM {said}the same command goes on from there"
+    message = f"after step {step} of {last}; saved as {folder}/model.ckpt-{step}; "
+    assert (
+        worker.err.splitlines()[-1] == f"bert-classify: stopped by SIGTERM {message}the same command goes on from there"
+    )
     assert chief.err.splitlines()[-1] == (
-        f"bert-classify: error: a process that trains together with this one was asked to end: stopped {said}start all of "
+        f"bert-classify: error: a process that trains together with this one was asked to end: stopped {message}start all of "
         "them again, with the same commands"
     )
     finish(*together(starter, many, folder, folder))
     assert_same_tensors(RunFolder(folder).tensors(last), RunFolder(whole).tensors(last))
 
 
-def test_a_worker_that_is_lost_and_one_that_does_not_come(starter, flags, tmp_path):
-    """Both times a sentence and exit code 75; then the same commands go on."""
+def test_lost_and_missing_workers(starter, flags, tmp_path):
+    """Both cause a message and exit code 75; then the same commands resume."""
     many = [*flags, "--num_train_epochs=200", "--worker_timeout=60"]
     chief, worker = together(starter, many, tmp_path, tmp_path)
     until = time.monotonic() + 120
@@ -126,5 +128,5 @@ def together(starter, flags, *folders, starts=None):
 
 
 def finish(*running) -> None:
-    for each in running:
-        assert each.wait() == 0, each.err
+    for process in running:
+        assert process.wait() == 0, process.err

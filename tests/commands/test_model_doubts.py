@@ -1,4 +1,4 @@
-"""What speaks against a model's flags and files warns, names the flag, and is an error with --strict."""
+"""Conflicts between a model's flags and files cause a warning, or an error with --strict."""
 
 import json
 import shutil
@@ -11,88 +11,90 @@ from tests.commands import helpers
 
 
 @pytest.fixture
-def told(classify, snapshot):
-    """Predict in a folder with flags: a warning of all parts; with --strict the same is an error, and nothing is touched."""
+def assert_warned(classify, snapshot):
+    """Predict with flags: a warning has all fragments; with --strict it is an error."""
 
-    def check(folder, flags, *parts):
+    def check(folder, flags, *fragments):
         flags = ["--do_predict", f"--output_dir={folder}", *flags]
         outcome = classify(*flags)
         assert outcome.code == 0, outcome.err
         warnings = [line for line in outcome.lines if line.startswith("warning: ")]
-        assert any(all(part in line for part in parts) for line in warnings), outcome.err
+        assert any(all(fragment in line for fragment in fragments) for line in warnings), outcome.err
         before = snapshot(folder)
-        classify(*flags, "--strict").assert_refused(*parts)
+        classify(*flags, "--strict").assert_refused(*fragments)
         assert snapshot(folder) == before
 
     return check
 
 
-def test_nothing_speaks_against_a_run_of_ours(trained, classify):
+def test_own_run_causes_no_warning(trained, classify):
     outcome = classify("--do_predict", f"--output_dir={trained}", "--strict")
     assert outcome.code == 0
     assert "warning" not in outcome.err
 
 
-def test_casing_against_flags_txt(trained, told):
-    told(trained, ["--do_lower_case=false"], "--do_lower_case=false, but ", str(trained / "flags.txt"), "says true")
+def test_casing_against_flags_txt(trained, assert_warned):
+    assert_warned(
+        trained, ["--do_lower_case=false"], "--do_lower_case=false, but ", str(trained / "flags.txt"), "says true"
+    )
 
 
-def test_casing_against_tokenizer_config(trained, told):
+def test_casing_against_tokenizer_config(trained, assert_warned):
     path = trained / "flags.txt"
     lines = [line for line in path.read_text(encoding="utf-8").splitlines(True) if "do_lower_case" not in line]
     path.write_text("".join(lines), encoding="utf-8")
     (trained / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": False}), encoding="utf-8")
-    told(trained, ["--do_lower_case=true"], "--do_lower_case=true, but ", "tokenizer_config.json says false")
+    assert_warned(trained, ["--do_lower_case=true"], "--do_lower_case=true, but ", "tokenizer_config.json says false")
 
 
 @pytest.mark.parametrize(
-    ("name", "flags", "says"),
+    ("name", "flags", "message"),
     [
         ("german_cased", [], "--do_lower_case is true, but the name german_cased says false"),
         ("my-uncased", ["--do_lower_case=false"], "--do_lower_case is false, but the name my-uncased says true"),
     ],
 )
-def test_casing_against_the_name_of_the_folder(name, flags, says, trained, told, tmp_path):
+def test_casing_against_the_name_of_the_folder(name, flags, message, trained, assert_warned, tmp_path):
     path = trained / "flags.txt"
     lines = [line for line in path.read_text(encoding="utf-8").splitlines(True) if "do_lower_case" not in line]
     path.write_text("".join(lines), encoding="utf-8")
-    told(shutil.move(trained, tmp_path / name), flags, says)
+    assert_warned(shutil.move(trained, tmp_path / name), flags, message)
 
 
-def test_vocabulary_smaller_than_the_model(trained, told, model, tmp_path):
+def test_vocabulary_smaller_than_the_model(trained, assert_warned, model, tmp_path):
     words = (model / "vocab.txt").read_text(encoding="utf-8").splitlines(True)
     path = tmp_path / "short.txt"
     path.write_text("".join(words[:-1]), encoding="utf-8")
-    told(trained, [f"--vocab_file={path}"], f"{path} has 97 entries, fewer than vocab_size 98", "--vocab_file")
+    assert_warned(trained, [f"--vocab_file={path}"], f"{path} has 97 entries, fewer than vocab_size 98", "--vocab_file")
 
 
-@pytest.mark.parametrize(("known", "is_told"), [(56, True), (57, False)])
-def test_words_that_the_vocabulary_does_not_have(known, is_told, trained, told, classify, tmp_path):
+@pytest.mark.parametrize(("num_known_words", "is_warned"), [(56, True), (57, False)])
+def test_unknown_words(num_known_words, is_warned, trained, assert_warned, classify, tmp_path):
     """3 of 59 words are 5.1 %, 3 of 60 are 5 %."""
-    text = "dog " * known + "\u4e00 " * 3
+    text = "dog " * num_known_words + "\u4e00 " * 3
     (tmp_path / "test.tsv").write_text(f"id\tsentence\n0\t{text}\n", encoding="utf-8")
     flags = [f"--data_dir={tmp_path}", "--max_seq_length=64"]
-    if is_told:
-        told(trained, flags, "test: 3 of 59 words (5%) are [UNK]", "--vocab_file", "--do_lower_case")
+    if is_warned:
+        assert_warned(trained, flags, "test: 3 of 59 words (5%) are [UNK]", "--vocab_file", "--do_lower_case")
     else:
         assert classify("--do_predict", f"--output_dir={trained}", *flags, "--strict").code == 0
 
 
 @pytest.mark.parametrize("strict", [False, True])
-def test_lines_that_the_vocabulary_does_not_have(strict, trained, classify, tmp_path, monkeypatch):
-    """The first lines that are read at once are looked at, and stand for the others."""
+def test_lines_with_unknown_words(strict, trained, classify, tmp_path, monkeypatch):
+    """Only the first lines, which are read together, are checked."""
     monkeypatch.setattr(interactive, "CHUNK", 2)
     source, target = tmp_path / "texts.txt", tmp_path / "answers.jsonl"
     flags = [f"--output_dir={trained}", f"--input_file={source}", f"--output_file={target}", *["--strict"] * strict]
     source.write_text("dog " * 17 + "\ndog \u4e00\n\u4e00\n", encoding="utf-8")
-    said = f"first lines of {source}: 1 of 19 words (5%) are [UNK]"
+    message = f"first lines of {source}: 1 of 19 words (5%) are [UNK]"
     outcome = classify(*flags)
     if strict:
-        outcome.assert_refused(said, "--vocab_file", "--do_lower_case")
+        outcome.assert_refused(message, "--vocab_file", "--do_lower_case")
         assert not target.exists()
     else:
         assert outcome.code == 0
-        assert [line[: len(said) + 9] for line in outcome.lines if "[UNK]" in line] == [f"warning: {said}"]
+        assert [line[: len(message) + 9] for line in outcome.lines if "[UNK]" in line] == [f"warning: {message}"]
     source.write_text("dog " * 18 + "\ndog \u4e00\n\u4e00\n", encoding="utf-8")
     outcome = classify(*flags)
     assert outcome.code == 0
@@ -104,7 +106,7 @@ RUSSIAN = "собака видит кошку и дом"
 
 @pytest.mark.parametrize("name", ["classify", "tag", "squad"])
 def test_mostly_unknown_words_are_refused_with_the_builtin_model(name, capfd, tmp_path):
-    """Before TensorFlow is imported, and in the words of the cause: the built-in model is for English."""
+    """The refusal comes before TensorFlow's import and has the cause: the model is for English."""
     train = tmp_path / "train.csv"
     flags = [f"--train_file={train}"]
     if name == "classify":
@@ -130,8 +132,8 @@ def test_mostly_unknown_words_to_predict(trained, classify, tmp_path, snapshot):
     (tmp_path / "test.tsv").write_text(f"id\tsentence\n0\t{RUSSIAN} dog\n", encoding="utf-8")
     flags = ["--do_predict", f"--output_dir={trained}", f"--data_dir={tmp_path}"]
     before = snapshot(trained)
-    said = f"test: 5 of 6 words (83%) are [UNK]: the vocabulary {trained / 'vocab.txt'} does not fit the text"
-    classify(*flags).assert_refused(said, "it may be one of another language")
+    message = f"test: 5 of 6 words (83%) are [UNK]: the vocabulary {trained / 'vocab.txt'} does not fit the text"
+    classify(*flags).assert_refused(message, "it may be one of another language")
     assert snapshot(trained) == before
     outcome = classify(*flags, "--allow_unknown")
     assert outcome.code == 0
@@ -164,7 +166,7 @@ def test_bare_name_of_a_model(refused, flags):
     )
 
 
-def test_config_without_vocab_size_takes_that_of_the_vocabulary(trained, flags, model, classify, tmp_path):
+def test_config_without_vocab_size_uses_the_vocabulary_size(trained, flags, model, classify, tmp_path):
     values = json.loads((model / "bert_config.json").read_text(encoding="utf-8"))
     del values["vocab_size"]
     (tmp_path / "bert_config.json").write_text(json.dumps(values), encoding="utf-8")

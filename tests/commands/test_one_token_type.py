@@ -1,4 +1,4 @@
-"""Pairs of texts for a model with one token type: one warning in every command, and the same numbers from every engine."""
+"""Text pairs for a model with one token type: one warning per command, and equal numbers."""
 
 import contextlib
 import io
@@ -37,7 +37,7 @@ PAIR = ("the old farmer buys bread .", "a teacher sings")
 
 
 def sequences(*segments: int) -> RaggedFeatures:
-    """One text with these segment ids."""
+    """Return one text with these segment ids."""
     return RaggedFeatures(np.ones(len(segments), np.int32), np.array(segments, np.int8), np.array([0, len(segments)]))
 
 
@@ -61,7 +61,7 @@ def model(tmp_path_factory) -> pathlib.Path:
 
 @pytest.fixture(scope="module")
 def trained(model, tmp_path_factory) -> tuple[pathlib.Path, str]:
-    """A classifier of pairs, and the log of its training and evaluation."""
+    """A classifier for pairs, and the log of its training and evaluation."""
     folder = tmp_path_factory.mktemp("trained")
     flags = ["--task_name=mrpc", f"--data_dir={write_mrpc(folder / 'mrpc')}", *flags_of(model), "--num_train_epochs=1"]
     with contextlib.redirect_stderr(io.StringIO()) as log:
@@ -74,7 +74,7 @@ def test_training_and_evaluation_warn_once(trained):
     assert trained[1].index(WARNING) < trained[1].index("devices:")
 
 
-def test_answers_are_those_of_every_engine(trained, classify, tmp_path):
+def test_answers_are_equal_for_every_engine(trained, classify, tmp_path):
     lines = tmp_path / "lines.txt"
     lines.write_text("a dog\n" + " ||| ".join(PAIR) + "\na cat\na dog ||| a cat\n", encoding="utf-8")
     answers = {}
@@ -95,7 +95,7 @@ def test_answers_are_those_of_every_engine(trained, classify, tmp_path):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_vectors_are_those_of_every_engine(trained, tmp_path, capfd, engine):
+def test_vectors_are_equal_for_every_engine(trained, tmp_path, capfd, engine):
     if engine == "openvino":
         pytest.importorskip("openvino")
     (tmp_path / "lines.txt").write_text("a cat\n" + " ||| ".join(PAIR) + "\n", encoding="utf-8")
@@ -149,7 +149,7 @@ def test_exported_models_have_the_numbers_of_the_commands(trained, tmp_path, fil
 
 
 def test_strict_refuses_pairs_in_every_command(trained, model, classify, tmp_path, capfd):
-    """The refusal comes before anything is computed or written."""
+    """The refusal comes before any computation or output."""
     out = tmp_path / "out"
     classify(f"--output_dir={trained[0]}", "--strict", "--text=a dog", "--text_b=a cat").assert_refused(WARNING)
     data = write_mrpc(tmp_path / "mrpc")
@@ -171,7 +171,7 @@ def test_strict_refuses_pairs_in_every_command(trained, model, classify, tmp_pat
 
 
 def test_next_sentences(model, tmp_path, caplog):
-    """A model of bert-pretrain: the probability of the next sentence from both engines, with one warning each."""
+    """Both engines give a bert-pretrain model's next-sentence probability, with one warning each."""
     text = tmp_path / "text.txt"
     text.write_text("the dog sees a cat .\na bird sings .\n\nmy horse eats .\na cat sees it .\n", encoding="utf-8")
     flags = ["--do_train", f"--input_file={text}", f"--output_dir={tmp_path / 'out'}", "--num_train_steps=1"]

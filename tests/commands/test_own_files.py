@@ -1,4 +1,4 @@
-"""No command writes over what it reads, or over a file that no run of ours has listed."""
+"""No command overwrites its input, or a file that no run of ours has listed."""
 
 import json
 import os
@@ -16,7 +16,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("make", [None, os.symlink, os.link])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_an_output_that_is_the_input(command, make, trained, tmp_path, capfd):
+def test_output_must_not_be_the_input(command, make, trained, tmp_path, capfd):
     main, text = COMMANDS[command]
     path, output = tmp_path / "input", tmp_path / "output"
     path.write_text(text)
@@ -24,7 +24,8 @@ def test_an_output_that_is_the_input(command, make, trained, tmp_path, capfd):
         make(path, output)
     else:
         output = path
-    for name in ("run.json", "flags.txt") if command != "bert-classify" else ():  # they tell whose model it is
+    # They have the task of the model.
+    for name in ("run.json", "flags.txt") if command != "bert-classify" else ():
         (trained / name).unlink()
     if command == "bert-tag":
         (trained / "labels.txt").write_text("O\nB-X\n")
@@ -42,17 +43,17 @@ def test_an_output_that_is_the_input(command, make, trained, tmp_path, capfd):
     assert path.read_text() == text
 
 
-def test_a_question_whose_context_file_would_be_written_over(trained, tmp_path, capfd):
+def test_output_must_not_be_the_context_file(trained, tmp_path, capfd):
     path = tmp_path / "context.txt"
     path.write_text("a dog .")
-    # --output_file needs --input_file alone, so that the two cannot meet on the command line.
+    # --output_file needs --input_file, so the two cannot meet on the command line.
     flags = [f"--context_file={path}", f"--output_file={path}", "--question=who ?", f"--init_checkpoint={trained}"]
     assert run_squad.main(flags) == 1
     assert "--output_file needs --input_file" in capfd.readouterr().err
     assert path.read_text() == "a dog ."
 
 
-def test_predictions_beside_files_of_somebody_else(trained, cola, tmp_path, classify):
+def test_predictions_next_to_other_files(trained, cola, tmp_path, classify):
     out = tmp_path / "results"
     out.mkdir()
     (out / "predictions.tsv").write_text("mine")
@@ -60,14 +61,14 @@ def test_predictions_beside_files_of_somebody_else(trained, cola, tmp_path, clas
     classify(*flags).assert_refused(f"{out / 'predictions.tsv'}: would be written over, but no run of ours")
     assert {path.name: path.read_text() for path in out.iterdir()} == {"predictions.tsv": "mine"}
     (out / "predictions.tsv").rename(out / "mine.tsv")
-    for _ in range(2):  # the second run may write over what the first one wrote
+    for _ in range(2):  # the second run may overwrite the first one's files
         outcome = classify(*flags)
         assert outcome.code == 0, outcome.err
     assert json.loads((out / "run_report.json").read_text())["files"] == ["predictions.tsv", "test_results.tsv"]
     assert (out / "mine.tsv").read_text() == "mine"
 
 
-def test_training_beside_files_of_somebody_else(trained_flags, tmp_path, classify, snapshot):
+def test_training_next_to_other_files(trained_flags, tmp_path, classify, snapshot):
     out = tmp_path / "out"
     out.mkdir()
     for name in ("flags.txt", "predictions.json", ".writing-abc12_3x", "model.ckpt-77.meta"):
@@ -91,18 +92,18 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("name", DAMAGED)
-def test_a_damaged_companion_of_a_trained_model(name, trained, classify, snapshot):
+def test_damaged_file_of_a_trained_model(name, trained, classify, snapshot):
     from bert_cli import Classifier
     from bert_cli.base.errors import InputError
 
-    file, damage, said = DAMAGED[name]
+    file, damage, message = DAMAGED[name]
     path = trained / file
     path.write_text(damage(path.read_text(encoding="utf-8")), encoding="utf-8")
     before = snapshot(trained)
-    classify("--do_predict", f"--output_dir={trained}").assert_refused(f"{path}: {said}")
+    classify("--do_predict", f"--output_dir={trained}").assert_refused(f"{path}: {message}")
     with pytest.raises(InputError) as caught:
         Classifier.load(str(trained))
-    assert str(caught.value).startswith(f"{path}: {said}")
+    assert str(caught.value).startswith(f"{path}: {message}")
     assert snapshot(trained) == before
 
 
@@ -112,7 +113,7 @@ def test_an_emptied_list_of_labels_without_a_manifest(trained, classify):
     classify("--do_predict", f"--output_dir={trained}").assert_refused(f"{trained / 'labels.txt'}: is empty")
 
 
-def test_a_text_that_begins_with_a_blank_is_a_text(tmp_path, capfd):
+def test_text_that_begins_with_a_space(tmp_path, capfd):
     missing = f"--init_checkpoint={tmp_path / 'none'}"
     assert fill_mask.main([" the [MASK] sees", missing]) == 1
     assert "no checkpoint there" in capfd.readouterr().err

@@ -1,4 +1,4 @@
-"""bert-prepare: a table of a user to Google's four columns."""
+"""bert-prepare: a user's table as Google's four columns."""
 
 import csv
 import functools
@@ -23,7 +23,7 @@ def prepare(capfd):
 
 @pytest.fixture
 def table(tmp_path):
-    """40 rows of label a, 20 of b, and four that are left out."""
+    """40 rows with label a, 20 with b, and four that are left out."""
     path = tmp_path / "reviews.csv"
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
@@ -38,7 +38,7 @@ def rows(path):
     return [line.split("\t") for line in path.read_text("utf-8").splitlines()]
 
 
-def test_a_label_that_is_written_for_a_missing_value(prepare, tmp_path):
+def test_label_that_looks_like_a_missing_value(prepare, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("text,label\n" + "one text,NaN\nanother text,x\n" * 10, encoding="utf-8")
     done = prepare(path, tmp_path / "data")
@@ -89,13 +89,16 @@ def test_files_and_figures(prepare, table, tmp_path):
     train, dev, test = (rows(folder / f"{split}.tsv") for split in ("train", "dev", "test"))
     assert [len(train), len(dev), len(test)] == [42, 6, 13]
     assert test.pop(0) == ["id", "text"]
-    assert {label: [row[1] for row in part].count(label) for part in (dev,) for label in "ab"} == {"a": 4, "b": 2}
+    assert {label: [row[1] for row in split_rows].count(label) for split_rows in (dev,) for label in "ab"} == {
+        "a": 4,
+        "b": 2,
+    }
     assert [row[1] for row in train].count("a") == 28
     assert all(len(row) == 4 and row[2] == "" for row in train + dev)
     texts = {row[0]: row[-1] for row in train + dev + test}
     assert texts == {f"r{number}": f"line {number}  and  more" for number in range(60)}
-    for part in (train, dev, test):  # in the order of the file
-        assert [int(row[0][1:]) for row in part] == sorted(int(row[0][1:]) for row in part)
+    for split_rows in (train, dev, test):  # in file order
+        assert [int(row[0][1:]) for row in split_rows] == sorted(int(row[0][1:]) for row in split_rows)
     table = """
 rows read    64
 train.tsv    42    a 28, b 14
@@ -109,20 +112,20 @@ left out      1    another number of columns
     assert table.strip().replace("\n", "\n    ") in prepare_data.__doc__
 
 
-def test_the_files_are_what_bert_classify_reads(prepare, table, tmp_path):
+def test_bert_classify_reads_the_files(prepare, table, tmp_path):
     folder = tmp_path / "data"
     assert prepare(table, folder, "--test_split=0.2").code == 0
     train = read_examples("cola", "train", str(folder))
     assert find_labels("cola", train) == ("a", "b")
-    others = [len(read_examples("cola", split, str(folder), labels=("a", "b"))) for split in ("dev", "test")]
-    assert [len(train), *others] == [42, 6, 12]
+    example_counts = [len(read_examples("cola", split, str(folder), labels=("a", "b"))) for split in ("dev", "test")]
+    assert [len(train), *example_counts] == [42, 6, 12]
 
 
 def test_the_same_seed_gives_the_same_files(prepare, table, tmp_path):
     for name, seed in (("one", 1), ("two", 1), ("three", 2)):
         assert prepare(table, tmp_path / name, f"--random_seed={seed}").code == 0
-    one, two, three = ((tmp_path / name / "dev.tsv").read_bytes() for name in ("one", "two", "three"))
-    assert one == two != three
+    first, second, third = ((tmp_path / name / "dev.tsv").read_bytes() for name in ("one", "two", "three"))
+    assert first == second != third
 
 
 @pytest.mark.parametrize(
@@ -152,17 +155,17 @@ def test_every_label_keeps_a_row_to_train_on():
 
 
 def test_dev_split_and_test_split_take_a_count_of_rows(prepare, tmp_path):
-    """As bert-classify's --dev_split does; the labels keep their proportion."""
+    """This is like bert-classify's --dev_split; the labels keep their proportion."""
     table = tmp_path / "table.csv"
     lines = [f"row {number},{'aab'[number % 3]}" for number in range(30)]
     table.write_text("\n".join(["text,label", *lines, ""]), encoding="utf-8")
     folder = tmp_path / "data"
     assert prepare(table, folder, "--dev_split=7", "--test_split=6").code == 0
     labels = {split: [row[1] for row in rows(folder / f"{split}.tsv")] for split in ("train", "dev")}
-    assert {split: (found.count("a"), found.count("b")) for split, found in labels.items()} == {
+    assert {split: (split_labels.count("a"), split_labels.count("b")) for split, split_labels in labels.items()} == {
         "train": (11, 6), "dev": (5, 2),
     }  # fmt: skip
-    assert len(rows(folder / "test.tsv")) == 6 + 1  # its header
+    assert len(rows(folder / "test.tsv")) == 6 + 1  # and the header
     done = prepare(table, folder, "--dev_split=20", "--test_split=10")
     done.assert_refused("--dev_split=20 --test_split=10: 30 rows leave none to train on; give smaller counts")
     for text in ("first:7", "1.5", "7%"):
@@ -182,7 +185,7 @@ def test_its_own_files_are_replaced_and_no_others(prepare, table, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["train.tsv", "dev.tsv", "test.tsv", "prepared.json"])
-def test_files_of_somebody_else(prepare, table, tmp_path, name):
+def test_other_files_are_not_overwritten(prepare, table, tmp_path, name):
     folder = tmp_path / "data"
     folder.mkdir()
     (folder / name).write_text("{}" if name.endswith("json") else "mine\n", encoding="utf-8")
@@ -191,7 +194,7 @@ def test_files_of_somebody_else(prepare, table, tmp_path, name):
     assert helpers.snapshot(folder) == before
 
 
-def test_the_file_that_is_read(prepare, tmp_path):
+def test_input_file_is_not_overwritten(prepare, tmp_path):
     (tmp_path / "train.tsv").write_text("text\tlabel\na\tx\nb\ty\n", encoding="utf-8")
     prepare(tmp_path / "train.tsv", tmp_path).assert_refused("train.tsv: would be written over, but it is read")
 
@@ -234,7 +237,10 @@ def test_real_files(prepare, shared, tmp_path):
 
 
 def test_quoting_of_a_tab_separated_file(prepare, tmp_path):
-    """Read literally, rows with tabs or line ends inside quotes fall apart; one warning, though the file is read twice."""
+    """Without --quoting, rows with tabs or line ends in quotes are split; one warning reports it.
+
+    The file is read twice.
+    """
     path = tmp_path / "reviews.tsv"
     forms = ("row {} here", 'row "{}"', "row\t{}", "row\n{}")
     texts = [form.format(number) for number in range(10) for form in forms]
@@ -246,5 +252,5 @@ def test_quoting_of_a_tab_separated_file(prepare, tmp_path):
     done = prepare(path, tmp_path / "data", "--quoting=csv")
     assert done.code == 0, done.err
     assert "warning" not in done.err
-    found = {row[0]: row[3] for split in ("train", "dev") for row in rows(tmp_path / "data" / f"{split}.tsv")}
-    assert found == {str(number): " ".join(text.split()) for number, text in enumerate(texts)}
+    text_by_id = {row[0]: row[3] for split in ("train", "dev") for row in rows(tmp_path / "data" / f"{split}.tsv")}
+    assert text_by_id == {str(number): " ".join(text.split()) for number, text in enumerate(texts)}

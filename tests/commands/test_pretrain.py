@@ -1,4 +1,4 @@
-"""bert-pretrain as a user calls it: text and TFRecords, evaluation, going on, fine-tuning from what it made."""
+"""bert-pretrain as a user calls it: text and TFRecords, evaluation, resuming, and fine-tuning."""
 
 import json
 import pathlib
@@ -19,7 +19,7 @@ PLACES = ("house", "garden", "river")
 
 
 def write_text(path: pathlib.Path, documents: int = 12) -> pathlib.Path:
-    """Documents of four sentences about one animal and one place each."""
+    """Write documents with four sentences about one animal and one place each."""
     lines = []
     for number in range(documents):
         animal, place = ANIMALS[number % len(ANIMALS)], PLACES[number % len(PLACES)]
@@ -41,7 +41,7 @@ def text(tmp_path) -> pathlib.Path:
 
 @pytest.fixture(scope="module")
 def numbers(model) -> dict[str, object]:
-    """Flags of the tiny model and of few steps."""
+    """Flags for the tiny model and few steps."""
     return {
         "vocab_file": model / "vocab.txt",
         "bert_config_file": model / "bert_config.json",
@@ -58,7 +58,7 @@ def numbers(model) -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def records(model, tmp_path_factory) -> pathlib.Path:
-    """Not to be changed."""
+    """Records of the text; do not change them."""
     folder = tmp_path_factory.mktemp("records")
     flags = {"input_file": write_text(folder / "text.txt"), "output_file": folder / "data.tfrecord", "dupe_factor": 3}
     flags |= {"vocab_file": model / "vocab.txt", "max_seq_length": 24, "max_predictions_per_seq": 4}
@@ -68,7 +68,10 @@ def records(model, tmp_path_factory) -> pathlib.Path:
 
 @pytest.fixture
 def pretrain(numbers, tmp_path, capfd):
-    """Call bert-pretrain with the tiny model and few steps; keyword arguments are flags, None leaves one out."""
+    """Call bert-pretrain with the tiny model and few steps; keyword arguments are flags.
+
+    None removes a flag.
+    """
 
     def call(*words, **flags) -> helpers.Outcome:
         flags = numbers | {"output_dir": tmp_path / "out", "report": "false"} | flags
@@ -79,7 +82,7 @@ def pretrain(numbers, tmp_path, capfd):
 
 @pytest.fixture(scope="module")
 def from_text(numbers, tmp_path_factory) -> tuple[pathlib.Path, dict[str, object]]:
-    """An output_dir after training and evaluation on text, and the flags that made it. Not to be changed."""
+    """An output_dir after training and evaluation on text, and its flags; do not change it."""
     folder = tmp_path_factory.mktemp("from_text")
     flags = {"input_file": write_text(folder / "text.txt"), "eval_share": 0.25, "max_eval_steps": 0}
     flags["optimizer"] = "lamb"
@@ -89,45 +92,45 @@ def from_text(numbers, tmp_path_factory) -> tuple[pathlib.Path, dict[str, object
 
 @pytest.fixture(scope="module")
 def from_records(numbers, records, tmp_path_factory) -> tuple[pathlib.Path, dict[str, object]]:
-    """The same from records. Not to be changed."""
+    """The same from records; do not change it."""
     folder = tmp_path_factory.mktemp("from_records")
     flags = {"input_file": records, "eval_batch_size": 5}
     assert main(["--do_train", "--do_eval", *helpers.words(numbers | flags | {"output_dir": folder / "out"})]) == 0
     return folder / "out", flags
 
 
-def assert_goes_on_as(whole, pretrain, run_folder, folder, **flags) -> dict[str, np.ndarray]:
-    """A run with these flags that is stopped and goes on ends with the tensors of `whole`, which it returns."""
+def assert_resumes_like(whole, pretrain, run_folder, folder, **flags) -> dict[str, np.ndarray]:
+    """Stop and resume a run, and return its tensors, which must equal those of `whole`."""
     with helpers.interrupted_after("model.ckpt-8"):
         assert pretrain("--do_train", **flags).code == 130
     assert run_folder(folder).checkpoints() == [4, 8]
     outcome = pretrain("--do_train", **flags)
     assert outcome.code == 0, outcome.err
     assert "resuming from" in outcome.err
-    wanted = run_folder(whole).tensors(12)
-    helpers.assert_same_tensors(run_folder(folder).tensors(12), wanted)
-    return wanted
+    expected = run_folder(whole).tensors(12)
+    helpers.assert_same_tensors(run_folder(folder).tensors(12), expected)
+    return expected
 
 
-@pytest.mark.slow  # test_stopping does it with all commands
+@pytest.mark.slow  # test_stopping tests it with all commands
 @pytest.mark.parametrize("source", ["from_text", "from_records"])
-def test_a_stopped_run_goes_on_to_the_same_weights(source, request, pretrain, tmp_path, run_folder):
+def test_stopped_run_ends_with_the_same_weights(source, request, pretrain, tmp_path, run_folder):
     whole, flags = request.getfixturevalue(source)
-    wanted = assert_goes_on_as(whole, pretrain, run_folder, tmp_path / "out", **flags)
-    assert "bert/pooler/dense/kernel/adam_m" in wanted
+    tensors = assert_resumes_like(whole, pretrain, run_folder, tmp_path / "out", **flags)
+    assert "bert/pooler/dense/kernel/adam_m" in tensors
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flags", [{}, {"no_nsp": "true", "do_whole_word_mask": "true", "optimizer": "lamb"}])
-def test_other_stopped_runs_go_on_to_the_same_weights(flags, text, pretrain, tmp_path, run_folder):
+def test_other_stopped_runs_end_with_the_same_weights(flags, text, pretrain, tmp_path, run_folder):
     flags = {"input_file": text} | flags
     assert pretrain("--do_train", output_dir=tmp_path / "whole", **flags).code == 0
-    wanted = assert_goes_on_as(tmp_path / "whole", pretrain, run_folder, tmp_path / "out", **flags)
-    assert ("bert/pooler/dense/kernel/adam_m" in wanted) == ("no_nsp" not in flags)
+    tensors = assert_resumes_like(tmp_path / "whole", pretrain, run_folder, tmp_path / "out", **flags)
+    assert ("bert/pooler/dense/kernel/adam_m" in tensors) == ("no_nsp" not in flags)
 
 
 @pytest.mark.slow
-def test_a_run_can_be_made_longer_but_not_another_one(text, pretrain, tmp_path):
+def test_run_can_be_made_longer_but_not_changed(text, pretrain, tmp_path):
     assert pretrain("--do_train", input_file=text, num_train_steps=4).code == 0
     assert "already finished (4 steps)" in pretrain("--do_train", input_file=text, num_train_steps=4).err
     assert "resuming from" in pretrain("--do_train", input_file=text, num_train_steps=8).err
@@ -140,7 +143,7 @@ def test_a_run_can_be_made_longer_but_not_another_one(text, pretrain, tmp_path):
 
 
 def expected_results(folder, step, records, batch_size, run_folder) -> dict[str, float]:
-    """Google's figures from an independent model in NumPy, each record counted once."""
+    """Return Google's figures from an independent NumPy model, counting each record once."""
     config = json.loads((folder / "bert_config.json").read_text(encoding="utf-8"))
     weights = {name: value for name, value in run_folder(folder).tensors(step).items() if "adam" not in name}
     lengths = {"input_ids": 24, "input_mask": 24, "segment_ids": 24, "masked_lm_positions": 4, "masked_lm_ids": 4}
@@ -181,7 +184,7 @@ def test_evaluation_counts_each_record_once(from_records, records, pretrain, tmp
     results = run_folder(folder).eval_results()
     assert results == pytest.approx(expected_results(folder, 12, records, 5, run_folder), rel=1e-4)
     (folder / "eval_results.txt").unlink()
-    assert pretrain("--do_eval", **flags).code == 0  # alone, from the folder
+    assert pretrain("--do_eval", **flags).code == 0  # evaluation alone, from the directory
     assert run_folder(folder).eval_results() == pytest.approx(results, rel=1e-6)
     outcome = pretrain("--do_eval", max_eval_steps=2, **flags)
     assert "evaluating the first 10 sequences (--max_eval_steps=2; 0 for all)" in outcome.err
@@ -191,27 +194,27 @@ def test_evaluation_counts_each_record_once(from_records, records, pretrain, tmp
 def test_documents_are_held_out_from_text(from_text, pretrain, tmp_path, run_folder):
     folder, path = shutil.copytree(from_text[0], tmp_path / "out"), from_text[1]["input_file"]
     results = run_folder(folder).eval_results()
-    again = pretrain("--do_eval", input_file=path, max_eval_steps=0)  # the share comes from flags.txt
-    assert "3 of the documents are held out" in again.err
+    second_outcome = pretrain("--do_eval", input_file=path, max_eval_steps=0)  # flags.txt has the share
+    assert "3 of the documents are held out" in second_outcome.err
     assert run_folder(folder).eval_results() == pytest.approx(results, rel=1e-6)
-    other = write_text(tmp_path / "other.txt", 5)
-    assert "held out" not in pretrain("--do_eval", input_file=other).err
-    assert pretrain("--do_eval", input_file=path, eval_file=other, num_train_steps=12).code == 0
+    other_text = write_text(tmp_path / "other.txt", 5)
+    assert "held out" not in pretrain("--do_eval", input_file=other_text).err
+    assert pretrain("--do_eval", input_file=path, eval_file=other_text, num_train_steps=12).code == 0
 
 
-def test_text_that_the_vocabulary_does_not_have(from_text, pretrain, tmp_path):
+def test_text_with_unknown_words(from_text, pretrain, tmp_path):
     folder, path = shutil.copytree(from_text[0], tmp_path / "out"), tmp_path / "unknown.txt"
     path.write_text("the cat sees the dog .\n" * 2 + "the \u4e00 .\n", encoding="utf-8")
-    said = "train: 1 of 15 tokens (7%) are [UNK], as"
+    message = "train: 1 of 15 tokens (7%) are [UNK], as"
     outcome = pretrain("--do_train", input_file=path)
     outcome.assert_refused("holds another run")
-    assert [line for line in outcome.lines if line.startswith(f"warning: {said}")]
-    pretrain("--do_train", "--strict", input_file=path).assert_refused(said, "--vocab_file", "--do_lower_case")
-    said = said.replace("train", "held_out")
-    pretrain("--do_eval", "--strict", input_file=path, output_dir=folder).assert_refused(said)
+    assert [line for line in outcome.lines if line.startswith(f"warning: {message}")]
+    pretrain("--do_train", "--strict", input_file=path).assert_refused(message, "--vocab_file", "--do_lower_case")
+    message = message.replace("train", "held_out")
+    pretrain("--do_eval", "--strict", input_file=path, output_dir=folder).assert_refused(message)
     pretrain(
         "--do_train", "--do_eval", "--strict", input_file=from_text[1]["input_file"], eval_file=path, num_train_steps=16
-    ).assert_refused(said)
+    ).assert_refused(message)
 
 
 @pytest.mark.slow
@@ -266,7 +269,7 @@ def test_wrong_sizes_name_the_flag(records, pretrain):
 
 
 def test_empty_shards_and_a_comma_at_the_end(model, pretrain, tmp_path):
-    """Files of bert-create-pretraining-data with fewer instances than files, named by a loop of the shell."""
+    """bert-create-pretraining-data had fewer instances than files; a shell loop named the files."""
     text = tmp_path / "text.txt"
     text.write_text("the cat sees a dog .\na bird sings .\n", encoding="utf-8")
     flags = {"input_file": f"{text},", "output_file": tmp_path / "data@3", "dupe_factor": 1}
@@ -283,7 +286,7 @@ def test_empty_shards_and_a_comma_at_the_end(model, pretrain, tmp_path):
 SENTENCES = ("the cat sees a dog .", "a bird sings in the house .", "my fish likes the river .", "the horse opens .")
 LONG = " ".join(SENTENCES * 20)
 ODD_TEXTS = {
-    # A document per line: without and with blank lines between.
+    # One document per line: without and with blank lines between.
     "\n".join([LONG] * 6): ["the text is one document", "tokens (9"],
     "\n\n".join([LONG] * 6): ["every document is one sentence", "tokens (9"],
     "\n\n".join("\n".join([LONG] * 5) for _ in range(4)): ["100% of the next sentences are random", "tokens (9"],
@@ -308,7 +311,7 @@ def test_both_commands_warn_of_the_same_odd_texts(data, expected, pretrain, mode
         ]
         lines = [line for line in lines if "documents" in line or "tokens (" in line or "sentence" in line]
         assert len(lines) == len(expected), lines
-        assert all(part in line for part, line in zip(expected, lines, strict=True)), lines
+        assert all(fragment in line for fragment, line in zip(expected, lines, strict=True)), lines
 
 
 def test_odd_texts_for_evaluation_and_without_next_sentences(pretrain, text, tmp_path):

@@ -1,4 +1,4 @@
-"""Pre-training learns more than which words are frequent."""
+"""Pre-training learns more than word frequencies."""
 
 import collections
 import json
@@ -25,8 +25,10 @@ CONFIG = {
 
 
 def assert_learns(text: str, folder: pathlib.Path, run_folder, **flags) -> None:
-    """Pre-training without pairs leaves a loss that is one nat below the entropy of the words, which is all that their
-    counts can give, and tells them far more often than always naming the most frequent one would.
+    """Check that pre-training without pairs beats word frequencies.
+
+    The loss must be one nat below the words' entropy, the minimum for frequencies alone. The
+    accuracy must be far above the most frequent word's share.
     """
     (folder / "text.txt").write_text(text, encoding="utf-8")
     words = collections.Counter(BasicTokenizer().tokenize(text))
@@ -57,12 +59,13 @@ def assert_learns(text: str, folder: pathlib.Path, run_folder, **flags) -> None:
     assert "next_sentence_loss" not in results
     names = run_folder(folder / "out").tensors(report["global_step"])
     assert "bert/pooler/dense/kernel" in names
-    assert "bert/pooler/dense/kernel/adam_m" not in names  # without its loss the pooler is not trained
+    # The pooler has no loss, so it is not trained.
+    assert "bert/pooler/dense/kernel/adam_m" not in names
 
 
 @pytest.mark.slow
-def test_masked_words_are_told_from_their_context(tmp_path, run_folder):
-    """Each document says one word of twenty over and over."""
+def test_masked_words_are_predicted_from_context(tmp_path, run_folder):
+    """Each document repeats one of twenty words."""
     words = "ant bee cat cow dog elk emu fly fox gnu hen jay koi owl pig ram rat roe yak eel"
     sentences = [" ".join([word] * (3 + number % 4)) for number, word in enumerate(words.split())]
     text = "\n\n".join("\n".join([sentence] * 6) for sentence in sentences)
@@ -70,6 +73,6 @@ def test_masked_words_are_told_from_their_context(tmp_path, run_folder):
 
 
 @pytest.mark.slow
-def test_masked_words_of_the_text_that_is_shipped(tmp_path, run_folder):
+def test_masked_words_in_the_shipped_text(tmp_path, run_folder):
     text = "\n\n".join(CORPUS.read_text(encoding="utf-8").split("\n\n")[:60])
     assert_learns(text, tmp_path, run_folder, num_train_steps=1500, num_warmup_steps=60)

@@ -1,4 +1,4 @@
-"""Commands that answer texts write nothing into the home directory and ask no other machine for anything."""
+"""Commands that predict texts write nothing into the home directory and contact no other machine."""
 
 import json
 import os
@@ -13,14 +13,14 @@ import urllib.request
 
 import pytest
 
-# An address that is not of this machine.
+# An address outside this machine.
 ELSEWHERE = re.compile(r'inet_addr\("(?!127\.|0\.0\.0\.0)|inet_pton\(AF_INET6, "(?!::1?")')
 MASKED = "the [MASK] sees a bird ."
 PYTHON = "from bert_cli import MaskFiller; print(MaskFiller.load(engine={engine!r}).fill(['the [MASK] .']))"
 
 
 class Watched:
-    """Runs programs in an empty home directory, under strace if this machine has it."""
+    """Runner for programs in an empty home directory, with strace if this machine has it."""
 
     def __init__(self, folder: pathlib.Path):
         self.home, self._trace = folder / "home", folder / "trace"
@@ -29,7 +29,7 @@ class Watched:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
         self.environment = inherited | {"HOME": str(self.home)}
         command = ["strace", "-f", "-e", "trace=network", "-o", str(self._trace)]
-        # A container may forbid to trace.
+        # A container may not allow tracing.
         is_able = shutil.which("strace") and not subprocess.run([*command, "true"], check=False).returncode
         self.prefix = command if is_able else []
 
@@ -55,7 +55,7 @@ def watched(tmp_path):
     ],
     ids=["command", "command-openvino", "python", "python-openvino", "own-import"],
 )
-def test_an_answer_leaves_no_trace(watched, words):
+def test_prediction_leaves_no_trace(watched, words):
     if "openvino" in str(words):
         pytest.importorskip("openvino")
     command = [*watched.prefix, sys.executable, *words]
@@ -65,9 +65,9 @@ def test_an_answer_leaves_no_trace(watched, words):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_server_asks_no_other_machine(watched, trained_once, workers):
+def test_server_contacts_no_other_machine(watched, trained_once, workers):
     flags = [f"--output_dir={trained_once[0]}", "--port=0", f"--num_workers={workers}"]
-    # A session of its own, so that a signal reaches the server below strace.
+    # Use a new session, so that a signal reaches the server below strace.
     process = subprocess.Popen(
         [*watched.prefix, sys.executable, "-m", "bert_cli.serve", *flags],
         env=watched.environment, stderr=subprocess.PIPE, text=True, start_new_session=True,
@@ -80,7 +80,7 @@ def test_a_server_asks_no_other_machine(watched, trained_once, workers):
         request = urllib.request.Request(f"{address[1]}/predict", b'{"text": "a dog"}', {"User-Agent": "test"})
         with urllib.request.urlopen(request, timeout=60) as answer:
             assert json.load(answer)["label"] in ("0", "1")
-        time.sleep(1)  # onnxruntime looked up its collector in the first second
+        time.sleep(1)  # onnxruntime looked up its telemetry server in the first second
     finally:
         os.killpg(process.pid, signal.SIGTERM)
         process.communicate(timeout=60)

@@ -1,4 +1,4 @@
-"""The page that runs leave, bert-report, and bert-classify --explain, on runs of the real commands."""
+"""report.html, bert-report and bert-classify --explain, on runs of the real commands."""
 
 import functools
 import json
@@ -23,9 +23,9 @@ def page_of(folder):
     return (folder / "report.html").read_text("utf-8")
 
 
-def test_a_run_leaves_its_page(trained, run_folder):
-    found = Reader(page_of(trained))
-    wanted = {
+def test_run_writes_its_page(trained, run_folder):
+    reader = Reader(page_of(trained))
+    expected = {
         "card-loss",
         "card-rate",
         "card-matrix",
@@ -34,8 +34,8 @@ def test_a_run_leaves_its_page(trained, run_folder):
         "card-lengths",
         "card-commands",
     }
-    assert wanted <= set(found.ids)
-    assert "script" not in found.tags
+    assert expected <= set(reader.ids)
+    assert "script" not in reader.tags
     told = run_folder(trained).report()
     assert told["versions"].keys() == {"bert_cli", "tensorflow", "keras", "numpy", "python"}
     assert told["peak_memory_bytes"] > 100_000_000
@@ -47,9 +47,9 @@ def test_a_run_leaves_its_page(trained, run_folder):
     assert rows[0] == {"kind": "single_label", "labels": ["0", "1"], "rows": 11}
     explained = [row["explanation"] for row in rows[1:] if "explanation" in row]
     assert len(explained) == 6
-    for each in explained:
-        assert sum(word["share"] for word in each["words"]) == pytest.approx(
-            each["score"] - each["masked_score"], abs=1e-3
+    for explanation in explained:
+        assert sum(word["share"] for word in explanation["words"]) == pytest.approx(
+            explanation["score"] - explanation["masked_score"], abs=1e-3
         )
 
 
@@ -62,18 +62,18 @@ def test_final_loss_is_one_number_in_history_report_and_page(trained, run_folder
 
 
 @pytest.mark.slow
-def test_a_tagger_leaves_its_page(tagger):
+def test_tagger_writes_its_page(tagger):
     assert {"card-types", "card-sentences", "card-lengths"} <= set(Reader(page_of(tagger)).ids)
 
 
-def test_the_page_is_made_again(trained, report, snapshot):
-    assert report(trained).code == 0  # the folder is a copy, which has another name
-    wanted, before = page_of(trained), snapshot(trained)
+def test_bert_report_makes_the_same_page(trained, report, snapshot):
+    assert report(trained).code == 0  # the directory is a copy with another name
+    expected, before = page_of(trained), snapshot(trained)
     (trained / "report.html").unlink()
     outcome = report(trained)
     assert outcome.code == 0, outcome.err
     assert outcome.last_line == f"wrote {trained / 'report.html'}"
-    assert page_of(trained) == wanted
+    assert page_of(trained) == expected
     after = snapshot(trained)
     assert all(after[name] == before[name] for name in before if name not in (".", "report.html"))
 
@@ -83,7 +83,8 @@ def test_several_runs(trained, trained_once, report, tmp_path):
     outcome = report(trained, trained_once[0], f"--output_file={page}")
     assert outcome.code == 0, outcome.err
     assert {"card-compared", "card-differences"} <= set(Reader(page.read_text("utf-8")).ids)
-    assert report(trained, trained_once[0], f"--output_file={page}").code == 0  # a page of ours is replaced
+    # Our page is replaced.
+    assert report(trained, trained_once[0], f"--output_file={page}").code == 0
     (tmp_path / "mine.html").write_text("mine", encoding="utf-8")
     report(trained, f"--output_file={tmp_path / 'mine.html'}").assert_refused(
         "mine.html", "is not a page of bert-report"
@@ -96,22 +97,22 @@ def test_several_runs(trained, trained_once, report, tmp_path):
 
 
 def test_a_page_of_somebody_else_is_left_alone(trained, report, tmp_path):
-    """A run from before there were pages owns none."""
+    """A run from before pages existed does not own one."""
     for name in ("run.json", "run_report.json"):
         values = json.loads((trained / name).read_text("utf-8"))
-        values["files"] = [each for each in values.get("files", []) if each != "report.html"]
+        values["files"] = [file_name for file_name in values.get("files", []) if file_name != "report.html"]
         (trained / name).write_text(json.dumps(values), encoding="utf-8")
     (trained / "report.html").write_text("mine", encoding="utf-8")
     report(trained).assert_refused("no run of ours has listed it")
     assert page_of(trained) == "mine"
     (trained / "report.html").unlink()
     assert report(trained).code == 0
-    assert report(trained).code == 0  # it is listed now
+    assert report(trained).code == 0  # now it is listed
     assert "report.html" in json.loads((trained / "run_report.json").read_text("utf-8"))["files"]
 
 
-def test_what_is_wrong_with_a_page_fails_no_run(trained, trained_flags, classify, run_folder):
-    """A history that somebody damaged: the evaluation is done and written, and one line says why there is no new page."""
+def test_run_succeeds_if_its_page_fails(trained, trained_flags, classify, run_folder):
+    """A damaged history does not stop the evaluation; one line explains the missing page."""
     (trained / "history.jsonl").write_text("no JSON\n", encoding="utf-8")
     before = page_of(trained)
     (trained / "eval_results.txt").unlink()
@@ -126,8 +127,8 @@ def test_what_is_wrong_with_a_page_fails_no_run(trained, trained_flags, classify
     assert page_of(trained) == before
 
 
-def test_without_what_draws_the_end_is_told(trained, trained_flags, classify, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)  # as where it is not installed
+def test_missing_matplotlib_is_logged(trained, trained_flags, classify, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # as if it were not installed
     flags = [flag for flag in trained_flags if flag not in ("--do_train", "--do_predict")]
     outcome = classify(*flags, "--report", f"--output_dir={trained}")
     assert outcome.code == 0, outcome.err
@@ -138,7 +139,7 @@ def test_without_what_draws_the_end_is_told(trained, trained_flags, classify, mo
     assert following.startswith("next: ")
 
 
-def test_an_end_in_short(trained, trained_flags, classify):
+def test_run_ends_with_a_summary(trained, trained_flags, classify):
     flags = [flag for flag in trained_flags if flag not in ("--do_train", "--do_predict")]
     outcome = classify(*flags, "--report", f"--output_dir={trained}")
     assert outcome.code == 0, outcome.err
@@ -156,8 +157,8 @@ def logits(folder, config, token_ids, segment_ids, run_folder):
     return (encoded["pooled_output"] @ weights["output_weights"].T + weights["output_bias"])[0]
 
 
-def test_the_shares_of_the_words_are_the_difference_of_the_logits(trained, classify, run_folder, snapshot):
-    (trained / "flags.txt").unlink()  # which says that the model was trained on single texts
+def test_word_contributions_are_logit_differences(trained, classify, run_folder, snapshot):
+    (trained / "flags.txt").unlink()  # it records that the model was trained on single texts
     before = snapshot(trained)
     pair = ["--explain=The old farmer buys bread .", "--text_b=a cat", "--max_seq_length=16"]
     outcome = classify(f"--output_dir={trained}", *pair, *FLAGS)
@@ -167,39 +168,40 @@ def test_the_shares_of_the_words_are_the_difference_of_the_logits(trained, class
     assert [word.get("text_b", False) for word in record["words"]] == [False] * 6 + [True] * 2
     assert "[MASK]" in record["method"]
     lines = (trained / "vocab.txt").read_text("utf-8").splitlines()
-    numbers = {piece: number for number, piece in enumerate(lines)}  # "a" stands in it twice; the last one counts
+    # "a" is in it twice, and the last one counts.
+    numbers = {piece: number for number, piece in enumerate(lines)}
     pieces = ["[CLS]", "the", "old", "farmer", "buys", "bread", ".", "[SEP]", "a", "cat", "[SEP]"]
     masked = [piece if piece in ("[CLS]", "[SEP]") else "[MASK]" for piece in pieces]
     config = json.loads((trained / "bert_config.json").read_text("utf-8"))
     margins = []
     for row in (pieces, masked):
         row_logits = logits(trained, config, [numbers[piece] for piece in row], [0] * 8 + [1] * 3, run_folder)
-        own = int(record["label"])
-        margins.append(row_logits[own] - row_logits[1 - own])
+        predicted_index = int(record["label"])
+        margins.append(row_logits[predicted_index] - row_logits[1 - predicted_index])
     assert record["score"] == pytest.approx(margins[0], abs=1e-3)
     assert record["masked_score"] == pytest.approx(margins[1], abs=1e-3)
     assert sum(word["share"] for word in record["words"]) == pytest.approx(margins[0] - margins[1], abs=2e-3)
     assert snapshot(trained) == before
 
 
-def test_what_goes_with_explain(trained, classify):
+def test_flags_with_explain(trained, classify):
     classify(f"--output_dir={trained}", "--explain=a", "--text=b").assert_refused("--explain goes with no --text")
     classify(f"--output_dir={trained}", "--explain=a", "--do_eval").assert_refused("--explain goes with no --do_eval")
-    said = "--explain: there is no text to explain; give it with --text"
-    classify(f"--output_dir={trained}", "--explain").assert_refused(said)
+    message = "--explain: there is no text to explain; give it with --text"
+    classify(f"--output_dir={trained}", "--explain").assert_refused(message)
 
 
-def test_explain_takes_the_text_of_text(trained, classify):
-    given = [f"--output_dir={trained}", *FLAGS]
-    whole = classify(*given, "--explain=a dog")
+def test_explain_uses_the_text_flag(trained, classify):
+    text_flags = [f"--output_dir={trained}", *FLAGS]
+    whole = classify(*text_flags, "--explain=a dog")
     assert whole.code == 0, whole.err
     assert json.loads(whole.out)["text"] == "a dog"
     for flags in (["--text", "a dog", "--explain"], ["--explain", "--text=a dog"]):
-        assert classify(*given, *flags).out == whole.out
+        assert classify(*text_flags, *flags).out == whole.out
 
 
-def test_a_run_without_a_page(trained, trained_flags, classify, run_folder):
-    """--noreport: neither the page nor the rows that it shows, and none of an earlier evaluation either."""
+def test_noreport(trained, trained_flags, classify, run_folder):
+    """--noreport writes neither the page nor its rows, and removes those of an earlier evaluation."""
     flags = [flag for flag in trained_flags if flag not in ("--do_train", "--do_predict")]
     outcome = classify(*flags, "--noreport", f"--output_dir={trained}")
     assert outcome.code == 0, outcome.err

@@ -1,4 +1,4 @@
-"""Commands as scripts of the package's folder, as Google's README has it: `python run_classifier.py`."""
+"""Commands as scripts in the package's directory, as in Google's README."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from bert_cli.base.version import __version__
 from tests.readme_blocks import ROOT
 
 PACKAGE = ROOT / "bert_cli"
-# Prints what the names of our folders are for a program that stands in this folder.
+# Prints the modules that a program in this directory imports under our directories' names.
 LIBRARIES = """
 import importlib.util, sys, bert_cli, bert_cli.bert_cli
 for name in ("keras", "onnx", "model", "serve"):
@@ -23,7 +23,7 @@ print(bert_cli.__file__, [path for path in sys.path if path.rstrip("/").endswith
 
 
 def run(*command: str, folder=ROOT, **environment: str) -> str:
-    """Return what a Python process without PYTHONPATH prints."""
+    """Return the output of a Python process without PYTHONPATH."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     command = [sys.executable, *map(str, command)]
     done = subprocess.run(
@@ -61,8 +61,8 @@ def test_a_script_through_a_link_and_a_copy(tmp_path):
 
 
 @pytest.mark.parametrize("environment", [{}, {"PYTHONPATH": str(PACKAGE)}, {"PYTHONPATH": f"{PACKAGE}/:{ROOT}"}])
-def test_folders_of_the_package_hide_no_library(environment):
+def test_package_folders_do_not_hide_libraries(environment):
     printed = run("-c", LIBRARIES, folder=PACKAGE, **environment)
-    found, _, place = printed.rpartition("serve ")
-    assert "True" not in found
+    libraries, _, place = printed.rpartition("serve ")
+    assert "True" not in libraries
     assert place == f"False\n{PACKAGE / '__init__.py'} []\n"

@@ -1,4 +1,4 @@
-"""bert-serve as its users meet it: a process, asked over HTTP by programs, by the openai client, by curl and a browser."""
+"""bert-serve as a process, with HTTP clients, the openai client, curl and a browser."""
 
 import base64
 import concurrent.futures
@@ -32,35 +32,35 @@ TEXTS = ["the old dog sees a cat .", "a bird", "the bird likes a small fish and 
 class Served:
     """A server process."""
 
-    said: "queue.SimpleQueue | None" = None
+    log_lines: "queue.SimpleQueue | None" = None
 
     def __init__(self, *flags: str, **environment: str):
         command = [sys.executable, "-m", "bert_cli.serve", "--port=0", *flags]
         self.lines: list[str] = []
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
-        while not (found := re.match(r"serving http://127\.0\.0\.1:(\d+)", self.read_line())):
+        while not (match := re.match(r"serving http://127\.0\.0\.1:(\d+)", self.read_line())):
             assert self.process.poll() is None, self.lines
-        self.port = int(found[1])
-        # Read all along: a full pipe would stop the server.
-        self.said = queue.SimpleQueue()
-        self.reader = threading.Thread(target=lambda: [self.said.put(line) for line in self.process.stderr])
+        self.port = int(match[1])
+        # Read all the time: a full pipe would stop the server.
+        self.log_lines = queue.SimpleQueue()
+        self.reader = threading.Thread(target=lambda: [self.log_lines.put(line) for line in self.process.stderr])
         self.reader.start()
 
     def read_line(self) -> str:
-        line = self.said.get(timeout=60) if self.said else self.process.stderr.readline()
+        line = self.log_lines.get(timeout=60) if self.log_lines else self.process.stderr.readline()
         self.lines.append(line)
         return line
 
     def ask(self, method: str, path: str, body=None, **headers: str):
-        """(status, the JSON or the text of the answer, headers)."""
+        """Return (status, JSON or text of the response, headers)."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         with contextlib.closing(connection):
             data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
             connection.request(method, path, data, headers)
             answer = connection.getresponse()
             text = answer.read().decode()
-            kind = answer.headers.get("content-type", "")
-            return answer.status, json.loads(text) if "json" in kind else text, answer.headers
+            content_type = answer.headers.get("content-type", "")
+            return answer.status, json.loads(text) if "json" in content_type else text, answer.headers
 
     def post(self, path: str, body, **headers: str):
         status, answer, _ = self.ask("POST", path, body, **headers)
@@ -90,32 +90,32 @@ def served(trained_once, tagger_once, answering):
         yield server
 
 
-def test_a_classifier_gives_what_input_file_gives(served, trained_once, classify, tmp_path):
+def test_classifier_gives_the_records_of_input_file(served, trained_once, classify, tmp_path):
     (tmp_path / "texts.txt").write_text("".join(f"{text}\n" for text in TEXTS))
     flags = [f"--output_dir={trained_once[0]}", f"--input_file={tmp_path / 'texts.txt'}"]
-    wanted = [json.loads(line) for line in classify(*flags).out.splitlines()]
+    expected = [json.loads(line) for line in classify(*flags).out.splitlines()]
     items = [TEXTS[0], {"text": TEXTS[1]}, TEXTS[2]]
     status, answer = served.post("/predict", {"texts": items})
     assert status == 200
-    assert_same_records(answer["predictions"], wanted)
-    assert_same_records(served.post("/v1/models/default:predict", {"instances": items})[1]["predictions"], wanted)
-    assert_same_records([served.post("/predict", {"text": TEXTS[0]})[1]], wanted[:1])
+    assert_same_records(answer["predictions"], expected)
+    assert_same_records(served.post("/v1/models/default:predict", {"instances": items})[1]["predictions"], expected)
+    assert_same_records([served.post("/predict", {"text": TEXTS[0]})[1]], expected[:1])
 
 
-def assert_same_records(found, wanted):
-    assert [each.keys() for each in found] == [each.keys() for each in wanted]
-    for ours, theirs in zip(found, wanted, strict=True):
+def assert_same_records(actual, expected):
+    assert [record.keys() for record in actual] == [record.keys() for record in expected]
+    for ours, theirs in zip(actual, expected, strict=True):
         assert {name: ours[name] for name in ("index", "text", "label")} == {
             name: theirs[name] for name in ("index", "text", "label")
         }
         assert list(ours["probabilities"].values()) == pytest.approx(list(theirs["probabilities"].values()), abs=1e-6)
 
 
-def test_other_kinds(served, tagger_once, answering):
+def test_taggers_and_questions(served, tagger_once, answering):
     texts = ["Zora lives in Kelm .", "the dog"]
-    wanted = Tagger.load(str(tagger_once[0])).records(texts)
-    found = served.post("/predict", {"texts": texts, "model": "tags"})[1]["predictions"]
-    assert [each["entities"] for each in found] == [each["entities"] for each in wanted]
+    expected = Tagger.load(str(tagger_once[0])).records(texts)
+    records = served.post("/predict", {"texts": texts, "model": "tags"})[1]["predictions"]
+    assert [record["entities"] for record in records] == [record["entities"] for record in expected]
     question = {"question": "who sees a dog ?", "context": "the cat sees a dog . a bird sings ."}
     answer = served.post("/predict", question | {"model": "answers"})[1]
     plain = QuestionAnswerer.load(str(answering)).answer([tuple(question.values())])[0]
@@ -126,28 +126,29 @@ def test_other_kinds(served, tagger_once, answering):
     )
     several = [question | {"id": "x"}, ["who sings ?", "a bird sings ."]]
     answers = served.post("/predict", {"texts": several, "model": "answers"})[1]["predictions"]
-    assert [each["id"] for each in answers] == ["x", "1"]
+    assert [record["id"] for record in answers] == ["x", "1"]
     assert "index" not in answers[0]
     words = served.post("/explain", {"text": TEXTS[0]})[1]
     assert [word["word"] for word in words["words"]] == TEXTS[0].split()
-    for path, body, said in (
+    for path, body, message in (
         ("/predict", {"text": "a", "text_b": "b", "model": "tags"}, "single texts"),
         ("/predict", {"texts": ["a", ["a", "b"]], "model": "default"}, "texts[1]: has a second text"),
         ("/predict", {"question": "a", "model": "answers"}, "answers questions"),
         ("/explain", {"text": "a", "model": "tags"}, "classifiers are explained"),
     ):
         status, answer = served.post(path, body)
-        assert (status, said in answer["error"]["message"]) == (400, True)
+        assert (status, message in answer["error"]["message"]) == (400, True)
 
 
 def test_the_openai_client(served, trained_once):
     openai = pytest.importorskip("openai")
     client = openai.OpenAI(base_url=f"http://127.0.0.1:{served.port}/v1", api_key="none")
-    wanted = FeatureExtractor.load(str(trained_once[0]), normalize=True).extract(TEXTS)
-    answer = client.embeddings.create(model="default", input=TEXTS)  # base64, as the client asks by itself
-    np.testing.assert_allclose([each.embedding for each in answer.data], wanted, atol=1e-6)
+    expected = FeatureExtractor.load(str(trained_once[0]), normalize=True).extract(TEXTS)
+    # base64, which the client requests by default.
+    answer = client.embeddings.create(model="default", input=TEXTS)
+    np.testing.assert_allclose([item.embedding for item in answer.data], expected, atol=1e-6)
     plain = client.embeddings.create(model="default", input=TEXTS[0], encoding_format="float")
-    np.testing.assert_allclose(plain.data[0].embedding, wanted[0], atol=1e-6)
+    np.testing.assert_allclose(plain.data[0].embedding, expected[0], atol=1e-6)
     assert plain.usage.prompt_tokens == len(TEXTS[0].split()) + 2
     assert [model.id for model in client.models.list()] == ["default", "tags", "answers"]
     with pytest.raises(openai.NotFoundError, match="no model 'gpt-4'"):
@@ -167,7 +168,7 @@ def cut_texts(served):
 
 
 def test_texts_that_are_cut_are_counted(served):
-    """By every route, and in one line of the log per model."""
+    """All routes count them, and the log has one line per model."""
     count = cut_texts(served)
     long = "dog " * 200
     assert served.post("/predict", {"texts": [long, "a dog", long]})[0] == 200
@@ -216,9 +217,9 @@ def test_state_metrics_and_pages(served):
         ("/nowhere", {}, 404),
     ],
 )
-def test_what_is_refused(served, path, body, status):
-    found, answer = served.post(path, body)
-    assert found == status
+def test_refusals(served, path, body, status):
+    actual_status, answer = served.post(path, body)
+    assert actual_status == status
     assert answer["error"]
     assert "Traceback" not in str(answer)
     assert served.post("/predict", {"texts": []}) == (200, {"predictions": []})
@@ -252,7 +253,7 @@ def test_pages_show_the_prefix_of_a_proxy(served):
 @pytest.mark.parametrize(
     "path", ["/health", "/ready", "/", "/docs", "/metrics", "/v1/models", "/openapi.json", "/health/"]
 )
-def test_head_is_answered_as_get(served, path):
+def test_head_requests_are_like_get(served, path):
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)) as connection:
         connection.request("HEAD", path)
         answer = connection.getresponse()
@@ -260,14 +261,14 @@ def test_head_is_answered_as_get(served, path):
         assert int(answer.headers["content-length"]) > 0
 
 
-def test_members_that_are_null_are_not_given(served):
+def test_null_members_are_ignored(served):
     body = {"input": "a dog", "encoding_format": None, "dimensions": None, "user": None}
     status, answer = served.post("/v1/embeddings", body)
     assert status == 200
     assert isinstance(answer["data"][0]["embedding"], list)
 
 
-def test_the_state_of_a_model_as_tensorflow_serving_has_it(served):
+def test_model_status_as_in_tensorflow_serving(served):
     status = {"version": "1", "state": "AVAILABLE", "status": {"error_code": "OK", "error_message": ""}}
     for path in ("/v1/models/tags", "/v1/models/tags/versions/1"):
         assert served.ask("GET", path)[1]["model_version_status"] == [status]
@@ -287,8 +288,8 @@ def test_other_origins_and_a_root_path(trained_once, tmp_path):
     (tmp_path / "keys").write_text("secret\n")
     flags = ("--root_path=/bert", "--allowed_origins=https://page.example", f"--api_key_file={tmp_path / 'keys'}")
     with serving(f"--output_dir={trained_once[0]}", *flags) as server:
-        asked = {"Origin": "https://page.example", "Access-Control-Request-Method": "POST"}
-        status, _, headers = server.ask("OPTIONS", "/bert/predict", **asked)
+        request_headers = {"Origin": "https://page.example", "Access-Control-Request-Method": "POST"}
+        status, _, headers = server.ask("OPTIONS", "/bert/predict", **request_headers)
         assert (status, headers["access-control-allow-origin"]) == (200, "https://page.example")
         sent = {"Origin": "https://page.example", "Authorization": "Bearer secret"}
         for path in ("/bert/predict/", "/predict"):
@@ -299,8 +300,8 @@ def test_other_origins_and_a_root_path(trained_once, tmp_path):
         assert headers["access-control-allow-origin"] is None
 
 
-def test_a_body_that_is_too_large_is_answered_before_the_connection_ends(served):
-    """As many clients send all of it before they read."""
+def test_too_large_body_gets_a_response(served):
+    """Many clients send the whole body before they read."""
     for _ in range(5):
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)) as connection:
             connection.request("POST", "/predict", b"x" * 150_000)
@@ -308,7 +309,7 @@ def test_a_body_that_is_too_large_is_answered_before_the_connection_ends(served)
     assert served.post("/predict", {"text": "a dog"})[0] == 200
 
 
-def test_bytes_that_are_no_http_are_answered_in_json(served):
+def test_invalid_http_gets_a_json_response(served):
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
         connection.sendall(b"no http at all\r\n\r\n")
         head, _, body = connection.makefile("rb").read().partition(b"\r\n\r\n")
@@ -317,23 +318,23 @@ def test_bytes_that_are_no_http_are_answered_in_json(served):
 
 
 def test_fuzzed_requests_between_good_ones(served):
-    """Bytes, cut requests and closed connections; every good request between them has its right answer."""
+    """Random bytes, truncated requests and closed connections do not affect good requests."""
     rng = random.Random(0)
-    wanted = served.post("/predict", {"text": TEXTS[0]})[1]
+    expected = served.post("/predict", {"text": TEXTS[0]})[1]
     good = json.dumps({"text": TEXTS[0]}).encode()
 
     def hostile(number: int) -> None:
-        kind = number % 4
+        variant = number % 4
         body = bytearray(good * rng.randint(1, 3))
         for _ in range(rng.randint(1, 8)):
             body[rng.randrange(len(body))] = rng.randrange(256)
         head = f"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n\r\n".encode()
         data = (head + body, rng.randbytes(rng.randint(1, 300)), head + body[:-3], head[: rng.randint(1, len(head))])[
-            kind
+            variant
         ]
         with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
             connection.sendall(data)
-            if kind < 1:
+            if variant < 1:
                 assert re.match(rb"HTTP/1.1 [24]\d\d ", connection.recv(65536))
 
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
@@ -342,29 +343,29 @@ def test_fuzzed_requests_between_good_ones(served):
         for attack in attacks:
             attack.result()
         for answer in answers:
-            status, found = answer.result()
-            assert (status, found["label"]) == (200, wanted["label"])
-            assert found["probabilities"] == pytest.approx(wanted["probabilities"], abs=1e-5)
+            status, actual = answer.result()
+            assert (status, actual["label"]) == (200, expected["label"])
+            assert actual["probabilities"] == pytest.approx(expected["probabilities"], abs=1e-5)
     assert served.process.poll() is None
 
 
-def test_many_clients_get_their_own_answers(served):
+def test_each_of_many_clients_gets_its_response(served):
     texts = [
-        f"the {word} dog sees a {other}" for word in ("old", "small", "green") for other in ("cat", "fish", "bird")
+        f"the {word} dog sees a {animal}" for word in ("old", "small", "green") for animal in ("cat", "fish", "bird")
     ] * 8
-    wanted = dict(zip(texts, served_probabilities(served, texts), strict=True))
+    expected = dict(zip(texts, served_probabilities(served, texts), strict=True))
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
-        found = list(pool.map(lambda text: served.post("/predict", {"text": text}), texts))
-    for text, (status, answer) in zip(texts, found, strict=True):
+        responses = list(pool.map(lambda text: served.post("/predict", {"text": text}), texts))
+    for text, (status, answer) in zip(texts, responses, strict=True):
         assert (status, answer["text"]) == (200, text)
-        assert answer["probabilities"] == pytest.approx(wanted[text], abs=1e-5)
+        assert answer["probabilities"] == pytest.approx(expected[text], abs=1e-5)
 
 
 def served_probabilities(served, texts):
-    found = []
+    records = []
     for start in range(0, len(texts), 50):
-        found += served.post("/predict", {"texts": texts[start : start + 50]})[1]["predictions"]
-    return [each["probabilities"] for each in found]
+        records += served.post("/predict", {"texts": texts[start : start + 50]})[1]["predictions"]
+    return [record["probabilities"] for record in records]
 
 
 def test_api_keys(trained_once, tmp_path):
@@ -380,7 +381,7 @@ def test_api_keys(trained_once, tmp_path):
         assert [served.ask("GET", path)[0] for path in ("/", "/metrics", "/v1/models", "/docs")] == [401] * 4
 
 
-def test_a_server_that_is_asked_to_end_answers_what_is_running(trained_once):
+def test_server_completes_running_requests_before_it_ends(trained_once):
     with serving(f"--output_dir={trained_once[0]}", "--max_queue=10000") as served:
         with concurrent.futures.ThreadPoolExecutor(9) as pool:
             running = [pool.submit(served.post, "/predict", {"texts": ["the dog " * 60] * 1000}) for _ in range(9)]
@@ -394,7 +395,7 @@ def test_a_server_that_is_asked_to_end_answers_what_is_running(trained_once):
                 pass
             assert served.post("/predict", {"text": "a dog"})[0] == 503
             answers = [request.result() for request in running]
-        # A request that came after the signal is refused; what was taken is answered.
+        # A request after the signal is refused; accepted requests are completed.
         assert {status for status, _ in answers} <= {200, 503}
         done = [len(answer["predictions"]) for status, answer in answers if status == 200]
         assert done == [1000] * len(done)
@@ -403,15 +404,15 @@ def test_a_server_that_is_asked_to_end_answers_what_is_running(trained_once):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_an_idle_server_ends_at_once(trained_once, number):
+def test_idle_server_ends_immediately(trained_once, number):
     with serving(f"--output_dir={trained_once[0]}") as served:
         began = time.monotonic()
         assert served.end(number) == 0
         assert time.monotonic() - began < 5
 
 
-def test_a_second_signal_ends_a_busy_server_at_once(trained_once):
-    """With exit code 0, though a batch is computed: Python's own end would abort the process."""
+def test_second_signal_ends_a_busy_server_immediately(trained_once):
+    """The exit code is 0 during a computation; Python's normal exit would abort the process."""
     with serving(f"--output_dir={trained_once[0]}", "--max_queue=10000") as served:
         body = json.dumps({"texts": ["the dog " * 60] * 1000}).encode()
         head = f"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n\r\n".encode()
@@ -439,12 +440,12 @@ def test_a_client_that_does_not_finish_is_closed(trained_once):
 
 def test_two_processes_share_a_port(trained_once):
     with serving(f"--output_dir={trained_once[0]}", "--num_workers=2") as served:
-        wanted = Classifier.load(str(trained_once[0])).predict(TEXTS).best
+        expected = Classifier.load(str(trained_once[0])).predict(TEXTS).best
         for _ in range(10):
-            found = served.post("/predict", {"texts": TEXTS})[1]["predictions"]
-            assert [each["label"] for each in found] == wanted
+            records = served.post("/predict", {"texts": TEXTS})[1]["predictions"]
+            assert [record["label"] for record in records] == expected
         pattern = r'bert_requests_total\{path="/predict",status="200"\} (\S+)'
-        # A request is counted right after its answer.
+        # A request is counted right after its response.
         while re.search(pattern, served.ask("GET", "/metrics")[1])[1] != "10.0":
             time.sleep(0.01)
         scrapes = [served.ask("GET", "/metrics")[1] for _ in range(8)]
@@ -454,13 +455,13 @@ def test_two_processes_share_a_port(trained_once):
 
 
 def test_a_new_checkpoint_replaces_the_old_one_under_load(trained, classify, trained_flags):
-    """A damaged one is named, and the old one goes on."""
+    """A damaged checkpoint is reported, and the old one stays in use."""
     flags = [flag for flag in trained_flags if not flag.startswith("--num_train_epochs")]
     with serving(f"--output_dir={trained}", "--watch", "--watch_seconds=1") as served:
         before = served.post("/predict", {"text": TEXTS[0]})[1]
         newest = max(trained.glob("model.ckpt-*.index"), key=lambda path: int(path.stem.rpartition("-")[2]))
-        for part in trained.glob(f"{newest.stem}.*"):
-            shutil.copy(part, trained / part.name.replace(newest.stem, "model.ckpt-900"))
+        for checkpoint_file in trained.glob(f"{newest.stem}.*"):
+            shutil.copy(checkpoint_file, trained / checkpoint_file.name.replace(newest.stem, "model.ckpt-900"))
         damaged = next(trained.glob("model.ckpt-900.data*"))
         damaged.write_bytes(damaged.read_bytes()[:-50])
         (trained / "checkpoint").write_text('model_checkpoint_path: "model.ckpt-900"\n')
@@ -472,18 +473,18 @@ def test_a_new_checkpoint_replaces_the_old_one_under_load(trained, classify, tra
             path.unlink()
         (trained / "checkpoint").write_text(f'model_checkpoint_path: "{newest.stem}"\n')
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            asked = [pool.submit(served.post, "/predict", {"text": TEXTS[0]}) for _ in range(50)]
+            responses = [pool.submit(served.post, "/predict", {"text": TEXTS[0]}) for _ in range(50)]
             done = classify(*flags, "--num_train_epochs=8", f"--output_dir={trained}")
             assert done.code == 0, done.err
             while "now serving" not in served.read_line():
-                asked.append(pool.submit(served.post, "/predict", {"text": TEXTS[0]}))
-            assert all(each.result()[0] == 200 for each in asked)
+                responses.append(pool.submit(served.post, "/predict", {"text": TEXTS[0]}))
+            assert all(response.result()[0] == 200 for response in responses)
         after = served.post("/predict", {"text": TEXTS[0]})[1]
         assert after["probabilities"] != before["probabilities"]
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "message"),
     [
         ([], "--output_dir or --model=NAME=DIRECTORY is needed"),
         (["--model=a"], "--model=a: NAME=DIRECTORY is needed"),
@@ -495,11 +496,11 @@ def test_a_new_checkpoint_replaces_the_old_one_under_load(trained, classify, tra
         (["--output_dir=nowhere", "--port=70000"], "--port=70000"),
     ],
 )
-def test_errors_before_it_serves(flags, said, capfd):
-    helpers.call(capfd, "bert-serve", serve.main, *flags).assert_refused(said)
+def test_errors_at_the_start(flags, message, capfd):
+    helpers.call(capfd, "bert-serve", serve.main, *flags).assert_refused(message)
 
 
-def test_a_port_that_is_taken(served, trained_once, capfd):
+def test_port_in_use(served, trained_once, capfd):
     flags = [f"--output_dir={trained_once[0]}", f"--port={served.port}"]
     helpers.call(capfd, "bert-serve", serve.main, *flags).assert_refused(
         f"--port={served.port}: cannot listen on 127.0.0.1"
@@ -507,15 +508,15 @@ def test_a_port_that_is_taken(served, trained_once, capfd):
 
 
 def test_no_request_reads_a_file(trained):
-    """All answers are the same when the folder of the model is gone, vectors and pages among them."""
+    """All responses, including vectors and pages, are the same without the model's directory."""
     with serving(f"--output_dir={trained}") as served:
         folder = trained.rename(trained.with_name("moved"))
         assert served.post("/predict", {"text": "a dog"})[0] == 200
         assert served.post("/explain", {"text": "a dog"})[0] == 200
         status, answer = served.post("/v1/embeddings", {"input": "a dog"})
-        wanted = FeatureExtractor.load(str(folder), normalize=True).extract(["a dog"])[0]
+        expected = FeatureExtractor.load(str(folder), normalize=True).extract(["a dog"])[0]
         assert status == 200
-        np.testing.assert_allclose(answer["data"][0]["embedding"], wanted, atol=1e-6)
+        np.testing.assert_allclose(answer["data"][0]["embedding"], expected, atol=1e-6)
         files = [os.readlink(path) for path in pathlib.Path(f"/proc/{served.process.pid}/fd").iterdir()]
         assert [name for name in files if str(trained.parent) in name] == []
 
@@ -528,13 +529,13 @@ def test_no_request_writes_a_file(served, trained_once):
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
 
-SCRIPTS = "--virtual-time-budget=8000"  # milliseconds for the scripts of a page after it is loaded
+SCRIPTS = "--virtual-time-budget=8000"  # milliseconds for a page's scripts after it is loaded
 
 
 @needs_browser
 @pytest.mark.parametrize("scheme", [0, 1])
 @pytest.mark.parametrize(
-    ("asked", "shown"),
+    ("query", "shown"),
     [
         ({"text": TEXTS[0], "run": "1"}, ['class="rail"', " %", "curl 'http", "urllib.request"]),
         (
@@ -549,12 +550,12 @@ SCRIPTS = "--virtual-time-budget=8000"  # milliseconds for the scripts of a page
         ({"lines": "a dog\na cat", "query": "the dog", "nearest": "1"}, ["the nearest first", "a cat"]),
     ],
 )
-def test_the_page_answers(served, tmp_path, asked, shown, scheme):
-    fragment = urllib.parse.urlencode(asked, quote_via=urllib.parse.quote)
+def test_page_shows_predictions(served, tmp_path, query, shown, scheme):
+    fragment = urllib.parse.urlencode(query, quote_via=urllib.parse.quote)
     flags = (f"--blink-settings=preferredColorScheme={scheme}", "--window-size=1280,900")
     document, log = browse(f"http://127.0.0.1:{served.port}/#{fragment}", tmp_path, SCRIPTS, *flags)
     assert 'data-state="done"' in document, document[-3000:]
-    assert [part for part in shown if part not in document] == []
+    assert [text for text in shown if text not in document] == []
     assert "<img" not in document
     assert "CONSOLE" not in log
 
@@ -574,14 +575,14 @@ def test_the_page_fits_a_phone(served, tmp_path):
 
 @needs_browser
 def test_the_page_shows_an_error(served, tmp_path):
-    asked = urllib.parse.urlencode({"text": "x" * 60_000, "run": "1"})
-    document, _ = browse(f"http://127.0.0.1:{served.port}/#{asked}", tmp_path, SCRIPTS)
+    query = urllib.parse.urlencode({"text": "x" * 60_000, "run": "1"})
+    document, _ = browse(f"http://127.0.0.1:{served.port}/#{query}", tmp_path, SCRIPTS)
     assert 'data-state="failed"' in document
     assert "are allowed (--max_body_bytes)" in document
 
 
-def test_the_server_needs_no_package_but_its_own(trained_once):
-    """requirements/serve.in leaves out TensorFlow and what only training imports."""
+def test_server_needs_only_its_requirements(trained_once):
+    """requirements/serve.in leaves out TensorFlow and packages that only training imports."""
     code = (
         "import sys; from bert_cli.serving.served_model import Item, Options, load_served; import bert_cli.serving.server\n"
         f"model = load_served('a', {str(trained_once[0])!r}, Options('auto', 'auto'))\n"

@@ -1,4 +1,4 @@
-"""Predictions for many files: each with an output of its own, divided among processes, finished ones left alone."""
+"""Predictions for many files: one output each, shared among processes, finished ones kept."""
 
 import json
 import os
@@ -18,18 +18,18 @@ TEXTS = (
 
 
 @pytest.fixture
-def parts(tmp_path):
-    """Three files of texts, one of them empty."""
+def text_folder(tmp_path):
+    """Three text files, one of them empty."""
     for number, lines in enumerate(TEXTS):
         (tmp_path / f"part-{number}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return tmp_path
 
 
-def test_texts(trained, parts, classify, snapshot):
-    outputs = [parts / "out" / f"x.jsonl-0000{number}-of-00003" for number in range(3)]
+def test_texts(trained, text_folder, classify, snapshot):
+    outputs = [text_folder / "out" / f"x.jsonl-0000{number}-of-00003" for number in range(3)]
     outputs[0].parent.mkdir()
     flags = [f"--output_dir={trained}", *FLAGS]
-    sharded = [*flags, f"--input_file={parts / 'part-*.txt'}", f"--output_file={outputs[0].parent / 'x.jsonl'}"]
+    sharded = [*flags, f"--input_file={text_folder / 'part-*.txt'}", f"--output_file={outputs[0].parent / 'x.jsonl'}"]
     before = snapshot(trained)
     outcome = classify(*sharded, "--shard=1/2")
     assert outcome.code == 0, outcome.err
@@ -40,9 +40,11 @@ def test_texts(trained, parts, classify, snapshot):
     assert "1 of 3 shards are finished already, and left as they are\n" in outcome.err
     assert os.stat(outputs[1]).st_mtime_ns == done
     for number, path in enumerate(outputs):
-        found = path.read_text(encoding="utf-8")
-        assert [json.loads(line)["index"] for line in found.splitlines()] == list(range(len(TEXTS[number])))
-        assert not TEXTS[number] or classify(*flags, f"--input_file={parts / f'part-{number}.txt'}").out == found
+        content = path.read_text(encoding="utf-8")
+        assert [json.loads(line)["index"] for line in content.splitlines()] == list(range(len(TEXTS[number])))
+        assert (
+            not TEXTS[number] or classify(*flags, f"--input_file={text_folder / f'part-{number}.txt'}").out == content
+        )
     outcome = classify(*sharded, "--shard=0/2")
     assert (outcome.code, outcome.out) == (0, "")
     assert "2 of 2 shards are finished already, and left as they are: nothing is left to do" in outcome.err
@@ -53,13 +55,13 @@ def test_texts(trained, parts, classify, snapshot):
     classify(*sharded, "--do_predict").assert_refused("--input_file goes with no --do_predict")
 
 
-def test_tables_of_processes_that_know_nothing_of_each_other(trained, cola, parts, classify, monkeypatch):
+def test_tables_from_independent_processes(trained, cola, text_folder, classify, monkeypatch):
     rows = (cola / "test.tsv").read_text(encoding="utf-8").splitlines()
     for number, chosen in enumerate((rows[1:5], rows[5:])):
         text = "\n".join(["id\ttext", *chosen])
-        (parts / f"rows-{number}.tsv").write_text(f"{text}\n", encoding="utf-8")
-    flags = [f"--output_dir={trained}", f"--predict_file={parts / 'rows-*.tsv'}", *FLAGS]
-    # The other process is not there, and is not waited for.
+        (text_folder / f"rows-{number}.tsv").write_text(f"{text}\n", encoding="utf-8")
+    flags = [f"--output_dir={trained}", f"--predict_file={text_folder / 'rows-*.tsv'}", *FLAGS]
+    # The other process does not exist, and this one does not wait for it.
     cluster = {"worker": ["127.0.0.1:1", "127.0.0.1:2"]}
     monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": cluster, "task": {"type": "worker", "index": 1}}))
     outcome = classify(*flags, "--do_predict")
@@ -73,10 +75,11 @@ def test_tables_of_processes_that_know_nothing_of_each_other(trained, cola, part
     for name in ("test_results.tsv", "predictions.tsv"):
         whole = (trained / name).read_text(encoding="utf-8").splitlines()
         shards = [(trained / f"{name}-0000{n}-of-00002").read_text(encoding="utf-8").splitlines() for n in (0, 1)]
-        skipped = int(name == "predictions.tsv")  # the header of each, and ids, which cola makes up
-        found = [line for lines in shards for line in lines[skipped:]]
-        for one, other in zip(found, whole[skipped:], strict=True):
-            assert _rounded(one)[skipped:] == _rounded(other)[skipped:]
+        # Each file's header, and ids, which cola generates.
+        skipped = int(name == "predictions.tsv")
+        lines_of_shards = [line for lines in shards for line in lines[skipped:]]
+        for actual, expected in zip(lines_of_shards, whole[skipped:], strict=True):
+            assert _rounded(actual)[skipped:] == _rounded(expected)[skipped:]
     classify(*flags, "--do_eval", "--do_predict").assert_refused(
         "--predict_file: several files are predicted by a command"
     )
@@ -84,32 +87,38 @@ def test_tables_of_processes_that_know_nothing_of_each_other(trained, cola, part
 
 
 def _rounded(line: str) -> list:
-    """The cells of a table, numbers to five places: other rows in a batch change the last ones."""
+    """Return the cells of a table line, with numbers rounded to five digits.
+
+    Other rows in a batch change the last digits.
+    """
     return [round(float(cell), 5) if cell.startswith(("0.", "1.")) else cell for cell in line.split("\t")]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("output_format", ["jsonl", "npy"])
-def test_vectors(trained, parts, capfd, output_format):
+def test_vectors(trained, text_folder, capfd, output_format):
     def extract(*words):
         flags = [f"--init_checkpoint={trained}", "--pooling=mean", f"--output_format={output_format}", *FLAGS]
         flags.append("--max_seq_length=32")
         return helpers.call(capfd, "bert-extract-features", extract_features.main, *flags, *words)
 
-    sharded = [f"--input_file={parts / 'part-*.txt'}", f"--output_file={parts / 'v'}"]
+    sharded = [f"--input_file={text_folder / 'part-*.txt'}", f"--output_file={text_folder / 'v'}"]
     for shard in ("0/3", "1/3"):
         outcome = extract(*sharded, f"--shard={shard}")
         assert outcome.code == 0, outcome.err
-    assert not (parts / "v-00002-of-00003").exists()
+    assert not (text_folder / "v-00002-of-00003").exists()
     outcome = extract(*sharded, "--shard=all")
     assert "2 of 3 shards are finished already" in outcome.err
     for number in range(3):
-        assert extract(f"--input_file={parts / f'part-{number}.txt'}", f"--output_file={parts / 'one'}").code == 0
-        found, one = parts / f"v-0000{number}-of-00003", parts / "one"
+        assert (
+            extract(f"--input_file={text_folder / f'part-{number}.txt'}", f"--output_file={text_folder / 'one'}").code
+            == 0
+        )
+        shard_output, whole_output = text_folder / f"v-0000{number}-of-00003", text_folder / "one"
         if output_format == "jsonl":
-            assert found.read_bytes() == one.read_bytes()
+            assert shard_output.read_bytes() == whole_output.read_bytes()
         else:
-            np.testing.assert_array_equal(np.load(found), np.load(one))
+            np.testing.assert_array_equal(np.load(shard_output), np.load(whole_output))
     extract(*sharded, "--layers=0").assert_refused(
         "v.shards.json: the shards that are there were made with --layers=, not 0"
     )

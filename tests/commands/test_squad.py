@@ -1,4 +1,4 @@
-"""bert-squad as a user calls it: training, answers, scores, going on; and that it computes what the original does."""
+"""bert-squad as a user calls it: training, answers, scores and resuming, with Google's results."""
 
 import dataclasses
 import json
@@ -28,13 +28,13 @@ from tests.commands.squad_run import base_flags, call, read, story, words, write
 
 @pytest.fixture
 def squad(model, tmp_path, capfd):
-    """Call bert-squad with the tiny model; keyword arguments are flags, None leaves one out."""
+    """Call bert-squad with the tiny model; keyword arguments are flags, None removes one."""
     return lambda *tasks, **flags: call(capfd, tasks, base_flags(model) | {"output_dir": tmp_path / "out"} | flags)
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory) -> pathlib.Path:
-    """Not to be changed."""
+    """Questions and contexts; do not change them."""
     return write_data(tmp_path_factory.mktemp("data") / "data.json")
 
 
@@ -45,7 +45,7 @@ def trained(answering) -> pathlib.Path:
 
 @pytest.fixture(scope="module")
 def whole(model, data, tmp_path_factory) -> pathlib.Path:
-    """An output_dir after training, prediction and evaluation on the same file. Not to be changed."""
+    """An output_dir after training, prediction and evaluation on the same file; do not change it."""
     out = tmp_path_factory.mktemp("whole") / "out"
     flags = base_flags(model) | {"train_file": data, "predict_file": data, "output_dir": out}
     assert main(["--do_train", "--do_predict", "--do_eval", *words(flags)]) == 0
@@ -71,20 +71,21 @@ def test_train_predict_evaluate(whole, run_folder):
     tensors = folder.tensors(7)
     assert "cls/squad/output_weights/adam_v" in tensors
     assert "bert/pooler/dense/kernel" in tensors
-    assert "bert/pooler/dense/kernel/adam_m" not in tensors  # as in the original, nothing reads the pooler
+    # As in Google's code, nothing uses the pooler.
+    assert "bert/pooler/dense/kernel/adam_m" not in tensors
 
 
 def test_answers_to_another_file_are_kept(whole, squad, model, data, tmp_path, run_folder):
-    out, other = tmp_path / "out", tmp_path / "other.json"
+    out, other_file = tmp_path / "out", tmp_path / "other.json"
     shutil.copytree(whole, out)
     dev = (out / "predictions.json").read_bytes()
-    other.write_bytes(data.read_bytes())
-    for _ in range(2):  # the second time there is nothing to keep
-        assert squad("--do_predict", **base_flags(model) | {"predict_file": other, "output_dir": out}).code == 0
+    other_file.write_bytes(data.read_bytes())
+    for _ in range(2):  # the second time, no file has to be kept
+        assert squad("--do_predict", **base_flags(model) | {"predict_file": other_file, "output_dir": out}).code == 0
     assert (out / f"{data.stem}.predictions.json").read_bytes() == dev
     assert (out / "predictions.json").read_bytes() == dev  # the questions are the same
     assert not (out / "other.predictions.json").exists()
-    # They are files of the run.
+    # These files belong to the run.
     flags = base_flags(model) | {"train_file": data, "output_dir": out}
     assert squad("--do_train", "--overwrite_output_dir", **flags).code == 0
     assert not (out / f"{data.stem}.predictions.json").exists()
@@ -92,8 +93,9 @@ def test_answers_to_another_file_are_kept(whole, squad, model, data, tmp_path, r
 
 @pytest.mark.slow
 def test_it_learns(squad, model, data, tmp_path, run_folder):
-    # With weights as small as those of `model` attention is even at first, and most runs stop at the loss ln 2: they know
-    # the two places where answers stand, and never look at the question. Which run goes on is a matter of rounding.
+    # With small weights, as in `model`, attention is uniform at first, and most runs stay at the
+    # loss ln 2: they learn the two answer positions but never use the question. Rounding decides
+    # which run gets further.
     config = json.loads((model / "bert_config.json").read_text(encoding="utf-8"))
     config |= {"hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 64, "initializer_range": 0.2}
     (tmp_path / "bert_config.json").write_text(json.dumps(config), encoding="utf-8")
@@ -102,11 +104,12 @@ def test_it_learns(squad, model, data, tmp_path, run_folder):
     outcome = squad("--do_train", "--do_eval", "--skip_padding", train_file=data, predict_file=data, **flags)
     assert outcome.code == 0, outcome.err
     assert run_folder(tmp_path / "out").eval_results()["exact_match"] > 90
-    assert not (tmp_path / "out" / "predictions.json").exists()  # --do_eval alone writes scores alone
+    # --do_eval alone writes only scores.
+    assert not (tmp_path / "out" / "predictions.json").exists()
 
 
-@pytest.mark.slow  # test_stopping does it with all commands
-def test_a_stopped_run_goes_on_to_the_same_weights(whole, squad, data, tmp_path, run_folder):
+@pytest.mark.slow  # test_stopping tests it with all commands
+def test_stopped_run_ends_with_the_same_weights(whole, squad, data, tmp_path, run_folder):
     with interrupted_after("model.ckpt-4"):
         assert squad("--do_train", train_file=data).code == 130
     assert run_folder(tmp_path / "out").checkpoints() == [4]
@@ -114,16 +117,16 @@ def test_a_stopped_run_goes_on_to_the_same_weights(whole, squad, data, tmp_path,
     assert outcome.code == 0, outcome.err
     assert "train: 24 questions about 12 contexts in 48 windows" in outcome.err
     assert "resuming from" in outcome.err
-    found, wanted = (run_folder(folder).tensors(7) for folder in (tmp_path / "out", whole))
-    assert_same_tensors(found, wanted)
-    again = squad("--do_train", "--do_predict", train_file=data, predict_file=data)
-    assert "training is already finished (7 steps)" in again.err
+    actual, expected = (run_folder(folder).tensors(7) for folder in (tmp_path / "out", whole))
+    assert_same_tensors(actual, expected)
+    second_outcome = squad("--do_train", "--do_predict", train_file=data, predict_file=data)
+    assert "training is already finished (7 steps)" in second_outcome.err
     for flag, value in (("learning_rate", 0.1), ("doc_stride", 5), ("skip_padding", "true")):
         changed = squad("--do_train", train_file=data, **{flag: value})
         assert changed.code == 1
         assert f"{flag} was" in changed.err.splitlines()[-1]
     assert squad("--do_train", "--overwrite_output_dir", train_file=data, doc_stride=5, num_train_epochs=0.1).code == 0
-    assert not (tmp_path / "out" / "predictions.json").exists()  # it was that of another model
+    assert not (tmp_path / "out" / "predictions.json").exists()  # it belonged to another model
 
 
 def test_steps_can_be_counted_from_questions(squad, data, tmp_path, run_folder):
@@ -134,7 +137,7 @@ def test_steps_can_be_counted_from_questions(squad, data, tmp_path, run_folder):
 
 @pytest.fixture(scope="module")
 def session(trained):
-    """The trained model, packed."""
+    """The trained model with packed rows."""
     from bert_cli.heads.squad import BertSpanModel
     from bert_cli.runs.engine.session import Session
     from bert_cli.weights.path import find_checkpoint
@@ -148,8 +151,8 @@ def session(trained):
 
 
 @pytest.mark.parametrize("version_2", [False, True])
-def test_answers_are_those_of_the_dense_computation(session, trained, version_2):
-    """Packed, in order of length, padding left out: the same answers as from all logits of full-length windows."""
+def test_packed_answers_equal_dense_answers(session, trained, version_2):
+    """Windows that are packed, sorted by length and without padding give the dense answers."""
     import tensorflow as tf
 
     tokenizer = FullTokenizer(read_vocabulary(str(trained / "vocab.txt")), True)
@@ -157,7 +160,8 @@ def test_answers_are_those_of_the_dense_computation(session, trained, version_2)
     examples = [SquadExample(str(n), "the farmer sees a ?", split_context(text)) for n, text in enumerate(contexts)]
     features = squad_features(examples, tokenizer, 26, 6, 8, is_training=False)
     assert len(set(features.sequences.lengths.tolist())) > 5
-    # Room for all positions of a window: where padding takes places from tokens, the original can lose an answer.
+    # Use an n-best size that covers all positions of a window: if padding displaces tokens,
+    # Google's code can lose an answer.
     packed, dense = (Decoder(features, AnswerSearch(n_best_size=26), version_2) for _ in range(2))
     assert session.packed
     feed_decoder(session, packed, features, batch_size=3)
@@ -165,17 +169,17 @@ def test_answers_are_those_of_the_dense_computation(session, trained, version_2)
     logits = session.model({name: tf.constant(values) for name, values in inputs.items()}, packed=False)
     assert np.isfinite(logits[0]).all()
     dense.add(range(len(features)), *(values.numpy() for values in logits))
-    found, wanted = (decoder.finish(examples, tokenizer) for decoder in (packed, dense))
-    assert [prediction.text for prediction in found] == [prediction.text for prediction in wanted]
-    for mine, theirs in zip(found, wanted, strict=True):
+    actual, expected = (decoder.finish(examples, tokenizer) for decoder in (packed, dense))
+    assert [prediction.text for prediction in actual] == [prediction.text for prediction in expected]
+    for mine, theirs in zip(actual, expected, strict=True):
         assert [entry.text for entry in mine.nbest[:5]] == [entry.text for entry in theirs.nbest[:5]]
         numbers = [[e.probability for e in prediction.nbest] for prediction in (mine, theirs)]
         np.testing.assert_allclose(*numbers, rtol=1e-3, atol=1e-6)
 
 
 @pytest.mark.parametrize("skip_padding", [False, True])
-def test_the_loss_is_that_of_the_original(model, trained, run_folder, skip_padding):
-    """All max_seq_length positions are in the softmax, as an independent model in NumPy has it; --skip_padding drops some."""
+def test_loss_equals_googles(model, trained, run_folder, skip_padding):
+    """The softmax includes all max_seq_length positions, as in NumPy; --skip_padding drops some."""
     import tensorflow as tf
 
     from bert_cli.heads.squad import BertSpanModel
@@ -207,12 +211,12 @@ def test_the_loss_is_that_of_the_original(model, trained, run_folder, skip_paddi
     if skip_padding:
         logits = np.where(full["input_mask"] > 0, logits, -np.inf)
     logits = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
-    wanted = -(logits[0, range(4), starts] + logits[1, range(4), ends]).mean() / 2
-    assert float(loss) == pytest.approx(wanted, rel=1e-5)
+    expected = -(logits[0, range(4), starts] + logits[1, range(4), ends]).mean() / 2
+    assert float(loss) == pytest.approx(expected, rel=1e-5)
 
 
-def test_keep_padding_gives_the_lists_of_the_original(trained, data, squad, run_folder, tmp_path):
-    """Of every n-best list: an independent model in NumPy on full-length windows, and the original's rules in plain form."""
+def test_keep_padding_gives_googles_n_best_lists(trained, data, squad, run_folder, tmp_path):
+    """They equal the plain form of Google's rules with an independent NumPy model on full windows."""
     config, length = dataclasses.asdict(read_config(str(trained / "bert_config.json"), "auto")), 60
     vocabulary = {token: n for n, token in enumerate((trained / "vocab.txt").read_text(encoding="utf-8").split("\n"))}
     questions = plain_squad.read_questions(read(data))
@@ -225,18 +229,18 @@ def test_keep_padding_gives_the_lists_of_the_original(trained, data, squad, run_
     hidden = numpy_bert.forward(config, weights, *inputs)["sequence_output"]
     start, end = numpy_bert.squad(weights, hidden)["start_logits"], numpy_bert.squad(weights, hidden)["end_logits"]
     rules = {"n_best_size": 9, "max_answer_length": 30, "version_2_with_negative": False}
-    wanted = plain_squad.predict(questions, windows, start.tolist(), end.tolist(), True, rules)["nbest_predictions"]
+    expected = plain_squad.predict(questions, windows, start.tolist(), end.tolist(), True, rules)["nbest_predictions"]
     flags = {"init_checkpoint": trained, "predict_file": data, "max_seq_length": length, "n_best_size": 9}
     differing = {}
     for kept in ("true", "false"):
         outcome = squad("--do_predict", keep_padding=kept, version_2_with_negative="false", **flags)
         assert outcome.code == 0, outcome.err
-        found = read(tmp_path / "out" / "nbest_predictions.json")
-        texts = {qas_id: [entry["text"] for entry in entries] for qas_id, entries in found.items()}
-        differing[kept] = [q for q in wanted if texts[q] != [entry["text"] for entry in wanted[q]]]
+        actual = read(tmp_path / "out" / "nbest_predictions.json")
+        texts = {qas_id: [entry["text"] for entry in entries] for qas_id, entries in actual.items()}
+        differing[kept] = [q for q in expected if texts[q] != [entry["text"] for entry in expected[q]]]
         if kept == "true":
-            for qas_id, entries in wanted.items():
-                for mine, theirs in zip(found[qas_id], entries, strict=True):
+            for qas_id, entries in expected.items():
+                for mine, theirs in zip(actual[qas_id], entries, strict=True):
                     assert mine["probability"] == pytest.approx(theirs["probability"], rel=1e-3)
     assert not differing["true"]
     assert differing["false"]

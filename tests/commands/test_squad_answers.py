@@ -1,4 +1,4 @@
-"""bert-squad without training: later runs, odd texts, single questions, JSON lines, scores of any predictions."""
+"""bert-squad without training: later runs, odd texts, single questions, JSON lines, and scores."""
 
 import io
 import json
@@ -12,7 +12,7 @@ from tests.commands.squad_run import call, read, story, write_data
 
 @pytest.fixture
 def ask(capfd):
-    """Call bert-squad with nothing but these flags."""
+    """Call bert-squad with only these flags."""
     return lambda *tasks, **flags: call(capfd, tasks, flags)
 
 
@@ -21,8 +21,8 @@ def trained(answering) -> pathlib.Path:
     return answering
 
 
-def test_a_later_run_knows_its_settings(ask, trained, tmp_path):
-    """A 2.0 model answers 1.1 questions too; window lengths, casing and version come from flags.txt."""
+def test_later_run_remembers_its_settings(ask, trained, tmp_path):
+    """A 2.0 model also answers 1.1 questions; flags.txt has window lengths, casing and version."""
     questions = write_data(tmp_path / "dev.json", impossible=True)
     copy = tmp_path / "copy"
     outcome = ask("--do_predict", "--do_eval", predict_file=questions, output_dir=copy, init_checkpoint=trained)
@@ -40,8 +40,8 @@ def test_a_later_run_knows_its_settings(ask, trained, tmp_path):
     assert "" not in read(copy / "predictions.json").values()
 
 
-def test_texts_of_all_kinds_get_an_answer(ask, trained, tmp_path):
-    """An empty context, one without word pieces, a question longer than its place, answers that are not there."""
+def test_odd_texts_get_an_answer(ask, trained, tmp_path):
+    """An empty context, one without word pieces, too long a question, and missing answers."""
     contexts = ["", " \n ", "\u0000\ufffd".replace("\0", ""), "dog", "the cat " * 60, "Ünïcödé 漢字 naïve\u3000x" * 3]
     paragraphs = [
         {"context": context, "qas": [{"id": str(n), "question": "the old cat sees " * 9, "answers": []}]}
@@ -64,7 +64,7 @@ def test_texts_of_all_kinds_get_an_answer(ask, trained, tmp_path):
     assert ask("--do_predict", predict_file=empty, output_dir=tmp_path / "e", init_checkpoint=trained).code == 0
 
 
-def test_one_question_at_the_terminal(ask, trained, tmp_path):
+def test_single_question(ask, trained, tmp_path):
     context = "It rains.\nThe old farmer sees a cat in the garden. My teacher likes a small dog."
     flags = {"init_checkpoint": trained, "question": "the farmer sees a ?", "version_2_with_negative": "false"}
     outcome = ask(context=context, **flags)

@@ -1,4 +1,4 @@
-"""Whatever is wrong with flags or files, bert-squad says it in one line and leaves output_dir as it was."""
+"""bert-squad reports each mistake in flags or files in one line and does not change output_dir."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ CONTEXT = "The old farmer sees a cat in the garden."
 
 
 def squad_file(path, **changes):
-    """A file of one question; `changes` are its fields, None leaves one out."""
+    """Write a file with one question; `changes` are its fields, None removes one."""
     fields = {"id": "1", "question": "who ?", "answers": [{"text": "farmer", "answer_start": 8}]} | changes
     question = {name: value for name, value in fields.items() if value is not None}
     content = {"data": [{"paragraphs": [{"context": CONTEXT, "qas": [question]}]}]}
@@ -28,18 +28,18 @@ def good(tmp_path):
 
 @pytest.fixture
 def refused(model, tmp_path, capfd, snapshot):
-    """Call bert-squad, which must refuse in one line that holds all `parts`, and must change nothing."""
+    """Call bert-squad, which must refuse in one line with all fragments and change nothing."""
     present = tmp_path / "present"
     present.mkdir()
     (present / "old_predictions.json").write_text("{}", encoding="utf-8")
 
-    def call(words, *parts, **flags):
+    def call(words, *fragments, **flags):
         flags = {
             "vocab_file": model / "vocab.txt", "bert_config_file": model / "bert_config.json", "max_seq_length": 32,
             "max_query_length": 8, "train_batch_size": 1, "output_dir": present,
         } | flags  # fmt: skip
         before = snapshot(present)
-        helpers.call(capfd, "bert-squad", main, *words, *helpers.words(flags)).assert_refused(*parts)
+        helpers.call(capfd, "bert-squad", main, *words, *helpers.words(flags)).assert_refused(*fragments)
         assert snapshot(present) == before
 
     return call
@@ -130,7 +130,7 @@ def test_data_that_does_not_fit(refused, good, tmp_path):
 
 
 def test_several_answers_can_be_chosen(model, tmp_path, capfd):
-    """first: one window; all: two."""
+    """Google's rule (first) uses one window, "all" uses two."""
     two = [{"text": "farmer", "answer_start": 8}, {"text": "cat", "answer_start": 22}]
     path = squad_file(tmp_path / "two.json", answers=two)
     for rule, count in (("first", 1), ("all", 2)):
@@ -143,8 +143,8 @@ def test_several_answers_can_be_chosen(model, tmp_path, capfd):
         assert f"train: {count} questions about 1 contexts in {count} windows" in capfd.readouterr().err
 
 
-def test_lines_that_are_no_questions(refused, model, tmp_path):
-    """A mistake far down is found after TensorFlow's start; no output file appears."""
+def test_invalid_question_lines(refused, model, tmp_path):
+    """A mistake far below is detected after TensorFlow's start; no output file appears."""
     from bert_cli.heads.squad import BertSpanModel
     from bert_cli.model.config_files import read_config
     from bert_cli.model.layers import named_weights
@@ -163,7 +163,7 @@ def test_lines_that_are_no_questions(refused, model, tmp_path):
         "output_dir": None,
     }
     line = json.dumps({"id": "1", "question": "who ?", "context": CONTEXT})
-    for text, *parts in (
+    for text, *fragments in (
         (f"{line}\nno JSON\n", "lines.jsonl:2: is not JSON"),
         (f"{line}\n\n{line}\n", "lines.jsonl:3: the id '1' is also the id of", "lines.jsonl:1"),
         ('{"question": "who ?"}\n', 'lines.jsonl:1: has no "context"'),
@@ -171,7 +171,7 @@ def test_lines_that_are_no_questions(refused, model, tmp_path):
         (f"{line}\n\udcff", "lines.jsonl:2: is not UTF-8"),
     ):
         lines.write_bytes(text.encode("utf-8", "surrogateescape"))
-        refused([], *parts, **flags)
+        refused([], *fragments, **flags)
         assert not (tmp_path / "answers.jsonl").exists()
     flags |= {"output_file": tmp_path / "none" / "answers.jsonl"}
     lines.write_text(line, encoding="utf-8")
@@ -183,7 +183,7 @@ def test_lines_that_are_no_questions(refused, model, tmp_path):
     refused([], "lacks cls/squad", question="who ?", context=CONTEXT, init_checkpoint=prefix, output_dir=None)
 
 
-def test_weights_that_are_no_numbers_are_said_before_anything_is_written(refused, good, model, tmp_path):
+def test_nan_weights_are_reported_before_any_output(refused, good, model, tmp_path):
     import numpy as np
 
     from bert_cli.heads.squad import BertSpanModel

@@ -1,4 +1,4 @@
-"""Runs that are killed or asked to end, at any moment: the same command ends in the very weights of an undisturbed run."""
+"""Killed and stopped runs, at any moment: the same command ends with an undisturbed run's weights."""
 
 import pathlib
 import random
@@ -15,12 +15,12 @@ from tests.commands.helpers import RunFolder, assert_same_tensors
 from tests.commands.test_early_stopping import evaluations
 from tests.commands.test_pretrain import write_text
 
-FEW, MANY = 1, 5  # kills of a command
+FEW, MANY = 1, 5  # kills per command
 STEPS = 150
 SEED = 20261121
 
 
-# What changes the state of training, several of a kind in one run: they do not meet.
+# Controls that change the training state, combined in one run if they do not interact.
 CONTROLS = {
     "plain": [],
     "loss, rates, nadam": [
@@ -55,7 +55,7 @@ CONTROLS = {
 
 @pytest.fixture(scope="module")
 def commands(tmp_path_factory, two_layer_flags):
-    """Name -> (module, flags), each of STEPS steps with a checkpoint after every tenth."""
+    """Name -> (module, flags), each with STEPS steps and a checkpoint after every tenth."""
     folder = tmp_path_factory.mktemp("data")
     write_cola(folder / "cola")
     tag_run.write_data(folder / "tags")
@@ -74,19 +74,19 @@ def commands(tmp_path_factory, two_layer_flags):
     }
 
 
-def check_the_same(found: pathlib.Path, wanted: pathlib.Path) -> None:
-    """The last weights, the best ones where the run was watched, what the evaluations said, and the names of all files."""
-    folders = [""] + ["best"] * (wanted / "best").exists()
-    for one, other in ((RunFolder(found / name), RunFolder(wanted / name)) for name in folders):
-        last = other.checkpoints()[-1]
-        assert_same_tensors(one.tensors(last), other.tensors(last))
-        of_all = {name for name in other.names() if not name.startswith("model.ckpt-")}
-        assert {name for name in one.names() if not name.startswith("model.ckpt-")} == of_all
-    assert evaluations(found) == evaluations(wanted)
+def assert_same_run(actual: pathlib.Path, expected: pathlib.Path) -> None:
+    """Compare the last and the best weights, the evaluations and all file names."""
+    folders = [""] + ["best"] * (expected / "best").exists()
+    for actual_run, expected_run in ((RunFolder(actual / name), RunFolder(expected / name)) for name in folders):
+        last = expected_run.checkpoints()[-1]
+        assert_same_tensors(actual_run.tensors(last), expected_run.tensors(last))
+        of_all = {name for name in expected_run.names() if not name.startswith("model.ckpt-")}
+        assert {name for name in actual_run.names() if not name.startswith("model.ckpt-")} == of_all
+    assert evaluations(actual) == evaluations(expected)
 
 
-def start_anew_near_the_end(folder: pathlib.Path, last: int) -> None:
-    """So that the next run has something left to train."""
+def remove_the_end_of_a_run(folder: pathlib.Path, last: int) -> None:
+    """Remove the end of a run, so that the next run has something left to train."""
     if folder.exists() and RunFolder(folder).checkpoints()[-1:] > [2 * last // 3]:
         shutil.rmtree(folder)
 
@@ -98,7 +98,7 @@ def wait_for_saves(running: stopping.Running, count: int) -> None:
         time.sleep(0.001)
 
 
-@pytest.mark.slow  # in processes of their own; test_classify_reruns stops one in this process
+@pytest.mark.slow  # in separate processes; test_classify_reruns stops one in this process
 @pytest.mark.parametrize(
     ("command", "controls", "kills"),
     [
@@ -114,10 +114,11 @@ def wait_for_saves(running: stopping.Running, count: int) -> None:
         ("bert-pretrain", "masked words", FEW),
     ],
 )
-def test_killed_and_asked_to_end(command, controls, kills, starter, commands, tmp_path):
-    """So many SIGKILLs at random moments, then, during training, a SIGTERM; the last run comes to its end.
+def test_killed_and_stopped_runs(command, controls, kills, starter, commands, tmp_path):
+    """SIGKILLs at random moments and a SIGTERM during training interrupt a run before it ends.
 
-    With controls the moments are in training, behind a checkpoint: what they are about is in it.
+    With controls, the moments are during training after a checkpoint, since
+    checkpoints hold their state.
     """
     module, flags = commands[command]
     flags, steps = [*flags, *CONTROLS[controls]], STEPS
@@ -135,18 +136,18 @@ def test_killed_and_asked_to_end(command, controls, kills, starter, commands, tm
             time.sleep(moments.uniform(0.0, 0.1))
         running.send(signal.SIGKILL)
         assert running.wait() in (-signal.SIGKILL, 0), running.err
-        start_anew_near_the_end(stopped, last)
+        remove_the_end_of_a_run(stopped, last)
 
     running = starter.start(module, [*flags, f"--output_dir={stopped}"])
-    wait_for_saves(running, 1)  # in the middle of training
+    wait_for_saves(running, 1)  # during training
     running.send(signal.SIGTERM)
     assert running.wait() == 143, running.err
-    said = re.search(rf"\n{command}: stopped by SIGTERM after step (\d+) of {steps}; saved as (.*)\n$", running.err)
-    assert said, running.err
-    assert said[2] == f"{stopped}/model.ckpt-{said[1]}; the same command goes on from there"
+    match = re.search(rf"\n{command}: stopped by SIGTERM after step (\d+) of {steps}; saved as (.*)\n$", running.err)
+    assert match, running.err
+    assert match[2] == f"{stopped}/model.ckpt-{match[1]}; the same command goes on from there"
     assert "SIGTERM received: saving after this step; a second signal exits at once" in running.err
 
     running = starter.start(module, [*flags, f"--output_dir={stopped}"])
     assert running.wait() == 0, running.err
-    assert f"resuming from {stopped}/model.ckpt-{said[1]}\n" in running.err
-    check_the_same(stopped, whole)
+    assert f"resuming from {stopped}/model.ckpt-{match[1]}\n" in running.err
+    assert_same_run(stopped, whole)

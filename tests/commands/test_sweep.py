@@ -1,4 +1,4 @@
-"""Several runs by one command: seeds, a grid, folds; what is kept, what is predicted, what is refused."""
+"""Several runs by one command (seeds, grids, folds): kept files, predictions and refusals."""
 
 import json
 
@@ -24,7 +24,7 @@ def without_predictions(trained_flags):
 
 
 def test_seeds(trained_flags, tmp_path, classify, run_folder):
-    """The best one predicts, now and later."""
+    """The best run predicts, now and later."""
     out, flags = tmp_path / "out", [*trained_flags, "--num_train_epochs=1", "--num_runs=2"]
     outcome = classify(*flags, f"--output_dir={out}", "--metric_for_best=loss")
     assert outcome.code == 0, outcome.err
@@ -33,16 +33,16 @@ def test_seeds(trained_flags, tmp_path, classify, run_folder):
     best = runs["folder"][runs["loss"][:2].astype(float).idxmin()]
     assert json.loads((out / "best.json").read_text())["folder"] == best
     assert run_folder(out).report()["several"]["best"] == best
-    wanted = (out / "predictions.tsv").read_bytes()
+    expected = (out / "predictions.tsv").read_bytes()
     assert classify("--do_predict", f"--output_dir={out}", "--precision=float32").code == 0
-    assert (out / "predictions.tsv").read_bytes() == wanted
+    assert (out / "predictions.tsv").read_bytes() == expected
     classify(*trained_flags, f"--output_dir={out}").assert_refused(f"{out}: holds several runs")
     classify(*flags, f"--output_dir={out}", "--learning_rate=1,2").assert_refused(f"{out}: holds another run")
 
 
 @pytest.mark.slow
 def test_stopped_seeds(trained_flags, tmp_path, classify, run_folder, snapshot):
-    """Stopped in the second run, the first is kept; each is what its seed alone makes; the best one predicts."""
+    """After a stop in the second run, the first is kept, and all equal runs with these seeds."""
     out, flags = tmp_path / "out", [*trained_flags, *SHORT, "--num_runs=2"]
     with interrupted_after(f"saved {out / 'run-2'}"):
         assert classify(*flags, f"--output_dir={out}").code == 130
@@ -58,18 +58,19 @@ def test_stopped_seeds(trained_flags, tmp_path, classify, run_folder, snapshot):
     assert list(runs["folder"]) == ["run-1", "run-2", "mean", "std"]
     assert list(runs["random_seed"]) == ["12345", "12346", "", ""]
     for place, name in enumerate(("run-1", "run-2")):
-        found = run_folder(out / name).eval_results()
-        assert runs["eval_loss"][place] == pytest.approx(found["eval_loss"], rel=1e-6)
+        results = run_folder(out / name).eval_results()
+        assert runs["eval_loss"][place] == pytest.approx(results["eval_loss"], rel=1e-6)
     losses = runs["eval_loss"][:2]
     assert runs["eval_loss"][2:].tolist() == pytest.approx([losses.mean(), losses.std(ddof=1)], rel=1e-4, abs=1e-6)
 
     best = json.loads((out / "best.json").read_text())["folder"]
-    wanted = (out / "predictions.tsv").read_bytes()
-    other = out / {"run-1": "run-2", "run-2": "run-1"}[best]
+    expected = (out / "predictions.tsv").read_bytes()
+    other_folder = out / {"run-1": "run-2", "run-2": "run-1"}[best]
     assert (
-        classify("--do_predict", f"--output_dir={out}", f"--init_checkpoint={other}", "--precision=float32").code == 0
+        classify("--do_predict", f"--output_dir={out}", f"--init_checkpoint={other_folder}", "--precision=float32").code
+        == 0
     )
-    assert (out / "predictions.tsv").read_bytes() != wanted
+    assert (out / "predictions.tsv").read_bytes() != expected
 
     classify(*flags, f"--output_dir={out}", "--max_seq_length=31").assert_refused(
         "run-1: holds another run: max_seq_length"
@@ -78,7 +79,7 @@ def test_stopped_seeds(trained_flags, tmp_path, classify, run_folder, snapshot):
 
 @pytest.mark.slow
 def test_a_grid_of_taggers(tagger_once, tmp_path, tag, run_folder):
-    """The better cell is clear: at the small rate nothing is learnt."""
+    """One cell is clearly better: with the small rate the tagger learns nothing."""
     out, flags = tmp_path / "out", [*tagger_once[1], "--save_checkpoints_steps=100", "--num_train_epochs=8"]
     outcome = tag(*flags, f"--output_dir={out}", "--learning_rate=1e-7,0.01")
     assert outcome.code == 0, outcome.err
@@ -89,17 +90,17 @@ def test_a_grid_of_taggers(tagger_once, tmp_path, tag, run_folder):
     assert json.loads((out / "best.json").read_text())["folder"] == "grid-learning_rate-0.01"
     assert "--learning_rate=0.01" in (out / "grid-learning_rate-0.01" / "flags.txt").read_text().split("\n")
     assert run_folder(out).eval_results()["eval_f1"] == pytest.approx(cells["eval_f1"][1])
-    again = tag(*flags, f"--output_dir={out}", "--learning_rate=1e-7,0.01", "--report")
-    for shown in (outcome.err, again.err):
+    second_outcome = tag(*flags, f"--output_dir={out}", "--learning_rate=1e-7,0.01", "--report")
+    for shown in (outcome.err, second_outcome.err):
         assert shown.count(", of the best run, grid-learning_rate-0.01\n") == 1
-    assert again.err.count(f"wrote {out / 'report.html'}, a page to look at") == 1
-    wanted = (out / "test_predictions.txt").read_bytes()
+    assert second_outcome.err.count(f"wrote {out / 'report.html'}, a page to look at") == 1
+    expected = (out / "test_predictions.txt").read_bytes()
     assert tag("--do_predict", f"--output_dir={out}", "--precision=float32").code == 0
-    assert (out / "test_predictions.txt").read_bytes() == wanted
+    assert (out / "test_predictions.txt").read_bytes() == expected
 
 
 @pytest.mark.slow
-def test_a_cell_that_diverges_ends_no_grid(without_predictions, tmp_path, classify, run_folder):
+def test_diverging_cell_does_not_end_the_grid(without_predictions, tmp_path, classify, run_folder):
     out = tmp_path / "out"
     flags = [*without_predictions, *SHORT, f"--output_dir={out}", "--optimizer=nadam"]
     outcome = classify(*flags, "--learning_rate=1e38,0.003")
@@ -125,8 +126,8 @@ def test_folds(without_predictions, tmp_path, classify, run_folder):
     assert rows.groupby(["fold", "given"]).size().tolist() == [6, 6, 6, 6]
     probabilities = rows[["prob_0", "prob_1"]].to_numpy()
     for number in (1, 2):
-        own = (rows["fold"] == number).to_numpy()
-        right = probabilities[own].argmax(axis=1) == rows["given"][own]
+        is_in_fold = (rows["fold"] == number).to_numpy()
+        right = probabilities[is_in_fold].argmax(axis=1) == rows["given"][is_in_fold]
         assert folds["eval_accuracy"][number - 1] == pytest.approx(right.mean(), rel=1e-6)
     wrong = rows[rows["given"] != rows["predicted"]]
     stated = probabilities[wrong.index, wrong["given"]]
@@ -142,7 +143,7 @@ def test_folds(without_predictions, tmp_path, classify, run_folder):
 
 @pytest.mark.slow
 def test_folds_of_a_tagger(tagger_once, tmp_path, tag, run_folder):
-    """Every sentence is tagged by a model that has not seen it, and each word in dispute is told with its line."""
+    """A model that has not seen a sentence tags it; suspected words are listed with their lines."""
     out = tmp_path / "out"
     flags = [flag for flag in tagger_once[1] if flag not in ("--do_predict", "--do_eval")]
     flags += ["--num_train_epochs=8", "--save_checkpoints_steps=100", "--cross_validation=2", f"--output_dir={out}"]
@@ -153,19 +154,23 @@ def test_folds_of_a_tagger(tagger_once, tmp_path, tag, run_folder):
     assert rows["given"].tolist() == [" ".join(tags) for _, tags in SPLITS["train"]]
     assert rows["fold"].value_counts().tolist() == [12, 12]
     for number in (1, 2):
-        own = rows[rows["fold"] == number]
-        scores = score_tags([tags.split() for tags in own["given"]], [tags.split() for tags in own["predicted"]])
-        wanted = eval_results(scores)
-        assert folds["eval_f1"][number - 1] == pytest.approx(wanted["eval_f1"])
-        assert int(folds["eval_entities_PER"][number - 1]) == wanted["eval_entities_PER"]
+        fold_rows = rows[rows["fold"] == number]
+        scores = score_tags(
+            [tags.split() for tags in fold_rows["given"]], [tags.split() for tags in fold_rows["predicted"]]
+        )
+        expected = eval_results(scores)
+        assert folds["eval_f1"][number - 1] == pytest.approx(expected["eval_f1"])
+        assert int(folds["eval_entities_PER"][number - 1]) == expected["eval_entities_PER"]
     assert folds["eval_f1"][2:].tolist() == pytest.approx([folds["eval_f1"][:2].mean(), folds["eval_f1"][:2].std()])
 
     lines = columns(SPLITS["train"]).split("\n")
     wrong = [
         (row["id"], place)
         for _, row in rows.iterrows()
-        for place, (one, other) in enumerate(zip(row["given"].split(), row["predicted"].split(), strict=True), 1)
-        if one != other
+        for place, (given_tag, predicted_tag) in enumerate(
+            zip(row["given"].split(), row["predicted"].split(), strict=True), 1
+        )
+        if given_tag != predicted_tag
     ]
     suspects = table(out / "suspects.tsv")
     assert sorted(zip(suspects["id"], suspects["place"], strict=True)) == wrong
@@ -182,7 +187,7 @@ def test_folds_of_a_tagger(tagger_once, tmp_path, tag, run_folder):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("flags", "message"),
     [
         (
             ["--num_runs=2", "--nodo_eval"],
@@ -200,5 +205,5 @@ def test_folds_of_a_tagger(tagger_once, tmp_path, tag, run_folder):
         ),
     ],
 )
-def test_refused_in_one_line(trained_flags, refused, given, said):
-    refused([*trained_flags, *given], said)
+def test_refused_in_one_line(trained_flags, refused, flags, message):
+    refused([*trained_flags, *flags], message)

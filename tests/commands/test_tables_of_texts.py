@@ -27,17 +27,17 @@ def test_a_table_is_refused(command, capfd, tmp_path):
 @pytest.mark.parametrize("command", ["bert-extract-features", "bert-tokenize"])
 def test_texts_in_another_encoding(command, capfd, tmp_path):
     main, flags = COMMANDS[command]
-    found = []
+    results = []
     for encoding in ("utf-8", "utf-16"):
         path = tmp_path / f"{encoding}.txt"
         path.write_bytes("a dog\nder größte ||| Hund".encode(encoding))
         outcome = helpers.call(capfd, command, main, f"--input_file={path}", f"--encoding={encoding}", *flags)
         assert outcome.code == 0, outcome.err
-        found.append(outcome.out)
-    assert found[0] == found[1] != ""
+        results.append(outcome.out)
+    assert results[0] == results[1] != ""
 
 
-def test_vectors_of_a_workbook_come_with_its_ids(capfd, tmp_path):
+def test_vectors_of_a_workbook_have_its_ids(capfd, tmp_path):
     pd.DataFrame({"id": ["r7", "r8"], "text": ["a dog", "a cat"]}).to_excel(tmp_path / "new.xlsx", index=False)
     (tmp_path / "new.txt").write_text("a dog\na cat\n")
     main, flags = COMMANDS["bert-extract-features"]

@@ -1,4 +1,4 @@
-"""bert-tag on small real files: training, scores, going on, freezing, schemes."""
+"""bert-tag on small real files: training, scores, resuming, freezing and tag schemes."""
 
 import numpy as np
 import pytest
@@ -14,23 +14,24 @@ from tests.commands.tag_run import LABELS, SPLITS, flat, predicted, save_pretrai
 
 
 def test_a_run_writes_these_files(tagger, run_folder):
-    checkpoints = {f"model.ckpt-{n}.{part}" for n in (30, 60) for part in ("index", "data-00000-of-00001")}
-    again = {"checkpoint", "vocab.txt", "bert_config.json", "labels.txt", "flags.txt", "run.json"}
+    checkpoints = {f"model.ckpt-{n}.{suffix}" for n in (30, 60) for suffix in ("index", "data-00000-of-00001")}
+    other_names = {"checkpoint", "vocab.txt", "bert_config.json", "labels.txt", "flags.txt", "run.json"}
     results = {"eval_results.txt", "test_predictions.txt", "run_report.json", "history.jsonl"}
     results |= {"eval_examples.jsonl", "report.html"}
-    assert run_folder(tagger).names() == checkpoints | again | results
+    assert run_folder(tagger).names() == checkpoints | other_names | results
     assert (tagger / "labels.txt").read_text(encoding="utf-8").split() == list(LABELS)
     flags = (tagger / "flags.txt").read_text(encoding="utf-8").split("\n")
     assert {"--tag_scheme=BIO", "--layers=-1", "--doc_stride=16", "--max_seq_length=32"} <= set(flags)
 
 
-def test_checkpoints_have_the_names_of_a_classifier_and_slots_for_what_is_trained(tagger, run_folder):
+def test_checkpoints_have_classifier_names_and_slots_for_trained_weights(tagger, run_folder):
     tensors = run_folder(tagger).tensors(60)
     assert tensors["output_weights"].shape == (5, 16)
     assert tensors["output_bias"].shape == (5,)
     weights = {name for name in tensors if not name.endswith(("/adam_m", "/adam_v", "global_step"))}
     with_slots = {name.removesuffix("/adam_m") for name in tensors if name.endswith("/adam_m")}
-    assert weights - with_slots == {"bert/pooler/dense/kernel", "bert/pooler/dense/bias"}  # no tag depends on it
+    # Tags do not depend on it.
+    assert weights - with_slots == {"bert/pooler/dense/kernel", "bert/pooler/dense/bias"}
 
 
 def test_it_learns_and_scores_what_it_predicts(tagger, run_folder):
@@ -38,15 +39,15 @@ def test_it_learns_and_scores_what_it_predicts(tagger, run_folder):
     scores = score_tags([tags for _, tags in SPLITS["test"]], predicted(tagger / "test_predictions.txt"))
     assert report["test"] == eval_results(scores)
     assert report["eval"]["eval_f1"] > 80
-    assert report["test"]["eval_f1"] > 50  # its long sentence has positions that training never saw
+    assert report["test"]["eval_f1"] > 50  # its long sentence has positions that were not trained
     assert report["last_loss"] < report["first_loss"] / 2
     assert run_folder(tagger).eval_results() == report["eval"]
     assert report["eval"]["eval_entities_PER"] == 4
     assert report["decoding"] == "argmax"
 
 
-def test_a_tagger_that_finds_no_entity_is_warned_about(tagger, two_layer_flags, tag, tmp_path):
-    """Only words without an entity count in the loss, so every word gets the tag O; the other tagger has learned."""
+def test_tagger_without_predictions_causes_a_warning(tagger, two_layer_flags, tag, tmp_path):
+    """Only words without an entity count in the loss, so all words get O; the other tagger learned."""
     flags = [*two_layer_flags, f"--data_dir={tag_run.write_data(tmp_path / 'data')}", "--learning_rate=0.01"]
     only_outside = ",".join(f"{label}={int(label == 'O')}" for label in LABELS)
     outcome = tag(*flags, "--do_train", "--do_eval", "--noreport", f"--class_weights={only_outside}",
@@ -55,8 +56,8 @@ def test_a_tagger_that_finds_no_entity_is_warned_about(tagger, two_layer_flags, 
     assert "warning:" not in tag("--do_eval", f"--data_dir={tmp_path / 'data'}", f"--output_dir={tagger}").err
 
 
-@pytest.mark.slow  # test_stopping does it with all commands
-def test_interrupted_run_goes_on_to_the_same_weights(tagger_once, tag, tmp_path, run_folder):
+@pytest.mark.slow  # test_stopping tests it with all commands
+def test_interrupted_run_ends_with_the_same_weights(tagger_once, tag, tmp_path, run_folder):
     whole, flags = tagger_once
     flags = [*flags, f"--output_dir={tmp_path / 'out'}"]
     with interrupted_after("model.ckpt-30"):
@@ -67,7 +68,8 @@ def test_interrupted_run_goes_on_to_the_same_weights(tagger_once, tag, tmp_path,
     assert_same_tensors(run_folder(tmp_path / "out").tensors(60), run_folder(whole).tensors(60))
     for name in ("test_predictions.txt", "eval_results.txt"):
         assert (tmp_path / "out" / name).read_bytes() == (whole / name).read_bytes()
-    outcome = tag(*flags, "--nodo_predict", "--decoding=viterbi")  # decoding is no part of the training
+    # Decoding does not change the training.
+    outcome = tag(*flags, "--nodo_predict", "--decoding=viterbi")
     assert "training is already finished (60 steps)" in outcome.err
     outcome = tag(*flags, "--freeze_encoder", "--layers=-2")
     assert outcome.code == 1
@@ -77,9 +79,9 @@ def test_interrupted_run_goes_on_to_the_same_weights(tagger_once, tag, tmp_path,
 
 @pytest.mark.slow
 def test_frozen_encoder(tagger_once, model, tag, tmp_path, run_folder):
-    """bert/* stay what they were and have no slots; the classifier learns, and a resumed run ends the same."""
+    """bert/* stay the same without slots; the classifier learns, and a resumed run ends the same."""
     start = save_pretrained(tmp_path / "start", model, with_head=False)
-    out, again = tmp_path / "out", tmp_path / "again"
+    out, second_folder = tmp_path / "out", tmp_path / "again"
     flags = [
         *tagger_once[1],
         f"--init_checkpoint={start}",
@@ -91,24 +93,24 @@ def test_frozen_encoder(tagger_once, model, tag, tmp_path, run_folder):
     assert outcome.code == 0, outcome.err
     pieces = sum(len(words) for words, _ in SPLITS["train"])
     assert f"computing the frozen encoder once: {pieces} labelled pieces" in outcome.err
-    found = run_folder(out).tensors(60)
+    tensors = run_folder(out).tensors(60)
     reader = tf.train.load_checkpoint(str(start / "bert_model.ckpt"))
     for name in reader.get_variable_to_shape_map():
-        np.testing.assert_array_equal(found[name], reader.get_tensor(name), err_msg=name)
-    assert {name for name in found if name.endswith("/adam_m")} == {"output_weights/adam_m", "output_bias/adam_m"}
-    assert found["output_weights"].shape == (5, 32)
+        np.testing.assert_array_equal(tensors[name], reader.get_tensor(name), err_msg=name)
+    assert {name for name in tensors if name.endswith("/adam_m")} == {"output_weights/adam_m", "output_bias/adam_m"}
+    assert tensors["output_weights"].shape == (5, 32)
     report = run_folder(out).report()
     assert report["last_loss"] < report["first_loss"] / 2
     assert report["eval"]["eval_f1"] > 50
 
     with interrupted_after("model.ckpt-30"):
-        assert tag(*flags, f"--output_dir={again}").code == 130
-    assert tag(*flags, f"--output_dir={again}").code == 0
-    assert_same_tensors(run_folder(again).tensors(60), found)
-    assert (again / "test_predictions.txt").read_bytes() == (out / "test_predictions.txt").read_bytes()
+        assert tag(*flags, f"--output_dir={second_folder}").code == 130
+    assert tag(*flags, f"--output_dir={second_folder}").code == 0
+    assert_same_tensors(run_folder(second_folder).tensors(60), tensors)
+    assert (second_folder / "test_predictions.txt").read_bytes() == (out / "test_predictions.txt").read_bytes()
 
 
-def test_layers_without_the_last_leave_it_alone(tagger_once, tag, tmp_path, run_folder):
+def test_unused_last_layer_is_not_trained(tagger_once, tag, tmp_path, run_folder):
     flags = [
         "--layers=0:0,embedding",
         "--num_train_epochs=1",
@@ -121,30 +123,30 @@ def test_layers_without_the_last_leave_it_alone(tagger_once, tag, tmp_path, run_
     assert not any(name.startswith(("bert/encoder/layer_1/", "bert/pooler/")) for name in with_slots)
     assert "bert/encoder/layer_0/output/dense/kernel/adam_m" in with_slots
     assert "--layers=0,embedding" in (tmp_path / "out" / "flags.txt").read_text(encoding="utf-8").splitlines()
-    # Later runs, and Python, find the layers there.
+    # Later runs and Python read the layers there.
     assert tag("--do_predict", f"--output_dir={tmp_path / 'out'}", *tagger_once[1][:1]).code == 0
     assert len(Tagger.load(tmp_path / "out").tag(["a cat"])[0].tags) == 2
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["BIOES", "IO"])
-def test_other_schemes_come_back(scheme, tagger_once, tag, tmp_path, run_folder):
-    """Entities are learnt in BIO, so the weights are those of the run on BIO; only the files are written otherwise."""
+def test_other_schemes_are_written_again(scheme, tagger_once, tag, tmp_path, run_folder):
+    """Entities are learned in BIO, so the weights equal those of the BIO run; only files differ."""
     data, out = write_data(tmp_path / "data", scheme), tmp_path / "out"
     flags = (f"--data_dir={data}", f"--output_dir={out}", "--num_train_epochs=2", "--decoding=viterbi", "--nodo_eval")
     outcome = tag(*tagger_once[1], *flags)
     assert outcome.code == 0, outcome.err
     assert (out / "labels.txt").read_text(encoding="utf-8").split() == list(LABELS)
     assert run_folder(out).report()["tag_scheme"] == scheme
-    known = {"BIOES": {"O", *(f"{p}-{t}" for p in "BIES" for t in ("PER", "ANI"))}, "IO": {"O", "PER", "ANI"}}
-    assert set(flat(out / "test_predictions.txt")) <= known[scheme]
+    scheme_tags = {"BIOES": {"O", *(f"{p}-{t}" for p in "BIES" for t in ("PER", "ANI"))}, "IO": {"O", "PER", "ANI"}}
+    assert set(flat(out / "test_predictions.txt")) <= scheme_tags[scheme]
     before = (out / "test_predictions.txt").read_bytes()
     assert tag("--do_predict", f"--output_dir={out}", "--decoding=viterbi", "--precision=float32").code == 0
     assert (out / "test_predictions.txt").read_bytes() == before
 
 
 def test_another_outside_tag_and_form_are_remembered(tagger_once, tag, tmp_path):
-    """Tags as PER_B and 0: the predictions are written so, in later runs and with --text, too."""
+    """Later runs and --text write predictions in the form of the training file, such as PER_B and 0."""
     data, out = tmp_path / "data", tmp_path / "out"
     data.mkdir()
     for split, sentences in SPLITS.items():
@@ -166,7 +168,7 @@ def test_another_outside_tag_and_form_are_remembered(tagger_once, tag, tmp_path)
 
 @pytest.mark.slow
 def test_all_pieces_are_trained_but_each_word_is_tagged_once(tagger_once, model, tag, tmp_path):
-    """Words that the vocabulary spells: six letters, six pieces."""
+    """The vocabulary splits words into six letters, six pieces."""
     data = tmp_path / "data"
     data.mkdir()
     for split in ("train", "dev", "test"):

@@ -1,4 +1,4 @@
-"""bert-tag on the exports of annotation tools, as they are."""
+"""bert-tag on unchanged exports of annotation tools."""
 
 import json
 import shutil
@@ -14,13 +14,13 @@ WORDS_OF = " ".join
 
 
 def annotated(sentences):
-    """The sentences as texts with spans."""
+    """Return the sentences as texts with spans."""
     texts = []
     for words, tags in sentences:
         starts = [len(WORDS_OF(words[:place])) + bool(place) for place in range(len(words))]
         spans = [
-            (starts[each.start], starts[each.end - 1] + len(words[each.end - 1]), each.type)
-            for each in find_entities(tags)
+            (starts[entity.start], starts[entity.end - 1] + len(words[entity.end - 1]), entity.type)
+            for entity in find_entities(tags)
         ]
         texts.append((WORDS_OF(words), spans))
     return texts
@@ -28,7 +28,7 @@ def annotated(sentences):
 
 @pytest.fixture
 def files(tmp_path):
-    """files(format, split, …) -> the path of a split in a format; further texts follow its own."""
+    """files(format, split, …) -> path of a split in a format; other texts follow the split's."""
 
     def make(name, split, *further):
         folder = tmp_path / f"{name}_{split}"
@@ -39,7 +39,7 @@ def files(tmp_path):
 
 
 def test_a_run_on_three_formats(tagger_once, tag, files, tmp_path, run_folder):
-    """It trains on what a run on columns trains on; what nobody has annotated is left out, but predicted."""
+    """It equals a run on columns; texts without annotation are not trained on, but predicted."""
     before, flags = tagger_once
     out = tmp_path / "out"
     data = (
@@ -59,14 +59,14 @@ def test_a_run_on_three_formats(tagger_once, tag, files, tmp_path, run_folder):
     assert report["eval"]["eval_entities_PER"] == 4
     assert report["test"]["eval_words"] == sum(len(words) for words, _ in SPLITS["test"])
     assert len(read_annotations(str(out / "test_predictions")).examples) == 5
-    # Texts alone are written in the format of the training file, also by a later command.
+    # Texts alone are written in the training file's format, also by a later command.
     (tmp_path / "new.jsonl").write_text('{"text": "a dog", "key": 1}\n', encoding="utf-8")
     assert tag("--do_predict", f"--output_dir={out}", f"--test_file={tmp_path / 'new.jsonl'}").code == 0
     assert list(json.loads((out / "test_predictions.jsonl").read_text(encoding="utf-8"))) == ["text", "key", "label"]
 
 
 @pytest.mark.parametrize("name", ["prodigy", "brat"])
-def test_scores_and_predictions_are_as_of_columns(name, tagger, tag, files, tmp_path, run_folder):
+def test_scores_and_predictions_equal_those_with_columns(name, tagger, tag, files, tmp_path, run_folder):
     out = tmp_path / "out"
     data = (f"--dev_file={files(name, 'dev')}", f"--test_file={files(name, 'test')}")
     flags = ("--do_eval", "--do_predict", f"--init_checkpoint={tagger}", f"--output_dir={out}", "--precision=float32")
@@ -75,13 +75,15 @@ def test_scores_and_predictions_are_as_of_columns(name, tagger, tag, files, tmp_
     before, after = run_folder(tagger).report(), run_folder(out).report()
     assert (after["eval"], after["test"]) == (before["eval"], before["test"])
     path = out / ("test_predictions" if name == "brat" else "test_predictions.jsonl")
-    if name == "prodigy":  # predictions are no answers of a person, until one has accepted them
+    if name == "prodigy":  # predictions do not count as annotation until a person accepts them
         path.write_text(
             path.read_text(encoding="utf-8").replace('"meta"', '"answer": "accept", "meta"'), encoding="utf-8"
         )
-    found = [list(map(tuple, map(find_entities, [example.tags]))) for example in read_annotations(str(path)).examples]
-    assert found == [[tuple(find_entities(tags))] for tags in predicted(tagger / "test_predictions.txt")]
-    if name == "brat":  # the same command writes over what it has written, and over nothing else
+    entities = [
+        list(map(tuple, map(find_entities, [example.tags]))) for example in read_annotations(str(path)).examples
+    ]
+    assert entities == [[tuple(find_entities(tags))] for tags in predicted(tagger / "test_predictions.txt")]
+    if name == "brat":  # the same command overwrites its files, and no others
         assert tag(*flags, *data).code == 0
         shutil.copy(out / "test_predictions" / "d000.ann", out / "test_predictions" / "d009.ann")
         shutil.copy(tmp_path / "brat_test" / "train" / "d000.txt", tmp_path / "brat_test" / "train" / "d009.txt")
@@ -127,7 +129,7 @@ def test_a_blank_text_alone(tagger, tag, tmp_path):
     assert (out / "test_predictions.jsonl").read_text(encoding="utf-8") == '{"text": " ", "entities": []}\n'
 
 
-def test_what_is_refused(two_layer_flags, tag, tmp_path):
+def test_refusals(two_layer_flags, tag, tmp_path):
     folder = tmp_path / "documents"
     folder.mkdir()
     out = f"--output_dir={tmp_path / 'out'}"
@@ -146,8 +148,8 @@ def test_what_is_refused(two_layer_flags, tag, tmp_path):
         "no text of it is annotated; annotate some, or check --train_file"
     )
     (tmp_path / "b").mkdir()
-    other = write(tmp_path / "b", "brat", [("a dog", []), ("a\ncat", [(2, 5, "CAT")])])
-    tag(*flags, train_file, "--do_eval", f"--dev_file={other}").assert_refused(
+    second_folder = write(tmp_path / "b", "brat", [("a dog", []), ("a\ncat", [(2, 5, "CAT")])])
+    tag(*flags, train_file, "--do_eval", f"--dev_file={second_folder}").assert_refused(
         "d001.txt:2: tag 'B-CAT' is not a label of the training file (O, B-big animal, I-big animal); correct it"
     )
     (tmp_path / "new.jsonl").write_text('{"text": "a dog", "kind": "x"}\n', encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Each mistake is answered by one line that says what is wrong and where, with exit code 1, and nothing is touched."""
+"""Each mistake causes one line with the problem and its place, exit code 1, and no changed file."""
 
 import functools
 import json
@@ -26,18 +26,18 @@ def data(tmp_path):
 
 @pytest.fixture
 def base(two_layer_flags, data) -> list[str]:
-    """Flags of a run that does not say yet what to do; later flags win over these."""
+    """Flags for a run without a phase; later flags override them."""
     return [*two_layer_flags, f"--data_dir={data}"]
 
 
 @pytest.fixture
 def refused(capfd, tmp_path):
-    """Call bert-tag, which must refuse, once with an output_dir that is not there and once with one of files."""
+    """Call bert-tag, which must refuse, with a missing output_dir and with one that has files."""
     call = functools.partial(helpers.call, capfd, "bert-tag", main)
     return helpers.refused_in_any_folder(call, tmp_path, "predictions.txt")
 
 
-# name -> (file, its text, what the error says)
+# name -> (file, its text, fragments of the message)
 BAD_FILES = {
     "no tag": ("train.txt", SOUND + "cat\n", [":8: expected at least 2 columns, found 1"]),
     "other columns": ("dev.txt", SOUND + "a\tb\tO\n", [":8: expected 2 columns as in line 1, found 3"]),
@@ -65,9 +65,9 @@ BAD_FILES = {
 
 @pytest.mark.parametrize("name", BAD_FILES)
 def test_bad_file(name, refused, base, data):
-    file, text, parts = BAD_FILES[name]
+    file, text, fragments = BAD_FILES[name]
     (data / file).write_text(text, encoding="utf-8")
-    refused([*base, *ALL], *parts, str(data / file))
+    refused([*base, *ALL], *fragments, str(data / file))
 
 
 BAD_JSON = {
@@ -81,14 +81,14 @@ BAD_JSON = {
 
 @pytest.mark.parametrize("name", BAD_JSON)
 def test_bad_json(name, refused, base, tmp_path):
-    line, parts = BAD_JSON[name]
+    line, fragments = BAD_JSON[name]
     path = tmp_path / "train.jsonl"
     sound = json.dumps({"words": ["Anna"], "tags": ["B-PER"]})
     path.write_text(f"{sound}\n{line}\n", encoding="utf-8")
-    refused([*base, "--do_train", f"--train_file={path}"], *parts, str(path))
+    refused([*base, "--do_train", f"--train_file={path}"], *fragments, str(path))
 
 
-def test_files_that_are_not_there(refused, base, data, tmp_path):
+def test_missing_files(refused, base, data, tmp_path):
     refused([*base, "--do_train", "--train_file=none.txt"], "none.txt: no such file; check --train_file")
     refused([*base, "--do_train", f"--data_dir={tmp_path}"], "train.txt: no such file, nor train.jsonl", "--data_dir")
     (data / "dev.jsonl").write_text("{}", encoding="utf-8")
@@ -125,17 +125,17 @@ BAD_FLAGS = {
 
 @pytest.mark.parametrize("name", BAD_FLAGS)
 def test_bad_flags(name, refused, base):
-    flags, parts = BAD_FLAGS[name]
-    refused([*base, *flags], *parts)
+    flags, fragments = BAD_FLAGS[name]
+    refused([*base, *flags], *fragments)
 
 
 def test_model_of_another_task(refused, base, trained, data, tmp_path):
-    """A classifier of bert-classify has labels, but no tags."""
+    """A classifier trained by bert-classify has labels, but no tags."""
     refused(
         [*base, "--do_predict", f"--init_checkpoint={trained}"],
         "holds a model of bert-classify, and one of bert-tag is needed",
     )
-    for name in ("run.json", "flags.txt"):  # they tell whose model it is
+    for name in ("run.json", "flags.txt"):  # they have the task of the model
         (trained / name).unlink()
     (trained / "labels.txt").write_text("B-PER\nI-PER\n", encoding="utf-8")
     refused([*base, "--do_predict", f"--init_checkpoint={trained}"], "labels.txt: lacks O or has a label twice")
@@ -143,8 +143,8 @@ def test_model_of_another_task(refused, base, trained, data, tmp_path):
     refused([*base, "--text=a dog", f"--init_checkpoint={trained}"], "labels.txt: no such file", "O, B-x, I-x")
 
 
-def test_plain_text_that_is_none(refused, base, trained_two_layers, tmp_path):
-    for name in ("run.json", "flags.txt"):  # they tell whose model it is
+def test_invalid_plain_text(refused, base, trained_two_layers, tmp_path):
+    for name in ("run.json", "flags.txt"):  # they have the task of the model
         (trained_two_layers / name).unlink()
     (trained_two_layers / "labels.txt").write_text("O\nB-PER\n", encoding="utf-8")
     flags = [*base, f"--init_checkpoint={trained_two_layers}"]
@@ -164,7 +164,8 @@ def test_run_of_another_task_in_the_folder(base, trained, capfd, snapshot):
     assert snapshot(trained) == before
 
 
-# Calls the command with each list of arguments, and prints exit codes, answers, and what has been imported.
+# Calls the command with each list of arguments, and prints exit codes, messages
+# and imported modules.
 ANSWERER = """
 import contextlib, io, json, sys
 from bert_cli.run_tagging import main
@@ -180,7 +181,7 @@ print(json.dumps([answers, sorted(slow & {name.partition(".")[0] for name in sys
 
 
 def test_quick_answers_do_not_import_tensorflow(base, data, tmp_path):
-    """In a process of their own: importing TensorFlow takes seconds."""
+    """Run in a separate process: importing TensorFlow takes seconds."""
     out = f"--output_dir={tmp_path / 'out'}"
     (data / "dev.txt").write_text("lonely\n", encoding="utf-8")
     calls = [

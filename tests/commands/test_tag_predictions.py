@@ -1,4 +1,4 @@
-"""bert-tag with a trained model: predictions in all forms, and plain text."""
+"""bert-tag with a trained model: predictions in all formats, and plain text."""
 
 import itertools
 import json
@@ -8,15 +8,15 @@ import pandas as pd
 from tests.commands.tag_run import LABELS, LONG, SPLITS, columns, flat, predicted, save_pretrained
 
 
-def test_the_predictions_are_the_test_file_with_one_more_column(tagger):
+def test_predictions_are_the_test_file_with_another_column(tagger):
     lines = (tagger / "test_predictions.txt").read_text(encoding="utf-8").split("\n")
-    wanted = columns(SPLITS["test"]).split("\n")
-    assert [line.rpartition("\t")[0] for line in lines] == wanted
+    expected = columns(SPLITS["test"]).split("\n")
+    assert [line.rpartition("\t")[0] for line in lines] == expected
     assert {line.rpartition("\t")[2] for line in lines if line} <= set(LABELS)
 
 
-def test_prediction_alone_needs_the_folder_alone(tagger_once, tag, tmp_path):
-    """Flags are remembered, batches do not change the result, and --output_dir may be another."""
+def test_prediction_needs_only_the_folder(tagger_once, tag, tmp_path):
+    """Flags are remembered, the batch size does not change results, and --output_dir may differ."""
     for size in (1, 50):
         out = tmp_path / str(size)
         flags = ("--do_predict", f"--init_checkpoint={tagger_once[0]}", f"--predict_batch_size={size}")
@@ -27,33 +27,36 @@ def test_prediction_alone_needs_the_folder_alone(tagger_once, tag, tmp_path):
 
 
 def impossible(tags) -> int:
-    """How many I-x follow neither B-x nor I-x."""
+    """Return how many I-x follow neither B-x nor I-x."""
     pairs = itertools.pairwise(["O", *tags])
     return sum(after[0] == "I" and before not in (f"B-{after[2:]}", after) for before, after in pairs)
 
 
 def test_viterbi_never_gives_an_impossible_sequence(model, tagger_once, tag, tmp_path):
-    """With a model from elsewhere: weights, vocabulary, config and labels.txt are enough."""
-    folder, found = save_pretrained(tmp_path / "start", model, with_head=True), {}
+    """Weights, vocabulary, config and labels.txt of a third-party model are enough."""
+    folder, num_impossible = save_pretrained(tmp_path / "start", model, with_head=True), {}
     data = next(flag for flag in tagger_once[1] if flag.startswith("--data_dir"))
     for decoding in ("argmax", "viterbi"):
         out = tmp_path / decoding
         flags = (f"--init_checkpoint={folder}", data, "--max_seq_length=20", f"--output_dir={out}")
         assert tag("--do_predict", f"--decoding={decoding}", *flags).code == 0
-        found[decoding] = sum(map(impossible, predicted(out / "test_predictions.txt")))
-    assert found["argmax"] > 5
-    assert found["viterbi"] == 0
+        num_impossible[decoding] = sum(map(impossible, predicted(out / "test_predictions.txt")))
+    assert num_impossible["argmax"] > 5
+    assert num_impossible["viterbi"] == 0
 
 
-def test_lines_that_the_vocabulary_does_not_have(tagger, tag, tmp_path):
+def test_lines_with_unknown_words(tagger, tag, tmp_path):
     source, target = tmp_path / "texts.txt", tmp_path / "tags.jsonl"
     source.write_text("dog " * 10 + "\u4e00\n", encoding="utf-8")
-    flags, said = [f"--input_file={source}", f"--output_file={target}"], f"first lines of {source}: 1 of 11 words (9%)"
+    flags, message = (
+        [f"--input_file={source}", f"--output_file={target}"],
+        f"first lines of {source}: 1 of 11 words (9%)",
+    )
     outcome = tag(f"--output_dir={tagger}", *flags)
     assert outcome.code == 0, outcome.err
-    assert f"warning: {said} are [UNK]" in outcome.err
+    assert f"warning: {message} are [UNK]" in outcome.err
     target.unlink()
-    tag(f"--output_dir={tagger}", *flags, "--strict").assert_refused(said, "--vocab_file", "--do_lower_case")
+    tag(f"--output_dir={tagger}", *flags, "--strict").assert_refused(message, "--vocab_file", "--do_lower_case")
     assert not target.exists()
 
 
@@ -75,12 +78,12 @@ def test_text(tagger, tag, snapshot):
         "dog",
         ".",
     ]
-    found = json.loads(record)
-    assert found["text"] == text
+    parsed_record = json.loads(record)
+    assert parsed_record["text"] == text
     assert {"type": "PER", "text": "young teacher", "start": 5, "end": 18} in [
-        {key: value for key, value in entity.items() if key != "score"} for entity in found["entities"]
+        {key: value for key, value in entity.items() if key != "score"} for entity in parsed_record["entities"]
     ]
-    for entity in found["entities"]:
+    for entity in parsed_record["entities"]:
         assert text[entity["start"] : entity["end"]] == entity["text"]
         assert 0 < entity["score"] <= 1
     assert snapshot(tagger) == before
@@ -100,7 +103,7 @@ def test_lines_of_a_file(tagger, tag, tmp_path):
     assert len(records[3]["entities"]) > 10
 
 
-def test_texts_of_a_table_come_with_their_ids(tagger, tag, tmp_path):
+def test_predictions_for_a_table_have_its_ids(tagger, tag, tmp_path):
     texts = ["the old farmer likes a dog .", ""]
     pd.DataFrame({"id": ["r7", "r8"], "text": texts}).to_excel(tmp_path / "new.xlsx", index=False)
     (tmp_path / "new.csv").write_text("note;text\n1;the old farmer likes a dog .\n2;\n", encoding="utf-8")
@@ -109,13 +112,13 @@ def test_texts_of_a_table_come_with_their_ids(tagger, tag, tmp_path):
     for name, flags in {"new.xlsx": [], "new.csv": ["--id_column=note"], "lines.txt": []}.items():
         outcome = tag(f"--output_dir={tagger}", f"--input_file={tmp_path / name}", *flags)
         records[name] = [json.loads(line) for line in outcome.out.splitlines()]
-    ids = {name: [record.pop("id", None) for record in found] for name, found in records.items()}
+    ids = {name: [record.pop("id", None) for record in table_records] for name, table_records in records.items()}
     assert ids == {"new.xlsx": ["r7", "r8"], "new.csv": ["1", "2"], "lines.txt": [None, None]}
     assert records["new.xlsx"] == records["new.csv"] == records["lines.txt"]
     assert [entity["text"] for entity in records["new.xlsx"][0]["entities"]] == ["old farmer", "dog"]
 
 
-def test_blank_lines_alone_are_answered(tagger, tag, tmp_path):
+def test_blank_lines_alone_give_empty_records(tagger, tag, tmp_path):
     (tmp_path / "blank.txt").write_text(" \r\n\n", encoding="utf-8")
     outcome = tag(f"--output_dir={tagger}", f"--input_file={tmp_path / 'blank.txt'}")
     assert [json.loads(line) for line in outcome.out.splitlines()] == [
@@ -125,7 +128,7 @@ def test_blank_lines_alone_are_answered(tagger, tag, tmp_path):
 
 
 def test_json_lines(tagger, tag, tmp_path):
-    """Tags are scored where there are any; other keys are kept."""
+    """Tags are scored if there are any; other keys are kept."""
     data = tmp_path / "data"
     data.mkdir()
     rows = [{"id": n, "words": words, "tags": tags} for n, (words, tags) in enumerate(SPLITS["test"])]
@@ -140,13 +143,17 @@ def test_json_lines(tagger, tag, tmp_path):
     before = json.loads((tagger / "run_report.json").read_text(encoding="utf-8"))
     assert {**before["test"], "global_step": 60} == report["eval"]
     assert "test" not in report
-    found = [json.loads(line) for line in (out / "test_predictions.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert [{**row, "predicted_tags": None} for row in found] == [{**row, "predicted_tags": None} for row in bare]
-    assert [row["predicted_tags"] for row in found] == predicted(tagger / "test_predictions.txt")
+    predicted_records = [
+        json.loads(line) for line in (out / "test_predictions.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    assert [{**row, "predicted_tags": None} for row in predicted_records] == [
+        {**row, "predicted_tags": None} for row in bare
+    ]
+    assert [row["predicted_tags"] for row in predicted_records] == predicted(tagger / "test_predictions.txt")
 
 
 def test_test_file_without_tags(tagger, tag, tmp_path):
-    """A file of words alone; and one with other columns, of which --test_tags=no says that they are no tags."""
+    """One file has only words; for another, --test_tags=no declares its columns not to be tags."""
     words = "\n".join("".join(f"{word}\n" for word in pair[0]) for pair in SPLITS["test"])
     (tmp_path / "words.txt").write_text(words, encoding="utf-8")
     (tmp_path / "more.txt").write_text(words.replace("\n", " NN\n").replace("\n NN", "\n"), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A step of training and the log-probabilities of a tagger against the independent NumPy BERT and optimizer."""
+"""A tagger's training step and log-probabilities compared with the NumPy BERT and optimizer."""
 
 import collections
 import dataclasses
@@ -40,7 +40,7 @@ RATE = 0.01
 
 @pytest.fixture(scope="module")
 def features() -> TaggingFeatures:
-    """Four windows of random tokens; the first and the last token of each have no label, and some others."""
+    """Four windows of random tokens; their first and last tokens and some others have no label."""
     rng = np.random.default_rng(4)
     label_ids = rng.integers(-1, 5, OFFSETS[-1], dtype=np.int32)
     label_ids[OFFSETS[:-1]] = label_ids[OFFSETS[1:] - 1] = -1
@@ -57,7 +57,7 @@ def bare_session(layers) -> Session:
 
 
 def make_session(layers) -> tuple[Session, dict]:
-    """A session with random weights, none of them 0 or 1, without dropout; and these in float64."""
+    """Return a session with random nonzero weights and without dropout, and the weights in float64."""
     session = bare_session(layers)
     session.model.head_dropout = 0.0
     shapes = numpy_bert.variable_shapes(dataclasses.asdict(CONFIG), "classification", 5)
@@ -70,7 +70,7 @@ def make_session(layers) -> tuple[Session, dict]:
 
 
 def oracle(weights, features, layers):
-    """The states [4, 9, W], the head's result for labelled pieces, which these are, and the function `back`."""
+    """Return states [4, 9, W], the head's result, labeled positions, and the function `back`."""
     padded = features.sequences.padded(np.arange(4), 9)
     inputs = (padded[name] for name in ("input_word_ids", "input_mask", "input_type_ids"))
     outputs, back = numpy_bert.encode(dataclasses.asdict(CONFIG), weights, *inputs, gelu=CONFIG.gelu)
@@ -88,12 +88,12 @@ def test_log_probabilities_of_two_layers(features, layers):
     session, weights = make_session(layers)
     states = oracle(weights, features, layers)[0]
     logits = states @ weights["output_weights"].T + weights["output_bias"]
-    wanted = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+    expected = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
     for batch_size in (1, 4):
-        found = dict(predict_windows(session, features, batch_size, "tagging"))
-        assert found.keys() == {0, 1, 2, 3}
+        actual = dict(predict_windows(session, features, batch_size, "tagging"))
+        assert actual.keys() == {0, 1, 2, 3}
         for window, length in enumerate(LENGTHS):
-            np.testing.assert_allclose(found[window][:length], wanted[window, :length], atol=2e-5, rtol=0)
+            np.testing.assert_allclose(actual[window][:length], expected[window, :length], atol=2e-5, rtol=0)
 
 
 @pytest.mark.parametrize(
@@ -106,9 +106,12 @@ def test_log_probabilities_of_two_layers(features, layers):
     ],
 )
 def test_one_step_of_training(frozen, packed, features, tmp_path):
-    """Loss: the mean over the labelled pieces of all four windows. Trained: all but the pooler, or the head alone."""
+    """The loss is the mean over labeled word pieces in all windows; the pooler is not trained.
+
+    If the encoder is frozen, only the head is trained.
+    """
     session, weights = make_session(layers=(-1,))
-    session.packed = packed  # False on a TPU
+    session.packed = packed  # it is False on a TPU
     before = {name: value.copy() for name, value in weights.items()}
     states, head, chosen, back = oracle(weights, features, (-1,))
     gradients = collections.defaultdict(float)
@@ -129,22 +132,22 @@ def test_one_step_of_training(frozen, packed, features, tmp_path):
     for name, variable in session.variables.items():
         changed = np.abs(variable.numpy() - before[name]).max() > 0
         assert changed == (name in gradients), name
-        # Where a gradient is next to nothing, its sign, and so Adam's first step, is chance.
+        # If a gradient is almost zero, its sign and so Adam's first step are random.
         away = np.abs(variable.numpy() - weights[name]) > 1e-4
         assert away.mean() < 0.01, name
 
 
 def test_a_checkpoint_without_pooler_is_a_tagger(tmp_path, features):
-    """Hugging Face's token classifiers have none."""
+    """Hugging Face's token classifiers have no pooler."""
     session, weights = make_session(layers=(-1,))
-    wanted = dict(predict_windows(session, features, 4, "tagging"))
+    expected = dict(predict_windows(session, features, 4, "tagging"))
     tensors = {name: v.astype(np.float32) for name, v in weights.items() if not name.startswith("bert/pooler/")}
     write_tf1(str(tmp_path / "model.ckpt-7"), tensors | {"global_step": np.int64(7)})
-    other = bare_session((-1,))
-    assert other.load_trained(find_checkpoint(str(tmp_path / "model.ckpt-7"))) == 7
-    found = dict(predict_windows(other, features, 4, "tagging"))
-    for window, values in wanted.items():
-        np.testing.assert_array_equal(found[window], values)
+    second_session = bare_session((-1,))
+    assert second_session.load_trained(find_checkpoint(str(tmp_path / "model.ckpt-7"))) == 7
+    actual = dict(predict_windows(second_session, features, 4, "tagging"))
+    for window, values in expected.items():
+        np.testing.assert_array_equal(actual[window], values)
 
 
 def test_a_checkpoint_without_classifier_is_no_tagger(tmp_path):

@@ -1,4 +1,4 @@
-"""--tensorboard: the file of scalars says what history.jsonl says, also where a run goes on."""
+"""--tensorboard: the event file has the scalars of history.jsonl, also after resuming."""
 
 import json
 import pathlib
@@ -14,7 +14,7 @@ TRAINING = {"training/loss", "training/learning_rate", "training/examples_per_se
 
 
 def events(folder: pathlib.Path) -> list:
-    """The events of a folder, read by TensorFlow."""
+    """Return the events in a directory, read by TensorFlow."""
     import tensorflow as tf
 
     records = tf.data.TFRecordDataset(str(folder / EVENTS)).as_numpy_iterator()
@@ -22,13 +22,13 @@ def events(folder: pathlib.Path) -> list:
 
 
 def scalars(folder: pathlib.Path) -> list[tuple[int, dict[str, float]]]:
-    first, *others = events(folder)
+    first, *other_events = events(folder)
     assert first.file_version == "brain.Event:2"
-    return [(event.step, {value.tag: value.simple_value for value in event.summary.value}) for event in others]
+    return [(event.step, {value.tag: value.simple_value for value in event.summary.value}) for event in other_events]
 
 
 def start(folder, step):
-    """Both recorders of a run that begins or goes on at a step, of 20 with batches of 32."""
+    """Return both recorders of a run that starts or resumes at a step of 20, with batches of 32."""
     history = History(str(folder), step)
     recorders = [HistoryCallback(history, 10, 20, 32, writes=True), TensorBoardCallback(str(folder), history)]
     for recorder in recorders:
@@ -38,7 +38,7 @@ def start(folder, step):
 
 @pytest.fixture(scope="module")
 def twice(tmp_path_factory) -> pathlib.Path:
-    """The folder of a history that came to step 20 and goes on from step 10."""
+    """A directory with a history that reached step 20 and was resumed from step 10."""
     folder = tmp_path_factory.mktemp("run")
     recorders = start(folder, 0)
     for recorder in recorders:
@@ -52,9 +52,9 @@ def twice(tmp_path_factory) -> pathlib.Path:
     return folder
 
 
-def test_the_numbers_are_those_of_the_history(twice):
-    (one, loss), (other, metrics), (last, after) = scalars(twice)
-    assert (one, other, last) == (10, 10, 20)
+def test_scalars_equal_the_history(twice):
+    (loss_step, loss), (metrics_step, metrics), (last, after) = scalars(twice)
+    assert (loss_step, metrics_step, last) == (10, 10, 20)
     assert loss.keys() == after.keys() == TRAINING
     assert (loss["training/loss"], after["training/loss"]) == (0.75, 0.25)
     assert metrics == {"evaluation/eval_accuracy": 0.5}
@@ -71,25 +71,25 @@ def test_a_process_that_is_not_the_chief_writes_no_history(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_tensorboard_reads_it(twice):
+def test_tensorboard_reads_the_events(twice):
     accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
-    found = accumulator.EventAccumulator(str(twice)).Reload()
-    assert set(found.Tags()["scalars"]) == TRAINING | {"evaluation/eval_accuracy"}
-    assert [(event.step, event.value) for event in found.Scalars("training/loss")] == [(10, 0.75), (20, 0.25)]
+    accumulated = accumulator.EventAccumulator(str(twice)).Reload()
+    assert set(accumulated.Tags()["scalars"]) == TRAINING | {"evaluation/eval_accuracy"}
+    assert [(event.step, event.value) for event in accumulated.Scalars("training/loss")] == [(10, 0.75), (20, 0.25)]
 
 
 @pytest.mark.slow
-def test_a_run_writes_it_and_owns_it(classify, flags, tmp_path):
-    """Without the package tensorboard as with it; a run that starts anew without the flag takes it away."""
+def test_run_writes_and_owns_the_event_file(classify, flags, tmp_path):
+    """The package tensorboard is not needed; a restarted run without the flag removes the file."""
     out = tmp_path / "out"
     short = [*flags, "--num_train_epochs=1", "--log_steps=3", f"--output_dir={out}", "--do_train", "--do_eval"]
     done = classify(*short, "--tensorboard")
     assert done.code == 0, done.err
-    wanted = [json.loads(line) for line in (out / "history.jsonl").read_text().splitlines()]
-    found = scalars(out)
-    assert [step for step, _ in found] == [entry["step"] for entry in wanted] == [3, 6, 6]
-    assert found[0][1]["training/loss"] == pytest.approx(wanted[0]["loss"])
-    assert found[-1][1]["evaluation/eval_accuracy"] == pytest.approx(wanted[-1]["metrics"]["eval_accuracy"])
+    expected = [json.loads(line) for line in (out / "history.jsonl").read_text().splitlines()]
+    actual = scalars(out)
+    assert [step for step, _ in actual] == [entry["step"] for entry in expected] == [3, 6, 6]
+    assert actual[0][1]["training/loss"] == pytest.approx(expected[0]["loss"])
+    assert actual[-1][1]["evaluation/eval_accuracy"] == pytest.approx(expected[-1]["metrics"]["eval_accuracy"])
     assert EVENTS in json.loads((out / "run.json").read_text())["files"]
     assert classify(*short, "--overwrite_output_dir", "--num_train_epochs=0.2").code == 0
     assert not (out / EVENTS).exists()

@@ -1,4 +1,4 @@
-"""The classes of the Python API from several threads at once: each call gets its own answer."""
+"""Classes of the Python API used by several threads: each call gets its result."""
 
 import concurrent.futures
 
@@ -8,15 +8,15 @@ import pytest
 from bert_cli import Classifier, FeatureExtractor, MaskFiller, QuestionAnswerer, Tagger
 
 TEXTS = [
-    f"the {size} {animal} sees a {other}"
+    f"the {size} {animal} sees a {second_animal}"
     for size in ("old", "small")
     for animal in ("dog", "cat")
-    for other in ("bird", "fish", "horse")
+    for second_animal in ("bird", "fish", "horse")
 ]
 
 
 def from_threads(call):
-    """The results of `call` for each text, from eight threads that begin together."""
+    """Return the results of `call` for each text, from eight threads that start together."""
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         return list(pool.map(call, TEXTS * 4))
 
@@ -44,7 +44,8 @@ def test_other_heads(tagger_once, answering):
 
     def fill(text):
         return [
-            each["token"] for each in filler.fill(text.replace("sees", "[MASK]"), top_k=1 + len(text) % 3)["masks"][0]
+            candidate["token"]
+            for candidate in filler.fill(text.replace("sees", "[MASK]"), top_k=1 + len(text) % 3)["masks"][0]
         ]
 
     assert from_threads(fill) == [fill(text) for text in TEXTS] * 4

@@ -1,4 +1,4 @@
-"""bert-tokenize and Tokenizer: the tokens, ids and segments that a training logs."""
+"""bert-tokenize and Tokenizer: tokens, ids and segments as in training."""
 
 import json
 
@@ -59,8 +59,8 @@ def test_from_python(model, trained, capsys):
         assert tokenizer.vocab_size == 98
         assert tokenizer.do_lower_case
         assert tokenizer.tokenize(OTHER) == ["a", "cat"]
-        found = tokenizer.encode(TEXT, OTHER)
-        assert {name: found[name] for name in RECORD} == RECORD
+        encoded = tokenizer.encode(TEXT, OTHER)
+        assert {name: encoded[name] for name in RECORD} == RECORD
     assert not Tokenizer.load(trained, do_lower_case=False).do_lower_case
     for call in (tokenizer.tokenize, tokenizer.encode):
         with pytest.raises(InputError, match=r"text: one text is needed, found \['a'\]"):

@@ -1,4 +1,4 @@
-"""Commands on directories with the tokenizer files of transformers: the same tokens in every format and program."""
+"""Commands on directories with transformers' tokenizer files: equal tokens in every format."""
 
 import json
 
@@ -22,7 +22,8 @@ from tests.tokenizer_folders import (
     write,
 )
 
-# Keras 3.15 asks NumPy 2 for a TensorFlow variable's numbers in the old way; Python hides this warning from users.
+# Keras 3.15 reads TensorFlow variables through an old NumPy interface; Python hides this
+# warning from users.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 TOKENS = [*VOCABULARY, "<user>", "[E1]"]
 
@@ -35,7 +36,7 @@ def tokens_of(folder, texts=TEXTS) -> list[list[str]]:
 
 @pytest.fixture
 def hugging_face(tmp_path):
-    """hugging_face(files) -> a Hugging Face directory without vocab.txt, with these tokenizer files."""
+    """hugging_face(files) -> a Hugging Face directory with these files, without vocab.txt."""
     source, _ = make_source(tmp_path, ("masked_lm",), tokens=TOKENS)
     convert(source, tmp_path / "hf")
 
@@ -64,7 +65,8 @@ FILES = {
 @pytest.mark.parametrize("name", FILES)
 def test_conversion_keeps_tokens_and_ids(hugging_face, tmp_path, name):
     folder = hugging_face(FILES[name])
-    # A directory of transformers always lists the special tokens, so that they are searched for from then on.
+    # A directory written by transformers always lists the special tokens, so they are
+    # searched for from then on.
     is_listed = "tokenizer" in FILES[name]
     texts = [text for text in TEXTS if is_listed or not any(token in text for token in SPECIAL)]
     expected = tokens_of(folder, texts)
@@ -79,14 +81,14 @@ def test_conversion_keeps_tokens_and_ids(hugging_face, tmp_path, name):
 
 
 def test_a_usual_directory_becomes_a_plain_tf1_model(hugging_face, tmp_path):
-    """The special tokens alone, which every tokenizer.json lists, are not written for Google's scripts."""
+    """Special tokens, which every tokenizer.json lists, are not written for Google's scripts."""
     plain = {"tokenizer": tokenizer_json(vocabulary=TOKENS, longest=200), "tokenizer_config": bert()}
     convert(hugging_face(plain), tmp_path / "tf1", to_format="tf1")
     names = {path.name for path in (tmp_path / "tf1").iterdir()}
     assert names == {"vocab.txt", "bert_config.json", "bert_model.ckpt.index", "bert_model.ckpt.data-00000-of-00001"}
 
 
-def test_a_tokenizer_file_of_another_model_is_not_left_beside_a_converted_one(hugging_face, tmp_path):
+def test_conversion_removes_another_models_tokenizer_file(hugging_face, tmp_path):
     folder = hugging_face(FILES["as transformers 5 saves it"])
     for name in ("tokenizer", "added_tokens"):
         write(tmp_path / name, **{name: {}})
@@ -136,5 +138,5 @@ def test_a_keras_preprocessor_is_saved_with_its_settings(hugging_face, tmp_path)
     assert ids == [[2, 13, SIZE, SIZE + 1, 3] + [0] * 7]
     text = keras.Input((), dtype="string")
     keras.Model(text, layer(text)).save(tmp_path / "model.keras")
-    again = keras.models.load_model(tmp_path / "model.keras")
-    assert again(tf.constant(["The <USER> [E1]"]))["input_word_ids"].numpy().tolist() == ids
+    loaded_model = keras.models.load_model(tmp_path / "model.keras")
+    assert loaded_model(tf.constant(["The <USER> [E1]"]))["input_word_ids"].numpy().tolist() == ids

@@ -1,4 +1,4 @@
-"""Classifiers of Hugging Face whose config.json has no label names, or whose one output is a number, as in transformers."""
+"""Hugging Face classifiers without label names in config.json, or with a number as output."""
 
 import json
 import pathlib
@@ -22,7 +22,7 @@ NAMELESS = [None, {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}]
 
 @pytest.fixture
 def hugging_face(tmp_path):
-    """hugging_face(outputs, **config) -> folder of a classifier of random weights; a key with None is left out."""
+    """hugging_face(outputs, **config) -> directory with random weights; None removes a key."""
 
     def write(outputs: int, **values: object):
         folder = tmp_path / f"outputs_{outputs}"
@@ -35,14 +35,16 @@ def hugging_face(tmp_path):
         tensors = {name: rng.normal(0, 0.5, shape).astype(np.float32) for name, shape in shapes.items()}
         write_safetensors(str(folder / "model.safetensors"), tensors, CLASSIFIER)
         merged = hugging_face_config(config, CLASSIFIER, None) | values
-        (folder / "config.json").write_text(json.dumps({key: each for key, each in merged.items() if each is not None}))
+        (folder / "config.json").write_text(
+            json.dumps({key: value for key, value in merged.items() if value is not None})
+        )
         return folder
 
     return write
 
 
 def answer(classify, folder, *flags: str):
-    """The run, and the JSON line that it prints."""
+    """Return the outcome, and the JSON line that it prints."""
     outcome = classify(f"--init_checkpoint={folder}", f"--output_dir={folder}/out", "--max_seq_length=16", *flags)
     assert outcome.code == 0, outcome
     return outcome, json.loads(outcome.out)
@@ -106,10 +108,10 @@ def test_labels_without_names_in_tables(classify, hugging_face, tmp_path):
     assert classify(*flags, "--do_predict", f"--predict_file={table}").code == 0
     header = (tmp_path / "out" / "predictions.tsv").read_text().split("\n")[0]
     assert header.split("\t") == ["id", "label", "prob_LABEL_0", "prob_LABEL_1", "text"]
-    parts = [f"{tmp_path}/part{number}.csv" for number in (1, 2)]
-    for part in parts:
-        pathlib.Path(part).write_text("text\nbread\n")
-    assert classify(*flags, "--do_predict", f"--predict_file={','.join(parts)}").code == 0
+    shards = [f"{tmp_path}/part{number}.csv" for number in (1, 2)]
+    for shard in shards:
+        pathlib.Path(shard).write_text("text\nbread\n")
+    assert classify(*flags, "--do_predict", f"--predict_file={','.join(shards)}").code == 0
     assert "LABEL_0" in (tmp_path / "out" / "predictions.tsv-00000-of-00002").read_text()
     classify(*flags, "--do_eval", f"--dev_file={table}").assert_refused("t.csv:2: label 'good' is not among", "LABEL_0")
 
@@ -145,10 +147,10 @@ def test_the_function_of_sentence_transformers_is_named(classify, hugging_face, 
 
 
 @pytest.mark.parametrize(
-    ("outputs", "kind", "labels", "key"),
+    ("outputs", "model_kind", "labels", "key"),
     [(1, "regression", [], "value"), (2, "classifier", ["LABEL_0", "LABEL_1"], "probabilities")],
 )
-def test_the_server_serves_them(hugging_face, outputs, kind, labels, key):
+def test_the_server_serves_them(hugging_face, outputs, model_kind, labels, key):
     model = load_served("m", str(hugging_face(outputs)), Options("float32", "onnxruntime"))
-    assert (model.kind, model.labels) == (kind, labels)
+    assert (model.kind, model.labels) == (model_kind, labels)
     assert key in model.answer([Item(*PAIR)])[0]

@@ -1,4 +1,4 @@
-"""A model in the workers of Spark, Ray and Beam: load_once, and the recipes of docs/clusters.md on real clusters."""
+"""Models in workers of Spark, Ray and Beam: load_once, and docs/clusters.md on real clusters."""
 
 import importlib.util
 import json
@@ -31,7 +31,7 @@ finally:
     ray.shutdown()
     cluster.shutdown()
 """
-# What leaves the master or the address to the environment is given there.
+# The environment provides the master or the address for recipes that read it from there.
 CLUSTERS = {
     "pyspark": (["recipe.py"], {"PYSPARK_SUBMIT_ARGS": "--master local-cluster[2,1,1024] pyspark-shell"}),
     "ray": (["-c", RAY_CLUSTER], {}),
@@ -45,7 +45,7 @@ CLUSTERS = {
 }  # fmt: skip
 
 
-# Prints what each thread has learned; a program of its own, since the first import of TensorFlow is in the threads.
+# Prints each thread's result; a separate program, since the threads import TensorFlow first.
 THREADS = """
 import concurrent.futures, sys
 from bert_cli import Classifier, FeatureExtractor, MaskFiller
@@ -117,14 +117,14 @@ def test_a_model_of_tensorflow_is_refused_in_a_forked_child(trained):
 
 def test_a_model_is_loaded_once_in_a_process(trained):
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: load_once(Classifier, trained), range(8)))
-    assert all(each is found[0] for each in found)
-    assert load_once(Classifier, str(trained)) is found[0]
-    other = load_once(Classifier, trained, labels=["no", "yes"])
-    assert other is not found[0]
-    assert other.labels == ("no", "yes")
-    assert load_once(Classifier, trained, labels=["no", "yes"]) is other
-    assert found[0].records(["the dog sees a cat ."])[0]["text"] == "the dog sees a cat ."
+        models = list(pool.map(lambda _: load_once(Classifier, trained), range(8)))
+    assert all(model is models[0] for model in models)
+    assert load_once(Classifier, str(trained)) is models[0]
+    other_model = load_once(Classifier, trained, labels=["no", "yes"])
+    assert other_model is not models[0]
+    assert other_model.labels == ("no", "yes")
+    assert load_once(Classifier, trained, labels=["no", "yes"]) is other_model
+    assert models[0].records(["the dog sees a cat ."])[0]["text"] == "the dog sees a cat ."
     with pytest.raises(InputError, match="nowhere"):
         load_once(Classifier, trained / "nowhere")
 
@@ -133,7 +133,7 @@ def test_a_model_is_loaded_once_in_a_process(trained):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda block: block.engine)
 def test_a_recipe_gives_the_answers_of_the_command(recipe, trained, classify, tmp_path):
-    """On two workers, from a program that holds nothing but the printed block."""
+    """Two workers run a program that consists of the printed block."""
     engine = recipe.engine
     if importlib.util.find_spec(engine) is None:
         pytest.skip(f"{engine} is not installed: see the extras of setup.py")
@@ -157,15 +157,15 @@ def test_a_recipe_gives_the_answers_of_the_command(recipe, trained, classify, tm
         f"--output_dir={trained}", f"--input_file={tmp_path / 'texts.txt'}", f"--output_file={tmp_path / 'own.jsonl'}"
     )
     assert outcome.code == 0, outcome.err
-    own = [json.loads(line) for line in (tmp_path / "own.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert len(own) == len(answers) == len(lines)
+    command_records = [json.loads(line) for line in (tmp_path / "own.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len(command_records) == len(answers) == len(lines)
     assert {frozenset(answer) for answer in answers} == {frozenset({"text", "probabilities"})}
     answers.sort(key=lambda answer: answer["text"])
-    own.sort(key=lambda answer: answer["text"])
-    assert [answer["text"] for answer in answers] == [answer["text"] for answer in own] == sorted(lines)
-    for answer, wanted in zip(answers, own, strict=True):
-        # Other texts of the batch change the last digit of float32.
-        assert answer["probabilities"] == pytest.approx(wanted["probabilities"], abs=1e-6)
+    command_records.sort(key=lambda answer: answer["text"])
+    assert [answer["text"] for answer in answers] == [answer["text"] for answer in command_records] == sorted(lines)
+    for answer, expected in zip(answers, command_records, strict=True):
+        # Other texts in the batch change the last digit in float32.
+        assert answer["probabilities"] == pytest.approx(expected["probabilities"], abs=1e-6)
 
 
 def test_a_recipe_for_each_engine():
