@@ -4,13 +4,10 @@
     python -m benchmarks --model HF_FOLDER --only short,vectors-bfloat16 --peer_python OTHER_VENV/bin/python
 
 HF_FOLDER is a Hugging Face directory with config.json, model.safetensors, vocab.txt and
-tokenizer.json, which all
-programs use. All inputs are generated. The programs take turns, in reverse order in every other
-round, so that a drift
-of the machine affects all programs equally. The table shows medians, and each ratio compares
-two runs in the same
-round. If OTHER_VENV does not have a program, it is left out and listed. Run nothing else on the
-machine during this time.
+tokenizer.json, which all programs use. All inputs are generated. The programs take turns, in
+reverse order in every other round, so that a drift of the machine affects all programs equally. The
+table shows medians, and each ratio compares two runs in the same round. If OTHER_VENV does not have
+a program, it is left out and listed. Run nothing else on the machine during this time.
 """
 
 import argparse

@@ -3,23 +3,18 @@
     python -m benchmarks.compare_versions --before=OLD_CHECKOUT --after=NEW_CHECKOUT --baseline=DIR
     python -m benchmarks.compare_versions --before=OLD_CHECKOUT --after=NEW_CHECKOUT --only=tag,classify-grid,help-*
 
-Each scenario in benchmarks/scenarios.py runs in a separate directory, with the same relative
-paths in both versions,
-and with this interpreter. The comparison includes the exit code, standard output, the log, every
-file that a command
-wrote, and the files that it removed. Values that differ between any two runs (times, rates,
-memory, dates, processes)
-are masked first: see benchmarks/compare_files.py. Each file that differs is a line: scenario
-and command, file,
+Each scenario in benchmarks/scenarios.py runs in a separate directory, with the same relative paths
+in both versions, and with this interpreter. The comparison includes the exit code, standard output,
+the log, every file that a command wrote, and the files that it removed. Values that differ between
+any two runs (times, rates, memory, dates, processes) are masked first: see
+benchmarks/compare_files.py. Each file that differs is a line: scenario and command, file,
 difference. "help" marks differences in help texts, which a change may intend. They are counted
-separately and do not
-fail, and neither do differences that match --intended, a regular expression for "FILE:
-DIFFERENCE". Both versions are
-copied at the start, so that the checkouts may change during the run.
+separately and do not fail, and neither do differences that match --intended, a regular expression
+for "FILE: DIFFERENCE". Both versions are copied at the start, so that the checkouts may change
+during the run.
 
---baseline=DIR stores the results of the first version. Later calls use them if neither that
-version nor the scenario
-has changed; several processes may share the directory. Exit code: 0 if there is no
+--baseline=DIR stores the results of the first version. Later calls use them if neither that version
+nor the scenario has changed; several processes may share the directory. Exit code: 0 if there is no
 difference, else 1.
 """
 

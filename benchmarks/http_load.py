@@ -3,10 +3,8 @@
     python -m benchmarks.http_load --port P --path /predict --texts FILE --clients 64 --seconds 10
 
 FILE has one text per line. The requests are {"text": …}, or {"input": …, "model": NAME} if
---embeddings is used. Prints
-one JSON object: requests, seconds, rate, p50 and p99 in milliseconds, and client_seconds, the
-processor time that the
-clients themselves used.
+--embeddings is used. Prints one JSON object: requests, seconds, rate, p50 and p99 in milliseconds,
+and client_seconds, the processor time that the clients themselves used.
 """
 
 import argparse

@@ -3,13 +3,10 @@
     python benchmarks/pretraining_data.py --input_file corpus.txt --vocab_file vocab.txt --workers 0,1,2
 
 prints one row per number of workers (0: Google's single stream): instances, instances per
-wall-clock second, instances
-per second of processor time (all processes including their start: the speed of one core),
-wall-clock seconds, and the
-peak memory of all processes together, in MB of 10^6 bytes (PSS counts shared pages once, RSS in
-each process). With
---tenth, each is also run on the first tenth of the lines, to see how memory grows. Linux
-only: it reads /proc.
+wall-clock second, instances per second of processor time (all processes including their start: the
+speed of one core), wall-clock seconds, and the peak memory of all processes together, in MB of 10^6
+bytes (PSS counts shared pages once, RSS in each process). With --tenth, each is also run on the
+first tenth of the lines, to see how memory grows. Linux only: it reads /proc.
 """
 
 import argparse

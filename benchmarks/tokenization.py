@@ -2,8 +2,8 @@
 
     python benchmarks/tokenization.py --input_file corpus.txt --vocab_file vocab.txt
 
-prints one line: size, MB/s of UTF-8, tokens/s, and the share of [UNK]. Files that end in .gz
-are unpacked first.
+prints one line: size, MB/s of UTF-8, tokens/s, and the share of [UNK]. Files that end in .gz are
+unpacked first.
 """
 
 import argparse

@@ -4,13 +4,10 @@
     DEVICE=cpu make check-gpu
     python -m benchmarks.gpu --device=gpu --model=HF_FOLDER --peer_python=OTHER_VENV/bin/python
 
-Writes OUTPUT/check_gpu.json and OUTPUT/check_gpu.md, two tables for
-docs/performance-processors.md. If a check fails,
-its row has the reason, and the exit code is 1. Programs that are not installed are listed.
---device=cpu runs the same
-checks on small sizes, without a GPU. Without --model the benchmarks use random weights with
-the size of MiniLM (6
-layers, width 384).
+Writes OUTPUT/check_gpu.json and OUTPUT/check_gpu.md, two tables for docs/performance-processors.md.
+If a check fails, its row has the reason, and the exit code is 1. Programs that are not installed
+are listed. --device=cpu runs the same checks on small sizes, without a GPU. Without --model the
+benchmarks use random weights with the size of MiniLM (6 layers, width 384).
 """
 
 import argparse

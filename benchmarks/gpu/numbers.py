@@ -2,9 +2,8 @@
 
     python -m benchmarks.gpu.numbers float32
 
-Uses the GPU if TensorFlow finds one, else the CPU. Prints a JSON object: name -> {"found":
-…, "limit": …} per
-comparison; `found` is the difference that must not exceed `limit`.
+Uses the GPU if TensorFlow finds one, else the CPU. Prints a JSON object: name -> {"found": …,
+"limit": …} per comparison; `found` is the difference that must not exceed `limit`.
 """
 
 import dataclasses

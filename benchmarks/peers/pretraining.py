@@ -2,9 +2,8 @@
 
     pretraining.py CONFIG --batch 32 --length 128 --predictions 20 --steps 20 [--bf16] [--device cuda] [--compile]
 
---bf16 uses autocast. The loss is computed at masked positions only, as in Google's code.
-Prints a JSON object:
-sequences per second, without the first two steps.
+--bf16 uses autocast. The loss is computed at masked positions only, as in Google's code. Prints a
+JSON object: sequences per second, without the first two steps.
 """
 
 import argparse

@@ -1,8 +1,7 @@
 """A text classifier with FastAPI, as in the documentation of transformers and FastAPI.
 
-It uses a pipeline, and an endpoint that FastAPI runs in its thread pool. With
---embeddings it serves a
-SentenceTransformer at /v1/embeddings.
+It uses a pipeline, and an endpoint that FastAPI runs in its thread pool. With --embeddings it
+serves a SentenceTransformer at /v1/embeddings.
 """
 
 import argparse

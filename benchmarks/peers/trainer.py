@@ -3,10 +3,9 @@
     trainer.py MODEL FOLDER --batch 32 --epochs 1 --max_seq_length 128 [--bf16] [--group] [--random] [--device cuda] [--compile]
 
 --group: use batches of similar length, the Trainer's fastest training for texts of mixed length.
-Predictions are always
-sorted by length. --random: use only MODEL's config. --compile: use torch.compile. Prints a JSON
-object: train, steady
-(without the first ten steps), predict (examples/s) and accuracy.
+Predictions are always sorted by length. --random: use only MODEL's config. --compile: use
+torch.compile. Prints a JSON object: train, steady (without the first ten steps), predict
+(examples/s) and accuracy.
 """
 
 import argparse

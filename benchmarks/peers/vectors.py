@@ -2,13 +2,11 @@
 
     vectors.py ENGINE MODEL LINES [--onnx FILE] [--ct2 FOLDER] [--output FILE] [--device cuda] [--batch 32]
 
-ENGINE is sentence-transformers, optionally followed by -compiled (torch.compile), -bf16 or
-both; onnxruntime,
-onnxruntime-int8, openvino or openvino-bf16, which use FILE, a graph from input_word_ids, input_mask
-and input_type_ids
-to sequence_output; or ctranslate2 or ctranslate2-int8, which use FOLDER. All use batches of
---batch lines sorted by
-length, cut to 128 tokens. --output is a .npy file for the vectors. Prints a JSON object: lines per
+ENGINE is sentence-transformers, optionally followed by -compiled (torch.compile), -bf16 or both;
+onnxruntime, onnxruntime-int8, openvino or openvino-bf16, which use FILE, a graph from
+input_word_ids, input_mask and input_type_ids to sequence_output; or ctranslate2 or
+ctranslate2-int8, which use FOLDER. All use batches of --batch lines sorted by length, cut to 128
+tokens. If --output is given, the vectors are saved there as .npy. Prints a JSON object: lines per
 second, without loading.
 """
 
