@@ -288,7 +288,7 @@ def test_tables_refused(data, message):
 
 
 def test_generators_are_read_once(monkeypatch):
-    monkeypatch.setattr(Classifier, "_trained", classmethod(lambda cls, *arguments: arguments))
+    monkeypatch.setattr(Classifier, "_train_on", classmethod(lambda cls, *arguments: arguments))
     labels = ([0.5, 1.5], (value for value in (0.5, 1.5)), np.array([0.5, 1.5]), pd.Series([0.5, 1.5]))
     for values in labels:
         tables, *_, options = Classifier.fit(

@@ -146,7 +146,7 @@ def test_other_schemes_are_written_again(scheme, tagger_once, tag, tmp_path, run
 
 
 def test_another_outside_tag_and_form_are_remembered(tagger_once, tag, tmp_path):
-    """Later runs and --text write predictions in the form of the training file, such as PER_B and 0."""
+    """Later runs and --text write predictions in the training file's form, such as PER_B and 0."""
     data, out = tmp_path / "data", tmp_path / "out"
     data.mkdir()
     for split, sentences in SPLITS.items():
