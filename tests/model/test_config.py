@@ -1,4 +1,4 @@
-"""What a config refuses, from wherever its sizes are."""
+"""Invalid configs, with sizes from any source."""
 
 import pytest
 
@@ -7,20 +7,20 @@ from bert_cli.model.config import BertConfig
 from bert_cli.runtime.memory import machine_memory
 
 
-def test_a_bad_head_count_is_found_without_a_file_too():
+def test_invalid_head_count_is_refused_without_a_file():
     with pytest.raises(InputError, match="hidden_size 10 is not a multiple of num_attention_heads 3"):
         BertConfig(vocab_size=5, hidden_size=10, num_attention_heads=3)
 
 
-def test_sizes_that_are_given_by_other_means_are_refused_too():
+def test_sizes_from_arguments_are_refused():
     with pytest.raises(
         InputError, match=r"^vocab_size 1\d{12} cannot be right: the weights .* need [\d,]+ GB of memory"
     ):
         BertConfig(vocab_size=10**12)
 
 
-def test_sizes_that_fit_the_machine_but_not_its_free_memory():
-    """One damaged digit, which ended in an error of TensorFlow."""
-    size = machine_memory() * 99 // 100 // (4 * 64)  # weights of 99 % of the memory
+def test_sizes_that_exceed_free_memory_are_refused():
+    """One damaged digit caused an error in TensorFlow."""
+    size = machine_memory() * 99 // 100 // (4 * 64)  # the weights need 99 % of the machine's memory
     with pytest.raises(InputError, match=rf"^vocab_size {size} is too large, or damaged: .* GB of them free$"):
         BertConfig(vocab_size=size, hidden_size=64, num_hidden_layers=1, num_attention_heads=1)

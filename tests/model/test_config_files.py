@@ -1,4 +1,4 @@
-"""Config files of Google, of Hugging Face and our own: sizes, defaults, the form of gelu, shapes, every refusal."""
+"""Config files from Google, Hugging Face and this project: sizes, defaults, GELU, and all errors."""
 
 import dataclasses
 import json
@@ -34,7 +34,7 @@ HUGGING_FACE = GOOGLE | {
 
 @pytest.fixture
 def save(tmp_path):
-    """save(values, name) -> path of a JSON file."""
+    """Return a function that writes values to a JSON file and returns its path."""
 
     def write(values, name="bert_config.json") -> str:
         path = tmp_path / name
@@ -67,7 +67,7 @@ def test_hugging_face_file(save):
     assert config == dataclasses.replace(read_config(save(GOOGLE)), layer_norm_eps=1e-5, gelu="erf")
 
 
-def test_defaults_are_the_originals(save):
+def test_defaults_equal_the_originals(save):
     config = read_config(save({"vocab_size": 10}))
     assert (config.hidden_size, config.num_hidden_layers, config.num_attention_heads) == (768, 12, 12)
     assert (config.intermediate_size, config.max_position_embeddings, config.type_vocab_size) == (3072, 512, 16)
@@ -75,7 +75,7 @@ def test_defaults_are_the_originals(save):
     assert (config.initializer_range, config.layer_norm_eps, config.activation) == (0.02, 1e-12, "gelu_tanh")
 
 
-def test_hugging_faces_own_defaults_of_an_electra(save):
+def test_hugging_faces_electra_defaults(save):
     config = read_config(save({"vocab_size": 10, "model_type": "electra"}))
     assert (config.embedding_size, config.hidden_size, config.intermediate_size) == (128, 256, 1024)
     assert (config.num_attention_heads, config.type_vocab_size, config.activation) == (4, 2, "gelu_erf")
@@ -83,12 +83,12 @@ def test_hugging_faces_own_defaults_of_an_electra(save):
 
 
 @pytest.mark.parametrize("model_type", ["bert", "distilbert"])
-def test_only_an_electra_has_embeddings_of_another_width(save, model_type):
+def test_only_electra_has_embeddings_with_another_width(save, model_type):
     config = read_config(save({"vocab_size": 10, "embedding_size": 128, "model_type": model_type}))
     assert (config.embedding_width, "embedding_size" in config.values()) == (768, False)
 
 
-def test_hugging_faces_own_default_of_token_types(save):
+def test_hugging_faces_default_number_of_token_types(save):
     assert read_config(save({"vocab_size": 10, "model_type": "bert"})).type_vocab_size == 2
 
 
@@ -114,18 +114,18 @@ def test_hugging_faces_own_default_of_token_types(save):
         ({"hidden_act": None}, "bert_config.json", "linear"),
     ],
 )
-def test_activation_by_the_files_home(save, values, name, activation):
+def test_activation_depends_on_the_files_source(save, values, name, activation):
     assert read_config(save({"vocab_size": 10} | values, name)).activation == activation
 
 
 @pytest.mark.parametrize("form", ["erf", "tanh"])
 @pytest.mark.parametrize("name", ["bert_config.json", "config.json"])
-def test_a_flag_decides_over_the_files_home(save, name, form):
+def test_flag_overrides_the_files_source(save, name, form):
     for values in ({}, {"gelu": "erf"}, {"gelu": "tanh"}):
         assert read_config(save({"vocab_size": 10} | values, name), form).activation == f"gelu_{form}"
 
 
-def test_a_flag_leaves_other_activations_alone(save):
+def test_flag_does_not_change_other_activations(save):
     for act, activation in (("gelu_new", "gelu_tanh"), ("relu", "relu")):
         assert read_config(save({"vocab_size": 10, "hidden_act": act}), "erf").activation == activation
 
@@ -149,14 +149,14 @@ def test_round_trip(save, tmp_path, source, gelu):
     assert [file.name for file in tmp_path.iterdir() if file.name.startswith(".")] == []
 
 
-def test_a_google_config_is_written_as_the_original_writes_it(save, tmp_path):
+def test_google_config_is_written_like_the_original(save, tmp_path):
     path = tmp_path / "written.json"
     write_config(str(path), read_config(save(GOOGLE)))
-    known = {key: value for key, value in GOOGLE.items() if key not in ("directionality", "pooler_fc_size")}
-    assert path.read_text() == json.dumps(known, indent=2, sort_keys=True) + "\n"
+    original = {key: value for key, value in GOOGLE.items() if key not in ("directionality", "pooler_fc_size")}
+    assert path.read_text() == json.dumps(original, indent=2, sort_keys=True) + "\n"
 
 
-def test_what_the_original_does_not_have_is_written_only_where_it_differs(save, tmp_path):
+def test_values_that_the_original_lacks_are_written_only_if_they_differ(save, tmp_path):
     path = tmp_path / "written.json"
     write_config(str(path), read_config(save(HUGGING_FACE, "config.json")))
     written = json.loads(path.read_text())
@@ -184,7 +184,7 @@ BAD_VALUES = [
     ({"num_attention_heads": 5}, "hidden_size 24 is not a multiple of num_attention_heads 5"),
     *(
         (
-            {"model_type": name, "type_vocab_size": 0},  # as DeBERTa has it
+            {"model_type": name, "type_vocab_size": 0},  # DeBERTa's value
             f"model_type is {name!r}, which is another network than BERT and cannot be loaded; take {instead}",
         )
         for name, instead in (
@@ -208,8 +208,8 @@ BAD_VALUES = [
 ]
 
 
-def test_a_classifier_of_electra_has_no_summary(save):
-    """transformers' ElectraForSequenceClassification ignores what its multiple-choice head reads."""
+def test_electra_classifiers_have_no_summary(save):
+    """transformers' ElectraForSequenceClassification ignores the multiple-choice head's settings."""
     values = GOOGLE | {"model_type": "electra", "summary_type": "mean", "summary_use_proj": False}
     for name in ("ElectraForSequenceClassification", "ElectraForPreTraining"):
         assert read_config(save(values | {"architectures": [name]})).model_type == "electra"
@@ -218,7 +218,7 @@ def test_a_classifier_of_electra_has_no_summary(save):
 
 
 @pytest.mark.parametrize(("change", "message"), BAD_VALUES)
-def test_a_bad_value_is_named_with_file_and_key(save, change, message):
+def test_invalid_value_is_reported_with_file_and_key(save, change, message):
     path = save(GOOGLE | change)
     with pytest.raises(InputError) as caught:
         read_config(path)
@@ -236,7 +236,7 @@ def test_a_bad_value_is_named_with_file_and_key(save, change, message):
         ('{"vocab_size": "\udcff"}', ":1: is not UTF-8 (byte 0xff); save the file as UTF-8"),
     ],
 )
-def test_a_bad_file_is_named(tmp_path, text, message):
+def test_invalid_file_is_reported(tmp_path, text, message):
     path = tmp_path / "bert_config.json"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(InputError) as caught:
@@ -244,7 +244,7 @@ def test_a_bad_file_is_named(tmp_path, text, message):
     assert str(caught.value) == f"{path}{message}"
 
 
-def test_a_missing_file_is_named(tmp_path):
+def test_missing_file_is_reported(tmp_path):
     path = str(tmp_path / "none.json")
     with pytest.raises(InputError, match=r"none\.json: no such file"):
         read_config(path)
@@ -263,7 +263,7 @@ def test_a_missing_file_is_named(tmp_path):
     ],
 )
 @pytest.mark.parametrize("name", ["bert_config.json", "config.json"])
-def test_sizes_that_no_memory_holds_are_refused_at_once(tmp_path, change, key, name):
+def test_sizes_that_exceed_any_memory_are_refused_immediately(tmp_path, change, key, name):
     path = tmp_path / name
     path.write_text(json.dumps({"vocab_size": 30522} | change))
     with pytest.raises(InputError) as caught:
@@ -280,7 +280,7 @@ def test_sizes_that_no_memory_holds_are_refused_at_once(tmp_path, change, key, n
         ({"hub_module": ["m"]}, "hub_module must be a text, found ['m']"),
     ],
 )
-def test_bad_values_of_a_module_are_named(tmp_path, change, message):
+def test_invalid_values_in_a_module_are_reported(tmp_path, change, message):
     sound = {
         "hub_module": "m",
         "vocab_size": 9,

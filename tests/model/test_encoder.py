@@ -1,4 +1,4 @@
-"""The model against the independent NumPy BERT of tests/reference, on random small models: outputs and gradients."""
+"""Outputs and gradients compared with the independent NumPy BERT in tests/reference, on small random models."""
 
 import dataclasses
 
@@ -15,7 +15,7 @@ from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.training.optimizers.adamw import global_norm
 
-# Changes to the tiny config, and the lengths of the rows of a batch of width 9, its number of positions.
+# Changes to the tiny config, and row lengths in a batch with 9 positions.
 CASES = {
     "erf": ({"gelu": "erf"}, [9, 4, 1, 7]),
     "tanh form": ({"gelu": "tanh"}, [2, 9, 5]),
@@ -31,7 +31,7 @@ WIDTH = 9
 
 
 def set_random_weights(model, task: str, config, seed: int) -> dict:
-    """Give the model random values, none of them 0 or 1; returns them in float64 under their names."""
+    """Set random weights, none of them 0 or 1, and return them as float64 by name."""
     shapes = numpy_bert.variable_shapes(dataclasses.asdict(config), task)
     variables = named_weights(model)
     assert {name: tuple(v.shape) for name, v in variables.items()} == shapes
@@ -64,50 +64,50 @@ def test_outputs(case):
     config, inputs = case
     encoder = BertEncoder(config)
     weights = set_random_weights(encoder, "", config, seed=1)
-    wanted = oracle_forward(config, weights, inputs)
+    expected = oracle_forward(config, weights, inputs)
     real = inputs["input_mask"] > 0
     for packed in (False, True):
-        found = encoder(inputs, packed=packed, return_attention=True)
+        actual = encoder(inputs, packed=packed, return_attention=True)
         chosen = real if packed else np.ones_like(real)
         for key in ("embedding_output", "sequence_output"):
-            np.testing.assert_allclose(found[key].numpy()[chosen], wanted[key][chosen], atol=2e-5, rtol=0)
-        np.testing.assert_allclose(found["pooled_output"], wanted["pooled_output"], atol=2e-5, rtol=0)
-        assert len(found["encoder_outputs"]) == len(found["attention_probs"]) == config.num_hidden_layers
-        for mine, theirs in zip(found["encoder_outputs"], wanted["encoder_outputs"], strict=True):
+            np.testing.assert_allclose(actual[key].numpy()[chosen], expected[key][chosen], atol=2e-5, rtol=0)
+        np.testing.assert_allclose(actual["pooled_output"], expected["pooled_output"], atol=2e-5, rtol=0)
+        assert len(actual["encoder_outputs"]) == len(actual["attention_probs"]) == config.num_hidden_layers
+        for mine, theirs in zip(actual["encoder_outputs"], expected["encoder_outputs"], strict=True):
             np.testing.assert_allclose(mine.numpy()[chosen], theirs[chosen], atol=2e-5, rtol=0)
-        for mine, theirs in zip(found["attention_probs"], wanted["attention_probs"], strict=True):
+        for mine, theirs in zip(actual["attention_probs"], expected["attention_probs"], strict=True):
             assert mine.shape == theirs.shape
             by_query = (mine.numpy().swapaxes(1, 2)[chosen], theirs.swapaxes(1, 2)[chosen])  # [queries, N, S]
             np.testing.assert_allclose(*by_query, atol=2e-5, rtol=0)
         pooled = encoder(inputs, packed=packed, pooled_only=True)["pooled_output"]
-        np.testing.assert_allclose(pooled, wanted["pooled_output"], atol=2e-5, rtol=0)
+        np.testing.assert_allclose(pooled, expected["pooled_output"], atol=2e-5, rtol=0)
 
 
-def test_types_out_of_range_add_nothing(tiny_config, batch_of):
+def test_token_types_out_of_range_add_nothing(tiny_config, batch_of):
     config = tiny_config()
     inputs = batch_of([5, 3], WIDTH)
     inputs["input_type_ids"][0, :3] = (2, 7, -1)
     encoder = BertEncoder(config)
     weights = set_random_weights(encoder, "", config, seed=2)
-    wanted = oracle_forward(config, weights, inputs)["embedding_output"]
-    np.testing.assert_allclose(encoder(inputs)["embedding_output"], wanted, atol=2e-5, rtol=0)
+    expected = oracle_forward(config, weights, inputs)["embedding_output"]
+    np.testing.assert_allclose(encoder(inputs)["embedding_output"], expected, atol=2e-5, rtol=0)
 
 
-def test_a_hole_in_the_mask_is_no_key_but_other_rows_keep_their_places(tiny_config, batch_of):
+def test_hole_in_the_mask_is_not_a_key_and_moves_no_position(tiny_config, batch_of):
     config = tiny_config()
     inputs = batch_of([6, 9], WIDTH)
     inputs["input_mask"][0, 2] = 0
     encoder = BertEncoder(config)
     weights = set_random_weights(encoder, "", config, seed=3)
-    wanted = oracle_forward(config, weights, inputs)["sequence_output"]
+    expected = oracle_forward(config, weights, inputs)["sequence_output"]
     real = inputs["input_mask"] > 0
-    np.testing.assert_allclose(encoder(inputs)["sequence_output"], wanted, atol=2e-5, rtol=0)
+    np.testing.assert_allclose(encoder(inputs)["sequence_output"], expected, atol=2e-5, rtol=0)
     packed = encoder(inputs, packed=True)["sequence_output"].numpy()
-    np.testing.assert_allclose(packed[real], wanted[real], atol=2e-5, rtol=0)
+    np.testing.assert_allclose(packed[real], expected[real], atol=2e-5, rtol=0)
 
 
 def loss_of(model, batch, packed):
-    """The loss that the model is trained with, of a batch whose masked_lm_weights are 0 and 1."""
+    """Return the training loss for a batch with masked_lm_weights of 0 and 1."""
     if "masked_lm_weights" in batch:
         batch = batch | {"masked_lm_weights": loss_shares(batch["masked_lm_weights"])}
     losses, weights = model.loss_terms(batch, None, packed, batch_size=len(batch["input_mask"]))
@@ -145,35 +145,35 @@ def build(task: str, config):
     ],
 )
 def test_gradients(case, task):
-    """All gradients of a training call without dropout, dense and packed, and their norm before rows are summed."""
+    """Compare all gradients without dropout, dense and packed, and their norm before rows are summed."""
     config, inputs = case
     model = build(task, config)
     weights = set_random_weights(model, task, config, seed=5)
     batch = inputs | labels_for(task, inputs)
-    wanted_loss, wanted, wanted_norm = numpy_bert.loss_and_gradients(
+    wanted_loss, expected, wanted_norm = numpy_bert.loss_and_gradients(
         task, dataclasses.asdict(config), weights, batch | oracle_batch(inputs), config.gelu
     )
-    variables = {name: v for name, v in named_weights(model).items() if name in wanted}
+    variables = {name: v for name, v in named_weights(model).items() if name in expected}
     for packed in (False, True):
         with tf.GradientTape() as tape:
             loss = loss_of(model, batch, packed)
-        found = tape.gradient(loss, [v.value for v in variables.values()])
+        actual = tape.gradient(loss, [v.value for v in variables.values()])
         assert float(loss) == pytest.approx(wanted_loss, abs=1e-5)
-        assert float(global_norm(found)) == pytest.approx(wanted_norm, rel=1e-4)
-        for name, gradient in zip(variables, found, strict=True):
+        assert float(global_norm(actual)) == pytest.approx(wanted_norm, rel=1e-4)
+        for name, gradient in zip(variables, actual, strict=True):
             gradient = tf.convert_to_tensor(gradient).numpy()
-            limit = 1e-4 * np.abs(wanted[name]).max() + 2e-6
-            np.testing.assert_allclose(gradient, wanted[name], rtol=0, atol=limit, err_msg=f"{name} packed={packed}")
+            limit = 1e-4 * np.abs(expected[name]).max() + 2e-6
+            np.testing.assert_allclose(gradient, expected[name], rtol=0, atol=limit, err_msg=f"{name} packed={packed}")
 
 
-def test_epsilon_of_the_normalisation_is_the_configs(tiny_config, batch_of):
+def test_layer_normalization_uses_the_configs_epsilon(tiny_config, batch_of):
     config, inputs = tiny_config(layer_norm_eps=0.25), batch_of([9, 2, 5], WIDTH)
     encoder = BertEncoder(config)
     weights = set_random_weights(encoder, "", config, seed=8)
     words, types, positions = (weights[f"bert/embeddings/{k}_embeddings"] for k in ("word", "token_type", "position"))
     x = words[inputs["input_word_ids"]] + types[inputs["input_type_ids"]] + positions
     unit = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 0.25)
-    gamma, beta = (weights[f"bert/embeddings/LayerNorm/{part}"] for part in ("gamma", "beta"))
+    gamma, beta = (weights[f"bert/embeddings/LayerNorm/{name}"] for name in ("gamma", "beta"))
     np.testing.assert_allclose(encoder(inputs)["embedding_output"], unit * gamma + beta, atol=2e-5, rtol=0)
 
 
@@ -182,29 +182,29 @@ def test_span_logits(tiny_config, batch_of):
     model = BertSpanModel(config)
     weights = set_random_weights(model, "squad", config, seed=6)
     sequence = numpy_bert.forward(dataclasses.asdict(config), weights, *oracle_batch(inputs).values())
-    wanted = numpy_bert.squad(weights, sequence["sequence_output"])
+    expected = numpy_bert.squad(weights, sequence["sequence_output"])
     start, end = model(inputs)
-    np.testing.assert_allclose(start, wanted["start_logits"], atol=5e-5, rtol=0)
-    np.testing.assert_allclose(end, wanted["end_logits"], atol=5e-5, rtol=0)
+    np.testing.assert_allclose(start, expected["start_logits"], atol=5e-5, rtol=0)
+    np.testing.assert_allclose(end, expected["end_logits"], atol=5e-5, rtol=0)
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_bfloat16_products_come_close_and_outputs_are_float32(packed, tiny_config, batch_of):
+def test_bfloat16_products_are_close_and_outputs_are_float32(packed, tiny_config, batch_of):
     config, inputs = tiny_config(gelu="erf"), batch_of([9, 3, 6], WIDTH)
     exact, coarse = BertEncoder(config, seed=7), BertEncoder(config, compute_dtype="bfloat16", seed=7)
-    found = coarse(inputs, packed=packed)
-    wanted = exact(inputs, packed=packed)
+    actual = coarse(inputs, packed=packed)
+    expected = exact(inputs, packed=packed)
     assert all(v.dtype == "float32" for v in named_weights(coarse).values())
     for key in ("embedding_output", "sequence_output", "pooled_output"):
-        assert found[key].dtype == tf.float32
-        difference = np.abs(found[key] - wanted[key]).max()
+        assert actual[key].dtype == tf.float32
+        difference = np.abs(actual[key] - expected[key]).max()
         assert 0 < difference < 0.05, key
 
 
 @pytest.mark.parametrize(("dtype", "gelu"), [("bfloat16", "tanh"), ("bfloat16", "erf"), ("float16", "erf")])
-def test_gradients_of_coarse_products_come_close_and_are_float32(dtype, gelu, tiny_config, batch_of):
+def test_gradients_of_low_precision_products_are_close_and_float32(dtype, gelu, tiny_config, batch_of):
     config, inputs = tiny_config(gelu=gelu, num_hidden_layers=1), batch_of([9, 3, 6], WIDTH)
-    batch, found = inputs | labels_for("classification", inputs), {}
+    batch, actual = inputs | labels_for("classification", inputs), {}
     for name in ("float32", dtype):
         model = BertClassifier(config, 3, compute_dtype=name)
         model.head_dropout = 0.0
@@ -212,17 +212,20 @@ def test_gradients_of_coarse_products_come_close_and_are_float32(dtype, gelu, ti
         with tf.GradientTape() as tape:
             loss = loss_of(model, batch, packed=True)
         gradients = tape.gradient(loss, [v.value for v in named_weights(model).values()])
-        found[name] = {n: tf.convert_to_tensor(g) for n, g in zip(named_weights(model), gradients, strict=True)}
-    largest = max(np.abs(gradient).max() for gradient in found["float32"].values())
-    for name, gradient in found["float32"].items():
-        assert found[dtype][name].dtype == tf.float32
-        assert np.abs(found[dtype][name] - gradient).max() < 0.05 * largest, name
+        actual[name] = {n: tf.convert_to_tensor(g) for n, g in zip(named_weights(model), gradients, strict=True)}
+    largest = max(np.abs(gradient).max() for gradient in actual["float32"].values())
+    for name, gradient in actual["float32"].items():
+        assert actual[dtype][name].dtype == tf.float32
+        assert np.abs(actual[dtype][name] - gradient).max() < 0.05 * largest, name
 
 
 def test_embeddings_are_gathered_from_a_value_not_from_the_variable(tiny_config, batch_of):
-    """A gather from a variable makes TensorFlow copy it whenever it is read or assigned from then on."""
+    """After a gather from a variable, TensorFlow copies the variable at each read and assignment."""
     encoder = BertEncoder(tiny_config())
     graph = tf.function(lambda inputs: encoder(inputs, packed=True)["pooled_output"])
-    types = {each.type for each in graph.get_concrete_function(batch_of([3, 5], WIDTH, seed=1)).graph.get_operations()}
+    types = {
+        operation.type
+        for operation in graph.get_concrete_function(batch_of([3, 5], WIDTH, seed=1)).graph.get_operations()
+    }
     assert "GatherV2" in types
     assert "ResourceGather" not in types

@@ -1,4 +1,4 @@
-"""Encoder and pre-training heads equal the original's outputs (golden/encoder), however they are computed."""
+"""Encoder and pre-training heads equal the original's outputs (golden/encoder) in all layouts."""
 
 import dataclasses
 import types
@@ -17,14 +17,14 @@ from bert_cli.weights.checkpoint import Tf1Reader, load_weights
 TOLERANCE = 1e-5
 VARIANTS = ("", "_full64", "_act_relu", "_act_tanh", "_act_linear")
 
-# The selection of outputs that is shipped with the tests, then the whole set.
+# "fixtures" has a subset of the outputs, and "shared" has all of them.
 each_home = pytest.mark.parametrize("home", ["fixtures", "shared"])
 each_layout = pytest.mark.parametrize("packed", [False, True])
 
 
 @pytest.fixture(scope="module", params=VARIANTS)
 def case(request, fixtures):
-    """What a model with the golden weights makes of a golden batch, dense [False] and packed [True]."""
+    """Return a golden batch and the outputs for golden weights: index False is dense, True is packed."""
     variant, folder = request.param, fixtures / "golden" / "encoder"
     config = read_config(str(folder / "bert_config.json"))
     if variant.startswith("_act_"):
@@ -47,18 +47,18 @@ def case(request, fixtures):
 
 
 @pytest.fixture
-def wanted(case, home, request):
-    """What the original made of the batch."""
+def expected(case, home, request):
+    """Return the original's outputs for the batch."""
     outputs = dict(np.load(request.getfixturevalue(home) / "golden" / "encoder" / case.file))
     assert len(outputs) >= 3
     return outputs
 
 
-def compare(found: dict, wanted: dict, chosen=...) -> int:
-    """Assert equality under the keys that both have, in the `chosen` tokens of a batch; returns how many keys."""
-    keys = found.keys() & wanted.keys()
+def compare(actual: dict, expected: dict, chosen=...) -> int:
+    """Assert that outputs with common keys are equal at the `chosen` tokens; return the number of keys."""
+    keys = actual.keys() & expected.keys()
     for key in keys:
-        left, right = np.asarray(found[key]), wanted[key]
+        left, right = np.asarray(actual[key]), expected[key]
         assert left.shape == right.shape, key
         if left.ndim > 2:
             left, right = left[chosen], right[chosen]
@@ -66,48 +66,48 @@ def compare(found: dict, wanted: dict, chosen=...) -> int:
     return len(keys)
 
 
-def layers_of(outputs: dict) -> dict:
-    """The encoder's outputs under the golden keys."""
-    found = {key: outputs[key] for key in ("embedding_output", "sequence_output", "pooled_output")}
-    return found | {f"encoder_layer_{i}": layer for i, layer in enumerate(outputs["encoder_outputs"])}
+def name_layers(outputs: dict) -> dict:
+    """Return the encoder's outputs by golden key."""
+    actual = {key: outputs[key] for key in ("embedding_output", "sequence_output", "pooled_output")}
+    return actual | {f"encoder_layer_{i}": layer for i, layer in enumerate(outputs["encoder_outputs"])}
 
 
 @each_home
-def test_all_rows_padded_ones_included(case, wanted):
-    found = layers_of(case.encoded[False])
-    assert compare(found, wanted) >= 1
-    assert np.array_equal(found["sequence_output"], found["encoder_layer_2"])
+def test_all_rows_including_padding(case, expected):
+    actual = name_layers(case.encoded[False])
+    assert compare(actual, expected) >= 1
+    assert np.array_equal(actual["sequence_output"], actual["encoder_layer_2"])
 
 
 @each_home
-def test_packed_equals_at_real_tokens_and_is_zero_elsewhere(case, wanted):
+def test_packed_outputs_are_equal_at_tokens_and_zero_elsewhere(case, expected):
     computed = case.batch["input_mask"] > 0
     assert computed[:, 0].all()
-    found = layers_of(case.encoded[True])
-    assert compare(found, wanted, computed) >= 1
-    for key, value in found.items():
+    actual = name_layers(case.encoded[True])
+    assert compare(actual, expected, computed) >= 1
+    for key, value in actual.items():
         if key != "pooled_output":
             assert not value.numpy()[~computed].any(), key
 
 
 @each_home
 @each_layout
-def test_pooled_only(case, wanted, packed):
-    """The first token's row of the last layer is all that is computed of it."""
-    found = case.pooled[packed]
-    assert list(found) == ["pooled_output", "first_output"]
-    assert compare(found, wanted) == 1
+def test_pooled_only(case, expected, packed):
+    """The last layer computes only the first token's row."""
+    actual = case.pooled[packed]
+    assert list(actual) == ["pooled_output", "first_output"]
+    assert compare(actual, expected) == 1
 
 
-def losses_of(batch: dict, logits: dict) -> dict:
-    """Outputs of the two heads under the golden keys."""
+def compute_losses(batch: dict, logits: dict) -> dict:
+    """Return the two heads' outputs by golden key."""
     masked, following = logits["masked_lm_logits"], logits["next_sentence_logits"]
     losses = cross_entropy(batch["next_sentence_labels"][:, 0], following)
-    each = cross_entropy(batch["masked_lm_ids"], masked)
+    masked_losses = cross_entropy(batch["masked_lm_ids"], masked)
     return {
         "masked_lm_log_probs": tf.nn.log_softmax(masked),
-        "masked_lm_example_loss": each,
-        "masked_lm_loss": tf.reduce_sum(each * loss_shares(batch["masked_lm_weights"])),
+        "masked_lm_example_loss": masked_losses,
+        "masked_lm_loss": tf.reduce_sum(masked_losses * loss_shares(batch["masked_lm_weights"])),
         "next_sentence_log_probs": tf.nn.log_softmax(following),
         "next_sentence_example_loss": losses,
         "next_sentence_loss": tf.reduce_mean(losses),
@@ -115,21 +115,21 @@ def losses_of(batch: dict, logits: dict) -> dict:
 
 
 @each_home
-def test_pretraining_heads_and_losses(case, wanted):
-    assert compare(losses_of(case.batch, case.logits[False]), wanted) >= 2
+def test_pretraining_heads_and_losses(case, expected):
+    assert compare(compute_losses(case.batch, case.logits[False]), expected) >= 2
 
 
 @each_home
-def test_pretraining_heads_of_a_packed_batch(case, wanted):
-    """One golden position lies in a hole of its row's mask, where packing computes nothing: it is left out here."""
+def test_pretraining_heads_for_a_packed_batch(case, expected):
+    """One golden position is in a hole of the mask, which packing does not compute, so it is skipped."""
     positions, weights = case.batch["masked_lm_positions"], case.batch["masked_lm_weights"]
     real = np.take_along_axis(case.batch["input_mask"], positions, axis=1) > 0
     assert np.count_nonzero(~real) == (1 if len(real) == 8 else 0)
     batch = case.batch | {"masked_lm_weights": weights * real}
-    dense, packed = (losses_of(batch, logits) for logits in case.logits)
+    dense, packed = (compute_losses(batch, logits) for logits in case.logits)
     for key in dense:
         left, right = np.asarray(packed[key]), np.asarray(dense[key])
         if key.startswith("masked_lm") and left.ndim:
             left, right = left[real], right[real]
         np.testing.assert_allclose(left, right, rtol=0, atol=TOLERANCE, err_msg=key)
-    assert compare({key: packed[key] for key in packed if key.startswith("next")}, wanted) >= 1
+    assert compare({key: packed[key] for key in packed if key.startswith("next")}, expected) >= 1

@@ -1,7 +1,7 @@
-"""Dropout: where it is, its rate, its scale, and what its draws depend on.
+"""Dropout: positions, rate, scale and seeds.
 
-The masks are read off the model's own outputs: weights are set such that every number before a dropout is 1 and what
-comes after it keeps apart what was dropped and what was kept.
+The tests read dropout masks from model outputs. They set weights so that every number before a
+dropout is 1, and the outputs show whether a number was dropped.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ def other_seed(*change: int) -> np.ndarray:
 
 
 def set_weights(model, values: dict) -> None:
-    """Set the weights named in `values` to a number or array, all others to 0, LayerNorm gammas to 1."""
+    """Set the weights named in `values`, LayerNorm gammas to 1, and all other weights to 0."""
     variables = named_weights(model)
     assert values.keys() <= variables.keys()
     for name, variable in variables.items():
@@ -46,13 +46,13 @@ COUNT = 40 * 9 * 16
 
 
 def mask_after_embeddings(encoder, seed, **how) -> np.ndarray:
-    """True for kept elements, [B, S, H]."""
+    """Return the mask after the embeddings, bool [B, S, H], True for kept elements."""
     set_weights(encoder, {"bert/embeddings/LayerNorm/gamma": 0.0, "bert/embeddings/LayerNorm/beta": 1.0})
     return encoder(BATCH, training=True, seed=seed, **how)["embedding_output"].numpy() > 0
 
 
 def mask_in_layer(encoder, place: str, layer: int, seed) -> np.ndarray:
-    """True for kept elements behind the dense layer `place` of `layer`, whose output is 1 everywhere."""
+    """Return the mask after a layer's dense layer `place`, which has outputs of 1; True for kept elements."""
     off = {f"bert/encoder/layer_{i}/output/LayerNorm/gamma": float(i == layer) for i in range(2)}
     set_weights(
         encoder,
@@ -75,43 +75,43 @@ def four_sigma(rate: float, count: int) -> float:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_hidden_rate_is_met_in_every_column_and_row(encoder, place):
+def test_hidden_dropout_rate_is_correct_in_every_column_and_row(encoder, place):
     dropped = ~PLACES[place](encoder, SEED)
     assert dropped.mean() == pytest.approx(RATE, abs=four_sigma(RATE, COUNT))
     for axis in (0, 1, 2):
-        others = tuple({0, 1, 2} - {axis})
+        other_axes = tuple({0, 1, 2} - {axis})
         limit = 1.3 * four_sigma(RATE, COUNT / dropped.shape[axis])
-        assert np.abs(dropped.mean(axis=others) - RATE).max() < limit
+        assert np.abs(dropped.mean(axis=other_axes) - RATE).max() < limit
 
 
 def test_distilbert_has_no_dropout_after_attention(tiny_config):
     sizes = {"hidden_size": 16, "num_attention_heads": 4, "hidden_dropout_prob": RATE}
     encoder = BertEncoder(tiny_config(**sizes, model_type="distilbert", type_vocab_size=0))
-    # Where nothing is dropped all numbers of a token are the same, which a LayerNorm makes 0.
+    # Without dropout, all numbers of a token are equal, and a LayerNorm makes them 0.
     assert not mask_in_layer(encoder, "attention/output", 0, SEED).any()
     assert mask_in_layer(encoder, "output", 0, SEED).any()
 
 
-def test_what_is_kept_is_scaled_so_that_the_expectation_stays(encoder):
+def test_kept_elements_are_scaled_to_keep_the_expectation(encoder):
     set_weights(encoder, {"bert/embeddings/LayerNorm/gamma": 0.0, "bert/embeddings/LayerNorm/beta": 1.0})
     output = encoder(BATCH, training=True, seed=SEED)["embedding_output"].numpy()
     assert np.unique(output) == pytest.approx([0.0, 1 / (1 - RATE)], rel=1e-4)
     assert output.mean() == pytest.approx(1.0, abs=four_sigma(RATE, COUNT) / (1 - RATE))
 
 
-def test_masks_of_different_places_have_nothing_in_common(encoder):
+def test_masks_are_independent(encoder):
     masks = {place: mask(encoder, SEED) for place, mask in PLACES.items()}
     masks["embeddings, another seed"] = mask_after_embeddings(encoder, other_seed(1, 0))
     masks["embeddings, next step"] = mask_after_embeddings(encoder, other_seed(0, 1024))
-    expected = RATE**2 + (1 - RATE) ** 2  # of independent masks
+    expected = RATE**2 + (1 - RATE) ** 2  # agreement of independent masks
     names = list(masks)
-    for i, one in enumerate(names):
-        for other in names[:i]:
-            agreement = (masks[one] == masks[other]).mean()
-            assert agreement == pytest.approx(expected, abs=four_sigma(expected, COUNT)), (one, other)
+    for i, name in enumerate(names):
+        for earlier in names[:i]:
+            agreement = (masks[name] == masks[earlier]).mean()
+            assert agreement == pytest.approx(expected, abs=four_sigma(expected, COUNT)), (name, earlier)
 
 
-def test_a_mask_depends_on_the_seed_alone(encoder):
+def test_mask_depends_only_on_the_seed(encoder):
     first = mask_after_embeddings(encoder, SEED)
     tf.random.set_seed(99)
     encoder(BATCH, training=True)
@@ -124,28 +124,28 @@ def test_a_mask_depends_on_the_seed_alone(encoder):
 
 
 def test_attention_probabilities_are_dropped(tiny_config):
-    """One token and heads of one column: a head's context is 1 or, where its only probability is dropped, 0."""
+    """A head with one token and one column has context 1, or 0 if its probability is dropped."""
     rate, heads = 0.1, 8
     config = tiny_config(hidden_size=heads, num_attention_heads=heads, attention_probs_dropout_prob=rate)
     encoder = BertEncoder(config)
     attention = f"{LAYER}/attention"
     set_weights(encoder, {f"{attention}/self/value/bias": 1.0, f"{attention}/output/dense/kernel": np.eye(heads)})
     output = encoder(full_batch(4000, 1), training=True, seed=SEED)["encoder_outputs"][0].numpy()[:, 0]
-    told = output[np.abs(output).max(1) > 0]  # where all heads are alike, normalisation leaves zeros
+    mixed_rows = output[np.abs(output).max(1) > 0]  # if all heads are equal, the layer norm returns zeros
     mixed = 1 - rate**heads - (1 - rate) ** heads
-    assert len(told) / 4000 == pytest.approx(mixed, abs=four_sigma(mixed, 4000))
-    kept = ((1 - rate) - (1 - rate) ** heads) / mixed  # given that the heads are not all alike
-    assert (told > 0).mean() == pytest.approx(kept, abs=four_sigma(kept, told.size))
+    assert len(mixed_rows) / 4000 == pytest.approx(mixed, abs=four_sigma(mixed, 4000))
+    kept = ((1 - rate) - (1 - rate) ** heads) / mixed  # under the condition that heads differ
+    assert (mixed_rows > 0).mean() == pytest.approx(kept, abs=four_sigma(kept, mixed_rows.size))
 
 
-def test_attention_probabilities_are_returned_from_before_dropout(tiny_config, batch_of):
+def test_attention_probabilities_are_returned_without_dropout(tiny_config, batch_of):
     encoder = BertEncoder(tiny_config(attention_probs_dropout_prob=0.5))
     outputs = encoder(batch_of([9, 4], 9), training=True, seed=SEED, return_attention=True)
     for probabilities in outputs["attention_probs"]:
         np.testing.assert_allclose(tf.reduce_sum(probabilities, -1), np.ones((2, 3, 9)), atol=1e-5)
 
 
-def test_the_classifiers_own_dropout_is_a_tenth_whatever_the_config_says(tiny_config):
+def test_classifier_dropout_is_a_tenth_for_any_config(tiny_config):
     hidden, rows = 16, 600
     model = BertClassifier(tiny_config(hidden_size=hidden, num_attention_heads=4, hidden_dropout_prob=0.0), hidden)
     set_weights(model, {"bert/pooler/dense/bias": 20.0, "output_weights": np.eye(hidden)})  # tanh(20) is 1
@@ -159,8 +159,8 @@ def test_the_classifiers_own_dropout_is_a_tenth_whatever_the_config_says(tiny_co
     np.testing.assert_array_equal(model(inputs), np.ones((rows, hidden)))
 
 
-def test_the_heads_mask_is_none_of_the_encoders(tiny_config):
-    """On single tokens the first mask of the encoder has the shape of the head's, so equal seeds would show."""
+def test_head_mask_differs_from_encoder_masks(tiny_config):
+    """The encoder's first mask and the head's mask have equal shapes for single tokens, so equal seeds would show."""
     hidden, rows, rate = 16, 600, 0.1
     model = BertClassifier(tiny_config(hidden_size=hidden, num_attention_heads=4, hidden_dropout_prob=rate), hidden)
     set_weights(
@@ -192,7 +192,7 @@ def test_no_dropout_outside_training(tiny_config, batch_of, packed):
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_gradient_passes_through_the_same_mask(tiny_config, packed):
-    """The gradient of a linear function of what dropout leaves is the mask itself."""
+    """The gradient of a sum after dropout equals the mask."""
     encoder = BertEncoder(tiny_config(hidden_dropout_prob=RATE))
     inputs = full_batch(1, 9)
     inputs["input_type_ids"][:] = 9  # adds nothing
@@ -205,8 +205,8 @@ def test_gradient_passes_through_the_same_mask(tiny_config, packed):
 
 
 @pytest.mark.parametrize("row", [0, 1, 3, 10])
-def test_a_share_of_a_batch_has_its_part_of_the_mask(row):
-    """Rows of seven elements, so that a share begins in the middle of what the generator draws at once."""
+def test_share_of_a_batch_has_its_rows_of_the_mask(row):
+    """Rows have seven elements, so a share begins inside the generator's blocks."""
     whole = ops.dropout(tf.ones([12, 7]), 0.3, tf.constant([5, 9]))
     share = ops.dropout(tf.ones([2, 7]), 0.3, tf.constant([5, 9, row, 99, 99, 99]))
     np.testing.assert_array_equal(share, whole[row : row + 2])

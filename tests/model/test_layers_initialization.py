@@ -1,4 +1,4 @@
-"""Names, shapes and first values of all weights."""
+"""Names, shapes and initial values of weights."""
 
 import dataclasses
 
@@ -16,10 +16,11 @@ from bert_cli.model.layers import named_weights
 
 STDDEV = 0.1
 HEAD_STDDEV = 0.02
-# A normal distribution cut at two standard deviations is this much narrower than the whole one.
+# Truncating a normal distribution at two standard deviations multiplies its standard deviation by
+# this factor.
 NARROWER = 0.87962566
 
-# Variables of a head -> standard deviation before the cut.
+# Head variables and their standard deviation before truncation.
 HEADS = {
     "classification": {"output_weights": HEAD_STDDEV},
     "squad": {"cls/squad/output_weights": HEAD_STDDEV},
@@ -35,29 +36,29 @@ def build(task: str, config, seed: int):
 
 @pytest.fixture(scope="module")
 def wide_config(tiny_config):
-    """Large enough for statistics of each kernel."""
+    """Return a config with kernels large enough for statistics."""
     return tiny_config(
         vocab_size=400, hidden_size=48, intermediate_size=96, max_position_embeddings=64, initializer_range=STDDEV
     )
 
 
 @pytest.mark.parametrize("task", ["", *HEADS])
-def test_names_and_shapes_are_those_of_the_original(tiny_config, task):
+def test_names_and_shapes_equal_the_originals(tiny_config, task):
     config = tiny_config(num_hidden_layers=3)
     variables = named_weights(build(task, config, 0))
-    wanted = numpy_bert.variable_shapes(dataclasses.asdict(config), task)
-    assert {name: tuple(variable.shape) for name, variable in variables.items()} == wanted
+    expected = numpy_bert.variable_shapes(dataclasses.asdict(config), task)
+    assert {name: tuple(variable.shape) for name, variable in variables.items()} == expected
     assert {variable.dtype for variable in variables.values()} == {"float32"}
 
 
-def test_a_base_model_has_the_206_variables_of_the_contract(tiny_config):
+def test_base_model_has_206_variables(tiny_config):
     variables = named_weights(BertPretrainer(tiny_config(num_hidden_layers=12)))
     assert len(variables) == 206
     assert sum(name.startswith("bert/") for name in variables) == 199
 
 
 @pytest.mark.parametrize("task", HEADS)
-def test_first_values(wide_config, task):
+def test_initial_values(wide_config, task):
     for name, variable in named_weights(build(task, wide_config, 7)).items():
         values = variable.numpy()
         if name.endswith(("bias", "beta")):
@@ -68,14 +69,14 @@ def test_first_values(wide_config, task):
             continue
         stddev = STDDEV if name.startswith("bert/") else HEADS[task][name]
         assert np.abs(values).max() <= 2 * stddev * (1 + 1e-6), name
-        sigma = 1 / (2 * values.size) ** 0.5  # of the estimate of a standard deviation, or less
+        sigma = 1 / (2 * values.size) ** 0.5  # standard error of the estimate, at most
         assert values.std() == pytest.approx(NARROWER * stddev, rel=4 * sigma), name
         assert values.mean() == pytest.approx(0.0, abs=4 * stddev / values.size**0.5), name
-        if values.size > 2000:  # 0.3 % of the values lie within 2 % of the cut
+        if values.size > 2000:  # 0.3 % of the values are within 2 % of the limit
             assert np.abs(values).max() > 1.9 * stddev, name
 
 
-def test_same_seed_same_weights_whatever_was_made_before(tiny_config, values_of):
+def test_weights_depend_only_on_the_seed(tiny_config, values_of):
     config = tiny_config()
     keras.utils.set_random_seed(1)
     first = values_of(named_weights(BertEncoder(config, seed=5)))
@@ -90,26 +91,26 @@ def test_same_seed_same_weights_whatever_was_made_before(tiny_config, values_of)
 
 def test_other_seeds_and_other_names_give_other_values(tiny_config, values_of):
     config = tiny_config()
-    one, other = (values_of(named_weights(BertClassifier(config, 3, seed=seed))) for seed in (0, 1))
-    drawn = {name: value for name, value in one.items() if not name.endswith(("bias", "beta", "gamma"))}
+    first, second = (values_of(named_weights(BertClassifier(config, 3, seed=seed))) for seed in (0, 1))
+    drawn = {name: value for name, value in first.items() if not name.endswith(("bias", "beta", "gamma"))}
     assert len(drawn) == 3 + 2 * 6 + 1 + 1
     for name, value in drawn.items():
-        assert not np.isclose(value, other[name]).all(), name
+        assert not np.isclose(value, second[name]).all(), name
     square = [value for value in drawn.values() if value.shape == (12, 12)]
     assert len({value.tobytes() for value in square}) == len(square) == 2 * 4 + 1
 
 
-def test_what_a_checkpoint_does_not_fill_is_drawn_as_it_would_have_been(tiny_config):
-    wanted = {name: variable.numpy() for name, variable in named_weights(build("squad", tiny_config(), 3)).items()}
+def test_weights_missing_in_a_checkpoint_have_their_usual_values(tiny_config):
+    expected = {name: variable.numpy() for name, variable in named_weights(build("squad", tiny_config(), 3)).items()}
     deferred = DeferredInitialization()
     with deferred.deferring():
         variables = named_weights(build("squad", tiny_config(), 3))
-    drawn = {name for name, value in wanted.items() if value.std() > 0}
+    drawn = {name for name, value in expected.items() if value.std() > 0}
     assert all(not variables[name].numpy().any() for name in drawn)
     head = {"cls/squad/output_weights"}
     assert head < drawn
     deferred.initialize_except(variable for name, variable in variables.items() if name not in head)
     for name in drawn:
-        assert np.array_equal(variables[name], wanted[name] if name in head else np.zeros_like(wanted[name])), name
-    at_once = named_weights(build("squad", tiny_config(), 3))  # nothing waits any more
+        assert np.array_equal(variables[name], expected[name] if name in head else np.zeros_like(expected[name])), name
+    at_once = named_weights(build("squad", tiny_config(), 3))  # values are no longer delayed
     assert all(at_once[name].numpy().any() for name in head)

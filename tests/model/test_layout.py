@@ -1,4 +1,4 @@
-"""In training, attention over the shorter sequences of a batch goes apart from that over the longer ones."""
+"""Layouts in training: attention is computed separately for shorter and longer sequences."""
 
 import numpy as np
 import pytest
@@ -17,56 +17,56 @@ def mask_of(lengths):
 
 
 @pytest.mark.parametrize("lengths", [[9, 3, 1], [5, 5, 5], [7], [2, 9, 2, 8, 1, 1]])
-def test_outputs_and_gradients_are_those_of_padding(tiny_config, batch_of, lengths):
+def test_outputs_and_gradients_equal_those_with_padding(tiny_config, batch_of, lengths):
     encoder = BertEncoder(tiny_config(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0), seed=3)
     inputs = batch_of(lengths, 9)
     real = np.asarray(inputs["input_mask"])[:, :, np.newaxis]
     weights = list(named_weights(encoder).values())
     rows = np.random.default_rng(1).normal(size=(len(lengths), 9, encoder.config.hidden_size)).astype(np.float32) * real
-    found = []
+    actual = []
     for packed in (True, False):
         with tf.GradientTape() as tape:
             output = encoder(inputs, training=True, seed=SEED, packed=packed)["sequence_output"] * real
             total = tf.reduce_sum(output * rows)
         gradients = tape.gradient(total, [weight.value for weight in weights], unconnected_gradients="zero")
-        found.append([output, *(tf.convert_to_tensor(gradient) for gradient in gradients)])
-    for bucketed, together in zip(*found, strict=True):
+        actual.append([output, *(tf.convert_to_tensor(gradient) for gradient in gradients)])
+    for bucketed, together in zip(*actual, strict=True):
         np.testing.assert_allclose(bucketed, together, atol=2e-5)
 
 
 @pytest.mark.parametrize("lengths", [[9, 3, 1], [5, 5, 5], [7], [2, 9, 2, 8, 1, 1]])
-def test_the_width_that_leaves_the_fewest_pairs(lengths):
+def test_width_minimizes_the_number_of_pairs(lengths):
     def pairs(bound):
         return sum(max(lengths) ** 2 if length > bound else bound**2 for length in lengths)
 
     mask = mask_of(lengths)
-    found = int(short_width(widths_of(mask)))
-    assert found in lengths
-    assert pairs(found) == min(map(pairs, lengths))
+    actual = int(short_width(widths_of(mask)))
+    assert actual in lengths
+    assert pairs(actual) == min(map(pairs, lengths))
     layout = packed_layout(tf.constant(mask), 3, is_trained=True, bucketed=True)
     longer, shorter = (bucket.real.shape for bucket in layout.bucketed.buckets)
-    assert (longer[2], shorter[2]) == tuple(-(-width // WIDTHS) * WIDTHS for width in (max(lengths), found))
-    assert shorter[0] == sum(length <= found for length in lengths) == len(lengths) - longer[0]
+    assert (longer[2], shorter[2]) == tuple(-(-width // WIDTHS) * WIDTHS for width in (max(lengths), actual))
+    assert shorter[0] == sum(length <= actual for length in lengths) == len(lengths) - longer[0]
 
 
 @pytest.mark.parametrize("shares", [2, 3, 6])
-def test_shares_draw_what_the_whole_batch_draws(tiny_config, batch_of, shares):
+def test_shards_draw_the_same_as_the_whole_batch(tiny_config, batch_of, shares):
     encoder = BertEncoder(tiny_config(hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.5), seed=3)
     inputs = batch_of([2, 9, 2, 8, 1, 5], 9)
     whole = encoder(inputs, training=True, seed=SEED, packed=True)["sequence_output"]
     assert not np.allclose(whole, encoder(inputs, training=True, seed=SEED + 1, packed=True)["sequence_output"])
     size = 6 // shares
     for start in range(0, 6, size):
-        own = {name: values[start : start + size] for name, values in inputs.items()}
+        shard = {name: values[start : start + size] for name, values in inputs.items()}
         seed = tf.concat([SEED, shard_start(inputs["input_mask"], start, tf.distribute.get_strategy())], axis=0)
-        found = encoder(own, training=True, seed=seed, packed=True)["sequence_output"]
-        np.testing.assert_allclose(found, whole[start : start + size], atol=1e-5)
+        actual = encoder(shard, training=True, seed=seed, packed=True)["sequence_output"]
+        np.testing.assert_allclose(actual, whole[start : start + size], atol=1e-5)
 
 
 @pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("lengths", [[9, 3, 1], [5, 5, 5], [8, 8], [2, 9, 2, 8, 1, 1], [24] * 3 + [7] * 9])
-def test_rows_are_filled_up_where_a_place_has_no_gradient(lengths, apart):
-    """So products have few shapes; where each place of attention is a token, there is none to stand for more rows."""
+def test_rows_are_filled_up_if_a_position_has_no_gradient(lengths, apart):
+    """Filled rows limit the number of shapes. If all attention positions are tokens, no filler row is available."""
     mask = tf.constant(mask_of(lengths))
     layout = packed_layout(mask, 3, True, apart)
     slots, tokens = layout.slots.numpy(), sum(lengths)
@@ -80,16 +80,16 @@ def test_rows_are_filled_up_where_a_place_has_no_gradient(lengths, apart):
 
 
 @pytest.mark.parametrize("shard", [None, [2, 10, 8, 1]])
-def test_a_batch_without_sequences(shard):
-    """Of a served model, or a shard of a batch with fewer rows than replicas."""
-    parts = (False, False, None) if shard is None else (True, True, tf.constant(shard))
-    layout = packed_layout(tf.zeros([0, 9], tf.int32), 3, *parts)
+def test_batch_without_sequences(shard):
+    """A served model has such a batch, and so has a replica if a batch has fewer rows than replicas."""
+    options = (False, False, None) if shard is None else (True, True, tf.constant(shard))
+    layout = packed_layout(tf.zeros([0, 9], tf.int32), 3, *options)
     assert layout.slots.shape == (0,)
     assert layout.bucketed.to_rows.shape == (0, 3)
 
 
 @pytest.mark.parametrize("lengths", [[9, 3, 1], [8, 8], [24] * 3 + [7] * 9, [64] * 20])
-def test_rows_of_predictions_are_filled_up_always(lengths):
+def test_prediction_rows_are_always_filled_up(lengths):
     mask = tf.constant(mask_of(lengths))
     layout = packed_layout(mask, 3)
     slots, tokens = layout.slots.numpy(), sum(lengths)

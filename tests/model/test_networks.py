@@ -1,4 +1,4 @@
-"""The facts in which networks differ from BERT."""
+"""Differences between BERT and other networks."""
 
 from bert_cli.base.head_types import (
     CHOICE,
@@ -36,7 +36,7 @@ def test_electras_classes():
     assert not network.needs_pooler(ENCODER)
 
 
-def test_one_head_type_for_each_class():
+def test_classes_have_one_head_type():
     assert HEAD_TYPES_OF_CLASSES["BertForPreTraining"] == PRETRAINING
     assert HEAD_TYPES_OF_CLASSES["ElectraForPreTraining"] == REPLACED_TOKENS
     assert "DistilBertForPreTraining" not in HEAD_TYPES_OF_CLASSES

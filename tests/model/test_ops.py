@@ -1,4 +1,4 @@
-"""Pieces whose gradients are written by hand where TensorFlow's own are not exact enough, and traces that graphs share."""
+"""Operations with manual gradients, which are more exact than TensorFlow's, and traces shared by graphs."""
 
 import numpy as np
 import pytest
@@ -23,37 +23,37 @@ def bias_gradient(dtype, rows):
 
 
 @pytest.mark.parametrize("rows", [1, 370, 2048])
-def test_gradient_of_a_bias_in_bfloat16_is_rounded_once(rows):
-    found, exact = bias_gradient(tf.bfloat16, rows)
-    np.testing.assert_allclose(found, exact, rtol=2.0**-8)
+def test_bfloat16_bias_gradient_is_rounded_once(rows):
+    actual, exact = bias_gradient(tf.bfloat16, rows)
+    np.testing.assert_allclose(actual, exact, rtol=2.0**-8)
 
 
-def test_gradient_of_a_bias_in_float32_is_exact():
-    found, exact = bias_gradient(tf.float32, 370)
-    np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-5)
+def test_float32_bias_gradient_is_exact():
+    actual, exact = bias_gradient(tf.float32, 370)
+    np.testing.assert_allclose(actual, exact, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.skipif(not onednn.is_available(tf.bfloat16), reason="this processor has no units for bfloat16")
 @pytest.mark.parametrize("sizes", [(7, 12, 20), (64, 32, 96), (1, 8, 8)])
-def test_biased_product_has_the_values_and_gradients_of_float32(sizes):
+def test_biased_product_has_float32_values_and_gradients(sizes):
     rows, inputs, units = sizes
     rng = np.random.default_rng(0)
     shapes = [(rows, inputs), (inputs, units), (units,)]
-    given = [tf.cast(rng.normal(size=shape), tf.bfloat16) for shape in shapes]
+    operands = [tf.cast(rng.normal(size=shape), tf.bfloat16) for shape in shapes]
     weights = tf.cast(rng.normal(size=(rows, units)), tf.bfloat16)
 
     @tf.function(input_signature=[tf.TensorSpec([None, inputs], tf.bfloat16)], autograph=False)
-    def found(x):
+    def compute(x):
         with tf.GradientTape() as tape:
-            tape.watch([x, *given[1:]])
-            product = ops.biased_product(x, *given[1:])
-        return product, *tape.gradient(product, [x, *given[1:]], output_gradients=weights)
+            tape.watch([x, *operands[1:]])
+            product = ops.biased_product(x, *operands[1:])
+        return product, *tape.gradient(product, [x, *operands[1:]], output_gradients=weights)
 
-    x, factor, bias, dy = (np.asarray(tf.cast(values, tf.float32)) for values in (*given, weights))
-    wanted = [x @ factor + bias, dy @ factor.T, x.T @ dy, dy.sum(axis=0)]
-    for own, exact in zip(found(given[0]), wanted, strict=True):
-        assert own.dtype == tf.bfloat16
-        np.testing.assert_allclose(tf.cast(own, tf.float32), exact, rtol=0.01, atol=0.02 * np.abs(exact).max())
+    x, factor, bias, dy = (np.asarray(tf.cast(values, tf.float32)) for values in (*operands, weights))
+    expected = [x @ factor + bias, dy @ factor.T, x.T @ dy, dy.sum(axis=0)]
+    for value, exact in zip(compute(operands[0]), expected, strict=True):
+        assert value.dtype == tf.bfloat16
+        np.testing.assert_allclose(tf.cast(value, tf.float32), exact, rtol=0.01, atol=0.02 * np.abs(exact).max())
 
 
 def test_one_trace_serves_all_graphs():

@@ -1,4 +1,4 @@
-"""Layers that are computed once more for the gradient: the very gradients, and nothing else kept until then."""
+"""Layers that are recomputed for the gradient: gradients are identical, and nothing else is kept in memory."""
 
 import numpy as np
 import pytest
@@ -13,12 +13,12 @@ LAYERS = 3
 SIZES = {
     "num_hidden_layers": LAYERS, "hidden_size": 32, "intermediate_size": 48, "num_attention_heads": 2,
     "max_position_embeddings": WIDTH, "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1,
-    "gelu": "erf",  # in float32 its product, bias and activation are one operator, unless something reads what is between
+    "gelu": "erf",  # float32 fuses product, bias and activation unless another operator reads the intermediate result
 }  # fmt: skip
 
 
-def step_of(encoder: BertEncoder):
-    """step(batch, x) -> (outputs, gradients of all weights); the gradient of the loss is tan(x)."""
+def make_step(encoder: BertEncoder):
+    """Return a step function that returns outputs and all gradients; the loss has the gradient tan(x)."""
     weights = [variable.value for variable in encoder.trainable_variables]
 
     @tf.function(autograph=False)
@@ -29,36 +29,36 @@ def step_of(encoder: BertEncoder):
         gradients = tape.gradient(loss, weights, output_gradients=tf.tan(x))
         return [outputs["sequence_output"], *map(tf.convert_to_tensor, gradients)]
 
-    return with_few_graph_optimizers(step)  # as steps of training are compiled
+    return with_few_graph_optimizers(step)  # training steps are compiled in the same way
 
 
 @pytest.fixture
 def computed(tiny_config, batch_of):
-    """computed(recomputes, …) -> arrays of one step of the same encoder."""
+    """Return a function that returns the arrays from one step, always with the same encoder."""
 
     def compute(recomputes: bool, dtype: str) -> list[np.ndarray]:
         encoder = BertEncoder(tiny_config(**SIZES), dtype, seed=7, recomputes=recomputes)
-        return [np.asarray(each) for each in step_of(encoder)(batch_of(LENGTHS, WIDTH), tf.constant(0.7))]
+        return [np.asarray(value) for value in make_step(encoder)(batch_of(LENGTHS, WIDTH), tf.constant(0.7))]
 
     return compute
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", pytest.param("float16", marks=pytest.mark.slow)])
-def test_gradients_to_the_bit(dtype, computed):
-    wanted = computed(False, dtype)
-    assert all(np.any(each != 0) for each in wanted)
-    assert [each.tobytes() for each in computed(True, dtype)] == [each.tobytes() for each in wanted]
+def test_gradients_are_identical(dtype, computed):
+    expected = computed(False, dtype)
+    assert all(np.any(values != 0) for values in expected)
+    assert [values.tobytes() for values in computed(True, dtype)] == [values.tobytes() for values in expected]
 
 
-def test_what_is_kept_and_what_the_gradient_waits_for(tiny_config, batch_of):
-    """GELU is computed in the forward pass of each layer, and again after the gradient of the loss in all but the last."""
+def test_layers_are_recomputed_after_the_loss_gradient(tiny_config, batch_of):
+    """GELU is computed in each layer's forward pass, and again in all layers but the last after the loss gradient."""
     encoder = BertEncoder(tiny_config(**SIZES), seed=7, recomputes=True)
-    step, batch = step_of(encoder), batch_of(LENGTHS, WIDTH)
+    step, batch = make_step(encoder), batch_of(LENGTHS, WIDTH)
     context.context().enable_graph_collection()
     step(batch, tf.constant(0.7))
     graphs = context.context().export_run_metadata().function_graphs
     context.context().disable_graph_collection()
-    graph = max((each.post_optimization_graph for each in graphs), key=lambda graph: len(graph.node))
+    graph = max((collected.post_optimization_graph for collected in graphs), key=lambda graph: len(graph.node))
     inputs = {node.name: [name.removeprefix("^").partition(":")[0] for name in node.input] for node in graph.node}
     (start,) = (node.name for node in graph.node if node.op == "Tan")
 

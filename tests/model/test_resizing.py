@@ -1,4 +1,4 @@
-"""Rows of embeddings that are added or cut off."""
+"""Embedding rows that are added or removed."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def tensors():
     }
 
 
-def test_nothing_is_asked_for(tensors, tiny_config):
+def test_unchanged_sizes(tensors, tiny_config):
     config = tiny_config()
     resized, same = resize_embeddings(tensors, config, None, None, 0)
     assert same == config
@@ -38,11 +38,13 @@ def test_new_rows(tensors, tiny_config):
     np.testing.assert_array_equal(resized[BIAS], [*range(23), *[0] * 500])
     new = resized[WORDS][23:]
     assert np.abs(new).max() <= 0.2
-    assert 0.085 < new.std() < 0.091  # 0.88 of 0.1, for the normal distribution is cut at two deviations
-    again, _ = resize_embeddings(tensors, tiny_config(initializer_range=0.1), 523, 40, 7)
-    other, _ = resize_embeddings(tensors, tiny_config(initializer_range=0.1), 523, 40, 8)
-    np.testing.assert_array_equal(again[WORDS], resized[WORDS])
-    assert not np.array_equal(other[WORDS], resized[WORDS])
+    assert (
+        0.085 < new.std() < 0.091
+    )  # 0.88 of 0.1, because the normal distribution is truncated at two standard deviations
+    same_seed, _ = resize_embeddings(tensors, tiny_config(initializer_range=0.1), 523, 40, 7)
+    other_seed, _ = resize_embeddings(tensors, tiny_config(initializer_range=0.1), 523, 40, 8)
+    np.testing.assert_array_equal(same_seed[WORDS], resized[WORDS])
+    assert not np.array_equal(other_seed[WORDS], resized[WORDS])
 
 
 def test_fewer_rows(tensors, tiny_config):

@@ -1,4 +1,4 @@
-"""Names and shapes of an encoder's variables."""
+"""Names and shapes of encoder variables."""
 
 import pytest
 
@@ -16,7 +16,7 @@ from bert_cli.model.shapes import PROJECTION, encoder_shapes
         ({"embedding_size": 12, "model_type": "electra"}, None),
     ],
 )
-def test_the_shapes_of_a_config_are_those_of_its_variables(tiny_config, changes, projected):
+def test_config_shapes_equal_variable_shapes(tiny_config, changes, projected):
     config = tiny_config(intermediate_size=17, **changes)
     shapes = encoder_shapes(config)
     assert shapes == {name: tuple(variable.shape) for name, variable in named_weights(BertEncoder(config)).items()}

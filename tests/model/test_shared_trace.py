@@ -1,4 +1,4 @@
-"""Encoders of one config in one process: what they share, and what not."""
+"""Encoders with one config in one process share traces, but not weights."""
 
 import gc
 import weakref
@@ -12,8 +12,8 @@ from bert_cli.model.encoder import BertEncoder
 
 
 @pytest.mark.parametrize("trainable", [True, False])
-def test_encoders_of_one_config_share_traces_but_no_weights(trainable, tiny_config, batch_of):
-    """Each computes with its own weights, even if a layer is not trainable. Traces keep no layer of a deleted model."""
+def test_encoders_with_one_config_share_traces_but_not_weights(trainable, tiny_config, batch_of):
+    """Encoders use separate weights, also for untrainable layers, and traces do not keep deleted models in memory."""
     config, batch = tiny_config(), {name: tf.constant(values) for name, values in batch_of([3, 5], 5).items()}
 
     def outputs(encoder):
@@ -33,8 +33,8 @@ def test_encoders_of_one_config_share_traces_but_no_weights(trainable, tiny_conf
     assert layer() is None
 
 
-def test_threads_train_encoders_of_one_config(tiny_config, batch_of):
-    """Each thread traces by itself: TensorFlow makes gradients inside a trace's graph."""
+def test_threads_train_encoders_with_one_config(tiny_config, batch_of):
+    """Threads trace separately, because TensorFlow creates gradients inside a trace's graph."""
     config, batch = tiny_config(), {name: tf.constant(values) for name, values in batch_of([3, 5], 5).items()}
 
     def gradient(seed):
@@ -51,11 +51,11 @@ def test_threads_train_encoders_of_one_config(tiny_config, batch_of):
 
     expected = gradient(1)
     with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(gradient, [1] * 4):
-            np.testing.assert_allclose(found, expected, atol=1e-6)
+        for actual in pool.map(gradient, [1] * 4):
+            np.testing.assert_allclose(actual, expected, atol=1e-6)
 
 
-def test_threads_trace_encoders_that_one_thread_made(tiny_config, batch_of):
+def test_threads_trace_encoders_from_another_thread(tiny_config, batch_of):
     config, batch = tiny_config(), {name: tf.constant(values) for name, values in batch_of([3, 5], 5).items()}
     encoders = [BertEncoder(config, seed=1) for _ in range(4)]
 
@@ -64,6 +64,6 @@ def test_threads_trace_encoders_that_one_thread_made(tiny_config, batch_of):
         return run(batch).numpy()
 
     with ThreadPoolExecutor(4) as pool:
-        first, *others = pool.map(output, encoders)
-    for other in others:
-        np.testing.assert_array_equal(first, other)
+        first, *other_outputs = pool.map(output, encoders)
+    for other_output in other_outputs:
+        np.testing.assert_array_equal(first, other_output)
