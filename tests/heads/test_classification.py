@@ -1,4 +1,4 @@
-"""Loss, gradients and predictions of the heads of one label, several labels, a number and a choice, against NumPy's BERT."""
+"""Losses, gradients and predictions of classification, regression and choice heads, compared with BERT in NumPy."""
 
 import collections
 import math
@@ -34,12 +34,12 @@ LABELS = {
 LOGITS = {"single_label": 3, "multi_label": 3, "regression": 1, "choice": 1}
 
 
-def make(kind: str):
-    """The model without dropout, with the oracle's weights, and these."""
-    is_choice = kind == "choice"
-    model = BertChoice(CONFIG, 1, "multiple_choice") if is_choice else BertClassifier(CONFIG, LOGITS[kind], kind)
+def make(problem: str):
+    """Return a model without dropout, its variables, and the oracle's weights."""
+    is_choice = problem == "choice"
+    model = BertChoice(CONFIG, 1, "multiple_choice") if is_choice else BertClassifier(CONFIG, LOGITS[problem], problem)
     model.head_dropout = 0.0
-    weights = random_weights(variable_shapes(SIZES, "classification", LOGITS[kind]), seed=2)
+    weights = random_weights(variable_shapes(SIZES, "classification", LOGITS[problem]), seed=2)
     variables = named_weights(model)
     assert variables.keys() == weights.keys()
     for name, variable in variables.items():
@@ -47,26 +47,26 @@ def make(kind: str):
     return model, variables, weights
 
 
-def batch_of(kind: str) -> dict:
-    shape = (2, 2, 6) if kind == "choice" else (4, 6)
+def batch_of(problem: str) -> dict:
+    shape = (2, 2, 6) if problem == "choice" else (4, 6)
     arrays = {name: values.reshape(shape) for name, values in zip(INPUTS, SEQUENCES, strict=True)}
-    batch = arrays | {"label_ids": LABELS[kind]}
-    for column in (BertChoice(CONFIG, 1, "multiple_choice") if kind == "choice" else make(kind)[0]).columns:
+    batch = arrays | {"label_ids": LABELS[problem]}
+    for column in (BertChoice(CONFIG, 1, "multiple_choice") if problem == "choice" else make(problem)[0]).columns:
         assert (batch[column.name].dtype, batch[column.name].ndim) == (column.dtype, len(column.shape))
     return {name: tf.constant(values) for name, values in batch.items()}
 
 
-def by_formula(kind: str, logits: np.ndarray):
-    """From logits float64 [4, n]: losses of the examples, the gradient of their mean, and the predictions."""
-    labels = LABELS[kind]
-    if kind == "regression":
+def compute_by_formula(problem: str, logits: np.ndarray):
+    """Return example losses, the gradient of their mean, and predictions for logits float64 [4, n]."""
+    labels = LABELS[problem]
+    if problem == "regression":
         error = logits[:, 0] - labels
         return error**2, 2 * error[:, None] / 4, logits[:, 0]
-    if kind == "multi_label":
+    if problem == "multi_label":
         probabilities = 1 / (1 + np.exp(-logits))
         losses = -(labels * np.log(probabilities) + (1 - labels) * np.log(1 - probabilities)).mean(axis=1)
         return losses, (probabilities - labels) / (4 * 3), probabilities
-    scores = np.exp(logits.reshape(2, 2) if kind == "choice" else logits)
+    scores = np.exp(logits.reshape(2, 2) if problem == "choice" else logits)
     probabilities = scores / scores.sum(axis=1, keepdims=True)
     right = labels[:, None] == np.arange(scores.shape[1])
     losses = -np.log(probabilities[right])
@@ -74,58 +74,59 @@ def by_formula(kind: str, logits: np.ndarray):
 
 
 @pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("kind", LABELS)
-def test_loss_gradients_and_predictions(kind, packed):
-    model, variables, weights = make(kind)
+@pytest.mark.parametrize("problem", LABELS)
+def test_loss_gradients_and_predictions(problem, packed):
+    model, variables, weights = make(problem)
     outputs, back = encode(SIZES, weights, *SEQUENCES)
     pooled = outputs["pooled_output"]
     logits = pooled @ weights["output_weights"].T + weights["output_bias"]
-    wanted_losses, d_logits, wanted = by_formula(kind, logits)
+    wanted_losses, d_logits, expected = compute_by_formula(problem, logits)
     gradients = collections.defaultdict(float)
     gradients["output_weights"], gradients["output_bias"] = d_logits.T @ pooled, d_logits.sum(axis=0)
     back(np.zeros_like(outputs["sequence_output"]), d_logits @ weights["output_weights"], gradients)
 
-    batch = batch_of(kind)
+    batch = batch_of(problem)
     with tf.GradientTape() as tape:
         losses, shares = model.loss_terms(batch, tf.constant([1, 2]), packed, batch_size=len(wanted_losses))
         loss = tf.reduce_sum(losses * shares)
-    found = tape.gradient(loss, [variable.value for variable in variables.values()])
+    actual = tape.gradient(loss, [variable.value for variable in variables.values()])
     np.testing.assert_allclose(losses, wanted_losses, rtol=2e-5, atol=1e-6)
     assert float(loss) == pytest.approx(wanted_losses.mean(), rel=2e-5)
-    for name, gradient in zip(variables, found, strict=True):
+    for name, gradient in zip(variables, actual, strict=True):
         value = tf.convert_to_tensor(gradient).numpy()
         np.testing.assert_allclose(value, gradients[name], rtol=1e-3, atol=2e-6, err_msg=name)
 
     predictions = model.predictions(batch, packed)
-    assert predictions.keys() == {"values" if kind == "regression" else "probabilities", "losses", "logits"}
+    assert predictions.keys() == {"values" if problem == "regression" else "probabilities", "losses", "logits"}
     np.testing.assert_allclose(predictions["losses"], wanted_losses, rtol=2e-5, atol=1e-6)
-    np.testing.assert_allclose(next(iter(predictions.values())), wanted, rtol=2e-5, atol=1e-6)
+    np.testing.assert_allclose(next(iter(predictions.values())), expected, rtol=2e-5, atol=1e-6)
 
 
-def test_the_oracle_of_one_label_agrees():
-    """What by_formula says is what the reference says by itself."""
+def test_single_label_formula_agrees_with_the_reference():
+    """The formula equals the reference's computation."""
     weights = random_weights(variable_shapes(SIZES, "classification", 3), seed=2)
     batch = dict(zip(("input_ids", "input_mask", "segment_ids"), SEQUENCES, strict=True))
     loss, *_ = loss_and_gradients("classification", SIZES, weights, batch | {"label_ids": LABELS["single_label"]})
     pooled = encode(SIZES, weights, *SEQUENCES)[0]["pooled_output"]
-    losses, *_ = by_formula("single_label", pooled @ weights["output_weights"].T + weights["output_bias"])
+    losses, *_ = compute_by_formula("single_label", pooled @ weights["output_weights"].T + weights["output_bias"])
     assert loss == pytest.approx(losses.mean(), rel=1e-12)
 
 
-def test_losses_of_several_labels_by_hand():
+def test_multi_label_losses_by_hand():
     model = make("multi_label")[0]
     logits = tf.constant([[0.0, math.log(3), -math.log(3)], [1e4, -1e4, 1e4]])
     losses = model.formulas.losses(tf.constant([[1.0, 1.0, 1.0], [1.0, 0.0, 0.0]]), logits, PLAIN)
-    # Probabilities 1/2, 3/4, 1/4; then two certain and right, one certain and wrong, as large as its logit.
+    # Probabilities are 1/2, 3/4 and 1/4. Then two certain predictions are correct, and a wrong one
+    # costs its logit.
     np.testing.assert_allclose(losses, [math.log(2 * 4 / 3 * 4) / 3, 1e4 / 3], rtol=1e-6)
 
 
-def test_losses_of_numbers_by_hand():
+def test_regression_losses_by_hand():
     losses = make("regression")[0].formulas.losses(tf.constant([1.0, -2.0]), tf.constant([[3.0], [-2.5]]), PLAIN)
     assert losses.numpy().tolist() == [4.0, 0.25]
 
 
-def test_an_ending_may_stand_in_any_row_and_padding_changes_nothing():
+def test_choices_may_have_any_order_and_padding_has_no_effect():
     model, *_ = make("choice")
     batch = batch_of("choice")
     inputs = {name: batch[name] for name in INPUTS}
@@ -136,14 +137,14 @@ def test_an_ending_may_stand_in_any_row_and_padding_changes_nothing():
 
 
 @pytest.mark.parametrize(("problem_type", "count"), [("regression", 2), ("several", 2)])
-def test_what_no_classifier_is(problem_type, count):
+def test_invalid_problem_types(problem_type, count):
     with pytest.raises(ValueError, match=problem_type):
         BertClassifier(CONFIG, count, problem_type=problem_type)
 
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("text_input", HEAD_INPUTS.values(), ids=list(HEAD_INPUTS))
-def test_what_the_head_reads(text_input, packed):
+def test_head_inputs(text_input, packed):
     weights = random_weights(variable_shapes(SIZES, "classification", 3), seed=2)
     model = BertClassifier(CONFIG, 3, text_input=text_input)
     choice = BertChoice(CONFIG, 1, "multiple_choice", text_input=text_input)
@@ -155,10 +156,10 @@ def test_what_the_head_reads(text_input, packed):
     last = outputs["sequence_output"]  # [B, S, H]
     means = [row[: mask.sum()].mean(axis=0) for row, mask in zip(last, MASK, strict=True)]
     read = {"pooled": outputs["pooled_output"], "cls": last[:, 0], "mean": np.array(means)}[text_input.name]
-    wanted = read @ weights["output_weights"].T + weights["output_bias"]
+    expected = read @ weights["output_weights"].T + weights["output_bias"]
     inputs = {name: tf.constant(values) for name, values in zip(INPUTS, SEQUENCES, strict=True)}
-    np.testing.assert_allclose(model(inputs, packed=packed), wanted, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(model(inputs, packed=packed), expected, rtol=1e-4, atol=1e-5)
     endings = {name: tf.reshape(values, [2, 2, 6]) for name, values in inputs.items()}
-    np.testing.assert_allclose(choice(endings, packed=packed), wanted[:, 0].reshape(2, 2), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(choice(endings, packed=packed), expected[:, 0].reshape(2, 2), rtol=1e-4, atol=1e-5)
     pooler = {"bert/pooler/dense/kernel", "bert/pooler/dense/bias"}
     assert model.without_gradient() == choice.without_gradient() == (set() if text_input.reads_pooler else pooler)

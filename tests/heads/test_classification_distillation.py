@@ -1,4 +1,4 @@
-"""The loss of a student, against NumPy: what the teacher says, what the label says, and rows without label."""
+"""A student's loss compared with NumPy: teacher logits, labels, and rows without label."""
 
 import numpy as np
 import pytest
@@ -24,25 +24,29 @@ def softmax(values):
 
 
 def test_divergence_by_hand():
-    """Teacher 3 : 1, student 1 : 1 at T = 1: ¾ ln(¾ / ½) + ¼ ln(¼ / ½); at T = 2 the teacher's odds are √3."""
+    """Compare with the formula: teacher 3 : 1 and student 1 : 1 give ¾ ln(¾ / ½) + ¼ ln(¼ / ½) at T = 1.
+
+    At T = 2, the teacher's odds are √3.
+    """
     teacher, student = tf.constant([[np.log(3.0), 0.0]], tf.float32), tf.constant([[5.0, 5.0]])
-    wanted = 0.75 * np.log(1.5) + 0.25 * np.log(0.5)
-    np.testing.assert_allclose(FORMULAS["single_label"].divergence(teacher, student), [wanted], rtol=1e-5)
+    expected = 0.75 * np.log(1.5) + 0.25 * np.log(0.5)
+    np.testing.assert_allclose(FORMULAS["single_label"].divergence(teacher, student), [expected], rtol=1e-5)
     share = np.sqrt(3) / (1 + np.sqrt(3))
-    wanted = share * np.log(2 * share) + (1 - share) * np.log(2 * (1 - share))
-    np.testing.assert_allclose(FORMULAS["single_label"].divergence(teacher / 2, student / 2), [wanted], rtol=1e-5)
-    # Of labels that do not exclude each other: the same of each label's two outcomes, and their mean; the second agrees.
+    expected = share * np.log(2 * share) + (1 - share) * np.log(2 * (1 - share))
+    np.testing.assert_allclose(FORMULAS["single_label"].divergence(teacher / 2, student / 2), [expected], rtol=1e-5)
+    # Multi-label: apply the formula to each label's two outcomes and average. For the second label,
+    # both agree.
     teacher, student = tf.constant([[np.log(3.0), 1.0]], tf.float32), tf.constant([[0.0, 1.0]])
-    wanted = (0.75 * np.log(1.5) + 0.25 * np.log(0.5)) / 2
-    np.testing.assert_allclose(FORMULAS["multi_label"].divergence(teacher, student), [wanted], rtol=1e-5)
+    expected = (0.75 * np.log(1.5) + 0.25 * np.log(0.5)) / 2
+    np.testing.assert_allclose(FORMULAS["multi_label"].divergence(teacher, student), [expected], rtol=1e-5)
 
 
-@pytest.mark.parametrize("kind", [BertClassifier, BertWindowsClassifier])
-def test_loss(tiny_config, batch_of, kind):
-    model = kind(tiny_config(), 3, distillation=Distillation(temperature=2.0, share=0.25), seed=1)
+@pytest.mark.parametrize("head_class", [BertClassifier, BertWindowsClassifier])
+def test_loss(tiny_config, batch_of, head_class):
+    model = head_class(tiny_config(), 3, distillation=Distillation(temperature=2.0, share=0.25), seed=1)
     model.head_dropout = 0.0
     inputs = batch_of([7, 5], 7)
-    if kind is BertWindowsClassifier:
+    if head_class is BertWindowsClassifier:
         inputs = {name: values[:, None] for name, values in inputs.items()}
     logits = model(inputs).numpy()
     labels = {"label_ids": np.array([2, 0], np.int32), "has_label": np.array([1, 0], np.float32)}
@@ -60,7 +64,7 @@ def test_logits_of_probabilities():
     np.testing.assert_allclose(
         softmax(problem_type("single_label").logits(softmax(TEACHER))), softmax(TEACHER), rtol=1e-5
     )
-    found = problem_type("multi_label").logits(np.array([[0.75, 0.5, 0.0]], np.float32))
-    np.testing.assert_allclose(found[0, :2], [np.log(3.0), 0.0], atol=1e-6)
-    assert np.isfinite(found).all()
+    actual = problem_type("multi_label").logits(np.array([[0.75, 0.5, 0.0]], np.float32))
+    np.testing.assert_allclose(actual[0, :2], [np.log(3.0), 0.0], atol=1e-6)
+    assert np.isfinite(actual).all()
     assert np.isfinite(problem_type("single_label").logits(np.array([[1.0, 0.0]], np.float32))).all()

@@ -1,4 +1,4 @@
-"""The mean of the logits of a text's windows, against the same classifier on single windows and NumPy."""
+"""Mean logits over a text's windows, compared with the classifier on single windows and with NumPy."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def test_mean():
 
 
 @pytest.mark.parametrize("packed", [True, False])
-def test_a_text_is_the_mean_of_its_windows(tiny_config, batch_of, packed):
+def test_text_logits_are_the_mean_of_its_windows(tiny_config, batch_of, packed):
     single, windows = BertClassifier(tiny_config(), 3, seed=1), BertWindowsClassifier(tiny_config(), 3, seed=2)
     single.head_dropout = windows.head_dropout = 0.0
     for name, variable in named_weights(windows).items():
@@ -33,11 +33,11 @@ def test_a_text_is_the_mean_of_its_windows(tiny_config, batch_of, packed):
     means = np.stack([logits[:2].mean(axis=0), logits[2]])
     losses = np.log(np.exp(means).sum(axis=1)) - means[[0, 1], labels]
     batch = {name: values.reshape(2, 2, 7) for name, values in inputs.items()} | {"label_ids": labels}
-    found = windows.predictions(batch, packed)
+    actual = windows.predictions(batch, packed)
     np.testing.assert_allclose(
-        found["probabilities"], np.exp(means) / np.exp(means).sum(axis=1, keepdims=True), atol=1e-5
+        actual["probabilities"], np.exp(means) / np.exp(means).sum(axis=1, keepdims=True), atol=1e-5
     )
     terms, weights = windows.loss_terms(batch, tf.constant([1, 2]), packed, batch_size=2)
     np.testing.assert_allclose(terms, losses, atol=1e-5)
-    np.testing.assert_allclose(found["losses"], losses, atol=1e-5)
+    np.testing.assert_allclose(actual["losses"], losses, atol=1e-5)
     assert weights.numpy().tolist() == [0.5, 0.5]

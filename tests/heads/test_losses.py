@@ -19,7 +19,7 @@ def test_cross_entropy_is_in_nats_for_each_row():
 
 
 def masked_lm_loss(ids, weights, logits) -> float:
-    """Of ids and weights [B, P] and logits [B, P, 3], as training computes it."""
+    """Return the training loss for ids and weights [B, P] and logits [B, P, 3]."""
     rows = logits.reshape(-1, 3)
     losses = tied_cross_entropy(rows, tf.eye(3), tf.zeros(3), tf.reshape(ids, [-1]))
     return float(tf.reduce_sum(losses * loss_shares(np.asarray(weights)).reshape(-1)))
@@ -36,12 +36,12 @@ def test_masked_lm_loss_without_any_weight_is_zero():
     assert masked_lm_loss(tf.constant([[0, 0]]), tf.zeros([1, 2]), LOGITS[None]) == 0.0
 
 
-def test_the_small_number_in_the_masked_lm_loss():
+def test_epsilon_in_the_masked_lm_loss():
     weights = tf.constant([[1e-5, 0.0]])
     assert masked_lm_loss(tf.constant([[1, 0]]), weights, LOGITS[None]) == pytest.approx(math.log(4) / 2, rel=1e-5)
 
 
 def test_span_loss_is_the_mean_of_start_and_end():
-    found = span_loss((tf.constant([0, 1]), tf.constant([2, 0])), (LOGITS, LOGITS))
-    wanted = [(math.log(8) + math.log(8 / 5)) / 2, (math.log(4) + math.log(2)) / 2]
-    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    actual = span_loss((tf.constant([0, 1]), tf.constant([2, 0])), (LOGITS, LOGITS))
+    expected = [(math.log(8) + math.log(8 / 5)) / 2, (math.log(4) + math.log(2)) / 2]
+    np.testing.assert_allclose(actual, expected, rtol=1e-6)

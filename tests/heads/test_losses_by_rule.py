@@ -1,4 +1,4 @@
-"""Smoothed, focal and weighted losses: by hand, against plain NumPy, and in the heads."""
+"""Smoothed, focal and weighted losses by hand, compared with NumPy, and in heads."""
 
 import math
 
@@ -27,7 +27,7 @@ CONFIG = BertConfig(
 
 
 @pytest.mark.parametrize(
-    ("rule", "wanted"),
+    ("rule", "expected"),
     [
         (PLAIN, [math.log(8 / 5), math.log(4)]),
         (LossRule(focal_gamma=2.0), [(3 / 8) ** 2 * math.log(8 / 5), (3 / 4) ** 2 * math.log(4)]),
@@ -37,12 +37,12 @@ CONFIG = BertConfig(
         (LossRule(focal_gamma=0.0), [math.log(8 / 5), math.log(4)]),
     ],
 )
-def test_of_labels_that_exclude_each_other(rule, wanted):
-    np.testing.assert_allclose(softmax_losses(LABELS, LOGITS, rule), wanted, rtol=1e-5)
+def test_single_label_losses(rule, expected):
+    np.testing.assert_allclose(softmax_losses(LABELS, LOGITS, rule), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize(
-    ("rule", "wanted"),
+    ("rule", "expected"),
     [
         (PLAIN, [[math.log(2), math.log(4)], [math.log(4), math.log(2)]]),
         (LossRule(focal_gamma=2.0), [[math.log(2) / 4, math.log(4) * 9 / 16], [math.log(4) * 9 / 16, math.log(2) / 4]]),
@@ -59,35 +59,35 @@ def test_of_labels_that_exclude_each_other(rule, wanted):
         ),
     ],
 )
-def test_of_labels_that_do_not(rule, wanted):
-    np.testing.assert_allclose(sigmoid_losses(YES, ODDS, rule), wanted, rtol=1e-5)
+def test_multi_label_losses(rule, expected):
+    np.testing.assert_allclose(sigmoid_losses(YES, ODDS, rule), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 2.0])
-def test_a_focal_loss_has_a_finite_slope_where_a_prediction_is_certain(gamma):
+def test_focal_loss_has_a_finite_slope_for_certain_predictions(gamma):
     rule = LossRule(focal_gamma=gamma, smoothing=0.1)
     logits = tf.constant([[200.0, -200.0], [-200.0, 200.0]])
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(logits)
-        one, many = softmax_losses(tf.constant([0, 0]), logits, rule), sigmoid_losses(YES, logits, rule)
-    for losses in (one, many):
+        single, multi = softmax_losses(tf.constant([0, 0]), logits, rule), sigmoid_losses(YES, logits, rule)
+    for losses in (single, multi):
         assert np.isfinite(losses).all()
         assert np.isfinite(tape.gradient(losses, logits)).all()
 
 
-def test_gradient_of_a_focal_loss_is_the_difference_quotient():
+def test_focal_gradient_equals_the_difference_quotient():
     rule, step = LossRule(focal_gamma=2.0, smoothing=0.2, class_weights=WEIGHTS), 1e-2
     with tf.GradientTape() as tape:
         tape.watch(LOGITS)
         losses = softmax_losses(LABELS, LOGITS, rule)
-    found = tape.gradient(losses, LOGITS).numpy()
+    actual = tape.gradient(losses, LOGITS).numpy()
     for column in range(3):
         nudge = step * np.eye(3, dtype=np.float32)[column]
         up, down = (softmax_losses(LABELS, LOGITS + sign * nudge, rule).numpy() for sign in (1, -1))
-        np.testing.assert_allclose(found[:, column], (up - down) / (2 * step), rtol=5e-3, atol=1e-4)
+        np.testing.assert_allclose(actual[:, column], (up - down) / (2 * step), rtol=5e-3, atol=1e-4)
 
 
-def inputs_of(mask: np.ndarray) -> dict:
+def make_inputs(mask: np.ndarray) -> dict:
     return {
         "input_word_ids": tf.constant(mask * 3),
         "input_mask": tf.constant(mask),
@@ -95,9 +95,9 @@ def inputs_of(mask: np.ndarray) -> dict:
     }
 
 
-def test_a_classifier_trains_on_its_rule_and_evaluates_without():
+def test_classifier_uses_its_rule_only_in_training():
     model = BertClassifier(CONFIG, 3, seed=1, rule=TrainingRule(LossRule(class_weights=WEIGHTS), head_dropout=0.0))
-    batch = inputs_of(np.array([[1, 1, 0, 0], [1, 1, 1, 1]], np.int32)) | {"label_ids": LABELS}
+    batch = make_inputs(np.array([[1, 1, 0, 0], [1, 1, 1, 1]], np.int32)) | {"label_ids": LABELS}
     plain = model.predictions(batch, True)["losses"]
     losses, shares = model.loss_terms(batch, tf.constant([1, 2]), True, 2)
     np.testing.assert_allclose(losses, plain * [2.0, 3.0], rtol=1e-6)
@@ -105,26 +105,26 @@ def test_a_classifier_trains_on_its_rule_and_evaluates_without():
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_tagger_counts_no_padding_and_no_further_pieces(packed):
-    """Whatever the rule: the sum is over the labelled pieces alone."""
+def test_tagger_ignores_padding_and_later_pieces(packed):
+    """The loss is a sum over labeled pieces only, with any rule."""
     rule = LossRule(smoothing=0.1, focal_gamma=2.0, class_weights=WEIGHTS)
     model = BertTagger(CONFIG, 3, seed=1, rule=TrainingRule(rule, head_dropout=0.0))
     mask = np.array([[1, 1, 1, 1], [1, 1, 0, 0]], np.int32)
     labels = np.array([[-1, 2, -1, 1], [0, -1, -1, -1]], np.int32)
     weights = ((labels >= 0) / 3).astype(np.float32)
-    inputs = inputs_of(mask)
+    inputs = make_inputs(mask)
     batch = inputs | {"label_ids": tf.constant(labels), "label_weights": tf.constant(weights)}
     losses, shares = model.loss_terms(batch, tf.constant([1, 2]), packed, 2)
     logits = tf.gather_nd(model(inputs, packed=packed), np.argwhere(labels >= 0))
-    wanted = softmax_losses(tf.constant(labels[labels >= 0]), logits, rule)
-    assert float(tf.reduce_sum(losses * shares)) == pytest.approx(float(tf.reduce_mean(wanted)), rel=1e-5)
+    expected = softmax_losses(tf.constant(labels[labels >= 0]), logits, rule)
+    assert float(tf.reduce_sum(losses * shares)) == pytest.approx(float(tf.reduce_mean(expected)), rel=1e-5)
 
 
 RULES = [PLAIN, LossRule(smoothing=0.2), LossRule(focal_gamma=2.0), LossRule(smoothing=0.2, focal_gamma=2.0)]
 
 
-def by_definition(label: int, logits: np.ndarray, rule: LossRule, among: np.ndarray | None = None) -> float:
-    """-Σ target · (1 - p)^γ · log p, in NumPy; the share ε is spread over `among`, all by default."""
+def compute_by_definition(label: int, logits: np.ndarray, rule: LossRule, among: np.ndarray | None = None) -> float:
+    """Return -Σ target · (1 - p)^γ · log p in NumPy; ε is spread over `among`, by default all indices."""
     logs = logits - np.log(np.exp(logits).sum())
     targets = np.full(len(logits), 1.0) if among is None else among.astype(float)
     targets *= rule.smoothing / targets.sum()
@@ -134,52 +134,58 @@ def by_definition(label: int, logits: np.ndarray, rule: LossRule, among: np.ndar
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("skip_padding", [False, True])
-def test_of_starts_and_ends(rule, skip_padding):
-    """Padding is in the softmax unless it is skipped, but is never said to be a start or an end."""
+def test_start_and_end_losses(rule, skip_padding):
+    """Padding is included in the softmax unless it is skipped, but smoothing ignores it."""
     model = BertSpanModel(CONFIG, seed=1, skip_padding=skip_padding, rule=TrainingRule(rule))
     mask = np.array([[1, 1, 1, 0], [1, 1, 1, 1]], np.int32)
     starts, ends = np.array([1, 3]), np.array([2, 0])
-    batch = inputs_of(mask) | {"start_positions": tf.constant(starts), "end_positions": tf.constant(ends)}
+    batch = make_inputs(mask) | {"start_positions": tf.constant(starts), "end_positions": tf.constant(ends)}
     losses, shares = model.loss_terms(batch, tf.constant([1, 2]), True, 2)
-    start_logits, end_logits = (np.asarray(each, np.float64) for each in model(inputs_of(mask)))
+    start_logits, end_logits = (np.asarray(values, np.float64) for values in model(make_inputs(mask)))
     counts = mask > 0 if skip_padding else np.ones_like(mask, bool)
-    wanted = [
+    expected = [
         np.mean([
-            by_definition(int(places[row]), logits[row][counts[row]], rule, mask[row][counts[row]])
+            compute_by_definition(int(places[row]), logits[row][counts[row]], rule, mask[row][counts[row]])
             for places, logits in ((starts, start_logits), (ends, end_logits))
         ])
         for row in range(2)
     ]  # fmt: skip
-    np.testing.assert_allclose(losses, wanted, rtol=1e-5)
+    np.testing.assert_allclose(losses, expected, rtol=1e-5)
     np.testing.assert_allclose(shares, [0.5, 0.5])
 
 
 def test_starts_and_ends_by_hand():
-    """Three tokens and padding, of the probabilities 1/8, 2/8, 4/8 and 1/8; a share of 0.3 is 0.1 for each token."""
+    """Three tokens and padding have the probabilities 1/8, 2/8, 4/8 and 1/8; smoothing of 0.3 is 0.1 per token."""
     logits = tf.constant(np.log(np.array([[1.0, 2.0, 4.0, 1.0]], np.float32)))
     is_token = tf.constant([[True, True, True, False]])
-    found = span_loss((tf.constant([0]), tf.constant([2])), (logits, logits), LossRule(smoothing=0.3), is_token)
+    actual = span_loss((tf.constant([0]), tf.constant([2])), (logits, logits), LossRule(smoothing=0.3), is_token)
     spread = 0.1 * (math.log(8) + math.log(4) + math.log(2))
-    np.testing.assert_allclose(found, [(0.7 * math.log(8) + 0.7 * math.log(2)) / 2 + spread], rtol=1e-6)
+    np.testing.assert_allclose(actual, [(0.7 * math.log(8) + 0.7 * math.log(2)) / 2 + spread], rtol=1e-6)
 
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("use_next_sentence", [True, False])
-def test_of_masked_words_and_next_sentences(rule, use_next_sentence):
+def test_masked_word_and_next_sentence_losses(rule, use_next_sentence):
     model = BertPretrainer(CONFIG, seed=1, use_next_sentence=use_next_sentence, rule=TrainingRule(rule))
     mask = np.array([[1, 1, 1, 0], [1, 1, 1, 1]], np.int32)
     ids, weights = np.array([[5, 8], [2, 0]], np.int32), np.array([[1, 1], [1, 0]], np.float32) / 3
     following = np.array([1, 0], np.int32)
-    of_words = {"masked_lm_positions": tf.constant([[1, 2], [3, 0]])}
-    batch = inputs_of(mask) | of_words | {"masked_lm_ids": tf.constant(ids), "masked_lm_weights": tf.constant(weights)}
+    positions = {"masked_lm_positions": tf.constant([[1, 2], [3, 0]])}
+    batch = (
+        make_inputs(mask) | positions | {"masked_lm_ids": tf.constant(ids), "masked_lm_weights": tf.constant(weights)}
+    )
     batch["next_sentence_labels"] = tf.constant(following)
     losses, shares = model.loss_terms(batch, tf.constant([1, 2]), True, 2)
-    logits = {name: np.asarray(each, np.float64) for name, each in model(inputs_of(mask) | of_words).items()}
+    logits = {name: np.asarray(values, np.float64) for name, values in model(make_inputs(mask) | positions).items()}
     words = logits["masked_lm_logits"]
-    wanted = [by_definition(int(ids[place]), words[place], rule) for place in ((0, 0), (0, 1), (1, 0))]
+    expected = [
+        compute_by_definition(int(ids[position]), words[position], rule) for position in ((0, 0), (0, 1), (1, 0))
+    ]
     counts = [1 / 3] * 3
     if use_next_sentence:
-        wanted += [by_definition(int(following[row]), logits["next_sentence_logits"][row], rule) for row in range(2)]
+        expected += [
+            compute_by_definition(int(following[row]), logits["next_sentence_logits"][row], rule) for row in range(2)
+        ]
         counts += [0.5, 0.5]
-    np.testing.assert_allclose(losses, wanted, rtol=1e-5)
+    np.testing.assert_allclose(losses, expected, rtol=1e-5)
     np.testing.assert_allclose(shares, counts, rtol=1e-6)

@@ -1,4 +1,4 @@
-"""What a head is given for training: its loss and its rates of dropout, by the constructor."""
+"""Training rules of heads: loss and dropout rates."""
 
 import pytest
 
@@ -15,7 +15,7 @@ CONFIG = BertConfig(
     vocab_size=9, hidden_size=4, num_hidden_layers=2, num_attention_heads=1, intermediate_size=4,
     max_position_embeddings=4, type_vocab_size=2, hidden_dropout_prob=0.3, attention_probs_dropout_prob=0.4,
 )  # fmt: skip
-# Head -> its further arguments and its own rate of dropout.
+# Additional arguments and default dropout rate per head.
 HEADS = {
     BertClassifier: ({"label_count": 3}, 0.1),
     BertWindowsClassifier: ({"label_count": 3}, 0.1),
@@ -34,7 +34,7 @@ def rates(model):
 
 
 @every_head
-def test_without_a_rule_the_loss_is_plain_and_the_rates_are_those_of_head_and_config(head):
+def test_defaults_are_plain_loss_and_dropout_rates_from_head_and_config(head):
     arguments, own_rate = HEADS[head]
     model = head(CONFIG, **arguments)
     assert model.loss_rule == PLAIN

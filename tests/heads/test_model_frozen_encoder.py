@@ -1,4 +1,4 @@
-"""Training on what a frozen encoder says, computed once, is training on the tokens with the encoder frozen."""
+"""Training on a frozen encoder's stored states equals training on tokens with a frozen encoder."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ CASES = {
 
 
 class Rows:
-    """Features of any kind: the rows of these arrays."""
+    """Features with the rows of arrays."""
 
     def __init__(self, arrays: dict):
         self.arrays = arrays
@@ -44,8 +44,8 @@ class Rows:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_loss_is_that_of_the_tokens(name):
-    """With dropout in the head, in another order of rows, and one row left out."""
+def test_loss_equals_the_loss_for_tokens(name):
+    """The head has dropout, rows have another order, and one row is missing."""
     make, labels = CASES[name]
     model, shape = make(), (2, 2, 6) if name == "choice" else (4, 6)
     model.head_dropout = 0.5
@@ -62,13 +62,14 @@ def test_the_loss_is_that_of_the_tokens(name):
     assert batch.keys() == {column.name for column in model.state_columns}
     for column in model.state_columns:
         assert (batch[column.name].dtype, batch[column.name].ndim) == (column.dtype, len(column.shape))
-    found, wanted = (
-        model.loss_terms(given, SEED, packed=True, batch_size=4, frozen=True) for given in (batch, features.batch(rows))
+    actual, expected = (
+        model.loss_terms(inputs, SEED, packed=True, batch_size=4, frozen=True)
+        for inputs in (batch, features.batch(rows))
     )
-    for one, other in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-5)
+    for actual_term, expected_term in zip(actual, expected, strict=True):
+        np.testing.assert_allclose(actual_term, expected_term, rtol=1e-5)
 
 
-def test_windows_have_none():
-    """A text has as many states as windows."""
+def test_windows_have_no_state_columns():
+    """The number of states would depend on the number of windows."""
     assert BertWindowsClassifier(CONFIG, 2).state_columns == ()

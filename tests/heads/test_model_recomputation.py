@@ -1,4 +1,4 @@
-"""Updates of every head with gradient checkpointing and without: the same weights, to the bit."""
+"""Gradient checkpointing gives bitwise equal weights for every head."""
 
 from collections.abc import Callable
 
@@ -32,7 +32,7 @@ SIZES = {
 
 
 def batch_of(model: TaskModel) -> dict[str, tf.Tensor]:
-    """Random rows; a third of them are short, which are computed apart from the long ones."""
+    """Return random rows, a third of them short, which are computed separately from long rows."""
     rng, batch = np.random.default_rng(4), {}
     for column in model.columns:
         shape = [LENGTHS[letter] for letter in column.shape]
@@ -49,17 +49,17 @@ def batch_of(model: TaskModel) -> dict[str, tf.Tensor]:
     return batch
 
 
-def trained(
+def train(
     make: Callable[..., TaskModel],
     recomputes: bool,
     dtype: str = "float32",
-    parts: int = 1,
+    accumulation_steps: int = 1,
     frozen: int | None = None,
     packed: bool = True,
     rule: dict | None = None,
     **changes: object,
 ) -> dict[str, np.ndarray]:
-    """The weights and losses of STEPS updates."""
+    """Return the weights and losses after STEPS updates."""
     config = BertConfig(**(SIZES | changes))
     strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
     with strategy.scope():
@@ -74,7 +74,7 @@ def trained(
         losses, weights = model.loss_terms(batch, seed, packed, LENGTHS["B"])
         return tf.reduce_sum(losses * weights)
 
-    step = make_train_step(strategy, loss_fn, optimizer, 3, scale, tensor_specs(model.columns), parts)
+    step = make_train_step(strategy, loss_fn, optimizer, 3, scale, tensor_specs(model.columns), accumulation_steps)
     batch = batch_of(model)
     losses = [step(batch)[0].numpy() for _ in range(STEPS)]
     assert np.all(np.isfinite(losses))
@@ -82,9 +82,9 @@ def trained(
 
 
 def assert_same_bits(make: Callable[..., TaskModel], **options: object) -> None:
-    wanted, found = (trained(make, recomputes, **options) for recomputes in (False, True))
-    assert found.keys() == wanted.keys()
-    assert [name for name, value in wanted.items() if found[name].tobytes() != value.tobytes()] == []
+    expected, actual = (train(make, recomputes, **options) for recomputes in (False, True))
+    assert actual.keys() == expected.keys()
+    assert [name for name, value in expected.items() if actual[name].tobytes() != value.tobytes()] == []
 
 
 def classifier(config, label_count=3, **options):
@@ -126,9 +126,9 @@ def test_precisions_and_activations(dtype, changes):
 @pytest.mark.parametrize(
     "options",
     [
-        {"parts": 4},
-        {"parts": 2, "dtype": "bfloat16"},
-        {"parts": 2, "dtype": "float16", "frozen": 1},
+        {"accumulation_steps": 4},
+        {"accumulation_steps": 2, "dtype": "bfloat16"},
+        {"accumulation_steps": 2, "dtype": "float16", "frozen": 1},
         {"frozen": 0},
         {"frozen": 2, "dtype": "bfloat16"},
         {"frozen": 3},
@@ -140,5 +140,5 @@ def test_precisions_and_activations(dtype, changes):
     ],
     ids=str,
 )
-def test_ways_to_train(options):
+def test_training_options(options):
     assert_same_bits(classifier, **options)

@@ -1,4 +1,4 @@
-"""The masked-LM loss with its own gradient equals the plain computation."""
+"""The masked-LM loss with manual gradient equals the plain computation."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def example(scale=1.0):
         tf.Variable(rng.normal(size=(9, 4)), dtype=tf.float32),
         tf.Variable(rng.normal(size=9), dtype=tf.float32),
     )
-    labels = tf.constant([0, 8, 3, 3, 5, 0])  # some twice
+    labels = tf.constant([0, 8, 3, 3, 5, 0])  # some labels are repeated
     weights = tf.constant([0.2, 0.1, 0.3, 0.0, 0.2, 0.2])
     return rows, words, bias, labels, weights
 
@@ -39,22 +39,22 @@ def value_and_gradients(function, rows, words, bias, labels, weights):
 @pytest.mark.parametrize("scale", [1.0, 40.0])
 def test_value_and_gradients(scale):
     loss, gradients = value_and_gradients(tied, *example(scale))
-    wanted, expected = value_and_gradients(plain, *example(scale))
-    assert float(loss) == pytest.approx(float(wanted), rel=1e-5, abs=1e-6)
-    for found, value in zip(gradients, expected, strict=True):
-        np.testing.assert_allclose(found, value, rtol=1e-4, atol=1e-5)
+    expected_loss, expected_gradients = value_and_gradients(plain, *example(scale))
+    assert float(loss) == pytest.approx(float(expected_loss), rel=1e-5, abs=1e-6)
+    for actual, value in zip(gradients, expected_gradients, strict=True):
+        np.testing.assert_allclose(actual, value, rtol=1e-4, atol=1e-5)
 
 
-def test_bfloat16_is_near():
+def test_bfloat16_is_close():
     rows, *rest = example()
     loss, gradients = value_and_gradients(tied, tf.cast(rows, tf.bfloat16), *rest)
-    wanted, expected = value_and_gradients(plain, rows, *rest)
-    assert float(loss) == pytest.approx(float(wanted), rel=0.02)
-    for found, value in zip(gradients, expected, strict=True):
-        np.testing.assert_allclose(tf.cast(found, tf.float32), value, atol=0.05)
+    expected_loss, expected_gradients = value_and_gradients(plain, rows, *rest)
+    assert float(loss) == pytest.approx(float(expected_loss), rel=0.02)
+    for actual, value in zip(gradients, expected_gradients, strict=True):
+        np.testing.assert_allclose(tf.cast(actual, tf.float32), value, atol=0.05)
 
 
-def test_each_prediction_has_a_loss_of_its_own():
+def test_predictions_have_separate_losses():
     rows, words, bias, labels, _ = example()
-    wanted = cross_entropy(labels, tf.matmul(rows, words, transpose_b=True) + bias)
-    np.testing.assert_allclose(tied_cross_entropy(rows, words, bias, labels), wanted, rtol=1e-5)
+    expected = cross_entropy(labels, tf.matmul(rows, words, transpose_b=True) + bias)
+    np.testing.assert_allclose(tied_cross_entropy(rows, words, bias, labels), expected, rtol=1e-5)
