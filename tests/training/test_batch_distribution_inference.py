@@ -1,4 +1,4 @@
-"""Running a function over groups of rows in any order: results belong to the rows of the data."""
+"""Inference over groups of rows in any order: results have the order of the data."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ SIGNATURE = {"x": tf.TensorSpec([None, None], tf.int32)}
 
 
 def run(groups, traces=None, widths=(1,), advance=lambda count: None):
-    """The double and three copies of each row; `widths` are the widths of the batches in turn."""
+    """Return each row's double and three copies; `widths` has a width per batch."""
     turn = iter(range(100))
 
     def forward(batch):
@@ -40,7 +40,7 @@ def test_results_are_in_the_order_of_the_data(groups):
     assert counts == [len(group) for group in groups]
 
 
-def test_batches_of_all_sizes_and_widths_are_one_trace():
+def test_batches_with_all_sizes_and_widths_share_one_trace():
     traces = []
     results = run([np.array([6, 5, 4]), np.array([3]), np.array([0, 1, 2])], traces, widths=(2, 5, 1))
     assert results["double"].tolist() == (2 * DATA).tolist()

@@ -1,4 +1,4 @@
-"""Training checkpoints: what a folder holds after each save, after a failed one, and what can be gone on from."""
+"""Training checkpoints: files after a save or a failed save, and resuming."""
 
 import contextlib
 import os
@@ -38,7 +38,7 @@ def folder(tmp_path) -> str:
     return str(tmp_path)
 
 
-def test_a_save_is_what_tensorflow_finds(folder):
+def test_tensorflow_finds_the_saved_checkpoint(folder):
     for step in (10, 20, 30):
         prefix = save_checkpoint(folder, step, tensors_of(step), keep=2)
         assert prefix == os.path.join(folder, f"model.ckpt-{step}")
@@ -57,8 +57,8 @@ def test_a_save_is_what_tensorflow_finds(folder):
 @pytest.mark.parametrize(
     ("keep", "kept"), [(1, [100]), (2, [9, 100]), (5, [2, 8, 9, 100]), (0, [2, 8, 9, 100]), (4, [2, 8, 9, 100])]
 )
-def test_the_newest_are_kept(folder, keep, kept):
-    """By number, not by name: 100 comes after 9."""
+def test_newest_checkpoints_are_kept(folder, keep, kept):
+    """Checkpoints are ordered by number, not by name: 100 comes after 9."""
     pathlib.Path(folder, "notes.txt").touch()
     for step in (2, 8, 9, 100):
         save_checkpoint(folder, step, tensors_of(step), keep)
@@ -67,21 +67,21 @@ def test_the_newest_are_kept(folder, keep, kept):
         assert tf.train.load_checkpoint(f"{folder}/model.ckpt-{step}").get_tensor("global_step") == step
 
 
-def test_a_moved_folder_still_names_its_checkpoint(tmp_path):
+def test_moved_directory_still_names_its_checkpoint(tmp_path):
     (tmp_path / "before").mkdir()
     save_checkpoint(str(tmp_path / "before"), 3, tensors_of(3), keep=1)
     (tmp_path / "before").rename(tmp_path / "after")
     assert tf.train.latest_checkpoint(str(tmp_path / "after")) == str(tmp_path / "after" / "model.ckpt-3")
 
 
-def test_checkpoints_are_as_readable_as_other_files(folder):
+def test_checkpoints_have_usual_permissions(folder):
     pathlib.Path(folder, "plain").touch()
     save_checkpoint(folder, 3, tensors_of(3), keep=1)
     modes = {name: oct(os.stat(os.path.join(folder, name)).st_mode & 0o777) for name in names_in(folder)}
     assert set(modes.values()) == {modes["plain"]}, modes
 
 
-def test_an_exception_leaves_the_old_state(folder):
+def test_exception_keeps_the_old_state(folder):
     save_checkpoint(folder, 1, tensors_of(1), keep=1)
     before = names_in(folder)
     with pytest.raises((TypeError, ValueError)):
@@ -92,7 +92,7 @@ def test_an_exception_leaves_the_old_state(folder):
 
 @contextlib.contextmanager
 def full_disk():
-    """Files of this process can grow to 4 kB only."""
+    """Limit files of this process to 4 kB."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
     try:
@@ -104,7 +104,7 @@ def full_disk():
 LARGE = {"bert/w": np.ones((100, 100), np.float32), "global_step": np.int64(2)}
 
 
-def test_a_full_disk_leaves_the_old_state(folder):
+def test_full_disk_keeps_the_old_state(folder):
     save_checkpoint(folder, 1, tensors_of(1), keep=1)
     with pytest.raises(Exception, match=r"File too large|model\.ckpt-2"), full_disk():
         save_checkpoint(folder, 2, LARGE, keep=1)
@@ -112,14 +112,14 @@ def test_a_full_disk_leaves_the_old_state(folder):
     assert tf.train.load_checkpoint(folder).get_tensor("global_step") == 1
 
 
-def test_a_full_disk_is_told_in_one_line(folder):
+def test_full_disk_is_reported_in_one_line(folder):
     with pytest.raises(InputError) as caught, full_disk():
         save_checkpoint(folder, 2, LARGE, keep=1)
     assert str(caught.value).startswith(f"{folder}/model.ckpt-2: cannot be written: ")
     assert "\n" not in str(caught.value)
 
 
-def test_a_folder_that_is_gone_is_told_in_one_line(folder):
+def test_missing_directory_is_reported_in_one_line(folder):
     with pytest.raises(InputError) as caught:
         save_checkpoint(f"{folder}/gone", 2, tensors_of(2), keep=1)
     assert str(caught.value) == (
@@ -127,8 +127,8 @@ def test_a_folder_that_is_gone_is_told_in_one_line(folder):
     )
 
 
-def test_what_a_stopped_save_left_does_not_count(folder):
-    """Stopped between the data file and the index, which makes a checkpoint visible."""
+def test_interrupted_save_is_ignored(folder):
+    """The save stopped between data file and index, which makes a checkpoint visible."""
     save_checkpoint(folder, 1, tensors_of(1), keep=1)
     write_tf1(f"{folder}/model.ckpt-2", tensors_of(2))
     os.remove(f"{folder}/model.ckpt-2.index")
@@ -140,14 +140,14 @@ def test_what_a_stopped_save_left_does_not_count(folder):
 
 @pytest.fixture
 def run():
-    """Variables, one of them without a gradient, and their optimizer after one update."""
+    """Return variables, one of them without a gradient, and their optimizer after one update."""
     variables = {"bert/w": tf.Variable([[1.0, 2.0]]), "bert/pooler/bias": tf.Variable([3.0])}
     optimizer = AdamWeightDecay({"bert/w": variables["bert/w"]}, TrainingHyperparameters(10, 0, 0.1, 1, 0))
     optimizer.apply({"bert/w": tf.constant([[0.5, -0.5]])})
     return variables, optimizer
 
 
-def test_names_and_types_of_a_training_checkpoint(run):
+def test_names_and_types_in_a_training_checkpoint(run):
     tensors = training_tensors(*run, None)
     assert {name: (np.shape(value), value.dtype) for name, value in tensors.items()} == {
         "bert/w": ((1, 2), np.float32),
@@ -159,20 +159,20 @@ def test_names_and_types_of_a_training_checkpoint(run):
     assert tensors["global_step"] == 1
 
 
-def test_restoring_brings_everything_back(run, folder):
+def test_everything_is_restored(run, folder):
     variables, optimizer = run
     saved = training_tensors(variables, optimizer, None)
     prefix = save_checkpoint(folder, 1, saved, keep=1)
     variables["bert/pooler/bias"].assign([9.0])
     optimizer.apply({"bert/w": tf.constant([[0.5, -0.5]])})
     assert restore_training(prefix, variables, optimizer, None) == 1
-    again = training_tensors(variables, optimizer, None)
+    restored = training_tensors(variables, optimizer, None)
     for name, value in saved.items():
-        np.testing.assert_allclose(again[name], value, rtol=1e-7, err_msg=name)
+        np.testing.assert_allclose(restored[name], value, rtol=1e-7, err_msg=name)
 
 
 @pytest.mark.parametrize("name", ["bert/pooler/bias", "bert/w/adam_v", "global_step"])
-def test_a_checkpoint_that_lacks_something(run, folder, name):
+def test_incomplete_checkpoint(run, folder, name):
     tensors = training_tensors(*run, None)
     prefix = save_checkpoint(folder, 1, {key: tensors[key] for key in tensors if key != name}, keep=1)
     with pytest.raises(InputError) as caught:
@@ -182,7 +182,7 @@ def test_a_checkpoint_that_lacks_something(run, folder, name):
     )
 
 
-def test_a_checkpoint_of_another_shape_changes_nothing(run, folder):
+def test_checkpoint_with_another_shape_changes_nothing(run, folder):
     variables, optimizer = run
     before = training_tensors(variables, optimizer, None)
     prefix = save_checkpoint(folder, 1, before | {"bert/w": np.zeros((2, 2), np.float32)}, keep=1)
@@ -193,7 +193,7 @@ def test_a_checkpoint_of_another_shape_changes_nothing(run, folder):
     assert all(np.array_equal(after[key], value) for key, value in before.items())
 
 
-def test_a_damaged_checkpoint(run, folder):
+def test_damaged_checkpoint(run, folder):
     prefix = save_checkpoint(folder, 1, training_tensors(*run, None), keep=1)
     os.truncate(prefix + DATA, 5)
     with pytest.raises(InputError, match="damaged or cut short"):

@@ -1,4 +1,4 @@
-"""Training on part of the vocabulary: the same weights as training on all of it."""
+"""Training on the used vocabulary gives the same weights as training on the whole vocabulary."""
 
 import types
 
@@ -26,7 +26,7 @@ RATES = [PEAK_RATE * step / WARMUP for step in range(WARMUP)] + [
 
 
 def batch_of(step: int) -> dict:
-    """Three rows of words in USED, the shortest of one word."""
+    """Return three rows with words in USED; the shortest row has one word."""
     rng = np.random.default_rng(step)
     mask = (np.arange(6) < np.array([6, 1, 4])[:, None]).astype(np.int32)
     words = rng.choice(USED, mask.shape).astype(np.int32) * mask
@@ -34,7 +34,7 @@ def batch_of(step: int) -> dict:
 
 
 def start(compact: bool, seed=1):
-    """A run at its first step."""
+    """Return a run before its first step."""
     model = BertClassifier(CONFIG, 3, seed=seed)
     model.head_dropout = 0.0
     variables = named_weights(model)
@@ -66,8 +66,8 @@ def initial():
 
 
 @pytest.fixture(scope="module")
-def whole():
-    """A run on all words, with its middle."""
+def whole_run():
+    """Return the middle and final tensors of a run on all words."""
     run = start(compact=False)
     train(run, 0, 4)
     middle = tensors_of(run)
@@ -76,8 +76,8 @@ def whole():
 
 
 @pytest.fixture(scope="module")
-def part():
-    """A run on the used words that saves in its middle, still open, with that middle and its end."""
+def compact_run():
+    """Return an open run on the used words, with its middle and final tensors."""
     run = start(compact=True)
     train(run, 0, 4)
     middle = tensors_of(run)
@@ -93,39 +93,39 @@ def test_rows_of_the_compact_table(initial):
     np.testing.assert_array_equal(words.table, initial[[0, *USED]])
 
 
-def test_same_weights_and_moments_as_on_all_words(whole, part):
-    _, middle, last = part
-    for found, wanted in zip((middle, last), whole, strict=True):
-        assert found.keys() == wanted.keys()
-        assert {f"{WORDS}/adam_m", f"{WORDS}/adam_v", "global_step"} < found.keys()
-        for name, value in wanted.items():
-            assert found[name].shape == value.shape, name
-            np.testing.assert_allclose(found[name], value, rtol=0, atol=1e-6, err_msg=name)
+def test_weights_and_moments_equal_those_on_all_words(whole_run, compact_run):
+    _, middle, last = compact_run
+    for actual, expected in zip((middle, last), whole_run, strict=True):
+        assert actual.keys() == expected.keys()
+        assert {f"{WORDS}/adam_m", f"{WORDS}/adam_v", "global_step"} < actual.keys()
+        for name, value in expected.items():
+            assert actual[name].shape == value.shape, name
+            np.testing.assert_allclose(actual[name], value, rtol=0, atol=1e-6, err_msg=name)
 
 
 @pytest.mark.parametrize("index", [0, 1])
-def test_unused_rows_decay_and_have_no_moments(initial, part, index):
-    tensors = part[1 + index]
+def test_unused_rows_decay_and_have_no_moments(initial, compact_run, index):
+    tensors = compact_run[1 + index]
     steps = (4, STEPS)[index]
     unused = np.setdiff1d(np.arange(30), [0, *USED])
     factor = np.prod([1 - 0.01 * rate for rate in RATES[:steps]])
     assert factor < 0.9995
     np.testing.assert_allclose(tensors[WORDS][unused], initial[unused] * factor, rtol=1e-6)
-    for ending in ("adam_m", "adam_v"):
-        moments = tensors[f"{WORDS}/{ending}"]
+    for suffix in ("adam_m", "adam_v"):
+        moments = tensors[f"{WORDS}/{suffix}"]
         assert not moments[unused].any()
         assert moments[USED].any(axis=1).all()
 
 
-def test_saving_again_at_the_same_step_changes_nothing(part):
-    run, _, last = part
-    again = tensors_of(run)
+def test_saving_again_at_the_same_step_changes_nothing(compact_run):
+    run, _, last = compact_run
+    saved_again = tensors_of(run)
     for name in (WORDS, f"{WORDS}/adam_m", "output_weights"):
-        assert np.array_equal(again[name], last[name]), name
+        assert np.array_equal(saved_again[name], last[name]), name
 
 
-def test_expand(part):
-    words = part[0].words
+def test_expand(compact_run):
+    words = compact_run[0].words
     rows = np.arange(12, dtype=np.float32).reshape(6, 2)
     full = words.expand(rows)
     assert full.shape == (30, 2)
@@ -136,22 +136,22 @@ def test_expand(part):
 
 @pytest.mark.parametrize("saved_by", ["part", "whole"])
 @pytest.mark.parametrize("compact", [True, False])
-def test_going_on_from_a_checkpoint(whole, part, tmp_path, compact, saved_by):
-    """Whether or not the run that saved, or the one that goes on, trains on part of the words."""
-    middle = part[1] if saved_by == "part" else whole[0]
+def test_resuming_from_a_checkpoint(whole_run, compact_run, tmp_path, compact, saved_by):
+    """Each of the saving and the resuming run may use all words or only the used words."""
+    middle = compact_run[1] if saved_by == "part" else whole_run[0]
     prefix = save_checkpoint(str(tmp_path), 4, middle, keep=1)
     run = start(compact, seed=2)
     assert restore_training(prefix, run.variables, run.optimizer, run.words) == 4
     train(run, 4, STEPS)
-    wanted = part[2] if compact and saved_by == "part" else whole[1]
+    expected = compact_run[2] if compact and saved_by == "part" else whole_run[1]
     for name, value in tensors_of(run).items():
         if compact and saved_by == "part":
-            assert np.array_equal(value, wanted[name]), name
+            assert np.array_equal(value, expected[name]), name
         else:
-            np.testing.assert_allclose(value, wanted[name], rtol=0, atol=1e-6, err_msg=name)
+            np.testing.assert_allclose(value, expected[name], rtol=0, atol=1e-6, err_msg=name)
 
 
-def test_closing_gives_the_encoder_its_own_table_back(whole):
+def test_closing_restores_the_encoders_table(whole_run):
     run = start(compact=True)
     train(run, 0, 2)
     compact = batch_of(5) | {"input_word_ids": run.words.compact_ids(batch_of(5)["input_word_ids"])}

@@ -1,4 +1,4 @@
-"""What a step is computed with is what everything else in the process is computed with, once it is done."""
+"""Graph optimizer options are restored after a step, so nothing else in the process uses them."""
 
 import threading
 import types
@@ -13,7 +13,7 @@ from bert_cli.training.grappler import with_background_imports, with_few_graph_o
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_options_of_the_process_are_put_back(fails):
+def test_process_options_are_restored(fails):
     options, seen = tf.config.optimizer, []
 
     def function(value):
@@ -37,8 +37,8 @@ def test_options_of_the_process_are_put_back(fails):
     options.set_experimental_options({"constant_folding": None})
 
 
-def test_calls_in_several_threads_leave_nothing():
-    """The second begins before the first ends, and ends after it."""
+def test_calls_in_several_threads_restore_options():
+    """The second call begins before the first one ends, and ends after it."""
     options, began, ended = tf.config.optimizer, threading.Event(), threading.Event()
     before = options.get_experimental_options()
     first = with_few_graph_optimizers(lambda: began.wait(10))
@@ -56,7 +56,7 @@ def test_calls_in_several_threads_leave_nothing():
     assert options.get_experimental_options() == before
 
 
-def test_optimizers_of_a_graph_run_once_in_a_step_alone():
+def test_graph_optimizers_run_once_only_in_a_step():
     def rewriting():
         return context.context().config.graph_options.rewrite_options
 
@@ -68,7 +68,7 @@ def test_optimizers_of_a_graph_run_once_in_a_step_alone():
     assert before.meta_optimizer_iterations == RewriterConfig.DEFAULT_NUM_ITERS
 
 
-def test_imports_begin_when_the_first_call_was_traced(monkeypatch):
+def test_imports_begin_after_the_first_trace(monkeypatch):
     seen = []
     monkeypatch.setattr(grappler, "BACKGROUND_IMPORTS", types.SimpleNamespace(start=lambda: seen.append("start")))
 

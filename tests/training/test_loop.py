@@ -1,4 +1,4 @@
-"""The training loop: which steps are saved and reported, and that a loss that is not finite ends it."""
+"""The training loop: saved and reported steps, and losses that are not finite."""
 
 import itertools
 import math
@@ -21,7 +21,7 @@ class Logged(Callback):
 
 
 class Record:
-    """What a run did, in order. Step k (from 0) has the loss k + 0.5 and the rate k/10 unless `losses` says else."""
+    """Log of a run's events. Step k (from 0) has loss k + 0.5, unless `losses` is given, and rate k/10."""
 
     def __init__(self, start=0, losses=None, seconds=0.0):
         self.events, self.start, self.losses, self.seconds, self.next = [], start, losses or {}, seconds, start
@@ -56,7 +56,7 @@ class Record:
         )
 
     def hook(self, name, every, stops_at=None):
-        """Add a hook that is called before the one that saves."""
+        """Add a hook that is called before the saving hook."""
 
         def call(step):
             self.events.append((name, step))
@@ -77,7 +77,7 @@ class Record:
         return [event[1:] for event in self.events if event[0] == "report"]
 
 
-def test_losses_of_all_steps_come_back():
+def test_losses_of_all_steps_are_returned():
     record = Record()
     assert record.run(5) == [0.5, 1.5, 2.5, 3.5, 4.5]
     assert record.batches_taken == 5
@@ -93,7 +93,7 @@ def test_saved_steps(start, steps, every, saved):
     assert record.saved == saved
 
 
-def test_reports_have_the_mean_since_the_last_one():
+def test_reports_have_the_mean_since_the_last_report():
     record = Record()
     record.run(7, report_every=3)
     assert record.reported == [(3, 1.5, 0.2), (6, 4.5, 0.5), (7, 5.5, 0.6)]
@@ -101,29 +101,29 @@ def test_reports_have_the_mean_since_the_last_one():
 
 @pytest.mark.parametrize(("steps", "every", "count"), [(7, 3, 3), (30, 1, 3), (30, 7, 7), (5, 10, 5)])
 def test_final_loss_is_mean_over_last_tenth_or_interval(steps, every, count):
-    """The last report has it, also where the last interval is a single step."""
+    """The last report has this loss, even if the last interval is a single step."""
     record = Record()
     losses = record.run(steps, report_every=every)
-    wanted = sum(losses[-count:]) / count
-    assert final_loss(losses, steps, every) == pytest.approx(wanted)
-    assert record.reported[-1][1] == pytest.approx(wanted)
+    expected = sum(losses[-count:]) / count
+    assert final_loss(losses, steps, every) == pytest.approx(expected)
+    assert record.reported[-1][1] == pytest.approx(expected)
 
 
-def test_a_resumed_run_reports_in_the_same_places():
+def test_resumed_run_reports_at_the_same_steps():
     record = Record(start=4)
     record.run(7, report_every=3)
     assert [step for step, *_ in record.reported] == [6, 7]
     assert record.reported[0][1] == pytest.approx((4.5 + 5.5) / 2)
 
 
-def test_a_report_of_a_saved_step_does_not_end_the_mean():
+def test_report_for_a_saved_step_does_not_reset_the_mean():
     record = Record()
     record.run(4, save_every=2, report_every=3)
     assert record.reported == [(2, 1.0, 0.1), (3, 1.5, 0.2), (4, 2.5, 0.3)]
     assert record.events.index(("report", 2, 1.0, 0.1)) < record.events.index(("save", 2))
 
 
-def test_slow_steps_are_reported_in_between():
+def test_slow_steps_have_additional_reports():
     record = Record(seconds=0.3)
     record.run(4)
     steps = [step for step, *_ in record.reported]
@@ -133,8 +133,8 @@ def test_slow_steps_are_reported_in_between():
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("bad_step", [0, 3, 4, 5, 9])
-def test_a_loss_that_is_not_finite_is_named_and_not_saved(bad, bad_step):
-    """The update number is counted from 1: what `save` counts as finished would be that step."""
+def test_loss_that_is_not_finite_is_reported_and_not_saved(bad, bad_step):
+    """The error counts updates from 1, like `save`."""
     record = Record(losses={bad_step: bad})
     with pytest.raises(InputError) as caught:
         record.run(10, save_every=2)
@@ -143,22 +143,22 @@ def test_a_loss_that_is_not_finite_is_named_and_not_saved(bad, bad_step):
     assert record.saved == [step for step in (2, 4, 6, 8) if step <= bad_step]
 
 
-def test_the_step_is_counted_from_the_start_of_training():
+def test_step_is_counted_from_the_start_of_training():
     with pytest.raises(InputError, match="the loss of step 13 is nan"):
         Record(start=10, losses={12: math.nan}).run(20, save_every=5)
 
 
-def test_hooks_of_a_step_are_called_in_their_order_and_all_after_the_last():
+def test_hooks_are_called_in_order_and_after_the_last_step():
     record = Record()
     record.hook("a", 2)
     record.hook("b", 3)
     record.run(7, save_every=6)
-    wanted = [("a", 2), ("b", 3), ("a", 4), ("a", 6), ("b", 6), ("save", 6), ("a", 7), ("b", 7), ("save", 7)]
-    assert record.called == wanted
+    expected = [("a", 2), ("b", 3), ("a", 4), ("a", 6), ("b", 6), ("save", 6), ("a", 7), ("b", 7), ("save", 7)]
+    assert record.called == expected
 
 
-def test_a_hook_that_stops_makes_its_step_the_last():
-    """What is called after the last step, such as saving, is called once, though it was not its turn."""
+def test_stopping_hook_ends_training_after_its_step():
+    """Hooks that run after the last step, such as saving, are called once, even if they are not due."""
     record = Record()
     record.hook("early", 5)
     record.hook("stop", 2, stops_at=4)
@@ -167,15 +167,15 @@ def test_a_hook_that_stops_makes_its_step_the_last():
     assert record.batches_taken == 4
 
 
-def test_a_hook_is_due_in_the_same_places_in_a_resumed_run():
+def test_hooks_are_due_at_the_same_steps_in_a_resumed_run():
     record = Record(start=5)
     record.hook("a", 3)
     record.run(10)
     assert record.called == [("a", 6), ("a", 9), ("a", 10), ("save", 10)]
 
 
-def test_a_hook_of_a_fraction_is_due_at_its_multiples_rounded_down():
-    """25 examples in batches of 4: the epochs end within the steps 6, 12, 18 and 25."""
+def test_fractional_intervals_are_rounded_down():
+    """Epochs with 25 examples and a batch size of 4 end in steps 6, 12, 18 and 25."""
     assert [step for step in range(1, 27) if Called(Fraction(25, 4), print).is_due(step)] == [6, 12, 18, 25]
     assert [step for step in range(1, 5) if Called(Fraction(1, 2), print).is_due(step)] == [1, 2, 3, 4]
     assert [step for step in range(1, 8) if Called(3, print).is_due(step)] == [3, 6]
@@ -188,8 +188,8 @@ def test_stopping_after_the_last_step_calls_nothing_twice():
     assert record.called == [("stop", 2), ("save", 3), ("stop", 4), ("save", 4)]
 
 
-def test_a_process_that_is_asked_to_end_saves_after_the_step_that_is_running():
-    """The other hooks wait for their turn: a run that goes on will call them."""
+def test_stopped_process_saves_after_the_current_step():
+    """Other hooks are not called early. A resumed run will call them."""
     record = Record()
     record.hook("a", 2)
     assert record.run(10, save_every=4, ends_after=5) == [0.5, 1.5, 2.5, 3.5, 4.5]
@@ -199,21 +199,21 @@ def test_a_process_that_is_asked_to_end_saves_after_the_step_that_is_running():
 
 
 @pytest.mark.parametrize(("ends_after", "steps"), [(4, [4]), (6, [4, 6])])
-def test_nothing_is_saved_twice_where_the_end_falls_on_a_regular_place(ends_after, steps):
+def test_last_step_is_not_saved_twice(ends_after, steps):
     record = Record()
     record.hook("a", 4)
     record.run(6, save_every=4, ends_after=ends_after)
     assert record.called == [(name, step) for step in steps for name in ("a", "save")]
 
 
-def test_a_state_that_is_not_finite_is_not_saved_at_the_end_either():
+def test_state_that_is_not_finite_is_not_saved_at_the_end():
     record = Record(losses={2: math.nan})
     with pytest.raises(InputError, match="the loss of step 3 is nan"):
         record.run(10, ends_after=3)
     assert record.saved == []
 
 
-def test_no_hook_sees_a_step_whose_loss_is_not_finite():
+def test_hooks_are_not_called_for_a_loss_that_is_not_finite():
     record = Record(losses={3: math.nan})
     record.hook("a", 1)
     with pytest.raises(InputError):

@@ -1,4 +1,4 @@
-"""Moments are dropped from older checkpoints, and a stop at any moment leaves every checkpoint whole."""
+"""Older checkpoints lose their moments, and an interruption never damages a checkpoint."""
 
 import os
 import pathlib
@@ -19,7 +19,7 @@ SHAPE = (3, 2)
 
 
 def tensors_of(step: int) -> dict:
-    """What a stop signal saves, with the unrounded numbers."""
+    """Return the tensors that a stop signal saves, with unrounded numbers."""
     names = ("bert/w", "bert/w/adam_m", "bert/w/adam_v", "bert/w/adam_v/unrounded")
     weights = {name: np.full(SHAPE, step + number, np.float32) for number, name in enumerate(names)}
     return weights | {"log_decay": np.float32(-1), "global_step": np.int64(step), "input_position": np.int64([step, 7])}
@@ -40,7 +40,7 @@ def folder(tmp_path) -> str:
     return str(tmp_path / "run")
 
 
-def test_the_newest_has_moments_and_older_ones_what_predicts(folder, tmp_path):
+def test_newest_checkpoint_has_moments_and_older_ones_only_weights(folder, tmp_path):
     for step in (10, 20, 30):
         save(folder, step)
     assert Tf1Reader(f"{folder}/model.ckpt-30").shapes.keys() == tensors_of(30).keys()
@@ -51,13 +51,13 @@ def test_the_newest_has_moments_and_older_ones_what_predicts(folder, tmp_path):
         assert reader.get_tensor("global_step") == step
     (tmp_path / "one").mkdir()
     save_checkpoint(str(tmp_path / "one"), 30, tensors_of(30), keep=1)
-    alone = files_in(tmp_path / "one").items()  # the newest is as without the dropping, byte for byte
+    alone = files_in(tmp_path / "one").items()  # the newest checkpoint is bitwise unchanged
     assert {name: content for name, content in alone if name != "checkpoint"}.items() <= files_in(folder).items()
     assert sorted(name for name in files_in(folder) if not name.startswith("model.ckpt-")) == ["checkpoint"]
 
 
-def test_several_older_ones_lose_their_moments_at_once(folder):
-    """As after --keep_moments=all."""
+def test_several_older_checkpoints_lose_their_moments_together(folder):
+    """A run with --keep_moments=all may leave several such checkpoints."""
     for step in (10, 20, 30):
         save_checkpoint(folder, step, tensors_of(step), keep=0)
     drop_older_moments(folder, 30)
@@ -66,7 +66,7 @@ def test_several_older_ones_lose_their_moments_at_once(folder):
 
 @pytest.fixture
 def states(folder, tmp_path, monkeypatch) -> list[str]:
-    """Copies of the folder as it is before and after each operation on a file of a save with two older checkpoints."""
+    """Return copies of the directory before and after each file operation of a save with two older checkpoints."""
     save(folder, 10)
     save(folder, 20)
     copies: list[str] = []
@@ -74,35 +74,35 @@ def states(folder, tmp_path, monkeypatch) -> list[str]:
     def watched(operation):
         def call(*arguments, **keywords):
             copies.append(shutil.copytree(folder, tmp_path / f"copy-{len(copies)}"))
-            found = operation(*arguments, **keywords)
+            actual = operation(*arguments, **keywords)
             copies.append(shutil.copytree(folder, tmp_path / f"copy-{len(copies)}"))
-            return found
+            return actual
 
         return call
 
     with monkeypatch.context() as patch:
         for name in ("replace", "link", "fsync"):
             patch.setattr(os, name, watched(getattr(os, name)))
-        # copytree itself removes nothing.
+        # copytree does not remove files.
         patch.setattr(os, "remove", watched(os.remove))
         save(folder, 30)
     assert len(copies) > 20
     return list(map(str, copies))
 
 
-def test_a_stop_at_any_moment_of_a_save_leaves_all_checkpoints_whole(states, folder):
-    """Everybody reads them; the run goes on from whole moments; and the next save ends where an undisturbed one ends."""
-    wanted = files_in(folder)
+def test_interrupted_save_damages_no_checkpoint(states, folder):
+    """All checkpoints are readable, the run resumes with moments, and the next save has the usual result."""
+    expected = files_in(folder)
     newest = set()
     for state in states:
-        found = latest_checkpoint(state)
-        newest.add(os.path.basename(found))
-        assert found == tf.train.latest_checkpoint(state) == newest_to_train(state, strict=True)
-        step = int(found[-2:])
-        reader = tf.train.load_checkpoint(found)
+        actual = latest_checkpoint(state)
+        newest.add(os.path.basename(actual))
+        assert actual == tf.train.latest_checkpoint(state) == newest_to_train(state, strict=True)
+        step = int(actual[-2:])
+        reader = tf.train.load_checkpoint(actual)
         for name, value in tensors_of(step).items():
             np.testing.assert_array_equal(reader.get_tensor(name), value, err_msg=state)
-        average = AverageReader(find_checkpoint(found), step // 10)
+        average = AverageReader(find_checkpoint(actual), step // 10)
         np.testing.assert_array_equal(average.read("bert/w"), np.full(SHAPE, {20: 15, 30: 20}[step], np.float32))
         for older in range(10, step, 10):
             assert tf.train.load_checkpoint(f"{state}/model.ckpt-{older}").get_tensor("bert/w")[0, 0] == older
@@ -111,18 +111,18 @@ def test_a_stop_at_any_moment_of_a_save_leaves_all_checkpoints_whole(states, fol
         for name in hidden:
             path = pathlib.Path(state, name)
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-        assert files_in(state) == wanted, state
+        assert files_in(state) == expected, state
     assert newest == {"model.ckpt-20", "model.ckpt-30"}
 
 
-def test_what_a_stop_left_goes_with_its_checkpoint(states):
+def test_files_from_an_interruption_are_deleted_with_their_checkpoint(states):
     assert any(os.path.exists(f"{state}/model.ckpt-20.data-00000-of-00002") for state in states)
     for state in states:
         save_checkpoint(state, 40, tensors_of(40), keep=1)
         assert not [name for name in os.listdir(state) if name.startswith("model.ckpt-20")]
 
 
-def test_a_file_system_without_hard_links(folder, monkeypatch):
+def test_file_system_without_hard_links(folder, monkeypatch):
     def no_links(*arguments):
         raise OSError(1, "Operation not permitted")
 
@@ -133,7 +133,7 @@ def test_a_file_system_without_hard_links(folder, monkeypatch):
     assert len(files_in(folder)) == 5
 
 
-def test_a_hard_link_of_the_users_keeps_its_moments(folder, tmp_path):
+def test_users_hard_link_keeps_its_moments(folder, tmp_path):
     save(folder, 10)
     for name in ("model.ckpt-10.index", "model.ckpt-10.data-00000-of-00001"):
         os.link(f"{folder}/{name}", tmp_path / name)
@@ -141,7 +141,7 @@ def test_a_hard_link_of_the_users_keeps_its_moments(folder, tmp_path):
     assert Tf1Reader(str(tmp_path / "model.ckpt-10")).read("bert/w/adam_m")[0, 0] == 11
 
 
-def test_a_checkpoint_that_says_another_step_is_not_the_runs(folder):
+def test_checkpoint_with_another_step_is_not_from_this_run(folder):
     save_checkpoint(folder, 10, tensors_of(10) | {"global_step": np.int64(999)}, keep=3)
     before = files_in(folder)
     save(folder, 20)
@@ -150,8 +150,8 @@ def test_a_checkpoint_that_says_another_step_is_not_the_runs(folder):
     }
 
 
-def test_a_damaged_older_one_stays_as_it_is(folder, caplog):
-    """Its damage must not get a checksum that is right."""
+def test_damaged_older_checkpoint_is_unchanged(folder, caplog):
+    """The damaged data must not get a correct checksum."""
     save(folder, 10)
     data = pathlib.Path(folder, "model.ckpt-10.data-00000-of-00001")
     data.write_bytes(b"\xff" + data.read_bytes()[1:])
@@ -166,7 +166,7 @@ def test_a_damaged_older_one_stays_as_it_is(folder, caplog):
     assert "bert/w/adam_m" not in Tf1Reader(f"{folder}/model.ckpt-20").shapes
 
 
-def test_a_folder_that_cannot_be_written_is_one_line(folder, monkeypatch):
+def test_unwritable_directory_is_reported_in_one_line(folder, monkeypatch):
     save(folder, 10)
     save_checkpoint(folder, 20, tensors_of(20), keep=3)
 
@@ -179,7 +179,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(folder, monkeypatch):
     assert Tf1Reader(f"{folder}/model.ckpt-10").read("bert/w/adam_m")[0, 0] == 11
 
 
-def test_a_remote_folder():
+def test_remote_directory():
     folder = "ram://older_checkpoints"
     tf.io.gfile.makedirs(folder)
     for step in (10, 20):

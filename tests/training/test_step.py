@@ -1,4 +1,4 @@
-"""One compiled training step on toy weights: what it returns, its seeds, and the loss scale of float16."""
+"""One compiled training step on toy weights: results, seeds, and the loss scale for float16."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def strategy():
 
 @pytest.fixture
 def toy(strategy):
-    """toy(loss_fn or None, **options) -> (step, optimizer); the weights are a table [5, 2] and a bias [2]."""
+    """Return a function that makes a step and its optimizer, for the weights table [5, 2] and bias [2]."""
 
     def make(loss_fn=None, seed=3, loss_scale=None, signature=None):
         def loss_of_table(batch, seed):
@@ -42,7 +42,7 @@ def toy(strategy):
 
 
 def batch_of(gradient: float) -> dict:
-    """A batch that gives each of the words 1, 1 and 3, and the bias, the gradient [g, 2g]."""
+    """Return a batch with the words 1, 1 and 3; each word and the bias have the gradient [g, 2g]."""
     return {"words": tf.constant([1, 1, 3]), "gradient": gradient * tf.constant([[1.0, 2.0]] * 3)}
 
 
@@ -50,7 +50,7 @@ def weights_of(optimizer: AdamWeightDecay) -> dict:
     return {name: weight.numpy() for name, weight in optimizer.weights.items()}
 
 
-def test_loss_rate_and_count(toy):
+def test_loss_rate_and_step_count(toy):
     step, optimizer = toy()
     loss, rate = step(batch_of(0.1))
     assert float(loss) == pytest.approx(0.1 * (2 * (2 + 2 * 3) + (6 + 2 * 7) + (1 - 2)))
@@ -59,7 +59,7 @@ def test_loss_rate_and_count(toy):
     assert float(step(batch_of(0.1))[1]) == pytest.approx(PEAK_RATE * 19 / 20)
 
 
-def test_rows_of_a_word_enter_the_norm_one_by_one(toy):
+def test_rows_of_a_word_enter_the_norm_separately(toy):
     step, optimizer = toy()
     step(batch_of(1.0))
     norm = (3 * 5 + 5) ** 0.5
@@ -69,9 +69,9 @@ def test_rows_of_a_word_enter_the_norm_one_by_one(toy):
     assert not table[[0, 2, 4]].any()
 
 
-def seeds_of(step, count=4) -> list:
-    """The seeds of successive steps, from a loss function that returns them."""
-    return [tuple(int(float(step({"part": tf.constant(part)})[0])) for part in (0, 1)) for _ in range(count)]
+def list_seeds(step, count=4) -> list:
+    """Return the seeds of successive steps; the loss function must return them."""
+    return [tuple(int(float(step({"part": tf.constant(index)})[0])) for index in (0, 1)) for _ in range(count)]
 
 
 def seed_as_loss(weights, batch, seed):
@@ -80,22 +80,22 @@ def seed_as_loss(weights, batch, seed):
     )
 
 
-def test_each_step_draws_with_a_seed_of_its_own_that_a_resumed_run_draws_again(toy):
+def test_steps_have_different_seeds_that_a_resumed_run_repeats(toy):
     step, optimizer = toy(seed_as_loss, seed=3)
     moments = optimizer.moments()
-    first = seeds_of(step)
-    optimizer.restore(moments, 4)  # after 4 updates: seeds_of makes two per pair
-    assert seeds_of(step, 2) == first[2:]
-    assert {one for one, _ in first} == {3}
-    places = [place for _, place in first]
-    assert min(np.diff(places)) >= 1024  # each place of dropout in the model adds its number to it
+    first = list_seeds(step)
+    optimizer.restore(moments, 4)  # after 4 updates: each pair of seeds needs two
+    assert list_seeds(step, 2) == first[2:]
+    assert {run_seed for run_seed, _ in first} == {3}
+    step_seeds = [step_seed for _, step_seed in first]
+    assert min(np.diff(step_seeds)) >= 1024  # each dropout in the model adds its number
 
 
-def test_another_run_seed_gives_other_draws(toy):
-    assert seeds_of(toy(seed_as_loss, seed=3)[0], 1) != seeds_of(toy(seed_as_loss, seed=4)[0], 1)
+def test_another_run_seed_gives_other_step_seeds(toy):
+    assert list_seeds(toy(seed_as_loss, seed=3)[0], 1) != list_seeds(toy(seed_as_loss, seed=4)[0], 1)
 
 
-def test_a_new_length_is_no_new_trace(toy):
+def test_new_length_causes_no_new_trace(toy):
     traces = []
 
     def loss_fn(weights, batch, seed):
@@ -110,18 +110,18 @@ def test_a_new_length_is_no_new_trace(toy):
     assert len(traces) == 1
 
 
-def test_a_loss_scale_does_not_show_in_the_result(toy):
+def test_loss_scale_does_not_change_results(toy):
     plain, scaled = toy(), toy(loss_scale=LossScale())
     for gradient in (0.3, 5.0):
         results = [step(batch_of(gradient)) for step, _ in (plain, scaled)]
         np.testing.assert_allclose(results[0], results[1], rtol=1e-6)
-    wanted = weights_of(plain[1]) | plain[1].moments()
+    expected = weights_of(plain[1]) | plain[1].moments()
     for name, value in (weights_of(scaled[1]) | scaled[1].moments()).items():
-        np.testing.assert_allclose(value, wanted[name], rtol=1e-5, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(value, expected[name], rtol=1e-5, atol=1e-12, err_msg=name)
 
 
 @pytest.mark.parametrize("bad", [np.inf, np.nan])
-def test_an_overflow_halves_the_scale_and_leaves_weights_finite(toy, bad):
+def test_overflow_halves_the_scale_and_keeps_weights_finite(toy, bad):
     scale = LossScale()
     step, optimizer = toy(loss_scale=scale)
     step(batch_of(0.5))
@@ -136,7 +136,7 @@ def test_an_overflow_halves_the_scale_and_leaves_weights_finite(toy, bad):
     assert optimizer.step.numpy() == 4
 
 
-def test_an_overflow_leaves_weights_as_they_are(toy):
+def test_overflow_does_not_change_weights(toy):
     step, optimizer = toy(loss_scale=LossScale())
     for gradient in (0.5, 0.5):
         step(batch_of(gradient))
@@ -162,19 +162,19 @@ def test_scale_doubles_after_2000_steps_without_overflow(toy):
     scale = LossScale()
     step, _ = toy(loss_scale=scale)
     scale.good_steps.assign(1998)
-    found = []
+    actual = []
     for gradient in (0.1, 0.1, 0.1):
         step(batch_of(gradient))
-        found.append(float(scale.current()))
-    assert found == [2.0**15, 2.0**16, 2.0**16]
+        actual.append(float(scale.current()))
+    assert actual == [2.0**15, 2.0**16, 2.0**16]
     scale.good_steps.assign(1998)
-    step(batch_of(np.nan))  # an overflow starts the count anew
+    step(batch_of(np.nan))  # an overflow resets the count
     step(batch_of(0.1))
     assert scale.current().numpy() == 2.0**15
 
 
-def test_a_gradient_that_is_not_a_number_is_not_saved(toy):
-    """The slope of √x at 0: the loss of the last step is finite, what it makes of the weights is not."""
+def test_nan_gradient_is_not_saved(toy):
+    """√x has an infinite slope at 0, so the last loss is finite, but the updated weights are not."""
 
     def loss_fn(weights, batch, seed):
         return tf.reduce_sum(weights["table"]) + tf.reduce_sum(tf.sqrt(batch["x"] * weights["bias"] ** 2))

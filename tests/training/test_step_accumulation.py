@@ -1,4 +1,4 @@
-"""A batch in parts: the update of the whole, to rounding, sparse and dense; without a mask each part draws for itself."""
+"""Gradient accumulation: updates equal those for the whole batch, except for rounding, and steps have separate seeds."""
 
 import numpy as np
 import pytest
@@ -16,13 +16,15 @@ SIGNATURE = {"words": tf.TensorSpec([None, 3], tf.int32), "gradient": tf.TensorS
 def batch_of(seed: int, size: float) -> dict:
     rng = np.random.default_rng(seed)
     return {
-        "words": tf.constant(rng.integers(0, 5, (ROWS, 3)), tf.int32),  # the same word in several parts
+        "words": tf.constant(
+            rng.integers(0, 5, (ROWS, 3)), tf.int32
+        ),  # words are repeated in several accumulation steps
         "gradient": tf.constant(size * rng.normal(size=ROWS), tf.float32),
     }
 
 
-def train(parts: int, size: float, loss_scale: LossScale | None = None) -> tuple[list, dict]:
-    """Losses of four updates, and the weights and moments behind them."""
+def train(accumulation_steps: int, size: float, loss_scale: LossScale | None = None) -> tuple[list, dict]:
+    """Return the losses of four updates, and the final weights and moments."""
     strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
     with strategy.scope():
         table, bias = tf.Variable(np.arange(10, dtype=np.float32).reshape(5, 2)), tf.Variable([1.0, -1.0])
@@ -32,32 +34,30 @@ def train(parts: int, size: float, loss_scale: LossScale | None = None) -> tuple
         rows = tf.reduce_sum(tf.gather(table, batch["words"]), axis=[1, 2]) + tf.reduce_sum(bias * [1.0, 3.0])
         return tf.reduce_sum(rows * batch["gradient"]) / ROWS
 
-    step = make_train_step(strategy, loss_fn, optimizer, 3, loss_scale, SIGNATURE, parts)
+    step = make_train_step(strategy, loss_fn, optimizer, 3, loss_scale, SIGNATURE, accumulation_steps)
     losses = [float(step(batch_of(number, size))[0]) for number in range(4)]
     assert optimizer.step.numpy() == 4
     return losses, {"table": table.numpy(), "bias": bias.numpy()} | optimizer.moments()
 
 
-@pytest.mark.parametrize(
-    "size", [0.1, 10.0]
-)  # below the norm that is clipped to, and above: where rows count one by one
-@pytest.mark.parametrize("parts", [2, 8])
-def test_parts_make_the_update_of_the_whole(parts, size):
+@pytest.mark.parametrize("size", [0.1, 10.0])  # below and above the clipping norm; rows count separately in the norm
+@pytest.mark.parametrize("accumulation_steps", [2, 8])
+def test_accumulated_updates_equal_updates_for_whole_batches(accumulation_steps, size):
     losses, tensors = train(1, size)
-    found_losses, found = train(parts, size)
-    np.testing.assert_allclose(found_losses, losses, rtol=1e-4, atol=1e-6)
+    actual_losses, actual = train(accumulation_steps, size)
+    np.testing.assert_allclose(actual_losses, losses, rtol=1e-4, atol=1e-6)
     for name, value in tensors.items():
-        np.testing.assert_allclose(found[name], value, rtol=1e-4, atol=1e-6, err_msg=name)
+        np.testing.assert_allclose(actual[name], value, rtol=1e-4, atol=1e-6, err_msg=name)
 
 
-def test_parts_under_a_loss_scale():
+def test_accumulation_with_a_loss_scale():
     _, plain = train(1, 1.0)
-    _, found = train(2, 1.0, LossScale())
+    _, actual = train(2, 1.0, LossScale())
     for name, value in plain.items():
-        np.testing.assert_allclose(found[name], value, rtol=1e-4, atol=1e-6, err_msg=name)
+        np.testing.assert_allclose(actual[name], value, rtol=1e-4, atol=1e-6, err_msg=name)
 
 
-def test_each_part_has_rows_and_a_seed_of_its_own():
+def test_accumulation_steps_have_separate_rows_and_seeds():
     strategy, seen = tf.distribute.OneDeviceStrategy("/cpu:0"), []
     with strategy.scope():
         optimizer = AdamWeightDecay({"bias": tf.Variable([1.0])}, TrainingHyperparameters(20, 0, 0.25, 1, 0))

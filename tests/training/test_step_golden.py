@@ -1,4 +1,4 @@
-"""Training steps equal those of the original (golden/training), whichever way the batch is laid out."""
+"""Training steps equal the original's (golden/training) for all batch layouts."""
 
 import json
 import pathlib
@@ -22,26 +22,26 @@ from bert_cli.training.saved_state import training_tensors
 from bert_cli.training.step import make_train_step
 from bert_cli.weights.checkpoint import Tf1Reader, load_weights
 
-# Floors of the tolerance, by what a tensor is (README of the golden sets).
+# Minimum tolerances by kind of tensor (see the README of the golden sets).
 FLOORS = {"adam_m": 1e-6, "adam_v": 1e-8}
 
 
-def golden_folder(kind: str, request) -> pathlib.Path:
-    """The classification run is shipped with the tests; the others stand in ../shared."""
-    own = request.getfixturevalue("fixtures") / "golden" / "training" / kind
-    return own if own.is_dir() else request.getfixturevalue("shared") / "golden" / "training" / kind
+def golden_folder(task: str, request) -> pathlib.Path:
+    """Return the directory with a golden run. The tests include classification; other runs are in ../shared."""
+    included = request.getfixturevalue("fixtures") / "golden" / "training" / task
+    return included if included.is_dir() else request.getfixturevalue("shared") / "golden" / "training" / task
 
 
 def inputs_of(batch: dict) -> dict:
     return dict(zip(INPUTS, (batch[name] for name in ("input_ids", "input_mask", "segment_ids")), strict=True))
 
 
-# The model of each kind, and its batch from the original's features.
+# Each task's model, and its batch from the original's features.
 
 
 def classification(config):
     model = BertClassifier(config, 3)
-    model.head_dropout = 0.0  # fixed at 0.1 in the original, which was run without
+    model.head_dropout = 0.0  # the original has 0.1, but the golden run had no dropout
     return model, lambda batch: inputs_of(batch) | {"label_ids": batch["label_ids"]}
 
 
@@ -95,15 +95,15 @@ def test_trajectory(build, packed, compact, request):
 
     step = make_train_step(strategy, loss_fn, optimizer, seed=1, loss_scale=None, signature=None)
     placed = {name: tf.constant(values) for name, values in batch.items()}
-    for wanted in expected["steps"]:
+    for step_values in expected["steps"]:
         loss, rate = step(placed)
-        assert abs(float(loss) - wanted["loss"]) <= 1e-5
-        assert abs(float(rate) - wanted["learning_rate"]) <= 1e-6 * expected["init_lr"]
+        assert abs(float(loss) - step_values["loss"]) <= 1e-5
+        assert abs(float(rate) - step_values["learning_rate"]) <= 1e-6 * expected["init_lr"]
     assert abs(float(loss_fn(placed, None)) - expected["loss_after_last_update"]) <= 1e-5
     tensors = training_tensors(variables, optimizer, words)
     assert tensors.pop("global_step") == expected["final_global_step"]
     final = np.load(folder / "final.npz")
-    assert set(final.files) <= set(tensors)  # the shipped copy holds a selection
+    assert set(final.files) <= set(tensors)  # the included copy has only some tensors
     assert without_gradient == ({"bert/pooler/dense/kernel", "bert/pooler/dense/bias"} if build is squad else set())
     assert not any(f"{name}/adam_m" in tensors for name in without_gradient)
     for name in final.files:

@@ -1,4 +1,4 @@
-"""Training a small classifier with dropout: the same seed gives the same weights, bit for bit; resumed runs too."""
+"""Training a small classifier with dropout: equal seeds give bitwise equal weights, also in resumed runs."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ SIGNATURE = {
 
 
 def batch_of(step: int) -> dict:
-    """Four rows of differing lengths; words below 20, some of them several times."""
+    """Return four rows with different lengths and words below 20, some of them repeated."""
     rng = np.random.default_rng(step)
     lengths = rng.integers(1, 8, 4)
     mask = (np.arange(lengths.max()) < lengths[:, None]).astype(np.int32)
@@ -34,7 +34,7 @@ def batch_of(step: int) -> dict:
 
 
 class Training:
-    """A classifier in training on part of the vocabulary, with one compiled step for all runs of a test."""
+    """A classifier trained on the used vocabulary, with one compiled step for all runs in a test."""
 
     def __init__(self, seed: int):
         strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
@@ -69,15 +69,15 @@ def training():
     return Training(seed=5)
 
 
-def assert_identical(one: dict, other: dict) -> None:
-    assert one.keys() == other.keys()
-    for name in one:
-        assert np.asarray(one[name]).tobytes() == np.asarray(other[name]).tobytes(), name
+def assert_identical(first: dict, second: dict) -> None:
+    assert first.keys() == second.keys()
+    for name in first:
+        assert np.asarray(first[name]).tobytes() == np.asarray(second[name]).tobytes(), name
 
 
 @pytest.fixture(scope="module")
 def whole_run(training, tmp_path_factory):
-    """Prefix of the checkpoint of a run's middle, losses and final tensors."""
+    """Return the path of a checkpoint in the middle of a run, and the run's losses and final tensors."""
     folder = str(tmp_path_factory.mktemp("run"))
     start = save_checkpoint(folder, 0, training.first, keep=5)
     losses = training.run(0, SAVED_AT)
@@ -86,7 +86,7 @@ def whole_run(training, tmp_path_factory):
     return start, middle, losses, training.tensors()
 
 
-def test_training_moves_everything_and_counts(training, whole_run):
+def test_training_changes_all_weights_and_counts_steps(training, whole_run):
     *_, losses, last = whole_run
     assert last["global_step"] == STEPS
     assert np.isfinite(losses).all()
@@ -104,8 +104,8 @@ def test_the_same_seed_gives_the_same_weights(training, whole_run):
     assert_identical(training.tensors(), last)
 
 
-def test_a_run_restored_in_the_middle_ends_as_the_one_that_went_on(whole_run):
-    """In a new model, whose first weights, step function and compact table are its own."""
+def test_restored_run_ends_like_the_uninterrupted_run(whole_run):
+    """The restored run uses a new model with other initial weights, step function and compact table."""
     _, middle, losses, last = whole_run
     resumed = Training(seed=5)
     for variable in resumed.variables.values():
@@ -116,7 +116,7 @@ def test_a_run_restored_in_the_middle_ends_as_the_one_that_went_on(whole_run):
 
 
 def with_remainders(tensors: dict, run: Training) -> dict:
-    """The checkpoint as versions up to 2026-11 wrote it: distances, in floats, instead of the numbers before rounding."""
+    """Return the tensors as written before 2026-12: float differences instead of the numbers before rounding."""
     old = {name: value for name, value in tensors.items() if not name.endswith("/unrounded")}
     decayed = tensors[WORDS] / np.exp(tensors["log_decay"])
     decayed[run.words.used] = tensors[f"{WORDS}/unrounded"][run.words.used]
@@ -129,14 +129,14 @@ def with_remainders(tensors: dict, run: Training) -> dict:
 
 @pytest.mark.parametrize("is_of_an_earlier_version", [False, True])
 @pytest.mark.parametrize("signalled", [[1], [2, 4, 5]])
-def test_checkpoints_between_the_regular_ones_change_nothing(whole_run, signalled, is_of_an_earlier_version, tmp_path):
-    """As a signal asks for them: rounding the decay of unused words and the moments once more would show."""
+def test_irregular_checkpoints_change_nothing(whole_run, signalled, is_of_an_earlier_version, tmp_path):
+    """A signal causes such checkpoints. Rounding decay and moments a second time would change results."""
     start, _, losses, last = whole_run
     run = Training(seed=5)
     restore_training(start, run.variables, run.optimizer, run.words)
-    found = []
+    actual = []
     for step in range(STEPS):
-        found += run.run(step, step + 1)
+        actual += run.run(step, step + 1)
         if step + 1 == SAVED_AT:
             run.tensors()
         if step + 1 in signalled:
@@ -146,12 +146,12 @@ def test_checkpoints_between_the_regular_ones_change_nothing(whole_run, signalle
                 tensors = with_remainders(tensors, run)
             prefix = save_checkpoint(str(tmp_path), step + 1, tensors, keep=1)
             restore_training(prefix, run.variables, run.optimizer, run.words)
-            assert (run.optimizer.log_decay.numpy() < 0) == (step > 0)  # the first step has the rate 0
-    assert found == losses
+            assert (run.optimizer.log_decay.numpy() < 0) == (step > 0)  # the first step has rate 0
+    assert actual == losses
     assert_identical(run.tensors(), last)
 
 
-def test_a_rounding_that_is_not_undone_would_be_seen(whole_run):
+def test_second_rounding_would_be_detected(whole_run):
     start, _, _, last = whole_run
     run = Training(seed=5)
     restore_training(start, run.variables, run.optimizer, run.words)

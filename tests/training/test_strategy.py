@@ -1,4 +1,4 @@
-"""Choice of devices and precision on a machine with one CPU; several devices: see test_strategy_replicas.py."""
+"""Devices and precision on a machine with one CPU; test_strategy_replicas.py tests several devices."""
 
 import json
 import logging
@@ -26,7 +26,7 @@ on_cpu = pytest.mark.skipif(WITH_GPU, reason="a GPU is chosen where there is one
 
 @pytest.fixture
 def config(monkeypatch):
-    """config(text) sets TF_CONFIG, or removes it."""
+    """Return a function that sets or removes TF_CONFIG."""
 
     def put(text: str | None) -> None:
         if text is None:
@@ -50,14 +50,14 @@ def test_one_cpu(config, name, text):
 
 
 @on_cpu
-def test_mirrored_on_one_cpu(config):
+def test_mirrored_strategy_on_one_cpu(config):
     strategy = make_strategy("mirrored", use_tpu=False)
     assert isinstance(strategy, tf.distribute.MirroredStrategy)
     assert strategy.num_replicas_in_sync == 1
 
 
 @pytest.mark.parametrize("text", [None, "", '{"task": {"type": "worker", "index": 0}}'])
-def test_several_machines_need_to_be_named(config, text):
+def test_several_machines_need_tf_config(config, text):
     config(text)
     with pytest.raises(
         InputError, match="--distribution_strategy=multi_worker needs the environment variable TF_CONFIG"
@@ -74,7 +74,7 @@ def test_parameter_servers_are_refused(config):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("{bad", "TF_CONFIG:1: is not JSON: "),
         ("worker-0:2222", "TF_CONFIG:1: is not JSON: "),
@@ -85,16 +85,16 @@ def test_parameter_servers_are_refused(config):
         ('{"cluster": {"worker": ["a:1", 2]}}', "TF_CONFIG.cluster.worker[1]: is a number, a string is needed; "),
     ],
 )
-def test_a_tf_config_that_names_no_machines_is_told_in_one_line(config, text, said):
+def test_invalid_tf_config_is_reported_in_one_line(config, text, message):
     config(text)
     with pytest.raises(InputError, match=r'has to be as \{"cluster"') as error:
         make_strategy("auto", use_tpu=False)
-    assert str(error.value).startswith(f"the environment variable {said}")
+    assert str(error.value).startswith(f"the environment variable {message}")
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(("name", "use_tpu"), [("tpu", False), ("auto", True)])
-def test_a_tpu_that_cannot_be_reached_is_told_in_one_line(config, name, use_tpu, caplog):
+def test_unreachable_tpu_is_reported_in_one_line(config, name, use_tpu, caplog):
     with pytest.raises(InputError, match=r"^no TPU could be reached with --tpu_name=nowhere; a TPU needs .* reason$"):
         make_strategy(name, use_tpu, tpu_name="nowhere", tpu_zone="a", gcp_project="b")
     with caplog.at_level(logging.DEBUG, "bert_cli"), pytest.raises(InputError, match=r"^no TPU .* on this machine; "):
@@ -103,11 +103,11 @@ def test_a_tpu_that_cannot_be_reached_is_told_in_one_line(config, name, use_tpu,
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
-def test_a_precision_that_is_given_is_used(precision):
+def test_precision_flag_is_used(precision):
     assert compute_dtype(precision, tf.distribute.OneDeviceStrategy("/cpu:0")) == precision
 
 
-def test_float32_is_no_tensor_float_32():
+def test_float32_is_not_tensor_float_32():
     switch = tf.config.experimental
     before = switch.tensor_float_32_execution_enabled()
     switch.enable_tensor_float_32_execution(True)
@@ -121,25 +121,25 @@ def test_float32_is_no_tensor_float_32():
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/cpuinfo"), reason="needs /proc/cpuinfo")
-def test_bfloat16_where_the_processor_has_it():
+def test_bfloat16_if_the_processor_supports_it():
     flags = pathlib.Path("/proc/cpuinfo").read_text(encoding="ascii", errors="ignore").split()
     fast = "amx_bf16" in flags or "avx512_bf16" in flags
     assert compute_dtype("auto", tf.distribute.OneDeviceStrategy("/cpu:0")) == ("bfloat16" if fast else "float32")
 
 
-def test_a_batch_on_one_device_is_whole():
+def test_batch_on_one_device_is_not_split():
     batch = {"input_mask": [[1, 1], [1, 0], [1, 1]], "label_ids": [2, 0, 1]}
     placed = distribute(batch, tf.distribute.OneDeviceStrategy("/cpu:0"))
     assert {name: value.numpy().tolist() for name, value in placed.items()} == batch
 
 
-def test_logical_devices_are_for_mirrored():
+def test_logical_devices_need_a_mirrored_strategy():
     with pytest.raises(InputError, match="--num_virtual_devices=2 is for --distribution_strategy=mirrored"):
         make_strategy("one_device", use_tpu=False, num_virtual_devices=2)
 
 
 @pytest.mark.parametrize(
-    ("cluster", "kind", "index", "wanted"),
+    ("cluster", "task_type", "index", "expected"),
     [
         ({"chief": ["a:1"], "worker": ["b:1", "c:1"]}, "chief", 0, (3, True)),
         ({"chief": ["a:1"], "worker": ["b:1", "c:1"]}, "worker", 0, (3, False)),
@@ -148,6 +148,6 @@ def test_logical_devices_are_for_mirrored():
         ({"worker": ["b:1", "c:1"]}, "worker", 1, (2, False)),
     ],
 )
-def test_who_trains_and_who_writes(config, cluster, kind, index, wanted):
-    config(json.dumps({"cluster": cluster, "task": {"type": kind, "index": index}}))
-    assert read_cluster()[:2] == wanted
+def test_workers_train_and_the_chief_writes(config, cluster, task_type, index, expected):
+    config(json.dumps({"cluster": cluster, "task": {"type": task_type, "index": index}}))
+    assert read_cluster()[:2] == expected

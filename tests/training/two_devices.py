@@ -1,7 +1,7 @@
-"""Run by test_strategy_replicas.py in a process of its own: two logical CPUs must be made before TensorFlow starts.
+"""Script for test_strategy_replicas.py, in a separate process because two logical CPUs need a new TensorFlow.
 
-Trains and applies one small classifier on one device and mirrored on two, and writes what came of it to the .npz file
-that is the only argument. Names in the file: `<one|two>/<what>`.
+It trains and applies a small classifier on one device and mirrored on two devices. The results are
+written to the .npz file in its argument, with the names `one/…` and `two/…`.
 """
 
 import sys
@@ -48,55 +48,57 @@ CONFIG = BertConfig(
     initializer_range=0.3,
 )
 BATCH = 6
-# Makes the global norm exceed 1, so that clipping and the way the norm is taken matter.
+# Makes the global norm exceed 1, so that clipping and the norm's definition matter.
 STEEPNESS = 20.0
 INPUTS = ("input_word_ids", "input_mask", "input_type_ids")
 
 
 def batch_of(rows: np.ndarray, length: int = 6) -> dict:
-    """Row r has r % length + 1 words, many of them the same in all rows."""
+    """Return a batch; row r has r % length + 1 words, many of them equal in all rows."""
     mask = (np.arange(length) < rows[:, None] % length + 1).astype(np.int32)
     words = ((rows[:, None] * np.arange(length)) % 5 + 1).astype(np.int32) * mask
     labels = (rows % 3).astype(np.int32)
     return dict(zip((*INPUTS, "label_ids"), (words, mask, 0 * mask, labels), strict=True))
 
 
-def on_each(strategy, variable) -> list:
-    return [part.numpy() for part in strategy.experimental_local_results(variable)]
+def replica_values(strategy, variable) -> list:
+    return [value.numpy() for value in strategy.experimental_local_results(variable)]
 
 
-def train(strategy, kind=AdamWeightDecay, frozen_layers=None, parts=1) -> tuple[dict, BertClassifier]:
-    """Four updates of a classifier without dropout: the tensors of its checkpoint, and more."""
+def train(
+    strategy, optimizer_class=AdamWeightDecay, frozen_layers=None, accumulation_steps=1
+) -> tuple[dict, BertClassifier]:
+    """Make four updates of a classifier without dropout; return its checkpoint's tensors and more, and the model."""
     with strategy.scope():
         model = BertClassifier(CONFIG, 3, seed=1)
         model.head_dropout = 0.0
         variables = named_weights(model)
         factors = rate_factors(variables, layer_factors(1, 0.5, frozen_layers)) if frozen_layers is not None else {}
-        optimizer = kind(variables, TrainingHyperparameters(10, 0, 1e-3, 1, 0), factors)
+        optimizer = optimizer_class(variables, TrainingHyperparameters(10, 0, 1e-3, 1, 0), factors)
 
     def loss_fn(batch, seed):
         logits = model({name: batch[name] for name in INPUTS}, training=True, seed=seed, packed=True)
         return STEEPNESS * tf.reduce_sum(cross_entropy(batch["label_ids"], logits)) / BATCH
 
-    step = make_train_step(strategy, loss_fn, optimizer, 3, None, None, parts)
+    step = make_train_step(strategy, loss_fn, optimizer, 3, None, None, accumulation_steps)
     results = [step(distribute(batch_of(np.arange(number, number + BATCH)), strategy)) for number in range(4)]
     tensors = training_tensors(variables, optimizer, None)
     tensors["losses"], tensors["rates"] = (np.array(values, np.float32) for values in zip(*results, strict=True))
-    local = [on_each(strategy, variable.value) for variable in variables.values()]
-    tensors["replicas_differ"] = np.array(max(np.abs(parts[0] - parts[-1]).max() for parts in local))
+    local = [replica_values(strategy, variable.value) for variable in variables.values()]
+    tensors["replicas_differ"] = np.array(max(np.abs(values[0] - values[-1]).max() for values in local))
     return tensors, model
 
 
 def controlled(strategy) -> dict:
-    """The same with Nadam, frozen embeddings, a rate of its own for the layer, and batches in three parts."""
+    """Train with Nadam, frozen embeddings, a separate rate for the layer, and three accumulation steps."""
     tensors, _ = train(strategy, Nadam, 0, 3)
     return {f"controlled/{name}": value for name, value in tensors.items()}
 
 
 def overflow(strategy) -> dict:
-    """Two updates with a loss scale; the second's gradient is infinite in the share of the last device alone.
+    """Make two updates with a loss scale; the second gradient is infinite only on the last device.
 
-    The loss of the first is the sum over replicas of the first number of each one's seed.
+    The first loss is a sum over replicas, which includes the first number of each replica's seed.
     """
     with strategy.scope():
         weights = {"kernel": tf.Variable([0.5]), "bias": tf.Variable([0.0])}
@@ -112,13 +114,14 @@ def overflow(strategy) -> dict:
     step(distribute({"x": np.array([1.0, np.inf], np.float32)}, strategy))
     return {
         "seeds": seeds,
-        "scales": on_each(strategy, scale.scale),
-        "weights": on_each(strategy, optimizer.weights["kernel"]) + on_each(strategy, optimizer.weights["bias"]),
+        "scales": replica_values(strategy, scale.scale),
+        "weights": replica_values(strategy, optimizer.weights["kernel"])
+        + replica_values(strategy, optimizer.weights["bias"]),
     }
 
 
 def apply(strategy, model) -> dict:
-    """Probabilities of 11 rows, in groups of 3, 1 and 7, which two devices cannot share evenly."""
+    """Return the probabilities of 11 rows in groups of 3, 1 and 7, which two devices cannot share evenly."""
     order, counts = np.random.default_rng(0).permutation(11), []
     signature = {name: tf.TensorSpec([None, None], tf.int32) for name in INPUTS}
     run = make_runner(strategy, lambda batch: {"probabilities": tf.nn.softmax(model(batch, packed=True))}, signature)
@@ -129,7 +132,7 @@ def apply(strategy, model) -> dict:
 
 
 def choose(strategy) -> dict:
-    """The loss of six choices of three endings each, and the probabilities of five of them."""
+    """Return the loss of six examples with three choices each, and the probabilities of five examples."""
     with strategy.scope():
         model = BertChoice(CONFIG, 1, "multiple_choice", seed=1)
         model.head_dropout = 0.0
@@ -143,9 +146,9 @@ def choose(strategy) -> dict:
         return strategy.reduce(tf.distribute.ReduceOp.SUM, strategy.run(loss_fn, args=(batch,)), axis=None)
 
     def choices(rows: np.ndarray) -> dict:
-        """The sequences of batch_of, three for each row."""
-        places = (3 * rows[:, None] + np.arange(3)).reshape(-1)
-        batch = {name: values.reshape(-1, 3, 6) for name, values in batch_of(places).items() if name != "label_ids"}
+        """Return a batch with three sequences per row."""
+        sequences = (3 * rows[:, None] + np.arange(3)).reshape(-1)
+        batch = {name: values.reshape(-1, 3, 6) for name, values in batch_of(sequences).items() if name != "label_ids"}
         return batch | {"label_ids": (rows % 3).astype(np.int32)}
 
     run = make_runner(strategy, lambda batch: model.predictions(batch, True), tensor_specs(model.prediction_columns))
@@ -157,19 +160,19 @@ def main(path: str) -> None:
     tf.config.set_logical_device_configuration(
         tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
     )
-    found = {}
-    for name, kind in (("one", "one_device"), ("two", "mirrored")):
-        strategy = make_strategy(kind, use_tpu=False)
+    actual = {}
+    for name, strategy_name in (("one", "one_device"), ("two", "mirrored")):
+        strategy = make_strategy(strategy_name, use_tpu=False)
         tensors, model = train(strategy)
         results = tensors | apply(strategy, model) | overflow(strategy) | choose(strategy) | controlled(strategy)
         results |= {"description": describe(strategy), "is_chief": is_chief(strategy)}
-        found |= {f"{name}/{key}": value for key, value in results.items()}
+        actual |= {f"{name}/{key}": value for key, value in results.items()}
         try:
             check_batch_size(7, strategy, "train_batch_size")
-            found[f"{name}/batch_of_7"] = ""
+            actual[f"{name}/batch_of_7"] = ""
         except InputError as error:
-            found[f"{name}/batch_of_7"] = str(error)
-    np.savez(path, **found)
+            actual[f"{name}/batch_of_7"] = str(error)
+    np.savez(path, **actual)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Adam with bias correction (Kingma & Ba, 2015, with decoupled decay) against NumPy float64."""
+"""Adam with bias correction (Kingma & Ba, 2015, with decoupled decay), compared with NumPy float64."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 NAMES = ("kernel", "bias")
 
 
-def test_updates_are_those_of_the_paper():
+def test_updates_equal_the_papers():
     rng = np.random.default_rng(2)
     values = {name: rng.normal(size=(5, 3)).astype(np.float32) for name in NAMES}
     variables = {name: tf.Variable(value) for name, value in values.items()}
@@ -29,7 +29,7 @@ def test_updates_are_those_of_the_paper():
         np.testing.assert_allclose(variables[name].numpy(), w, rtol=1e-4, atol=2e-6)
 
 
-def test_the_first_step_is_as_long_as_the_rate():
+def test_first_step_has_the_length_of_the_rate():
     for corrected, length in ((True, 1.0), (False, 0.1 / 0.001**0.5)):
         variable = tf.Variable(tf.zeros([4]))
         optimizer = AdamWeightDecay(
@@ -39,7 +39,7 @@ def test_the_first_step_is_as_long_as_the_rate():
         np.testing.assert_allclose(variable.numpy(), -0.01 * length, rtol=1e-3)
 
 
-def test_the_rate_of_zero_moves_nothing():
+def test_zero_rate_changes_nothing():
     variable = tf.Variable(tf.ones([2]))
     optimizer = AdamWeightDecay({"kernel": variable}, TrainingHyperparameters(10, 2, 0.01, 1, 0, bias_correction=True))
     optimizer.apply({"kernel": tf.ones([2])})

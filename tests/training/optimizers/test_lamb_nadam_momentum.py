@@ -1,4 +1,4 @@
-"""Nadam against Keras, its products against a plain loop, its decay, and going on from a checkpoint."""
+"""Nadam compared with Keras, its products compared with a loop, its decay, and resuming from a checkpoint."""
 
 import keras
 import numpy as np
@@ -20,17 +20,17 @@ def make(values: dict, **options) -> Nadam:
     return Nadam({name: tf.Variable(value) for name, value in values.items()}, updates)
 
 
-def test_products_of_the_momenta():
-    wanted, product = [1.0], 1.0
+def test_products_of_momenta():
+    expected, product = [1.0], 1.0
     for count in range(1, 129):
         product *= 0.9 * (1 - 0.5 * 0.96**count)
-        wanted.append(product)
-    np.testing.assert_allclose(momentum_products(), wanted, rtol=1e-6)
-    assert wanted[-1] < 1e-11
+        expected.append(product)
+    np.testing.assert_allclose(momentum_products(), expected, rtol=1e-6)
+    assert expected[-1] < 1e-11
 
 
-def test_updates_are_those_of_keras():
-    """Over more steps than the table of products has places."""
+def test_updates_equal_those_of_keras():
+    """The steps exceed the table of products."""
     start = values_of(1)
     ours = make(start, weight_decay=0.0, lr_schedule="constant")
     theirs, variables = keras.optimizers.Nadam(0.1, epsilon=1e-6), [keras.Variable(start[name]) for name in NAMES]
@@ -43,15 +43,15 @@ def test_updates_are_those_of_keras():
         autograph=False,
     )
     for step in range(140):
-        gradients = values_of(100 + step, 0.1)  # of a norm below 1, so that nothing is clipped
+        gradients = values_of(100 + step, 0.1)  # norms are below 1, so nothing is clipped
         both(*(tf.constant(gradients[name]) for name in NAMES))
         if step in (0, 1, 5, 139):
             for name, variable in zip(NAMES, variables, strict=True):
                 np.testing.assert_allclose(ours.weights[name], variable.numpy(), rtol=2e-4, atol=2e-5)
 
 
-def test_the_first_update_by_hand():
-    """m̂ = μ₂·m/(1 − μ₁μ₂) + (1 − μ₁)·g/(1 − μ₁), v̂ = g², and the kernel alone decays."""
+def test_first_update_by_hand():
+    """m̂ = μ₂·m/(1 − μ₁μ₂) + (1 − μ₁)·g/(1 − μ₁), v̂ = g², and only the kernel decays."""
     gradient, weight, rate = 0.2, 3.0, 0.1
     first, second = 0.9 * (1 - 0.5 * 0.96), 0.9 * (1 - 0.5 * 0.96**2)
     step = rate * (second * 0.1 * gradient / (1 - first * second) + gradient) / (gradient + 1e-6)
@@ -61,7 +61,7 @@ def test_the_first_update_by_hand():
     np.testing.assert_allclose(optimizer.weights["dense/kernel"], weight - step - rate * 0.01 * weight, rtol=1e-6)
 
 
-def test_a_restored_run_goes_on_bit_for_bit():
+def test_restored_run_is_bitwise_equal():
     saving = make(values_of(1))
     for step in range(5):
         saving.apply({name: tf.constant(value) for name, value in values_of(step).items()})

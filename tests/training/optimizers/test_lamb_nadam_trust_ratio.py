@@ -1,4 +1,4 @@
-"""LAMB against Algorithm 2 of the paper in NumPy float64."""
+"""LAMB compared with the paper's Algorithm 2 in NumPy float64."""
 
 import numpy as np
 import pytest
@@ -21,10 +21,10 @@ def lamb_step(name, w, m, v, g, rate, count):
     return w - rate * update, m, v
 
 
-def test_updates_are_those_of_the_paper():
+def test_updates_equal_the_papers():
     rng = np.random.default_rng(5)
     values = {name: rng.normal(size=(4, 3)).astype(np.float32) for name in NAMES}
-    values["output_weights"] *= 0  # a norm of 0: the ratio is 1
+    values["output_weights"] *= 0  # the ratio is 1 for a norm of 0
     variables = {name: tf.Variable(value) for name, value in values.items()}
     optimizer = Lamb(variables, TrainingHyperparameters(10, 2, 0.1, 1, 0))
     state = {name: (value.astype(np.float64), 0.0, 0.0) for name, value in values.items()}
@@ -42,7 +42,7 @@ def test_updates_are_those_of_the_paper():
     assert int(optimizer.step.numpy()) == 6
 
 
-def test_a_longer_variable_takes_a_longer_step():
+def test_larger_variable_takes_a_larger_step():
     small, large = tf.Variable(tf.ones([3])), tf.Variable(100.0 * tf.ones([3]))
     optimizer = Lamb({"small": small, "large": large}, TrainingHyperparameters(10, 0, 0.1, 1, 0))
     optimizer.apply({"small": tf.ones([3]), "large": tf.ones([3])})

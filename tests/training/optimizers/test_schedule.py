@@ -1,4 +1,4 @@
-"""The learning rates of a run of ten steps, two of them the warmup; the linear ones are held in test_optimizer too."""
+"""Learning rates in a run with ten steps, two of them warmup; test_adamw also tests linear rates."""
 
 import math
 
@@ -20,13 +20,13 @@ WANTED = {
 
 @pytest.mark.parametrize("schedule", WANTED)
 def test_rates(schedule):
-    found = learning_rate(
+    actual = learning_rate(
         tf.range(12, dtype=tf.int64), TrainingHyperparameters(STEPS, WARMUP, PEAK, 1, 0, lr_schedule=schedule)
     )
-    np.testing.assert_allclose(found, WANTED[schedule], atol=1e-7)
+    np.testing.assert_allclose(actual, WANTED[schedule], atol=1e-7)
 
 
-def test_a_cosine_begins_at_the_peak_and_is_halfway_in_the_middle():
+def test_cosine_begins_at_the_peak_and_is_half_in_the_middle():
     rates = learning_rate(tf.constant([2, 6]), TrainingHyperparameters(STEPS, WARMUP, PEAK, 1, 0, lr_schedule="cosine"))
     np.testing.assert_allclose(rates, [0.5, 0.25], rtol=1e-6)
     assert (
@@ -35,14 +35,14 @@ def test_a_cosine_begins_at_the_peak_and_is_halfway_in_the_middle():
 
 
 @pytest.mark.parametrize("schedule", WANTED)
-def test_a_warmup_that_is_the_whole_run(schedule):
+def test_warmup_may_be_the_whole_run(schedule):
     rates = learning_rate(tf.range(3, dtype=tf.int64), TrainingHyperparameters(2, 2, PEAK, 1, 0, lr_schedule=schedule))
     assert np.isfinite(rates).all()
     np.testing.assert_allclose(rates[:2], [0.0, 0.25])
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.1])
-def test_the_optimizer_takes_schedule_and_decay(decay):
+def test_optimizer_uses_schedule_and_decay(decay):
     weight = tf.Variable([2.0])
     updates = TrainingHyperparameters(STEPS, 0, PEAK, 1, 0, weight_decay=decay, lr_schedule="constant")
     optimizer = AdamWeightDecay({"kernel": weight}, updates)
