@@ -1,4 +1,4 @@
-"""Contexts and endings to ids, by hand."""
+"""Token ids of contexts and choices, by hand."""
 
 from typing import NamedTuple
 
@@ -37,7 +37,7 @@ def test_ids_by_hand(tokenizer):
     features = choice_features(EXAMPLES, tokenizer, max_seq_length=7)
     sequences = features.sequences
     assert np.split(sequences.token_ids, sequences.offsets[1:-1])[0].tolist() == [2, 5, 6, 3, 7, 8, 3]
-    assert sequences.lengths.tolist() == [7, 6, 7, 6]  # the third lost its last token
+    assert sequences.lengths.tolist() == [7, 6, 7, 6]  # the third sequence lost its last token
     assert sequences.token_ids[13:].tolist() == [2, 9, 7, 3, 8, 5, 3, 2, 9, 7, 3, 8, 3]
     assert sequences.segment_ids[:13].tolist() == [0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 1, 1]
     assert (features.label_ids.dtype, features.label_ids.tolist()) == (np.int32, [1, 0])
@@ -46,7 +46,7 @@ def test_ids_by_hand(tokenizer):
     assert (len(features), features.num_endings) == (2, 2)
 
 
-def test_lines_for_the_log(tokenizer):
+def test_log_lines(tokenizer):
     features = choice_features(EXAMPLES, tokenizer, max_seq_length=9)
     assert format_choices(features, tokenizer, [True], has_ids=True) == [
         "*** Example ***",
@@ -82,6 +82,6 @@ def test_lines_for_the_log(tokenizer):
         ([*EXAMPLES, Example("x-3", "a", ("b", "c"), 2)], 8, "x-3: the label 2 is none of the endings 0 to 1"),
     ],
 )
-def test_what_is_refused(tokenizer, examples, length, message):
+def test_invalid_examples(tokenizer, examples, length, message):
     with pytest.raises(InputError, match=message):
         choice_features(examples, tokenizer, length)

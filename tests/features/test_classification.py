@@ -1,4 +1,4 @@
-"""Examples to ids: a case to check by hand, and every feature of the original's golden sets."""
+"""Token ids of examples: a case to check by hand, and all features in the original's golden sets."""
 
 import json
 
@@ -32,7 +32,7 @@ EXAMPLES = [
 
 def test_ids_by_hand(tokenizer):
     features = classification_features(EXAMPLES, ("a", "b"), tokenizer, max_seq_length=6)
-    # [CLS] the tide ##s came | in . are cut; nothing; rain
+    # [CLS] the tide ##s came (without "in ."), an empty text, and rain
     assert features.sequences.token_ids.tolist() == [2, 5, 6, 10, 7, 3, 2, 3, 2, 11, 3]
     assert features.sequences.offsets.tolist() == [0, 6, 8, 11]
     assert not features.sequences.segment_ids.any()
@@ -48,7 +48,7 @@ def test_types(tokenizer):
     assert [array.dtype for array in arrays] == [np.int32, np.int8, np.int64, np.int32]
 
 
-def test_first_examples_for_the_log(tokenizer):
+def test_log_lines_for_the_first_examples(tokenizer):
     features = classification_features(EXAMPLES, ("a", "b"), tokenizer, max_seq_length=7)
     assert format_features(features, ("a", "b"), tokenizer, [True], has_ids=True) == [
         "*** Example ***",
@@ -89,24 +89,24 @@ def test_format_features_without_ids_and_without_label(tokenizer):
 
 
 @pytest.mark.parametrize(
-    ("problem_type", "given", "expected", "text"),
+    ("problem_type", "labels", "expected", "text"),
     [
         ("single_label", ["b", None, "a"], np.array([1, 0, 0], np.int32), "b (id = 1)"),
         ("multi_label", [(1, 1), None, (0, 1)], np.array([[1, 1], [0, 0], [0, 1]], np.float32), "a, b (ids = 1 1)"),
         ("regression", ["3.8", None, -1.5], np.array([3.8, 0, -1.5], np.float32), "3.8"),
     ],
 )
-def test_labels_of_each_problem_type(tokenizer, problem_type, given, expected, text):
-    found = PROBLEM_TYPES[problem_type].label_array(given, ("a", "b"))
-    assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())
-    examples = [ClassificationExample(str(number), "Rain", None, label) for number, label in enumerate(given)]
+def test_labels_of_each_problem_type(tokenizer, problem_type, labels, expected, text):
+    actual = PROBLEM_TYPES[problem_type].label_array(labels, ("a", "b"))
+    assert (actual.dtype, actual.tolist()) == (expected.dtype, expected.tolist())
+    examples = [ClassificationExample(str(number), "Rain", None, label) for number, label in enumerate(labels)]
     features = classification_features(examples, ("a", "b"), tokenizer, 6, PROBLEM_TYPES[problem_type])
     assert features.label_ids.tolist() == expected.tolist()
     assert features.batch(np.array([2, 0]))["label_ids"].tolist() == expected[[2, 0]].tolist()
     assert format_features(features, ("a", "b"), tokenizer, [True], has_ids=True)[6] == f"label: {text}"
 
 
-def test_no_label_at_all(tokenizer):
+def test_examples_without_labels(tokenizer):
     examples = [ClassificationExample("0", "Rain", None, (0, 0))]
     features = classification_features(examples, ("a", "b"), tokenizer, 6, PROBLEM_TYPES["multi_label"])
     assert format_features(features, ("a", "b"), tokenizer, [True], has_ids=True)[-1] == "label: none (ids = 0 0)"
@@ -130,7 +130,7 @@ def test_max_seq_length_without_room(tokenizer, text_b, length):
         ("fixtures", "mrpc", "vocab.txt", True),
     ],
 )
-def test_features_of_the_original(home, request, task, vocab_file, do_lower_case, split):
+def test_features_equal_the_originals(home, request, task, vocab_file, do_lower_case, split):
     folder = request.getfixturevalue(home) / "golden/classifier"
     tokenizer = FullTokenizer(read_vocabulary(str(folder / vocab_file)), do_lower_case)
     examples = read_examples(task, split, str(folder / task / "data"))

@@ -1,4 +1,4 @@
-"""What the log has about texts that were cut."""
+"""Log lines about truncated texts."""
 
 import logging
 
@@ -20,16 +20,16 @@ def test_cuts_in_words(cuts, noun, expected):
     assert describe_cuts(cuts, 14, noun) == expected
 
 
-def test_cuts_of_lengths():
+def test_cuts_from_lengths():
     assert cuts_of([3, 0, 9, 5], 4) == Cuts(4, 2, 17, 6)
     assert cuts_of([], 4) == NOT_CUT
 
 
-def test_the_cuts_of_chunks_add_up():
+def test_cuts_of_chunks_are_added():
     assert sum([Cuts(2, 1, 10, 3), Cuts(4, 2, 30, 8)], NOT_CUT) == Cuts(6, 3, 40, 11)
 
 
-def test_a_warning_names_its_place_and_what_to_do(caplog):
+def test_warning_names_the_location_and_advice(caplog):
     with caplog.at_level(logging.WARNING, "bert_cli"):
         warn_cuts(Cuts(3, 0, 9, 0), 5)
         warn_cuts(Cuts(3, 1, 9, 2), 5, "lines", "a.txt", "--long_text cuts none")

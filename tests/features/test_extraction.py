@@ -1,4 +1,4 @@
-"""Chunks of token sequences: what belongs to which line, and windows over long texts."""
+"""Chunks of token sequences: their lines, and windows over long texts."""
 
 import numpy as np
 from hypothesis import given
@@ -16,13 +16,13 @@ TOKENIZER = FullTokenizer(
 A, B, C = (TOKENIZER.ids[letter] for letter in "abc")
 
 
-def chunks(lines, max_seq_length=8, **options):
+def make_chunks(lines, max_seq_length=8, **options):
     texts = [split_line(line, number) for number, line in enumerate(lines)]
     return list(extraction_chunks(texts, TOKENIZER, max_seq_length, **options))
 
 
-def test_lines_are_cut_as_the_original_cuts():
-    (features,) = chunks(["a b", "", "a a a ||| b", "a a a a a a a"], 6)
+def test_lines_are_cut_like_in_the_original():
+    (features,) = make_chunks(["a b", "", "a a a ||| b", "a a a a a a a"], 6)
     assert features.offsets.tolist() == [0, 4, 6, 12, 18]
     assert features.token_ids.tolist() == [2, A, B, 3, 2, 3, 2, A, A, 3, B, 3, 2, A, A, A, A, 3]
     assert features.sequences.segment_ids.tolist() == [0] * 10 + [1, 1] + [0] * 6
@@ -30,16 +30,17 @@ def test_lines_are_cut_as_the_original_cuts():
     assert features.positions.tolist() == [0, 1, 2, 3, 0, 1, *range(6), *range(6)]
 
 
-def test_chunks_are_bounded_by_lines_and_by_cost():
+def test_chunks_are_limited_by_lines_and_cost():
     lines = ["a"] * 5
-    assert [(part.first_line, len(part)) for part in chunks(lines, max_lines=2)] == [(0, 2), (2, 2), (4, 1)]
-    assert [len(part) for part in chunks(lines, cost=lambda tokens: tokens, max_cost=7)] == [3, 2]
-    assert chunks([]) == []
+    assert [(chunk.first_line, len(chunk)) for chunk in make_chunks(lines, max_lines=2)] == [(0, 2), (2, 2), (4, 1)]
+    assert [len(chunk) for chunk in make_chunks(lines, cost=lambda tokens: tokens, max_cost=7)] == [3, 2]
+    assert make_chunks([]) == []
 
 
 def test_windows_by_hand():
-    # Six pieces in windows of four, two apart: of equal contexts the first window owns the piece.
-    (features,) = chunks(["a b c a b c"], 6, long_text=True)
+    # Six pieces are in windows of four with a stride of two. If contexts are equal, the first
+    # window owns the piece.
+    (features,) = make_chunks(["a b c a b c"], 6, long_text=True)
     assert features.sequences.lengths.tolist() == [6, 6]
     assert features.window_lines.tolist() == [0, 0]
     assert features.positions.tolist() == [0, 1, 2, 3, -1, -1, -1, -1, 4, 5, 6, 7]
@@ -51,9 +52,9 @@ WORDS = st.lists(st.sampled_from("abcde"), max_size=40)
 
 
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=4), st.integers(5, 20))
-def test_windows_hold_each_token_once(pairs, max_seq_length):
+def test_windows_own_each_token_once(pairs, max_seq_length):
     lines = [" ".join(a) + (f" ||| {' '.join(b)}" if b else "") for a, b in pairs]
-    (features,) = chunks(lines, max_seq_length, long_text=True)
+    (features,) = make_chunks(lines, max_seq_length, long_text=True)
     sequences = features.sequences
     assert sequences.lengths.max() <= max_seq_length
     held = np.full(len(features.token_ids), -1)
@@ -74,17 +75,17 @@ def test_windows_hold_each_token_once(pairs, max_seq_length):
     assert segments.tolist() == [segment for packed in whole for segment in packed.segment_ids]
 
 
-def test_words_know_their_tokens():
-    (features,) = chunks([" ab, \u200b c ||| d e"], 7, words=True)
-    # [CLS] a ##b [SEP] d e [SEP]: the longer text lost its end
+def test_words_have_token_indices():
+    (features,) = make_chunks([" ab, \u200b c ||| d e"], 7, words=True)
+    # [CLS] a ##b [SEP] d e [SEP]: the end of the longer text is cut
     assert features.token_ids.tolist() == [2, A, TOKENIZER.ids["##b"], 3, TOKENIZER.ids["d"], TOKENIZER.ids["e"], 3]
     assert [tuple(word) for word in features.words[0]] == [("ab", 1, 3, 1, 3), ("d", 13, 14, 4, 5), ("e", 15, 16, 5, 6)]
 
 
 @given(WORDS.filter(bool), WORDS, st.integers(5, 20), st.booleans())
-def test_words_are_their_own_tokens(a, b, max_seq_length, long_text):
+def test_word_tokens_equal_the_words_pieces(a, b, max_seq_length, long_text):
     line = " ".join(a) + (f" ||| {' '.join(b)}" if b else "")
-    (features,) = chunks([line], max_seq_length, words=True, long_text=long_text)
+    (features,) = make_chunks([line], max_seq_length, words=True, long_text=long_text)
     for word in features.words[0]:
         tokens = features.token_ids[word.first : word.last].tolist()
         assert TOKENIZER.convert_ids_to_tokens(tokens) == [line[word.start : word.end]]

@@ -1,4 +1,4 @@
-"""--layers of bert-extract-features."""
+"""Values of --layers."""
 
 import pytest
 
@@ -25,17 +25,17 @@ def test_layers(text, layers):
 
 
 @pytest.mark.parametrize("text", ["4", "-5", "0:4", "-9:-1", "1-999999999999"])
-def test_layers_that_are_not_there(text):
+def test_missing_layers(text):
     with pytest.raises(InputError, match=r"there is no layer .*; this model has the layers 0 to 3"):
         parse_layers(text, 4)
 
 
 @pytest.mark.parametrize("text", ["", "last", "1,,2", "1.5", "1-", "--1"])
-def test_junk(text):
+def test_invalid_values(text):
     with pytest.raises(InputError, match="is not a layer; give numbers"):
         parse_layers(text, 4)
 
 
-def test_ranges_count_from_one_side():
+def test_ranges_must_count_from_one_side():
     with pytest.raises(InputError, match="count both ends"):
         parse_layers("1:-1", 4)

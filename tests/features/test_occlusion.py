@@ -1,4 +1,4 @@
-"""Which words matter: rows and shares that can be checked by hand."""
+"""Word importance: rows and shares that can be checked by hand."""
 
 import numpy as np
 import pytest
@@ -13,17 +13,17 @@ TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "not", "a", "good", "##n
 TOKENIZER = FullTokenizer({token: index for index, token in enumerate(TOKENS)})
 
 
-def spelt(tokens, orders):
+def spell_rows(tokens, orders):
     rows = masked_rows(tokens, orders, TOKENIZER)
-    parts = np.split(rows.token_ids, rows.offsets[1:-1])
-    return [" ".join(TOKENIZER.convert_ids_to_tokens(part.tolist())) for part in parts]
+    token_ids = np.split(rows.token_ids, rows.offsets[1:-1])
+    return [" ".join(TOKENIZER.convert_ids_to_tokens(ids.tolist())) for ids in token_ids]
 
 
-def test_rows_of_a_text():
-    """The last word has two pieces, which are masked together."""
+def test_occluded_rows():
+    """The last word's two pieces are masked together."""
     tokens = word_tokens("not a Goodness", None, TOKENIZER, 16)
     assert tokens.words == ("not", "a", "Goodness")
-    assert spelt(tokens, [np.array([2, 0, 1])]) == [
+    assert spell_rows(tokens, [np.array([2, 0, 1])]) == [
         "[CLS] not a good ##ness [SEP]",
         "[CLS] [MASK] [MASK] [MASK] [MASK] [SEP]",
         "[CLS] [MASK] [MASK] good ##ness [SEP]",
@@ -31,24 +31,24 @@ def test_rows_of_a_text():
     ]
 
 
-def test_shares_of_a_sum_are_its_terms():
-    """A model that adds up what each word is worth, in whatever order: not −2, a 0, good 3."""
+def test_shares_in_a_sum_are_its_terms():
+    """The model adds word values in any order: not −2, a 0, good 3."""
     worth = {"not": -2.0, "a": 0.0, "good": 3.0}
     tokens = word_tokens("not a good", None, TOKENIZER, 16)
     orders = uncovering_orders(3, 12, seed=0)
-    scores = [sum(worth.get(word, 0.0) for word in row.split()) + 0.5 for row in spelt(tokens, orders)]
+    scores = [sum(worth.get(word, 0.0) for word in row.split()) + 0.5 for row in spell_rows(tokens, orders)]
     assert word_shares(tokens, orders, scores).tolist() == pytest.approx([-2.0, 0.0, 3.0])
 
 
-def test_two_words_that_need_each_other_share_the_gain():
+def test_dependent_words_share_their_gain():
     tokens = word_tokens("not good", None, TOKENIZER, 16)
     orders = uncovering_orders(2, 1, seed=0)
-    scores = [4.0 if {"not", "good"} <= set(row.split()) else 0.0 for row in spelt(tokens, orders)]
+    scores = [4.0 if {"not", "good"} <= set(row.split()) else 0.0 for row in spell_rows(tokens, orders)]
     assert word_shares(tokens, orders, scores).tolist() == [2.0, 2.0]
 
 
-def test_words_that_the_model_does_not_see_have_no_share():
-    """Of the first text three tokens are left; a control character is no token at all."""
+def test_words_without_tokens_have_no_share():
+    """The first text has three tokens left, and a control character has no token."""
     tokens = word_tokens("film \x07 a good film", "a film !", TOKENIZER, 8)
     assert tokens.is_second == (False,) * 5 + (True,) * 3
     assert tokens.seen.tolist() == [0, 2, 3, 5, 6]
@@ -72,12 +72,12 @@ def test_orders():
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(), st.none() | st.text(), st.integers(5, 12), st.randoms(use_true_random=False))
-def test_the_text_is_the_models_and_shares_add_up(text, second, length, random):
+def test_first_row_is_the_text_and_shares_add_up(text, second, length, random):
     tokens = word_tokens(text, second, TOKENIZER, length)
     ids = TOKENIZER.encode(text), None if second is None else TOKENIZER.encode(second)
     packed = pack(*ids, length, TOKENIZER.ids["[CLS]"], TOKENIZER.ids["[SEP]"])
     assert (tokens.token_ids.tolist(), tokens.segment_ids.tolist()) == (packed.token_ids, packed.segment_ids)
     orders = uncovering_orders(len(tokens.seen), 20, seed=1)
     scores = np.array([random.uniform(-5, 5) for _ in range(len(masked_rows(tokens, orders, TOKENIZER)))])
-    wanted = scores[0] - scores[1] if len(tokens.seen) else 0.0
-    assert word_shares(tokens, orders, scores).sum() == pytest.approx(wanted, abs=1e-9)
+    expected = scores[0] - scores[1] if len(tokens.seen) else 0.0
+    assert word_shares(tokens, orders, scores).sum() == pytest.approx(expected, abs=1e-9)

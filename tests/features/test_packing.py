@@ -1,4 +1,4 @@
-"""The layout of one or two texts in a sequence and how they are cut."""
+"""Packing of one or two texts into a sequence, and truncation."""
 
 import pytest
 from hypothesis import given, settings
@@ -24,13 +24,13 @@ def test_pair():
 
 
 @pytest.mark.parametrize("max_seq_length", [5, 6])
-def test_second_text_without_tokens_counts_as_none(max_seq_length):
+def test_second_text_without_tokens_is_ignored(max_seq_length):
     expected = pack([7, 8, 9, 10], None, max_seq_length, CLS, SEP)
     assert pack([7, 8, 9, 10], [], max_seq_length, CLS, SEP) == expected
     assert expected.token_ids.count(SEP) == 1
 
 
-def test_first_text_without_tokens_keeps_its_place():
+def test_first_text_without_tokens_keeps_its_separator():
     assert pack([], [9], 8, CLS, SEP) == ([CLS, SEP, 9, SEP], [0, 0, 1, 1], 0)
 
 
@@ -38,8 +38,8 @@ def test_no_tokens_at_all():
     assert pack([], [], 8, CLS, SEP) == ([CLS, SEP], [0, 0], 0)
 
 
-def test_pair_of_equal_lengths_loses_the_odd_token_from_the_second():
-    # Budget 8 - 3 = 5 for 4 + 4 tokens: b, a, b are taken.
+def test_pair_with_equal_lengths_loses_the_odd_token_from_the_second():
+    # The budget is 8 - 3 = 5 for 4 + 4 tokens, so b, a and b are removed.
     expected = ([CLS, 1, 2, 3, SEP, 5, 6, SEP], [0] * 5 + [1] * 3, 3)
     assert pack([1, 2, 3, 4], [5, 6, 7, 8], 8, CLS, SEP) == expected
 
@@ -65,7 +65,7 @@ def test_truncated_lengths(lengths, budget, expected):
 
 @settings(derandomize=True, max_examples=500)
 @given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 30))
-def test_truncated_lengths_are_those_of_taking_token_by_token(length_a, length_b, budget):
+def test_truncated_lengths_equal_token_by_token_truncation(length_a, length_b, budget):
     left_a, left_b = length_a, length_b
     while left_a + left_b > budget:
         if left_a > left_b:

@@ -1,4 +1,4 @@
-"""Windows over a document, and which of them owns each piece: by hand, and as the original's rule says."""
+"""Windows over a document, and their owned pieces: by hand, and by the original's rule."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +13,7 @@ def test_windows_by_hand():
 
 
 @given(st.integers(1, 40), st.integers(1, 12), st.integers(1, 12))
-def test_each_piece_is_owned_by_the_window_with_most_context(pieces, budget, stride):
+def test_window_with_most_context_owns_each_piece(pieces, budget, stride):
     spans = doc_spans(pieces, budget, stride)
     assert spans[-1].end == pieces
 
@@ -22,5 +22,5 @@ def test_each_piece_is_owned_by_the_window_with_most_context(pieces, budget, str
 
     for piece in range(pieces):
         inside = [span for span in spans if span.start <= piece < span.end]
-        best = max(inside, key=lambda span: context(span, piece))  # of equals, max takes the first
+        best = max(inside, key=lambda span: context(span, piece))  # max returns the first of equal values
         assert [span for span in spans if span.owned_start <= piece < span.owned_end] == [best]

@@ -1,4 +1,4 @@
-"""What is kept of a text that is longer than a sequence, by hand: [CLS] is 101, [SEP] is 102."""
+"""Treatment of texts longer than a sequence, by hand: [CLS] is 101, [SEP] is 102."""
 
 import numpy as np
 import pytest
@@ -11,8 +11,8 @@ from bert_cli.features.ragged import row_lengths
 from bert_cli.text.tokenization import FullTokenizer
 
 
-def made(a, b, length, long_text):
-    return [each.token_ids for each in long_sequences(a, b, length, 101, 102, long_text)]
+def make_ids(a, b, length, long_text):
+    return [sequence.token_ids for sequence in long_sequences(a, b, length, 101, 102, long_text)]
 
 
 def test_head_and_tail():
@@ -23,7 +23,7 @@ def test_head_and_tail():
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "long_text", "wanted"),
+    ("a", "b", "long_text", "expected"),
     [
         ([1, 2, 3, 4, 5], None, "truncate", [[101, 1, 2, 3, 4, 102]]),
         ([1, 2, 3, 4, 5], None, "head_tail", [[101, 1, 3, 4, 5, 102]]),
@@ -39,8 +39,8 @@ def test_head_and_tail():
         ([], None, "windows", [[101, 102]]),
     ],
 )
-def test_sequences(a, b, long_text, wanted):
-    assert made(a, b, 6, long_text) == wanted
+def test_sequences(a, b, long_text, expected):
+    assert make_ids(a, b, 6, long_text) == expected
 
 
 @pytest.fixture
@@ -56,28 +56,28 @@ def features():
 
 
 def test_batches_of_windows(features):
-    found = features("windows", ("a b c d e", None), ("a", None), ("a b c d", None))
-    assert found.row_starts.tolist() == [0, 3, 4, 6]
-    assert found.text_tokens.tolist() == [5, 1, 4]
-    assert row_lengths(found).tolist() == [15, 3, 5 + 5]
-    batch = found.batch(np.array([1, 2]))
+    actual = features("windows", ("a b c d e", None), ("a", None), ("a b c d", None))
+    assert actual.row_starts.tolist() == [0, 3, 4, 6]
+    assert actual.text_tokens.tolist() == [5, 1, 4]
+    assert row_lengths(actual).tolist() == [15, 3, 5 + 5]
+    batch = actual.batch(np.array([1, 2]))
     assert batch["input_word_ids"].tolist() == [
         [[2, 4, 3, 0, 0], [0, 0, 0, 0, 0]],
         [[2, 4, 5, 6, 3], [2, 5, 6, 7, 3]],
     ]
     assert batch["input_mask"].sum(axis=2).tolist() == [[3, 0], [5, 5]]
     assert batch["label_ids"].tolist() == [0, 0]
-    assert found.batch(np.array([1]), 5)["input_word_ids"].tolist() == [[[2, 4, 3, 0, 0]]]
-    assert format_cuts(found, 5) == ["2 of 3 examples are longer than 5 tokens: 6 windows in all"]
+    assert actual.batch(np.array([1]), 5)["input_word_ids"].tolist() == [[[2, 4, 3, 0, 0]]]
+    assert format_cuts(actual, 5) == ["2 of 3 examples are longer than 5 tokens: 6 windows in all"]
 
 
-def test_what_is_cut_is_counted(features):
+def test_cuts_are_counted(features):
     texts = [("a b c d e", None), ("a", None), ("a b c", "d e")]
-    for kind in ("truncate", "head_tail"):
-        found = features(kind, *texts)
-        assert (found.cuts, found.row_starts) == (Cuts(3, 2, 11, 2 + 3), None)
-        assert format_cuts(found, 5) == ["2 of 3 examples were cut to 5 tokens: 5 of 11 tokens (45.5%) were left out"]
-    found = features("windows", *texts)  # of the pair "d e" is cut to "d", and each window has one more token
-    assert found.cuts == Cuts(3, 1, 11, 1)
-    assert len(found.sequences) == 3 + 1 + 3
-    assert format_cuts(found, 5)[1] == "1 of 3 examples were cut to 5 tokens: 1 of 11 tokens (9.1%) were left out"
+    for long_text in ("truncate", "head_tail"):
+        actual = features(long_text, *texts)
+        assert (actual.cuts, actual.row_starts) == (Cuts(3, 2, 11, 2 + 3), None)
+        assert format_cuts(actual, 5) == ["2 of 3 examples were cut to 5 tokens: 5 of 11 tokens (45.5%) were left out"]
+    actual = features("windows", *texts)  # the pair's "d e" is cut to "d", and each window has one more token
+    assert actual.cuts == Cuts(3, 1, 11, 1)
+    assert len(actual.sequences) == 3 + 1 + 3
+    assert format_cuts(actual, 5)[1] == "1 of 3 examples were cut to 5 tokens: 1 of 11 tokens (9.1%) were left out"

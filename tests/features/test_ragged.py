@@ -1,4 +1,4 @@
-"""Flat token arrays and their padding."""
+"""Ragged token arrays and padding."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_lengths():
     assert THREE.lengths.tolist() == [3, 2, 5]
 
 
-def test_rows_are_padded_with_zeros_in_the_order_asked_for():
+def test_selected_rows_are_padded_with_zeros():
     padded = THREE.padded(np.array([2, 0, 2]), width=6)
     assert {name: array.tolist() for name, array in padded.items()} == {
         "input_word_ids": [[4, 9, 3, 8, 3, 0], [4, 7, 3, 0, 0, 0], [4, 9, 3, 8, 3, 0]],
@@ -35,11 +35,11 @@ def test_rows_are_padded_with_zeros_in_the_order_asked_for():
     assert {array.dtype for array in padded.values()} == {np.dtype(np.int32)}
 
 
-def test_width_may_be_that_of_the_longest():
+def test_width_of_the_longest_row():
     assert THREE.padded([2], width=5)["input_mask"].tolist() == [[1, 1, 1, 1, 1]]
 
 
-def test_too_narrow():
+def test_too_small_width():
     with pytest.raises(ValueError, match="a sequence of 5 tokens does not fit into 4"):
         THREE.padded([0, 2], width=4)
 
@@ -55,7 +55,7 @@ def test_no_rows(features):
 
 @settings(derandomize=True, max_examples=50)
 @given(st.lists(st.lists(st.integers(1, 30000), max_size=6), min_size=1, max_size=8), st.data())
-def test_nothing_but_padding_is_added(sequences, data):
+def test_only_padding_is_added(sequences, data):
     rows = data.draw(st.lists(st.integers(0, len(sequences) - 1), max_size=8))
     padded = ragged(sequences).padded(rows, width=7)
     expected = [sequences[row] + [0] * (7 - len(sequences[row])) for row in rows]

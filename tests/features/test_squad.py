@@ -1,4 +1,4 @@
-"""Windows: cases to check by hand, every window of the original's golden sets, and what must hold of all windows."""
+"""Windows: cases to check by hand, all windows in the original's golden sets, and properties of all windows."""
 
 import itertools
 import json
@@ -67,8 +67,9 @@ def test_one_window_by_hand():
 
 
 def test_windows_by_hand():
-    # 12 - 2 - 3 leaves 7 of 9 pieces, in steps of 4: pieces 0 to 6 and 4 to 8. In the first, piece 4 has 2 pieces to its
-    # right, piece 5 has 1; in the second they have 0 and 1 to their left, and the window is shorter.
+    # 12 - 2 - 3 leaves space for 7 of 9 pieces. With a stride of 4, the windows have pieces 0 to 6
+    # and 4 to 8. In the first window, pieces 4 and 5 have 2 and 1 pieces to their right. In the
+    # second, which is shorter, they have 0 and 1 to their left.
     features = features_of(example(), length=12, stride=4)
     assert features.doc_span_index.tolist() == [0, 1]
     assert features.sequences.lengths.tolist() == [11 + 1, 10]
@@ -85,11 +86,11 @@ def test_windows_by_hand():
     ("answer", "expected"),
     [
         (("Cats", 0, 0), (4, 5)),
-        (("the", 3, 3), (9, 9)),  # not the bracket of its word
+        (("the", 3, 3), (9, 9)),  # without the word's bracket
         (("mat", 4, 4), (10, 10)),
         (("(the mat)", 3, 4), (8, 11)),
-        (("at", 4, 4), (10, 12)),  # no piece of its own: the whole word
-        (("\u200b", 4, 4), (10, 12)),  # no piece at all
+        (("at", 4, 4), (10, 12)),  # the whole word, because the answer has no separate piece
+        (("\u200b", 4, 4), (10, 12)),  # the answer has no pieces
     ],
 )
 def test_answer_positions(answer, expected):
@@ -97,7 +98,7 @@ def test_answer_positions(answer, expected):
     assert (features.start_positions[0], features.end_positions[0]) == expected
 
 
-def test_window_without_the_whole_answer_is_kept_at_position_0():
+def test_window_without_the_whole_answer_has_position_0():
     features = features_of(example("sat on", 1, 2), example("(the", 3, 3), length=12, stride=4, training=True)
     assert features.start_positions.tolist() == [6, 0, 8, 4]
     assert features.end_positions.tolist() == [7, 0, 9, 5]
@@ -137,16 +138,16 @@ def test_context_without_tokens_has_no_window(context):
 @pytest.mark.parametrize(
     ("question", "tokens"), [("", []), ("\u200b", []), ("who ? who ? cat cat", ["who", "?", "who", "?", "cat"])]
 )
-def test_questions_without_tokens_and_with_too_many(question, tokens):
+def test_questions_without_tokens_or_with_too_many(question, tokens):
     features = features_of(example(question=question))
     assert window(features, [example()], TOKENIZER, 20, 0)["tokens"][: len(tokens) + 2] == ["[CLS]", *tokens, "[SEP]"]
     assert features.cuts == (Cuts(1, 1, 6, 1) if tokens else Cuts(1, 0, 0, 0))
 
 
-def test_answer_whose_words_have_no_pieces_does_not_break():
+def test_answer_without_pieces():
     odd = example("\u200b", 3, 3, context="cat sat on \u200b")
     features = features_of(odd, training=True)
-    assert (features.start_positions[0], features.end_positions[0]) == (7, 6)  # the original's: behind the last piece
+    assert (features.start_positions[0], features.end_positions[0]) == (7, 6)  # like the original: after the last piece
 
 
 @pytest.mark.parametrize(
@@ -189,7 +190,7 @@ def test_log_lines():
 
 
 def owner_by_rule(bounds, piece):
-    """The window in which a piece has most context, from the rule alone."""
+    """Return the window that gives a piece the most context, by the rule."""
     scores = [
         (min(piece - start, end - 1 - piece) + 0.01 * (end - start), -index)
         for index, (start, end) in enumerate(bounds)
@@ -200,7 +201,7 @@ def owner_by_rule(bounds, piece):
 
 @settings(derandomize=True, max_examples=300, deadline=None)
 @given(st.integers(0, 400), st.integers(1, 150), st.integers(1, 160))
-def test_each_piece_is_owned_by_the_window_with_most_context(num_pieces, budget, stride):
+def test_window_with_most_context_owns_each_piece(num_pieces, budget, stride):
     spans = doc_spans(num_pieces, budget, stride)
     bounds = [(span.start, span.end) for span in spans]
     assert all(0 < end - start <= budget for start, end in bounds)
@@ -214,62 +215,62 @@ WORDS = st.lists(st.sampled_from(["cats", "sat", "on", "(the", "mat).", "\u200b"
 
 @settings(derandomize=True, max_examples=200, deadline=None)
 @given(WORDS, st.integers(6, 20), st.integers(1, 20), st.text(alphabet="who ?", max_size=6))
-def test_windows_cover_every_word_piece_of_the_context(words, length, stride, question):
-    asked = example(context=" ".join(words), question=question)
-    features = features_of(asked, length=length, stride=stride, query=2)
+def test_windows_own_every_piece_of_the_context(words, length, stride, question):
+    asked_example = example(context=" ".join(words), question=question)
+    features = features_of(asked_example, length=length, stride=stride, query=2)
     pieces = [(index, piece) for index, word in enumerate(words) for piece in TOKENIZER.tokenize(word)]
     owned = []
     for row in range(len(features)):
-        shown = window(features, [asked], TOKENIZER, length, row)
+        shown = window(features, [asked_example], TOKENIZER, length, row)
         doc = [(word, shown["tokens"][position]) for position, word in shown["token_to_orig_map"].items()]
         assert doc in [pieces[start : start + len(doc)] for start in range(len(pieces))]
         owned += [pair for pair, mine in zip(doc, shown["token_is_max_context"].values(), strict=True) if mine]
     assert owned == pieces
 
 
-def golden(home, run, kind):
-    """Windows of the original, and ours in the same form, by unique_id."""
+def golden(home, run, split):
+    """Return the original's windows and ours in the same form, both by unique_id."""
     folder = home / "golden/squad"
     flags = json.loads((folder / run / "flags.json").read_text(encoding="utf-8"))
     tokenizer = FullTokenizer(read_vocabulary(str(folder / flags["vocab"])), flags["do_lower_case"])
     data = str(folder / flags["data"])
-    if kind == "train":
+    if split == "train":
         examples = read_training_examples(data, flags["version_2_with_negative"])
-        random.Random(12345).shuffle(examples)  # as the original did before it made these
+        random.Random(12345).shuffle(examples)  # the original shuffled before it made these
     else:
         examples = read_examples(data)
     lengths = (flags["max_seq_length"], flags["doc_stride"], flags["max_query_length"])
-    features = squad_features(examples, tokenizer, *lengths, is_training=kind == "train")
-    text = (folder / run / f"{kind}_features.jsonl").read_text(encoding="utf-8")
+    features = squad_features(examples, tokenizer, *lengths, is_training=split == "train")
+    text = (folder / run / f"{split}_features.jsonl").read_text(encoding="utf-8")
     expected = {record["unique_id"]: record for record in map(json.loads, text.split("\n")[:-1])}
     ours = [window(features, examples, tokenizer, lengths[0], row) for row in range(len(features))]
     return expected, {record["unique_id"]: record for record in json.loads(json.dumps(ours))}
 
 
 @pytest.mark.parametrize(
-    ("run", "kind"), [("v1", "predict"), ("v1", "train"), ("v2", "predict"), ("v2", "train"), ("v1_cased", "predict")]
+    ("run", "split"), [("v1", "predict"), ("v1", "train"), ("v2", "predict"), ("v2", "train"), ("v1_cased", "predict")]
 )
-def test_windows_of_the_original(shared, run, kind):
-    expected, ours = golden(shared, run, kind)
+def test_windows_equal_the_originals(shared, run, split):
+    expected, ours = golden(shared, run, split)
     assert len(expected) > 50
     assert ours == expected
 
 
-@pytest.mark.parametrize(("run", "kind"), [("v1", "predict"), ("v2", "train")])
-def test_windows_of_the_shipped_set(fixtures, run, kind):
-    expected, ours = golden(fixtures, run, kind)
+@pytest.mark.parametrize(("run", "split"), [("v1", "predict"), ("v2", "train")])
+def test_windows_equal_the_included_set(fixtures, run, split):
+    expected, ours = golden(fixtures, run, split)
     assert len(expected) > 20
     assert ours == expected
 
 
-def test_windows_of_the_original_with_default_lengths(shared):
-    expected, ours = golden(shared, "v1_default_lengths", "predict")  # only some windows were kept
+def test_windows_equal_the_originals_with_default_lengths(shared):
+    expected, ours = golden(shared, "v1_default_lengths", "predict")  # the set has only some windows
     assert len(ours) == 24
     assert {unique_id: ours[unique_id] for unique_id in expected} == expected
 
 
 def test_real_training_data(shared):
-    """The tokens at the positions of an answer are those of the answer: always in a window that has all of it."""
+    """Tokens at answer positions equal the answer. Such positions are only in windows with the whole answer."""
     tokenizer = FullTokenizer(read_vocabulary(str(shared / "data/vocab/bert-base-uncased-vocab.txt")))
     examples = read_training_examples(str(shared / "data/squad/dev-v1.1.json"), multiple_answers="first")[:200]
     features = squad_features(examples, tokenizer, 128, 64, 32, is_training=True)
@@ -282,5 +283,5 @@ def test_real_training_data(shared):
         same += ids.tolist() == tokenizer.encode(examples[features.example_index[row]].answer_text)
     answered = set(features.example_index[features.start_positions > 0].tolist())
     assert len(features) > 200
-    assert len(answered) >= 198  # an answer can be longer than what two windows share
-    assert same >= 0.97 * (features.start_positions > 0).sum()  # an answer can begin or end inside a word
+    assert len(answered) >= 198  # an answer may be longer than the overlap of two windows
+    assert same >= 0.97 * (features.start_positions > 0).sum()  # an answer may begin or end inside a word

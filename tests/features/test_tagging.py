@@ -1,4 +1,4 @@
-"""Words to pieces, labels and windows: cases to check by hand, and that each word is predicted exactly once."""
+"""Pieces, labels and windows: cases to check by hand, and that each word is predicted once."""
 
 import dataclasses
 
@@ -21,7 +21,7 @@ SENTENCE = TaggingExample(("Unaffable", "\u200b", "Anna", "left", "."), ("B-PER"
 
 
 def windows_of(features, flat):
-    return [part.tolist() for part in np.split(flat, features.sequences.offsets[1:-1])] if len(features) else []
+    return [window.tolist() for window in np.split(flat, features.sequences.offsets[1:-1])] if len(features) else []
 
 
 def test_one_window_by_hand():
@@ -42,18 +42,18 @@ def test_types():
     assert [array.dtype for array in arrays] == [np.int32, np.int8, np.int64] + [np.int32] * 4
 
 
-def test_further_pieces_get_the_inside_form():
+def test_later_pieces_get_the_inside_form():
     features = tagging_features([SENTENCE], LABELS, TOKENIZER, 16, 4, label_all_pieces=True)
     assert features.label_ids.tolist() == [-1, 1, 2, 2, 2, 0, 0, -1]
-    assert features.word_ids.tolist() == [-1, 0, -1, -1, 2, 3, 4, -1]  # only the first piece predicts
+    assert features.word_ids.tolist() == [-1, 0, -1, -1, 2, 3, 4, -1]  # only first pieces are predicted
     outside = TaggingExample(("unaffable",), ("O",), 1)
     features = tagging_features([outside], LABELS, TOKENIZER, 16, 4, label_all_pieces=True)
     assert features.label_ids.tolist() == [-1, 0, 0, 0, -1]
 
 
 def test_windows_by_hand():
-    # Pieces una ##ffa ##ble anna left . ; windows of 4 from 0 and 2. Context in the first is 0 1 1 0, in the second
-    # 0 1 1 0: ##ble is better off in the first, anna in the second.
+    # The pieces una ##ffa ##ble anna left . have windows of 4 at 0 and 2. Both windows have
+    # contexts 0 1 1 0, so ##ble belongs to the first window, and anna to the second.
     features = tagging_features([SENTENCE], LABELS, TOKENIZER, max_seq_length=6, doc_stride=2, label_all_pieces=True)
     assert windows_of(features, features.sequences.token_ids) == [[2, 7, 8, 9, 5, 3], [2, 9, 5, 6, 10, 3]]
     assert windows_of(features, features.word_ids) == [[-1, 0, -1, -1, -1, -1], [-1, -1, 2, 3, 4, -1]]
@@ -62,16 +62,16 @@ def test_windows_by_hand():
     assert features.num_split == 1
 
 
-def test_a_word_longer_than_a_window():
-    # Windows of 2 pieces from 0, 1, 2 and 3: una ##ffa | ##ffa ##ble | ##ble anna | anna left. In windows of two no
-    # piece has context, so each stays with its first window; the second predicts nothing and is left out.
+def test_word_longer_than_a_window():
+    # The windows of 2 pieces are una ##ffa | ##ffa ##ble | ##ble anna | anna left. Without context,
+    # each piece belongs to its first window. The second window predicts nothing and is skipped.
     example = TaggingExample(("unaffable", "anna", "left"), ("O", "B-PER", "O"), 1)
     features = tagging_features([example], LABELS, TOKENIZER, max_seq_length=4, doc_stride=1)
     assert windows_of(features, features.sequences.token_ids) == [[2, 7, 8, 3], [2, 9, 5, 3], [2, 5, 6, 3]]
     assert windows_of(features, features.word_ids) == [[-1, 0, -1, -1], [-1, -1, 1, -1], [-1, -1, 2, -1]]
 
 
-def test_nothing_to_predict_makes_no_window():
+def test_sentences_without_words_have_no_window():
     examples = [TaggingExample((), None, 1), TaggingExample(("\u200b", "\x01"), ("O", "O"), 2), SENTENCE]
     features = tagging_features(examples, LABELS, TOKENIZER, 16, 4)
     assert features.example_ids.tolist() == [2]
@@ -82,18 +82,18 @@ def test_nothing_to_predict_makes_no_window():
 
 
 @pytest.mark.parametrize("label_all_pieces", [False, True])
-def test_the_windows_of_some_sentences(label_all_pieces):
-    """Are those that these sentences alone would have: long ones, and one without words."""
+def test_windows_of_some_sentences(label_all_pieces):
+    """They equal the windows of a file with only these sentences, including long ones and one without words."""
     long = TaggingExample(SENTENCE.words * 4, SENTENCE.tags * 4, 9)
     examples = [SENTENCE, long, TaggingExample((), (), 2), SENTENCE, long]
     rows = np.array([1, 2, 4])
-    found = tagging_features(examples, LABELS, TOKENIZER, 8, 4, label_all_pieces).take(rows)
-    wanted = tagging_features([examples[row] for row in rows], LABELS, TOKENIZER, 8, 4, label_all_pieces)
-    assert len(found) > 4
+    actual = tagging_features(examples, LABELS, TOKENIZER, 8, 4, label_all_pieces).take(rows)
+    expected = tagging_features([examples[row] for row in rows], LABELS, TOKENIZER, 8, 4, label_all_pieces)
+    assert len(actual) > 4
     for name in ("label_ids", "word_ids", "example_ids", "num_words"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
+        np.testing.assert_array_equal(getattr(actual, name), getattr(expected, name))
     for name in ("token_ids", "segment_ids", "offsets"):
-        np.testing.assert_array_equal(getattr(found.sequences, name), getattr(wanted.sequences, name))
+        np.testing.assert_array_equal(getattr(actual.sequences, name), getattr(expected.sequences, name))
 
 
 def test_without_tags_nothing_is_trained():
@@ -119,13 +119,13 @@ def test_unknown_words_are_one_piece():
         ),
     ],
 )
-def test_bad_settings(length, stride, expected):
+def test_invalid_settings(length, stride, expected):
     with pytest.raises(InputError) as caught:
         tagging_features([SENTENCE], LABELS, TOKENIZER, length, stride)
     assert str(caught.value) == expected
 
 
-def test_lines_for_the_log():
+def test_log_lines():
     features = tagging_features([SENTENCE, SENTENCE], LABELS, TOKENIZER, 16, 4)
     assert format_features(features, LABELS, TOKENIZER, count=1) == [
         "*** Example ***",
@@ -142,7 +142,7 @@ def test_format_features_without_tags():
 
 
 def plain_windows(length, size, stride):
-    """(start, pieces owned) of the windows that own any, by the rule and in floating point."""
+    """Return (start, owned pieces) of windows that own pieces, by the rule in floating point."""
     spans = []
     start = 0
     while True:
@@ -163,14 +163,14 @@ def plain_windows(length, size, stride):
 
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
 @given(st.integers(1, 60), st.integers(1, 20), st.integers(1, 25))
-def test_a_word_is_predicted_where_it_has_most_context(length, size, stride):
+def test_words_are_predicted_with_most_context(length, size, stride):
     example = TaggingExample(("anna",) * length, None, 1)
     features = tagging_features([example], LABELS, TOKENIZER, size + 2, stride)
-    found = []
+    actual = []
     for word_ids in windows_of(features, features.word_ids):
-        own = [word for word in word_ids if word >= 0]
-        found.append((own[0] - word_ids.index(own[0]) + 1, own))
-    assert found == plain_windows(length, size, stride)
+        window_words = [word for word in word_ids if word >= 0]
+        actual.append((window_words[0] - word_ids.index(window_words[0]) + 1, window_words))
+    assert actual == plain_windows(length, size, stride)
 
 
 words = st.sampled_from(["anna", "left", "unaffable", "unaffable.unaffable", "\u200b", "zzz"])
@@ -178,7 +178,7 @@ words = st.sampled_from(["anna", "left", "unaffable", "unaffable.unaffable", "\u
 
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)
 @given(st.lists(st.lists(words, max_size=30), max_size=4), st.integers(3, 12), st.integers(1, 12), st.booleans())
-def test_each_word_is_predicted_once(sentences, max_seq_length, doc_stride, label_all_pieces):
+def test_words_are_predicted_once(sentences, max_seq_length, doc_stride, label_all_pieces):
     tags = ("B-PER", "I-PER", "O")
     examples = [
         TaggingExample(tuple(sentence), tuple(tags[word % 3] for word in range(len(sentence))), 1)
@@ -188,11 +188,11 @@ def test_each_word_is_predicted_once(sentences, max_seq_length, doc_stride, labe
     assert features.sequences.lengths.max(initial=0) <= max_seq_length
     predicted = {}
     for window, example in enumerate(features.example_ids.tolist()):
-        part = slice(*features.sequences.offsets[window : window + 2].tolist())
-        ids, word_ids = features.sequences.token_ids[part].tolist(), features.word_ids[part].tolist()
+        tokens_range = slice(*features.sequences.offsets[window : window + 2].tolist())
+        ids, word_ids = features.sequences.token_ids[tokens_range].tolist(), features.word_ids[tokens_range].tolist()
         assert (ids[0], ids[-1], word_ids[0], word_ids[-1]) == (2, 3, -1, -1)
         assert not {2, 3} & set(ids[1:-1])
-        for token, word, label in zip(ids, word_ids, features.label_ids[part].tolist(), strict=True):
+        for token, word, label in zip(ids, word_ids, features.label_ids[tokens_range].tolist(), strict=True):
             if word >= 0:
                 assert (example, word) not in predicted
                 predicted[example, word] = token
