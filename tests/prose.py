@@ -60,7 +60,7 @@ class Rate(NamedTuple):
 
     Attributes:
         pattern: regular expression for the hits.
-        target: limit for a room that is done.
+        target: limit for a room.
         base: "words" and "names" count hits per 1,000, "docstrings" counts first lines in percent.
         is_minimum: whether `target` is a lower bound.
     """
@@ -93,9 +93,9 @@ RATES = {
 
 @functools.cache
 def rooms() -> dict[str, Room]:
-    """Return the package's directories, each with the texts and names in its files."""
+    """Return all directories with Python files, each with the texts and names in its files."""
     by_directory: dict[str, Room] = defaultdict(lambda: Room([], []))
-    for path in sorted((ROOT / "bert_cli").rglob("*.py")):
+    for path in sorted(path for name in ("bert_cli", "tests", "benchmarks") for path in (ROOT / name).rglob("*.py")):
         room = by_directory[path.parent.relative_to(ROOT).as_posix()]
         add_file(room, path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
     return dict(by_directory)
