@@ -4,7 +4,6 @@ The exit code is 1, or 75 if the same command may succeed later.
 """
 
 import errno
-import functools
 import os
 import re
 import shutil
@@ -82,14 +81,18 @@ def explain_write_error(error: Exception, folder: str, size: int | None = None, 
     # A directory that does not exist yet has no free space to report; its parent has.
     while not os.path.isdir(folder):
         folder = os.path.dirname(os.path.abspath(folder))
-    amount = functools.partial(byte_size, MB=2, GB=2)
     free = shutil.disk_usage(folder).free
     inodes = os.statvfs(folder)
     # A file system without a limit, such as btrfs, reports 0 of 0.
     has_inodes = inodes.f_favail > 0 or inodes.f_files == 0
-    needed = f"{'' if is_all else 'more than '}{amount(size)} are needed" if size is not None else ""
+    needed = f"{'' if is_all else 'more than '}{_amount(size)} are needed" if size else ""
     if error_number == errno.EDQUOT:
         return f"{os.strerror(errno.EDQUOT)}: {needed}" if needed else os.strerror(errno.EDQUOT)
     if not has_inodes:
         return f"{os.strerror(errno.ENOSPC)}: {folder} takes no more files (df -i shows how many it has)"
-    return f"{os.strerror(errno.ENOSPC)}: {f'{needed}, ' if needed else ''}{amount(free)} are free in {folder}"
+    return f"{os.strerror(errno.ENOSPC)}: {f'{needed}, ' if needed else ''}{_amount(free)} are free in {folder}"
+
+
+def _amount(size: int) -> str:
+    """Return a size, in bytes if two digits of MB would show too little of it."""
+    return byte_size(size, MB=2, GB=2) if size >= 10_000 else f"{size:,} bytes"

@@ -47,6 +47,23 @@ def test_disk_becomes_full_while_writing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("size", "needed"),
+    [
+        (None, ""),
+        (0, ""),
+        (313, "more than 313 bytes are needed, "),
+        (9_999, "more than 9,999 bytes are needed, "),
+        (250_000, "more than 0.25 MB are needed, "),
+    ],
+)
+def test_small_sizes_on_a_full_disk_are_in_bytes(tmp_path, monkeypatch, size, needed):
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: types.SimpleNamespace(free=12))
+    error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    text = explain_write_error(error, str(tmp_path), size, is_all=False)
+    assert text == f"No space left on device: {needed}12 bytes are free in {tmp_path}"
+
+
 def test_quota_message_leaves_out_free_disk_space():
     over = OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
     assert (
