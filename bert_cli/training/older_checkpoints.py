@@ -20,10 +20,8 @@ def drop_older_moments(folder: str, step: int) -> None:
     """Remove the moments from checkpoints before model.ckpt-`step`.
 
     Call this after that checkpoint is complete and the `checkpoint` file names it. At any moment, every
-    checkpoint is complete, with moments or without. Damaged ones are not changed; a warning names them.
-
-    Raises:
-        InputError: if a checkpoint cannot be written.
+    checkpoint is complete, with moments or without. Damaged checkpoints are not changed, and none is
+    changed if the disk is full; a warning names them.
     """
     for number in numbered_checkpoints(folder):
         if number < step:
@@ -49,7 +47,9 @@ def _drop_moments(folder: str, number: int) -> None:
         try:
             write_checked(hidden, weights)
         except (OSError, tf.errors.OpError) as error:
-            raise InputError(f"{prefix}: its moments cannot be dropped: {explain_write_error(error, folder)}") from None
+            # The moments only take space, and training goes on with or without them.
+            warn_once(f"warning: {prefix}: its moments cannot be dropped: {explain_write_error(error, folder)}")
+            return
         hidden_data, hidden_index = data_files(hidden)
         # Two files cannot be replaced atomically. So keep the new data under a second name until its
         # index exists, too. An index then always refers to data that matches.
