@@ -80,7 +80,7 @@ def cut_lines(caplog):
     return [record.getMessage() for record in caplog.records if "were cut" in record.getMessage()]
 
 
-def test_each_call_reports_once_what_it_cut(trained, caplog, monkeypatch):
+def test_each_call_reports_its_cut_texts_once(trained, caplog, monkeypatch):
     monkeypatch.setattr(plan, "MAX_LINES", 2)
     extractor = FeatureExtractor.load(trained, max_seq_length=8)
     extractor.extract(["a dog", "dog " * 9, "a cat", "cat " * 8])

@@ -106,7 +106,7 @@ def test_add_special_tokens_puts_them_at_the_end(build):
     ]
 
 
-def test_add_special_tokens_adds_only_what_is_missing(build, tmp_path):
+def test_add_special_tokens_adds_only_missing_tokens(build, tmp_path):
     (tmp_path / "own.txt").write_text("[PAD]\r\ncat\r\n\r\n[CLS]\r\n[SEP]\r\ncat")
     assert build(extend="own.txt", add_special_tokens="true").code == 0
     expected = ["[PAD]", "cat", "", "[CLS]", "[SEP]", "cat", "[UNK]", "[MASK]"]

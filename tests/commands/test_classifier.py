@@ -46,7 +46,7 @@ def test_pairs_empty_lists_and_other_labels(trained):
             classifier.predict(["a", wrong])
 
 
-def test_each_call_reports_once_what_it_cut(trained, caplog):
+def test_each_call_reports_its_cut_texts_once(trained, caplog):
     classifier = Classifier.load(trained, max_seq_length=8)
     counts = "1 of 2 texts were cut to 8 tokens: 3 of 11 tokens (27.3%) were left out"
     for answer in (classifier.predict, classifier.records):

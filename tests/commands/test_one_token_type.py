@@ -49,7 +49,7 @@ def test_a_pair_is_reported_once(types, count, caplog):
     assert [record.message for record in caplog.records] == [f"warning: {WARNING}"] * count
 
 
-def test_single_texts_are_no_pairs(caplog):
+def test_single_texts_pass_the_pair_check(caplog):
     PairCheck(BertConfig(10, 8, 1, 1, type_vocab_size=1), "c.json", strict=True)(sequences(0, 0))
     assert caplog.records == []
 

@@ -34,7 +34,7 @@ def test_checkpoints_have_classifier_names_and_slots_for_trained_weights(tagger,
     assert weights - with_slots == {"bert/pooler/dense/kernel", "bert/pooler/dense/bias"}
 
 
-def test_it_learns_and_scores_what_it_predicts(tagger, run_folder):
+def test_tagger_learns_and_its_scores_match_its_predictions(tagger, run_folder):
     report = run_folder(tagger).report()
     scores = score_tags([tags for _, tags in SPLITS["test"]], predicted(tagger / "test_predictions.txt"))
     assert report["test"] == eval_results(scores)

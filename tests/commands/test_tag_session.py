@@ -150,7 +150,7 @@ def test_a_checkpoint_without_pooler_is_a_tagger(tmp_path, features):
         np.testing.assert_array_equal(actual[window], values)
 
 
-def test_a_checkpoint_without_classifier_is_no_tagger(tmp_path):
+def test_checkpoint_without_classifier_is_refused(tmp_path):
     session, weights = make_session(layers=(-1,))
     tensors = {name: v.astype(np.float32) for name, v in weights.items() if not name.startswith("output_")}
     write_tf1(str(tmp_path / "bert_model.ckpt"), tensors)

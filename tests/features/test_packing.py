@@ -34,7 +34,7 @@ def test_first_text_without_tokens_keeps_its_separator():
     assert pack([], [9], 8, CLS, SEP) == ([CLS, SEP, 9, SEP], [0, 0, 1, 1], 0)
 
 
-def test_no_tokens_at_all():
+def test_two_texts_without_tokens():
     assert pack([], [], 8, CLS, SEP) == ([CLS, SEP], [0, 0], 0)
 
 

@@ -75,7 +75,7 @@ def test_viterbi_by_hand():
     assert np.allclose(best.probabilities, [0.3, 0.4])
 
 
-def test_viterbi_goes_over_windows_of_a_sentence():
+def test_viterbi_crosses_windows_of_a_sentence():
     features = features_of("a a a", max_seq_length=3, doc_stride=1)
     assert len(features) == 3
     said = [{"B-x": 0.9}, {"I-x": 0.9}, {"I-y": 0.6, "I-x": 0.3}]

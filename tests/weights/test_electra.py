@@ -51,7 +51,7 @@ def test_names_of_a_generator_that_shares_the_embeddings():
     }
 
 
-def test_a_generator_with_embeddings_of_its_own():
+def test_generator_with_separate_embeddings():
     """Google's script writes this with --untied_generator_embeddings."""
     names = our_to_google_names([*BOTH, "generator/embeddings/word_embeddings"], GENERATOR)
     assert names["bert/embeddings/word_embeddings"] == "generator/embeddings/word_embeddings"

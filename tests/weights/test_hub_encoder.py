@@ -64,7 +64,7 @@ INPUT = {
 
 
 @pytest.mark.parametrize("with_training", [True, False])
-def test_outputs_are_those_of_the_module(tmp_path, with_training):
+def test_outputs_equal_those_of_the_module(tmp_path, with_training):
     path = save(tmp_path / "module", with_training)
     config = module_config(find_module(path, "hub_module"), 9)
     assert config == ModuleConfig(path, 9, 4, 1, 16)

@@ -58,7 +58,7 @@ def test_a_file_of_keras_is_read(path, tiny_config, make, heads):
 
 
 @pytest.mark.parametrize(("make", "heads"), MODELS)
-def test_keras_reads_what_is_written(path, tiny_config, values_of, make, heads):
+def test_keras_reads_written_weights(path, tiny_config, values_of, make, heads):
     config = tiny_config()
     model = filled(BertWithHeads(config, heads, (3, 12)))
     write_keras(path, model if heads else model.encoder, named_weights(model))

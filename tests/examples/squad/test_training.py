@@ -151,7 +151,7 @@ def test_squad_2_without_the_flag_is_refused(tmp_path):
     assert message.endswith("qas[1]: is_impossible is set, so this is SQuAD 2.0 data; give --version_2_with_negative")
 
 
-def test_null_mark_is_no_mark(tmp_path, caplog):
+def test_null_is_impossible_means_answerable(tmp_path, caplog):
     questions = question("q1", is_impossible=True), question("q2", ("Ann", 0), is_impossible=None)
     assert impossible_and_log(tmp_path, caplog, *questions)[0] == [True, False]
     assert positions(train(tmp_path, question("q2", ("Ann", 0), is_impossible=None))) == [(0, 0)]

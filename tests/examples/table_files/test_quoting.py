@@ -143,7 +143,7 @@ def test_a_line_end_in_quotes_counts_once(read, tmp_path, caplog):
 
 @READERS
 @pytest.mark.parametrize("style", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
-def test_quoting_csv_reads_what_pandas_wrote(read, style, tmp_path, caplog):
+def test_quoting_csv_reads_tables_from_pandas(read, style, tmp_path, caplog):
     texts = [*TEXTS, "two\n\nlines", "", "end"]
     rows = read(write(tmp_path, texts, quoting=style), CSV_QUOTES)
     assert [list(row.cells) for row in rows] == [

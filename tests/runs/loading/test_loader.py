@@ -111,7 +111,7 @@ def test_missing_or_unsuitable_files_are_refused(checkpoint, name, content, leng
 
 
 @pytest.mark.parametrize(("end", "line"), [("\n", "line is"), ("\n\n", "2 lines are"), (" \n\t\n\r\n", "3 lines are")])
-def test_blank_lines_at_the_end_of_a_vocabulary_are_no_tokens(checkpoint, end, line, caplog):
+def test_blank_lines_at_the_end_of_a_vocabulary_are_ignored(checkpoint, end, line, caplog):
     path = folder_of(checkpoint) / "vocab.txt"
     path.write_text(path.read_text() + end, newline="")
     for length in (16, None):

@@ -167,7 +167,7 @@ def test_a_damaged_lock_file_has_no_owner(text, tmp_path):
 
 
 @pytest.mark.parametrize("process", [-1, 0, 10**30, "1"])
-def test_a_number_that_no_process_has_is_no_owner(process, tmp_path):
+def test_lock_with_an_invalid_process_number_is_taken_over(process, tmp_path):
     write_lock(tmp_path, process=process)
     with hold(tmp_path):
         assert json.loads((tmp_path / LOCK).read_text())["process"] == os.getpid()
