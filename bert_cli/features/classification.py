@@ -82,10 +82,10 @@ class ClassificationFeatures:
         return inputs | {"label_ids": self.label_ids[rows]}
 
 
-def joined(first: ClassificationFeatures, second: ClassificationFeatures) -> ClassificationFeatures:
+def concatenate(first: ClassificationFeatures, second: ClassificationFeatures) -> ClassificationFeatures:
     """Return the examples of both, the first's before the second's."""
 
-    def concatenated(name: str) -> np.ndarray:
+    def concatenate_arrays(name: str) -> np.ndarray:
         return np.concatenate([getattr(first.sequences, name), getattr(second.sequences, name)])
 
     def offsets(starts: np.ndarray, more_starts: np.ndarray) -> np.ndarray:
@@ -93,8 +93,8 @@ def joined(first: ClassificationFeatures, second: ClassificationFeatures) -> Cla
 
     # Offsets begin with 0: drop the second's 0, and count from the first's end.
     sequences = RaggedFeatures(
-        concatenated("token_ids"),
-        concatenated("segment_ids"),
+        concatenate_arrays("token_ids"),
+        concatenate_arrays("segment_ids"),
         offsets(first.sequences.offsets, second.sequences.offsets),
     )
     has_windows = first.row_starts is not None and second.row_starts is not None

@@ -18,9 +18,9 @@ from bert_cli.features.choice import ChoiceFeatures, choice_features, format_cho
 from bert_cli.features.classification import (
     ClassificationFeatures,
     classification_features,
+    concatenate,
     format_cuts,
     format_features,
-    joined,
 )
 from bert_cli.features.cuts import describe_cuts
 from bert_cli.metrics.classification import known_metrics
@@ -231,7 +231,7 @@ class ClassificationDataset(DivisibleDataset):
         # Examples with labels come first, see with_teacher.
         parts = [self.splits[name].features for name in _TRAINING_SPLITS if name in self.splits]
         texts = [part for part in parts if isinstance(part, ClassificationFeatures)]
-        return joined(*texts) if len(texts) > 1 else parts[0]
+        return concatenate(*texts) if len(texts) > 1 else parts[0]
 
     def split_lines(self, split: Split, count: int, has_ids: bool) -> list[str]:
         has_label = [example.label is not None for example in split.examples[:count]]
