@@ -18,7 +18,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.names import STANDARD
 from bert_cli.examples.table_files.formats import refuse_table
 from bert_cli.examples.text_lines import read_texts
-from bert_cli.features.encoded_text import divided, encoded_text, unknown_words
+from bert_cli.features.encoded_text import encode_text, split_pair, unknown_words
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.tokenizer import load_tokenizer
 from bert_cli.runtime.streams import print_text
@@ -57,8 +57,8 @@ def run(settings: TokenizeSettings) -> list[dict[str, Any]]:
     tokenizer = load_tokenizer(settings.model)
     records = []
     for _, text in read_texts(settings.texts.texts, source, settings.text_files.encoding):
-        texts = divided(text)
-        records.append(record := encoded_text(tokenizer, *texts))
+        texts = split_pair(text)
+        records.append(record := encode_text(tokenizer, *texts))
         unknown = [word for text_or_none in texts if text_or_none for word in unknown_words(tokenizer, text_or_none)]
         is_json = settings.shown.format == "jsonl"
         print_text(json.dumps(record, ensure_ascii=False) if is_json else "\n".join(format_table(record, unknown)))

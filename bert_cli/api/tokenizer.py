@@ -11,7 +11,7 @@ from typing import Any
 
 from bert_cli.api.arguments import name_arguments_in_errors
 from bert_cli.api.texts import check_text
-from bert_cli.features.encoded_text import encoded_text
+from bert_cli.features.encoded_text import encode_text
 from bert_cli.flags.paths import path_text
 from bert_cli.runs.loading.tokenizer import load_tokenizer
 from bert_cli.settings.groups import ModelFiles
@@ -67,4 +67,4 @@ class Tokenizer:
         check_text(text)
         if text_b is not None:
             check_text(text_b, "text_b")
-        return encoded_text(self._tokenizer, text, text_b)
+        return encode_text(self._tokenizer, text, text_b)

@@ -8,14 +8,14 @@ from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP, UNK
 
 
-def divided(text: str) -> tuple[str, str | None]:
+def split_pair(text: str) -> tuple[str, str | None]:
     """Split a line at ` ||| ` into two texts; return (text, None) if it is a single text."""
     # Split at the last mark, as the original extract_features.py does.
     first, mark, second = text.rpartition(PAIR_MARK)
     return (first.strip(), second.strip()) if mark else (text.strip(), None)
 
 
-def encoded_text(tokenizer: FullTokenizer, text: str, text_b: str | None = None) -> dict[str, Any]:
+def encode_text(tokenizer: FullTokenizer, text: str, text_b: str | None = None) -> dict[str, Any]:
     """Return "tokens", "input_ids" and "segment_ids" of an uncut text or pair, all [t].
 
     Args:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import PAIR_MARK
-from bert_cli.features.encoded_text import divided
+from bert_cli.features.encoded_text import split_pair
 from bert_cli.features.packing import pack
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, MASK, SEP
@@ -32,7 +32,7 @@ def masked_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place:
         InputError: a single text has no mask, a text is empty, or the text has more tokens than the
             model has positions, so that a mask might be cut off.
     """
-    texts = [single_text for single_text in divided(text) if single_text is not None]
+    texts = [single_text for single_text in split_pair(text) if single_text is not None]
     encoded = [_encode(single_text, tokenizer) for single_text in texts]
     is_pair = len(encoded) == 2
     if not all(encoded):
