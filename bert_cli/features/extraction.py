@@ -59,8 +59,8 @@ class ExtractionFeatures:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def counted(self, rows: np.ndarray, width: int) -> np.ndarray:
-        """Return 1 for each token that counts in these windows: int32 [len(rows), width]."""
+    def pooling_mask(self, rows: np.ndarray, width: int) -> np.ndarray:
+        """Return 1 for tokens that pooling uses in these windows, int32 [len(rows), width]."""
         return (padded_values(self.positions, self.sequences.offsets, rows, width, -1) >= 0).astype(np.int32)
 
 

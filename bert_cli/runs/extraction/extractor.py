@@ -148,24 +148,24 @@ class InferenceExtractor(Extractor):
                 attention |= dict(zip(rows.tolist(), np.stack(layers, axis=1), strict=True))
             if self._layers:
                 states = [outputs[f"state_{number}"] for number in range(len(self._layers))]
-                yield rows, self._pool(states, features.counted(rows, width))
+                yield rows, self._pool(states, features.pooling_mask(rows, width))
             else:
                 yield rows, outputs["pooled_output"][:, np.newaxis]
 
-    def _pool(self, states: list[np.ndarray], counted: np.ndarray) -> np.ndarray:
+    def _pool(self, states: list[np.ndarray], mask: np.ndarray) -> np.ndarray:
         """Return pooled states, float32 [B, L, H], or [B, S, L, H] without pooling.
 
         Args:
             states: L arrays, float32 [B, S, H].
-            counted: 1 for tokens that count, int32 [B, S].
+            mask: 1 for tokens that pooling uses, int32 [B, S].
         """
         if self.choice.pooling == "mean":
             # Sum here and divide later: a line may have several windows.
-            weights = counted.astype(np.float32)[:, np.newaxis]  # [B, 1, S]
+            weights = mask.astype(np.float32)[:, np.newaxis]  # [B, 1, S]
             return np.concatenate([weights @ state for state in states], axis=1)
         if self.choice.pooling == "max":
-            is_counted = counted[:, :, np.newaxis] > 0
-            # Use -inf, so that a window without counted tokens does not contribute zeros.
+            is_counted = mask[:, :, np.newaxis] > 0
+            # Use -inf, so that a window without such tokens does not contribute zeros.
             states = [np.where(is_counted, state, -np.inf).max(axis=1) for state in states]
             return np.stack(states, axis=1)
         if self.choice.pooling == "cls":

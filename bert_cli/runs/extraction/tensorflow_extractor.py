@@ -77,13 +77,13 @@ class FeaturesSession(Extractor, Session):
             results["attention"] = tf.stack(outputs["attention_probs"], axis=1)
         return results
 
-    def _pool(self, states: list[tf.Tensor], counted: tf.Tensor) -> tf.Tensor:
+    def _pool(self, states: list[tf.Tensor], mask: tf.Tensor) -> tf.Tensor:
         """Return pooled states (see InferenceExtractor._pool)."""
         if self.choice.pooling == "mean":
-            weights = tf.cast(counted, tf.float32)[:, tf.newaxis]  # [B, 1, S]
+            weights = tf.cast(mask, tf.float32)[:, tf.newaxis]  # [B, 1, S]
             return tf.concat([tf.matmul(weights, state) for state in states], axis=1)
         if self.choice.pooling == "max":
-            is_counted = counted[:, :, tf.newaxis] > 0
+            is_counted = mask[:, :, tf.newaxis] > 0
             states = [tf.reduce_max(tf.where(is_counted, state, state.dtype.min), axis=1) for state in states]
             return tf.stack(states, axis=1)
         if self.choice.pooling == "cls":
@@ -100,7 +100,7 @@ class FeaturesSession(Extractor, Session):
 
         def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
             width = int(lengths[rows].max()) if self.packed else self.max_seq_length
-            return sequences.padded(rows, width) | {"counted": features.counted(rows, width)}
+            return sequences.padded(rows, width) | {"counted": features.pooling_mask(rows, width)}
 
         for rows in length_groups(lengths, tokens):
             with memory_advice("batch_size"):
