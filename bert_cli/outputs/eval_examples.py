@@ -35,7 +35,7 @@ from bert_cli.examples.tag_schemes import find_entities
 from bert_cli.metrics.squad import raw_scores
 from bert_cli.outputs.squad import Prediction
 from bert_cli.problem_types.columns import rows_of, significant
-from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType
+from bert_cli.problem_types.problem_type import LabelSet, Predictions, ProblemType
 
 MOST_ROWS = 20_000
 MOST_NUMBERS = 400_000  # maximum number of probabilities, so that many labels mean fewer rows
@@ -102,7 +102,7 @@ def classification_examples(
     problem_type: ProblemType,
     labels: LabelSet,
     label_ids: np.ndarray,
-    predictions: Found,
+    predictions: Predictions,
     text_of: Callable[[int], dict[str, Any]],
     temperature: float | None = None,
 ) -> EvalExamples:

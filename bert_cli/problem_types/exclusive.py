@@ -14,7 +14,7 @@ from bert_cli.metrics.calibration import reliability
 from bert_cli.problem_types.columns import Column, LabelCells, Probabilities, significant
 from bert_cli.problem_types.linear_models import logistic_probabilities
 from bert_cli.problem_types.missing_labels import SKIP_ADVICE
-from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType, Scores, Suspects
+from bert_cli.problem_types.problem_type import LabelSet, Predictions, ProblemType, Scores, Suspects
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -32,7 +32,7 @@ class Exclusive(ProblemType):
 
     is_exclusive = True
 
-    def output_names(self, predictions: Found, labels: LabelSet) -> Sequence[str]:
+    def output_names(self, predictions: Predictions, labels: LabelSet) -> Sequence[str]:
         """Return the names that tables and records use for the outputs."""
         return labels.names
 
@@ -43,7 +43,7 @@ class Exclusive(ProblemType):
     def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
         return math.log(outputs)
 
-    def collapse(self, predictions: Found, labels: LabelSet) -> str:
+    def collapse(self, predictions: Predictions, labels: LabelSet) -> str:
         best = np.unique(predictions["probabilities"].argmax(axis=1))
         name = self.output_names(predictions, labels)[best[0]]
         return f"every row gets the label {name}" if len(best) == 1 else ""
@@ -57,7 +57,7 @@ class Exclusive(ProblemType):
             "losses": -logs[np.arange(len(label_ids)), label_ids],
         }
 
-    def decision_columns(self, predictions: Found, labels: LabelSet) -> dict[str, Column]:
+    def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
         return {
             "label": [str(label) for label in self.decisions(predictions, labels)],
             "probabilities": Probabilities(self.output_names(predictions, labels), predictions["probabilities"]),
@@ -69,22 +69,22 @@ class Exclusive(ProblemType):
         after[rows, best[rows]] = np.nextafter(after[rows].max(axis=1), np.float32(2))
         return after
 
-    def calibration_error(self, label_ids: np.ndarray, predictions: Found) -> float:
+    def calibration_error(self, label_ids: np.ndarray, predictions: Predictions) -> float:
         """Return the expected calibration error of the predicted output's probability."""
         probabilities = np.asarray(predictions["probabilities"], np.float64)
         return reliability(probabilities.max(axis=1), probabilities.argmax(axis=1) == label_ids).error
 
-    def uncertainty(self, predictions: Found, labels: LabelSet) -> np.ndarray:
+    def uncertainty(self, predictions: Predictions, labels: LabelSet) -> np.ndarray:
         """Return the total probability of the outputs that are not predicted."""
         probabilities = np.array(predictions["probabilities"], np.float64)
         # Sum instead of subtracting from 1: next to 1, the largest probability has lost its digits.
         np.put_along_axis(probabilities, probabilities.argmax(axis=1)[:, np.newaxis], 0.0, axis=1)
         return probabilities.sum(axis=1)
 
-    def is_wrong(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet) -> np.ndarray:
+    def is_wrong(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> np.ndarray:
         return predictions["probabilities"].argmax(axis=1) != label_ids
 
-    def eval_columns(self, label_ids: np.ndarray, predictions: Found) -> dict[str, np.ndarray]:
+    def eval_columns(self, label_ids: np.ndarray, predictions: Predictions) -> dict[str, np.ndarray]:
         return {"label": label_ids, "probabilities": predictions["probabilities"]}
 
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
@@ -146,11 +146,11 @@ class SingleLabel(Exclusive):
     ) -> np.ndarray:
         return logistic_probabilities(features, label_ids, outputs, test_features)
 
-    def decisions(self, predictions: Found, labels: LabelSet) -> list[str]:
+    def decisions(self, predictions: Predictions, labels: LabelSet) -> list[str]:
         """Return each row's most probable label, the first one in a tie."""
         return self.label_column(predictions["probabilities"].argmax(axis=1), labels)
 
-    def explained_score(self, predictions: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
+    def explained_score(self, predictions: Predictions, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
         """Return the prediction, and its log-odds against the other labels.
 
         With two labels this is the difference between their logits.
@@ -166,7 +166,7 @@ class SingleLabel(Exclusive):
         }
         return prediction, np.log(np.maximum(probability, _LEAST)) - np.log(np.maximum(rest, _LEAST))
 
-    def evaluate(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet, batch_size: int) -> Scores:
+    def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
         probabilities = predictions["probabilities"]
         results = classification.classification_metrics(
             label_ids, predictions["losses"], probabilities, labels.names, batch_size
@@ -177,7 +177,7 @@ class SingleLabel(Exclusive):
     def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> list[str]:
         return [labels.names[label] for label in label_ids]
 
-    def suspects(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet) -> Suspects:
+    def suspects(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> Suspects:
         """Return rows with a label that is not the most probable one, least probable label first.
 
         The columns are given, predicted and probability (of the given label). Ties keep the row
@@ -219,17 +219,17 @@ class MultipleChoice(Exclusive):
     distillation_refusal = "learns the probabilities of labels, which multiple choice does not have"
     class_weights_refusal = "is about labels, and the endings of a choice are none"
 
-    def output_names(self, predictions: Found, labels: LabelSet) -> Sequence[str]:
+    def output_names(self, predictions: Predictions, labels: LabelSet) -> Sequence[str]:
         return [str(choice) for choice in range(predictions["probabilities"].shape[1])]
 
     def label_array(self, row_labels: Sequence[int | None], labels: Sequence[str]) -> np.ndarray:
         return np.array([0 if label is None else label for label in row_labels], np.int32)
 
-    def decisions(self, predictions: Found, labels: LabelSet) -> list[int]:
+    def decisions(self, predictions: Predictions, labels: LabelSet) -> list[int]:
         """Return each row's most probable choice as an index, the first one in a tie."""
         return predictions["probabilities"].argmax(axis=1).tolist()
 
-    def evaluate(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet, batch_size: int) -> Scores:
+    def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
         results = classification.choice_metrics(
             label_ids, predictions["losses"], predictions["probabilities"], batch_size
         )

@@ -14,7 +14,7 @@ from bert_cli.metrics.classification import LOSSES
 from bert_cli.problem_types.columns import FLAGS, Column, LabelCells, Probabilities, significant
 from bert_cli.problem_types.linear_models import logistic_probabilities
 from bert_cli.problem_types.missing_labels import skip_advice
-from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType, Scores, Suspects
+from bert_cli.problem_types.problem_type import LabelSet, Predictions, ProblemType, Scores, Suspects
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -27,7 +27,7 @@ def _thresholds(labels: LabelSet) -> np.ndarray:
     return labels.thresholds
 
 
-def _over(predictions: Found, labels: LabelSet) -> np.ndarray:
+def _over(predictions: Predictions, labels: LabelSet) -> np.ndarray:
     """Return which labels are predicted, bool [n, L]."""
     return multi_label.over_thresholds(predictions["probabilities"], _thresholds(labels))
 
@@ -130,7 +130,7 @@ class MultiLabel(ProblemType):
     def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
         return math.log(2)
 
-    def collapse(self, predictions: Found, labels: LabelSet) -> str:
+    def collapse(self, predictions: Predictions, labels: LabelSet) -> str:
         return "" if _over(predictions, labels).any() else "no row gets a label"
 
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
@@ -142,11 +142,11 @@ class MultiLabel(ProblemType):
         clipped = np.clip(probabilities.astype(np.float64), _LEAST, 1 - _LEAST)
         return (np.log(clipped) - np.log1p(-clipped)).astype(np.float32)
 
-    def decisions(self, predictions: Found, labels: LabelSet) -> list[tuple[str, ...]]:
+    def decisions(self, predictions: Predictions, labels: LabelSet) -> list[tuple[str, ...]]:
         """Return each row's labels at or above their thresholds, in the order of `labels`."""
         return [_named(labels, row) for row in _over(predictions, labels)]
 
-    def decision_columns(self, predictions: Found, labels: LabelSet) -> dict[str, Column]:
+    def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
         """Return label names (joined by "," in a table, a list in jsonl) and probabilities."""
         return {
             "labels": self.label_column(_over(predictions, labels), labels),
@@ -167,18 +167,18 @@ class MultiLabel(ProblemType):
         threshold = multi_label.DEFAULT_THRESHOLD
         return np.where((after >= threshold) == (before >= threshold), after, before)
 
-    def calibration_error(self, label_ids: np.ndarray, predictions: Found) -> float:
+    def calibration_error(self, label_ids: np.ndarray, predictions: Predictions) -> float:
         """Return the mean calibration error over labels."""
         columns = zip(np.asarray(predictions["probabilities"], np.float64).T, np.asarray(label_ids).T > 0, strict=True)
         return float(np.mean([reliability(probability, is_present).error for probability, is_present in columns]))
 
-    def uncertainty(self, predictions: Found, labels: LabelSet) -> np.ndarray:
+    def uncertainty(self, predictions: Predictions, labels: LabelSet) -> np.ndarray:
         """Return 1 − the probability that all decisions are correct."""
         probabilities = np.asarray(predictions["probabilities"], np.float64)
         wrong = np.where(_over(predictions, labels), 1.0 - probabilities, probabilities)
         return -np.expm1(np.log1p(-np.minimum(wrong, 1.0 - _LEAST)).sum(axis=1))
 
-    def is_wrong(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet) -> np.ndarray:
+    def is_wrong(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> np.ndarray:
         """Return which rows have at least one wrong label, bool [n].
 
         Args:
@@ -188,7 +188,7 @@ class MultiLabel(ProblemType):
         """
         return (_over(predictions, labels) != (np.asarray(label_ids) > 0)).any(axis=1)
 
-    def explained_score(self, predictions: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
+    def explained_score(self, predictions: Predictions, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
         """Return the predicted labels, and the most probable label's log-odds (its logit)."""
         label = int(predictions["probabilities"][0].argmax())
         probability = np.asarray(predictions["probabilities"], np.float64)[:, label]
@@ -200,7 +200,7 @@ class MultiLabel(ProblemType):
         }
         return prediction, np.log(probability) - np.log1p(-probability)
 
-    def evaluate(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet, batch_size: int) -> Scores:
+    def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
         results, details = multi_label.multi_label_metrics(
             label_ids,
             predictions["losses"],
@@ -211,7 +211,7 @@ class MultiLabel(ProblemType):
         )
         return Scores(results, details, multi_label.format_multi_label(details))
 
-    def eval_columns(self, label_ids: np.ndarray, predictions: Found) -> dict[str, np.ndarray]:
+    def eval_columns(self, label_ids: np.ndarray, predictions: Predictions) -> dict[str, np.ndarray]:
         return {"labels": (np.asarray(label_ids) > 0).astype(int), "probabilities": predictions["probabilities"]}
 
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
@@ -235,7 +235,7 @@ class MultiLabel(ProblemType):
         # Return lists, not tuples: write_table joins a list in one cell.
         return [list(_named(labels, row)) for row in label_ids > 0]
 
-    def suspects(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet) -> Suspects:
+    def suspects(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> Suspects:
         """Return each wrong decision about a row's label, least probable given label first.
 
         The columns are label, given and predicted (yes or no), and probability (of the given

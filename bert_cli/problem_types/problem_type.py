@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Model predictions for n examples in file order: `probabilities` [n, L] or `values` [n], `losses`
 # [n] and `logits` [n, L].
-Found = Mapping[str, np.ndarray]
+Predictions = Mapping[str, np.ndarray]
 
 
 class LabelSet(NamedTuple):
@@ -163,17 +163,17 @@ class ProblemType(abc.ABC):
         raise self._impossible("distillation")
 
     @abc.abstractmethod
-    def decisions(self, predictions: Found, labels: LabelSet) -> list[Any]:
+    def decisions(self, predictions: Predictions, labels: LabelSet) -> list[Any]:
         """Return each example's prediction: a name, a tuple of names, a number or a choice's index."""
 
-    def record(self, predictions: Found, row: int, labels: LabelSet) -> dict[str, Any]:
+    def record(self, predictions: Predictions, row: int, labels: LabelSet) -> dict[str, Any]:
         """Return the prediction_columns of one `row` in `predictions`, with `labels`, for JSON."""
         row_predictions = {self.output_name: predictions[self.output_name][row : row + 1]}
         return {
             name: json_values(column)[0] for name, column in self.prediction_columns(row_predictions, labels).items()
         }
 
-    def prediction_columns(self, predictions: Found, labels: LabelSet) -> dict[str, Column]:
+    def prediction_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
         """Return the columns of predictions.tsv between id and text."""
         columns = self.decision_columns(predictions, labels)
         if labels.abstain_from is None:
@@ -181,10 +181,10 @@ class ProblemType(abc.ABC):
         return columns | {"abstain": self.uncertainty(predictions, labels) >= labels.abstain_from}
 
     @abc.abstractmethod
-    def decision_columns(self, predictions: Found, labels: LabelSet) -> dict[str, Column]:
+    def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
         """Return the columns with the decision and its probabilities."""
 
-    def explained_score(self, predictions: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
+    def explained_score(self, predictions: Predictions, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
         """Return row 0's prediction for JSON, and the score to explain per row, float64 [rows]."""
         raise self._impossible("explanations")
 
@@ -202,7 +202,9 @@ class ProblemType(abc.ABC):
     def _fit_temperature(self, logits: np.ndarray, label_ids: np.ndarray) -> float:
         return fit_temperature(lambda t: float(self.postprocess(logits / t, label_ids)["losses"].mean()), len(logits))
 
-    def calibrated(self, predictions: Found, label_ids: np.ndarray, calibration: Calibration) -> dict[str, np.ndarray]:
+    def calibrated(
+        self, predictions: Predictions, label_ids: np.ndarray, calibration: Calibration
+    ) -> dict[str, np.ndarray]:
         """Return `predictions` with calibrated probabilities and losses for `label_ids`, float32.
 
         `calibration` changes no decision, even if float32 rounds two probabilities to one value.
@@ -216,15 +218,15 @@ class ProblemType(abc.ABC):
         """Return the probabilities `after` calibration, with the decisions from `before` it."""
         raise self._impossible("calibration")
 
-    def calibration_error(self, label_ids: np.ndarray, predictions: Found) -> float:
+    def calibration_error(self, label_ids: np.ndarray, predictions: Predictions) -> float:
         """Return the expected calibration error of the probabilities."""
         raise self._impossible("calibration")
 
-    def uncertainty(self, predictions: Found, labels: LabelSet) -> np.ndarray:
+    def uncertainty(self, predictions: Predictions, labels: LabelSet) -> np.ndarray:
         """Return the model's probability that a decision is wrong, float64 [n]."""
         raise self._impossible("uncertainty")
 
-    def is_wrong(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet) -> np.ndarray:
+    def is_wrong(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> np.ndarray:
         """Return which `predictions`, decided with `labels`, differ from `label_ids`, bool [n]."""
         raise self._impossible("wrong decisions")
 
@@ -255,20 +257,20 @@ class ProblemType(abc.ABC):
         return ""
 
     @abc.abstractmethod
-    def collapse(self, predictions: Found, labels: LabelSet) -> str:
+    def collapse(self, predictions: Predictions, labels: LabelSet) -> str:
         """Return a description if all rows have the same prediction, "" otherwise."""
 
     # Evaluation.
 
     @abc.abstractmethod
-    def evaluate(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet, batch_size: int) -> Scores:
+    def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
         """Return metrics for `predictions`, `label_ids` and `labels`; raise InputError for NaN.
 
         The original's `loss` depends on `batch_size`.
         """
 
     @abc.abstractmethod
-    def eval_columns(self, label_ids: np.ndarray, predictions: Found) -> dict[str, np.ndarray]:
+    def eval_columns(self, label_ids: np.ndarray, predictions: Predictions) -> dict[str, np.ndarray]:
         """Return the columns of eval_examples.jsonl, [n, …] each."""
 
     @abc.abstractmethod
@@ -279,7 +281,7 @@ class ProblemType(abc.ABC):
         """Return a row's distance from its label, even if the prediction is correct."""
         return self.row_error(row, ())
 
-    def out_of_fold(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet) -> dict[str, Column]:
+    def out_of_fold(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
         """Return columns for out_of_fold.tsv: `label_ids`, then `predictions` named by `labels`."""
         (_, predicted), *probabilities = self.decision_columns(predictions, labels).items()
         return {"given": self.label_column(label_ids, labels), "predicted": predicted, **dict(probabilities)}
@@ -288,11 +290,8 @@ class ProblemType(abc.ABC):
         """Return the labels of n rows as a table column."""
         raise self._impossible("cross-validation")
 
-    def suspects(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet) -> Suspects:
-        """Return suspected errors in `label_ids`, from `predictions` and `labels`.
-
-        The predictions are from models that had not seen the rows.
-        """
+    def suspects(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> Suspects:
+        """Return suspected errors in `label_ids`, from out-of-fold `predictions` and `labels`."""
         raise self._impossible("cross-validation")
 
     def _impossible(self, feature: str) -> NotImplementedError:

@@ -10,7 +10,7 @@ from bert_cli.metrics.regression import CORRELATIONS, regression_metrics
 from bert_cli.problem_types.columns import Column, LabelCells, significant
 from bert_cli.problem_types.label_numbers import read_numbers
 from bert_cli.problem_types.linear_models import ridge_values
-from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType, Scores, Suspects
+from bert_cli.problem_types.problem_type import LabelSet, Predictions, ProblemType, Scores, Suspects
 from bert_cli.problem_types.target_scale import scale_advice
 
 _LEAST_SPREAD = 0.05  # predictions with less spread than this share of their error are nearly equal
@@ -69,7 +69,7 @@ class Regression(ProblemType):
     def learning_advice(self, label_ids: np.ndarray) -> str:
         return scale_advice(label_ids)
 
-    def collapse(self, predictions: Found, labels: LabelSet) -> str:
+    def collapse(self, predictions: Predictions, labels: LabelSet) -> str:
         values = predictions["values"]
         least, most = significant(values.min()), significant(values.max())
         if least == most:
@@ -81,17 +81,17 @@ class Regression(ProblemType):
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
         return {"values": logits[:, 0], "losses": (logits[:, 0] - label_ids) ** 2}
 
-    def decisions(self, predictions: Found, labels: LabelSet) -> list[float]:
+    def decisions(self, predictions: Predictions, labels: LabelSet) -> list[float]:
         return predictions["values"].tolist()
 
-    def decision_columns(self, predictions: Found, labels: LabelSet) -> dict[str, Column]:
+    def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
         return {"value": np.asarray(predictions["values"], np.float32)}
 
-    def explained_score(self, predictions: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
+    def explained_score(self, predictions: Predictions, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
         """Return the predicted number itself as the score."""
         return {"value": significant(predictions["values"][0])}, np.asarray(predictions["values"], np.float64)
 
-    def evaluate(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet, batch_size: int) -> Scores:
+    def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
         metrics = regression_metrics(label_ids, predictions["losses"], predictions["values"], batch_size)
         undefined = [name for name in CORRELATIONS if name not in metrics]
         reason = f"all predictions are {significant(predictions['values'][0])}"
@@ -99,7 +99,7 @@ class Regression(ProblemType):
             reason = f"all numbers of the evaluated data are {significant(label_ids[0])}"
         return Scores(metrics, {}, [f"left out, as {reason}: {', '.join(undefined)}"] if undefined else [])
 
-    def eval_columns(self, label_ids: np.ndarray, predictions: Found) -> dict[str, np.ndarray]:
+    def eval_columns(self, label_ids: np.ndarray, predictions: Predictions) -> dict[str, np.ndarray]:
         return {"value": label_ids, "predicted": predictions["values"]}
 
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
@@ -108,7 +108,7 @@ class Regression(ProblemType):
     def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> np.ndarray:
         return label_ids
 
-    def suspects(self, label_ids: np.ndarray, predictions: Found, labels: LabelSet) -> Suspects:
+    def suspects(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> Suspects:
         """Return every row, largest difference from its number first.
 
         No distance alone makes a label an error. The columns are given, predicted and difference

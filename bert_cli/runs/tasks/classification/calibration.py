@@ -11,7 +11,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.names import CALIBRATION, THRESHOLDS
 from bert_cli.metrics.calibration import CONFIDENCE, choose_abstention
 from bert_cli.problem_types.calibration import Calibration
-from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType
+from bert_cli.problem_types.problem_type import LabelSet, Predictions, ProblemType
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.output_dir.owned_files import owned_names
@@ -56,7 +56,7 @@ def fit_calibration(
     labels: LabelSet,
     flags: CalibrationFlags,
     label_ids: np.ndarray,
-    predictions: Found,
+    predictions: Predictions,
 ) -> Calibration:
     """Return temperatures, and with --abstain_error an uncertainty limit, for raw predictions.
 

@@ -28,7 +28,7 @@ from bert_cli.outputs.classification import text_columns, write_glue_submission,
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.eval_examples import shortened
 from bert_cli.problem_types.columns import Column, taken
-from bert_cli.problem_types.problem_type import Found, ProblemType
+from bert_cli.problem_types.problem_type import Predictions, ProblemType
 from bert_cli.runs.tasks.classification.data import Examples
 from bert_cli.runs.tasks.classification.decoder import Decoder, make_decoder
 from bert_cli.runs.tasks.classification.distillation import Teacher
@@ -281,7 +281,7 @@ class ClassificationDataset(DivisibleDataset):
             write_glue_submission(path, split.ids, decisions)
             LOG.info("wrote %s", path)
 
-    def _write_to_label(self, path: str, split: Split, predictions: Found, decoder: Decoder) -> None:
+    def _write_to_label(self, path: str, split: Split, predictions: Predictions, decoder: Decoder) -> None:
         """Write to_label.tsv: the texts with their predictions, least certain first."""
         problem_type, labels = decoder.problem_type, decoder.labels
         uncertainty = problem_type.uncertainty(predictions, labels)

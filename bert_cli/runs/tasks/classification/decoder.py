@@ -15,7 +15,7 @@ from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.metrics import multi_label
 from bert_cli.problem_types.calibration import Calibration, find_calibration, write_calibration
 from bert_cli.problem_types.multi_label import MULTI_LABEL
-from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType, Scores
+from bert_cli.problem_types.problem_type import LabelSet, Predictions, ProblemType, Scores
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.tasks.classification.calibration import fit_calibration, format_calibration
 from bert_cli.settings.classification import CalibrationFlags
@@ -93,7 +93,7 @@ class Decoder:
             decoder = self.with_calibration(calibration)
         return decoder.with_tuned_thresholds(label_ids, decoder.calibrate(predictions, label_ids))
 
-    def with_tuned_thresholds(self, label_ids: np.ndarray, predictions: Found) -> "Decoder":
+    def with_tuned_thresholds(self, label_ids: np.ndarray, predictions: Predictions) -> "Decoder":
         """Return a decoder with the best thresholds for these predictions, if it should tune them."""
         if not self.should_tune:
             return self
@@ -107,7 +107,9 @@ class Decoder:
         if self.calibration_flags and self.calibration:
             write_calibration(folder, self.calibration, self.temperature_names)
 
-    def score(self, label_ids: np.ndarray, raw_predictions: Found, predictions: Found, batch_size: int) -> Scores:
+    def score(
+        self, label_ids: np.ndarray, raw_predictions: Predictions, predictions: Predictions, batch_size: int
+    ) -> Scores:
         """Return the scores of predictions, including calibration errors if they are calibrated.
 
         Args:
@@ -124,7 +126,9 @@ class Decoder:
         lines = scores.lines + self.format_calibration(label_ids, raw_predictions, predictions)
         return scores._replace(metrics=metrics, lines=lines)
 
-    def format_calibration(self, label_ids: np.ndarray, raw_predictions: Found, predictions: Found) -> list[str]:
+    def format_calibration(
+        self, label_ids: np.ndarray, raw_predictions: Predictions, predictions: Predictions
+    ) -> list[str]:
         """Return lines for the log about the calibration and its effect.
 
         Args:
@@ -136,7 +140,7 @@ class Decoder:
         errors = self._calibration_errors(label_ids, raw_predictions, predictions)
         return format_calibration(self.calibration, self.temperature_names, *errors)
 
-    def _calibration_errors(self, label_ids: np.ndarray, *prediction_sets: Found) -> list[float]:
+    def _calibration_errors(self, label_ids: np.ndarray, *prediction_sets: Predictions) -> list[float]:
         return [self.problem_type.calibration_error(label_ids, predictions) for predictions in prediction_sets]
 
 

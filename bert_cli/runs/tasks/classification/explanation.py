@@ -9,7 +9,7 @@ from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.occlusion import WordTokens, masked_rows, uncovering_orders, word_shares, word_tokens
 from bert_cli.outputs.eval_examples import EvalExamples, classification_examples
 from bert_cli.problem_types.columns import significant
-from bert_cli.problem_types.problem_type import Found
+from bert_cli.problem_types.problem_type import Predictions
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, Split
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def explain_eval_examples(
     predictor: "Predictor",
     data: ClassificationDataset,
     split: Split,
-    predictions: Found,
+    predictions: Predictions,
     batch_size: int,
 ) -> EvalExamples:
     """Return rows for the report; some short ones have an explanation under "explanation".
