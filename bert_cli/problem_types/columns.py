@@ -34,7 +34,7 @@ def number_cells(numbers: np.ndarray) -> list[list[str]]:
     return [[str(value) for value in row] for row in np.asarray(numbers, np.float32)]
 
 
-def taken(column: Column, rows: np.ndarray) -> Column:
+def take_rows(column: Column, rows: np.ndarray) -> Column:
     """Return the column entries at these row numbers, in their order."""
     if isinstance(column, Probabilities):
         return Probabilities(column.names, column.rows[rows])
@@ -90,7 +90,7 @@ class LabelCells:
     has_header: bool
     separator: str | None = None
 
-    def taken(self, rows: Sequence[int]) -> "LabelCells":
+    def take(self, rows: Sequence[int]) -> "LabelCells":
         """Return the cells of these rows, given by 0-based number."""
         return replace(self, lines=[self.lines[row] for row in rows], rows=[self.rows[row] for row in rows])
 

@@ -65,7 +65,7 @@ def read_labels(
         is_numeric = problem_type is not None and problem_type.is_numeric
         select = find_labeled_rows if role.keeps_rows else drop_unlabeled
         rows = select(lists.cells, None if is_numeric else names, is_numeric)
-        lists = lists._replace(cells=lists.cells.taken(rows))
+        lists = lists._replace(cells=lists.cells.take(rows))
     inferred = None
     if problem_type is None:
         inferred = infer_problem_type(lists)

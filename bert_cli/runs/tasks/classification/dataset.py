@@ -27,7 +27,7 @@ from bert_cli.metrics.classification import known_metrics
 from bert_cli.outputs.classification import text_columns, write_glue_submission, write_table, write_test_results
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.eval_examples import shortened
-from bert_cli.problem_types.columns import Column, taken
+from bert_cli.problem_types.columns import Column, take_rows
 from bert_cli.problem_types.problem_type import Predictions, ProblemType
 from bert_cli.runs.tasks.classification.data import Examples
 from bert_cli.runs.tasks.classification.decoder import Decoder, make_decoder
@@ -289,7 +289,7 @@ class ClassificationDataset(DivisibleDataset):
         predicted = next(iter(problem_type.decision_columns(predictions, labels).values()))
         columns = {"id": split.ids, "predicted": predicted, "probability": (1.0 - uncertainty).astype(np.float32)}
         texts = split.text_columns(problem_type.decisions(predictions, labels))
-        write_table(path, {name: taken(column, rows) for name, column in {**columns, **texts}.items()}, "tsv")
+        write_table(path, {name: take_rows(column, rows) for name, column in {**columns, **texts}.items()}, "tsv")
         LOG.info("wrote %s: %d texts, the least certain first", path, len(rows))
 
     def write_folds(self, paths: tuple[str, str], folds: np.ndarray, details: Sequence[Any]) -> int:
