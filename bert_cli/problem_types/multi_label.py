@@ -49,7 +49,7 @@ class MultiLabel(ProblemType):
     has_thresholds = True
     chart = "roc"
 
-    def stated_labels(self, cells: LabelCells) -> tuple[str, ...] | None:
+    def labels_from_columns(self, cells: LabelCells) -> tuple[str, ...] | None:
         """Return the column names if each label has a separate column of 0 and 1, None otherwise."""
         return tuple(cells.columns) if cells.are_flags else None
 

@@ -123,7 +123,7 @@ class ProblemType(abc.ABC):
 
     # Labels of the data.
 
-    def stated_labels(self, cells: LabelCells) -> tuple[str, ...] | None:
+    def labels_from_columns(self, cells: LabelCells) -> tuple[str, ...] | None:
         """Return the labels if the columns name them, None if they must be counted in the rows."""
         return None if self.has_named_outputs else ()
 

@@ -16,12 +16,12 @@ PREDICTIONS = {"probabilities": PROBABILITIES}
 def test_parse_names_in_a_cell():
     cells = LabelCells("f.tsv", (2, 3), [("q,p",), ("",)], ("label",), True, ",")
     assert MULTI_LABEL.parse(cells, LABELS.names) == [(1, 1), (0, 0)]
-    assert MULTI_LABEL.stated_labels(cells) is None
+    assert MULTI_LABEL.labels_from_columns(cells) is None
 
 
 def test_parse_columns_in_another_order():
     cells = LabelCells("f.tsv", (2, 3), [("1", "0"), ("0", "0")], ("q", "p"), True)
-    assert MULTI_LABEL.stated_labels(cells) == ("q", "p")
+    assert MULTI_LABEL.labels_from_columns(cells) == ("q", "p")
     assert MULTI_LABEL.parse(cells, LABELS.names) == [(0, 1), (0, 0)]
     with pytest.raises(InputError, match=r"^f.tsv:2: column p is '2', 0 or 1 is needed"):
         MULTI_LABEL.parse(LabelCells("f.tsv", (2,), [("1", "2")], ("q", "p"), True), LABELS.names)

@@ -55,9 +55,9 @@ def find_label_names(
         InputError: there is only one label, the labels look like texts, or a name is invalid (see
             `refuse_texts` and `check_names`).
     """
-    stated = problem_type.stated_labels(cells)
-    if stated is not None:
-        return stated
+    column_labels = problem_type.labels_from_columns(cells)
+    if column_labels is not None:
+        return column_labels
     names_and_lines = [
         (name, line) for row, line in enumerate(cells.lines) for name in problem_type.cell_labels(cells, row) if name
     ]

@@ -76,7 +76,7 @@ def read_labels(
             names = find_label_names(lists.cells, problem_type, role.skips_unlabeled)
     elif names is None and not role.keeps_rows:
         # A third-party model has no label names, and the rows do not show its output order.
-        names = problem_type.stated_labels(lists.cells)
+        names = problem_type.labels_from_columns(lists.cells)
         if names is None:
             raise InputError(f"{cells.path}: the model has no labels.txt; give --labels in the order of its outputs")
     if role.decides_names:
