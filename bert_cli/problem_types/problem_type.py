@@ -202,7 +202,7 @@ class ProblemType(abc.ABC):
     def _fit_temperature(self, logits: np.ndarray, label_ids: np.ndarray) -> float:
         return fit_temperature(lambda t: float(self.postprocess(logits / t, label_ids)["losses"].mean()), len(logits))
 
-    def calibrated(
+    def calibrate(
         self, predictions: Predictions, label_ids: np.ndarray, calibration: Calibration
     ) -> dict[str, np.ndarray]:
         """Return `predictions` with calibrated probabilities and losses for `label_ids`, float32.

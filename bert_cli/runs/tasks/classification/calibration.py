@@ -71,7 +71,7 @@ def fit_calibration(
     max_error = flags.max_error_rate
     if max_error is None:
         return calibration
-    calibrated_predictions = problem_type.calibrated(predictions, label_ids, calibration)
+    calibrated_predictions = problem_type.calibrate(predictions, label_ids, calibration)
     uncertainty = problem_type.uncertainty(calibrated_predictions, labels)
     abstention = choose_abstention(
         uncertainty, problem_type.is_wrong(label_ids, calibrated_predictions, labels), max_error

@@ -59,7 +59,7 @@ class Decoder:
         """Return raw predictions with calibrated probabilities, and their losses for `label_ids`."""
         if not self.calibration:
             return predictions
-        return self.problem_type.calibrated(predictions, label_ids, self.calibration)
+        return self.problem_type.calibrate(predictions, label_ids, self.calibration)
 
     def with_calibration(self, calibration: Calibration | None) -> "Decoder":
         """Return a decoder with another calibration; None removes it."""
