@@ -23,7 +23,7 @@ class Network:
         keys: key in config.json -> field of BertConfig, if the names differ.
         defaults: fields that config.json may omit.
         constants: fields without a key in config.json.
-        stated: additional keys that config.json needs.
+        additional_keys: keys that config.json needs.
         choice_keys: keys for multiple-choice models, with the only supported values.
     """
 
@@ -38,7 +38,7 @@ class Network:
     keys: Mapping[str, str] = dataclasses.field(default_factory=dict)
     defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     constants: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    stated: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    additional_keys: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     choice_keys: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def architecture(self, head_type: str) -> str:
@@ -72,7 +72,7 @@ NETWORKS = {
     BERT: Network(
         defaults={"type_vocab_size": 2},
         constants={"embedding_size": 0},
-        stated={"position_embedding_type": "absolute"},
+        additional_keys={"position_embedding_type": "absolute"},
     ),
     # Sanh et al., 2019: a BERT without token types; transformers calls its pooler pre_classifier.
     "distilbert": Network(

@@ -167,7 +167,7 @@ def hugging_face_config(
         "model_type": config.model_type,
         "pad_token_id": pad_token_id,
         "torch_dtype": dtype,
-        **network.stated,
+        **network.additional_keys,
     }
     # Remove our own key: hidden_act has the form of gelu in Hugging Face's names.
     del values["gelu"]
