@@ -230,5 +230,5 @@ def expected_outputs(
         scaled = results / model.temperatures if head_type == CLASSIFIER and model.temperatures else results
         return {"logits": scaled.numpy()}
     if head_type == CLASSIFIER:
-        return {problem_type.exported_name: model.activated(results).numpy()}
+        return {problem_type.exported_name: model.activate(results).numpy()}
     return {"probabilities": tf.nn.softmax(results).numpy()}

@@ -58,14 +58,14 @@ def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer,
     def classify(inputs: dict) -> dict:
         # Pack the batch, because its rows differ in length and padding takes time.
         logits = model(inputs, packed=True)
-        activated = model.activated(logits)
+        activated = model.activate(logits)
         if not labels:
             return {"value": activated}
         # Repeat the labels: TensorFlow Serving needs one row per text in each output.
         outputs = {"probabilities": activated, "labels": tf.tile(names[tf.newaxis], [tf.shape(activated)[0], 1])}
         if model.problem_type.is_exclusive:
             # Use the logits before calibration: its division may round two of them to one value.
-            outputs["label"] = tf.gather(names, tf.argmax(model.formulas.activated(logits), axis=1))
+            outputs["label"] = tf.gather(names, tf.argmax(model.formulas.activate(logits), axis=1))
         return outputs
 
     def classify_texts(text, text_b=None):

@@ -77,7 +77,7 @@ class BertClassifier(TaskModel):
         problem_type: a key of PROBLEM_TYPES.
         text_input: the encoder output that the head reads.
         distillation: loss with a teacher; the batches contain its logits; None for no teacher.
-        temperatures: `activated` divides the logits by them, see HeadSpec. Empty in commands that
+        temperatures: `activate` divides the logits by them, see HeadSpec. Empty in commands that
             predict: these calibrate with NumPy.
         options: see NetworkOptions.
 
@@ -179,14 +179,14 @@ class BertClassifier(TaskModel):
         """
         logits = self(spec.encoder_inputs(batch), packed=packed)
         losses = self.formulas.losses(batch["label_ids"], logits, PLAIN)
-        return {self.problem_type.output_name: self.activated(logits), "losses": losses, "logits": logits}
+        return {self.problem_type.output_name: self.activate(logits), "losses": losses, "logits": logits}
 
-    def activated(self, logits: tf.Tensor) -> tf.Tensor:
+    def activate(self, logits: tf.Tensor) -> tf.Tensor:
         """Return the predictions for logits [B, n].
 
         These are probabilities, float32 [B, n], or a regression's numbers, [B].
         """
-        return self.formulas.activated(logits / self.temperatures if self.temperatures else logits)
+        return self.formulas.activate(logits / self.temperatures if self.temperatures else logits)
 
 
 class BertWindowsClassifier(BertClassifier):

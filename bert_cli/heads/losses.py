@@ -130,13 +130,13 @@ class Formulas:
     """A problem type's TensorFlow functions of logits [B, n]; problem_types has them in NumPy.
 
     Attributes:
-        activated: logits -> predictions.
+        activate: logits -> predictions.
         losses: (label_ids, logits, rule) -> float32 [B], in nats except for a regression.
         divergence: (teacher logits, student logits) -> float32 [B]; None if the problem type has
             no distillation.
     """
 
-    activated: Callable[[tf.Tensor], tf.Tensor]
+    activate: Callable[[tf.Tensor], tf.Tensor]
     losses: Callable[[tf.Tensor, tf.Tensor, LossRule], tf.Tensor]
     divergence: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | None = None
 
