@@ -53,20 +53,20 @@ class StopFlag:
     # processes that should stop. They use the previous step's sum: it is available without waiting,
     # and the same for all.
 
-    def __init__(self, strategy: tf.distribute.Strategy, is_asked: Callable[[], bool]):
+    def __init__(self, strategy: tf.distribute.Strategy, is_stop_requested: Callable[[], bool]):
         """Create the flag.
 
         Args:
             strategy: strategy with the processes.
-            is_asked: returns True if this process should stop.
+            is_stop_requested: returns True if this process should stop.
         """
-        self._is_asked = is_asked
+        self._is_stop_requested = is_stop_requested
         self._previous_total: tf.Tensor | None = None
         self._total = _make_total(strategy) if is_multi_worker(strategy) else None
         self.is_decided = False
 
     def __call__(self) -> bool:
-        should_stop = self._is_asked()
+        should_stop = self._is_stop_requested()
         if self._total is None:
             self.is_decided = should_stop
         else:
