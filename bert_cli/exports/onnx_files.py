@@ -141,7 +141,7 @@ def accuracy(path: str, dev: ClassificationFeatures) -> float:
     lengths = dev.sequences.lengths
     for rows in length_groups(lengths, _BATCH_TOKENS):
         # Accept logits, too: they have the same order as probabilities.
-        (scores,) = run(dev.sequences.padded(rows, int(lengths[rows].max()))).values()
+        (scores,) = run(dev.sequences.pad(rows, int(lengths[rows].max()))).values()
         num_correct += int((scores.argmax(axis=1) == dev.label_ids[rows]).sum())
     return num_correct / len(dev)
 

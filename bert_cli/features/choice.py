@@ -50,7 +50,7 @@ class ChoiceFeatures:
         # An example's sequences are adjacent, so K consecutive numbers are one example.
         indices = (rows[:, None] * self.num_endings + np.arange(self.num_endings)).reshape(-1)
         # Use one width for all choices, because the model sees them as one batch.
-        inputs = self.sequences.padded(indices, width or self.sequences.longest(indices))
+        inputs = self.sequences.pad(indices, width or self.sequences.longest(indices))
         shaped = {name: values.reshape(len(rows), self.num_endings, -1) for name, values in inputs.items()}
         return shaped | {"label_ids": self.label_ids[rows]}
 

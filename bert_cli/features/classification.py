@@ -68,13 +68,13 @@ class ClassificationFeatures:
         spec.with_windows, and fill up examples that have fewer windows than others with empty windows.
         """
         if self.row_starts is None:
-            inputs = self.sequences.padded(rows, width or self.sequences.longest(rows))
+            inputs = self.sequences.pad(rows, width or self.sequences.longest(rows))
             return inputs | {"label_ids": self.label_ids[rows]}
         # Texts differ in their number of windows; the largest number decides for the batch.
         starts, ends = self.row_starts[rows], self.row_starts[np.asarray(rows) + 1]
         indices = starts[:, None] + np.arange((ends - starts).max())
         inside = indices < ends[:, None]
-        padded = self.sequences.padded(indices[inside], width or self.sequences.longest(indices[inside]))
+        padded = self.sequences.pad(indices[inside], width or self.sequences.longest(indices[inside]))
         # The head recognizes an empty window by its mask of zeros.
         inputs = {name: np.zeros((*inside.shape, values.shape[1]), values.dtype) for name, values in padded.items()}
         for name, values in padded.items():
@@ -192,7 +192,7 @@ def sequence_lines(sequences: RaggedFeatures, number: int, tokenizer: FullTokeni
         tokenizer: the model's tokenizer.
         has_ids: whether lines with the ids, the mask and the segments follow.
     """
-    ids, mask, segments = (values[0] for values in sequences.padded([number], sequences.longest([number])).values())
+    ids, mask, segments = (values[0] for values in sequences.pad([number], sequences.longest([number])).values())
     tokens = f"tokens: {' '.join(tokenizer.convert_ids_to_tokens(ids.tolist()))}"
     if not has_ids:
         return [tokens]

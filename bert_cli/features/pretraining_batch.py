@@ -13,8 +13,8 @@ def model_batch(features: dict[str, np.ndarray], trim: bool) -> dict[str, np.nda
     length = features["input_ids"].shape[1]
     predictions = features["masked_lm_ids"].shape[1]
     if trim:
-        length = _used(features["input_mask"] != 0)
-        predictions = _used(features["masked_lm_weights"] > 0)
+        length = _used_width(features["input_mask"] != 0)
+        predictions = _used_width(features["masked_lm_weights"] > 0)
     return {
         "input_word_ids": features["input_ids"][:, :length].astype(np.int32),
         "input_mask": features["input_mask"][:, :length].astype(np.int32),
@@ -41,7 +41,7 @@ def loss_shares(weights: np.ndarray) -> np.ndarray:
     return weights / (weights.sum() + 1e-5)
 
 
-def _used(flags: np.ndarray) -> int:
+def _used_width(flags: np.ndarray) -> int:
     """Return the number of columns up to the last one with a nonzero flag, at least 1."""
     # Return at least 1: gather and softmax may not accept empty arrays.
     columns = np.flatnonzero(flags.any(axis=0))

@@ -53,7 +53,7 @@ class RaggedFeatures:
         indices, offsets = take_ranges(self.offsets, rows)
         return RaggedFeatures(self.token_ids[indices], self.segment_ids[indices], offsets)
 
-    def padded(self, rows: np.ndarray | Sequence[int], width: int) -> dict[str, np.ndarray]:
+    def pad(self, rows: np.ndarray | Sequence[int], width: int) -> dict[str, np.ndarray]:
         """Return sequences as int32 [len(rows), width], with zeros after their ends.
 
         The keys are the model's inputs: input_word_ids, input_mask (1 for a token), input_type_ids.

@@ -65,7 +65,7 @@ class SquadFeatures:
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
         """Return spec.SQUAD for these windows, padded to `width` tokens or to the longest window."""
-        inputs = self.sequences.padded(rows, width or self.sequences.longest(rows))
+        inputs = self.sequences.pad(rows, width or self.sequences.longest(rows))
         return inputs | {name: getattr(self, name)[rows] for name in ("start_positions", "end_positions")}
 
     @property
@@ -227,7 +227,7 @@ def window(
         max_seq_length: length of the padded ids.
         row: number of the window.
     """
-    padded = {name: values[0].tolist() for name, values in features.sequences.padded([row], max_seq_length).items()}
+    padded = {name: values[0].tolist() for name, values in features.sequences.pad([row], max_seq_length).items()}
     doc = range(int(features.doc_starts[row]), int(features.doc_ends[row]))
     owned_start, owned_end = features.owned[row].tolist()
     index = int(features.example_index[row])

@@ -53,7 +53,7 @@ class TaggingFeatures:
         """Return spec.TAGGING for these windows, padded to `width` tokens or to the longest window."""
         width = width or self.sequences.longest(rows)
         labels = label_columns(padded_values(self.label_ids, self.sequences.offsets, rows, width, NOTHING))
-        return self.sequences.padded(rows, width) | labels
+        return self.sequences.pad(rows, width) | labels
 
     def take(self, examples: np.ndarray) -> "TaggingFeatures":
         """Return the windows of these examples; their numbers, int64 [n], must ascend."""

@@ -29,7 +29,7 @@ class UnpaddedBert(Bert):
         words, _, types = (batch[name] for name in INPUTS)
         return {_EMBEDDED: embed(tables, words, types, np.arange(words.shape[1]))}
 
-    def padded(self, x: str) -> str:
+    def pad(self, x: str) -> str:
         """Return a state, or values per state row, as [B, S, n]."""
         return x
 
@@ -64,18 +64,18 @@ class FlatBert(UnpaddedBert):
 
     def attend_projected(self, projected: str, key_bias: str) -> str:
         graph = self.graph
-        context = super().attend_projected(self.padded(projected), key_bias)
+        context = super().attend_projected(self.pad(projected), key_bias)
         context = graph.add("Reshape", context, graph.numbers(-1, self.config.hidden_size))
         return graph.add("Gather", context, _REAL, axis=0)
 
-    def padded(self, x: str) -> str:
+    def pad(self, x: str) -> str:
         return self.graph.add("Gather", x, _ROWS, axis=0)
 
     def first(self, x: str) -> str:
         return self.graph.add("Gather", x, super().first(_ROWS), axis=0)
 
     def mean(self, x: str) -> str:
-        return super().mean(self.padded(x))
+        return super().mean(self.pad(x))
 
     def embedded(self) -> str:
         self.graph.input(INPUTS[1], TEXTS, TensorProto.INT32)
@@ -172,7 +172,7 @@ def encoder_runner(
     if not indices:
         bert.graph.output("pooled_output", ("batch", hidden), "Identity", bert.pooled(states[-1]))
     for number, index in enumerate(indices):
-        bert.graph.output(f"state_{number}", (*TEXTS, hidden), "Identity", bert.padded(states[index]))
+        bert.graph.output(f"state_{number}", (*TEXTS, hidden), "Identity", bert.pad(states[index]))
     return embedded_runner(bert, make)
 
 
@@ -225,5 +225,5 @@ def logits_runner(
     if head.is_text_classifier:
         bert.graph.output("logits", ("batch", head.num_outputs), "Identity", logits)
     else:
-        bert.graph.output("logits", (*TEXTS, head.num_outputs), "Identity", bert.padded(logits))
+        bert.graph.output("logits", (*TEXTS, head.num_outputs), "Identity", bert.pad(logits))
     return embedded_runner(bert, make)

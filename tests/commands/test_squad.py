@@ -165,7 +165,7 @@ def test_packed_answers_equal_dense_answers(session, trained, version_2):
     packed, dense = (Decoder(features, AnswerSearch(n_best_size=26), version_2) for _ in range(2))
     assert session.packed
     feed_decoder(session, packed, features, batch_size=3)
-    inputs = features.sequences.padded(range(len(features)), 26)
+    inputs = features.sequences.pad(range(len(features)), 26)
     logits = session.model({name: tf.constant(values) for name, values in inputs.items()}, packed=False)
     assert np.isfinite(logits[0]).all()
     dense.add(range(len(features)), *(values.numpy() for values in logits))
@@ -198,13 +198,13 @@ def test_loss_equals_googles(model, trained, run_folder, skip_padding):
     ids = rng.integers(5, 40, lengths.sum()).astype(np.int32)
     sequences = RaggedFeatures(ids, np.ones_like(ids, np.int8), np.concatenate([[0], np.cumsum(lengths)]))
     starts, ends = np.array([0, 3, 5, 16], np.int32), np.array([0, 4, 5, 16], np.int32)
-    inputs = sequences.padded(np.arange(4), 20 if skip_padding else 26)
+    inputs = sequences.pad(np.arange(4), 20 if skip_padding else 26)
     batch = inputs | {"start_positions": starts, "end_positions": ends}
     tensors = {name: tf.constant(values) for name, values in batch.items()}
     losses, shares = session.model.loss_terms(tensors, None, session.packed, batch_size=4)
     loss = tf.reduce_sum(losses * shares)
     config = dataclasses.asdict(config)
-    full, number = sequences.padded(range(4), 26), run_folder(trained).checkpoints()[-1]
+    full, number = sequences.pad(range(4), 26), run_folder(trained).checkpoints()[-1]
     weights = {name: value for name, value in run_folder(trained).tensors(number).items() if "adam" not in name}
     hidden = numpy_bert.forward(config, weights, *(full[name] for name in full))["sequence_output"]
     logits = np.moveaxis(hidden @ weights["cls/squad/output_weights"].T + weights["cls/squad/output_bias"], -1, 0)

@@ -71,7 +71,7 @@ def make_session(layers) -> tuple[Session, dict]:
 
 def oracle(weights, features, layers):
     """Return states [4, 9, W], the head's result, labeled positions, and the function `back`."""
-    padded = features.sequences.padded(np.arange(4), 9)
+    padded = features.sequences.pad(np.arange(4), 9)
     inputs = (padded[name] for name in ("input_word_ids", "input_mask", "input_type_ids"))
     outputs, back = numpy_bert.encode(dataclasses.asdict(CONFIG), weights, *inputs, gelu=CONFIG.gelu)
     first, second = outputs["encoder_outputs"]

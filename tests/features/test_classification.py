@@ -138,7 +138,7 @@ def test_features_equal_the_originals(home, request, task, vocab_file, do_lower_
     name = {"train": "train", "dev": "eval", "test": "predict"}[split]
     text = (folder / task / f"{name}_features.jsonl").read_text(encoding="utf-8")
     expected = [json.loads(line) for line in text.split("\n") if line]
-    padded = features.sequences.padded(range(len(features)), 32)
+    padded = features.sequences.pad(range(len(features)), 32)
     for row, record in enumerate(expected):
         assert {
             "guid": features.guids[row],

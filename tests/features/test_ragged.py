@@ -26,7 +26,7 @@ def test_lengths():
 
 
 def test_selected_rows_are_padded_with_zeros():
-    padded = THREE.padded(np.array([2, 0, 2]), width=6)
+    padded = THREE.pad(np.array([2, 0, 2]), width=6)
     assert {name: array.tolist() for name, array in padded.items()} == {
         "input_word_ids": [[4, 9, 3, 8, 3, 0], [4, 7, 3, 0, 0, 0], [4, 9, 3, 8, 3, 0]],
         "input_mask": [[1, 1, 1, 1, 1, 0], [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 0]],
@@ -36,17 +36,17 @@ def test_selected_rows_are_padded_with_zeros():
 
 
 def test_width_of_the_longest_row():
-    assert THREE.padded([2], width=5)["input_mask"].tolist() == [[1, 1, 1, 1, 1]]
+    assert THREE.pad([2], width=5)["input_mask"].tolist() == [[1, 1, 1, 1, 1]]
 
 
 def test_too_small_width():
     with pytest.raises(ValueError, match="a sequence of 5 tokens does not fit into 4"):
-        THREE.padded([0, 2], width=4)
+        THREE.pad([0, 2], width=4)
 
 
 @pytest.mark.parametrize("features", [THREE, ragged([])])
 def test_no_rows(features):
-    assert {name: array.shape for name, array in features.padded([], width=4).items()} == {
+    assert {name: array.shape for name, array in features.pad([], width=4).items()} == {
         "input_word_ids": (0, 4),
         "input_mask": (0, 4),
         "input_type_ids": (0, 4),
@@ -57,7 +57,7 @@ def test_no_rows(features):
 @given(st.lists(st.lists(st.integers(1, 30000), max_size=6), min_size=1, max_size=8), st.data())
 def test_only_padding_is_added(sequences, data):
     rows = data.draw(st.lists(st.integers(0, len(sequences) - 1), max_size=8))
-    padded = ragged(sequences).padded(rows, width=7)
+    padded = ragged(sequences).pad(rows, width=7)
     expected = [sequences[row] + [0] * (7 - len(sequences[row])) for row in rows]
     assert padded["input_word_ids"].tolist() == expected
     assert padded["input_mask"].tolist() == [[int(cell > 0) for cell in row] for row in expected]

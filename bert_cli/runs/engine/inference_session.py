@@ -150,7 +150,7 @@ class InferenceSession(Predictor):
             logits = np.empty((len(indices), self._head.spec.num_outputs), np.float32)
             for group in similar_length_groups(lengths[indices], max_tokens):
                 sequence_indices = indices[group]
-                logits[group] = self._network(sequences.padded(sequence_indices, int(lengths[sequence_indices[0]])))[
+                logits[group] = self._network(sequences.pad(sequence_indices, int(lengths[sequence_indices[0]])))[
                     "logits"
                 ]
             batch = {"label_ids": cast("ClassificationFeatures", features).label_ids[rows]}

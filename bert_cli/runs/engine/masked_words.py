@@ -124,7 +124,7 @@ class InferenceMaskedWords(MaskedWords):
         }
         lengths = sequences.lengths
         for rows in equal_length_groups(lengths, MAX_TOKENS):
-            batch = sequences.padded(rows, int(lengths[rows[0]]))
+            batch = sequences.pad(rows, int(lengths[rows[0]]))
             # Position 0 is [CLS], so it can mark padding.
             texts, columns = np.nonzero(positions[rows])
             masked = np.stack([texts, positions[rows][texts, columns]], axis=1).astype(np.int64)

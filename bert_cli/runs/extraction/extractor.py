@@ -142,7 +142,7 @@ class InferenceExtractor(Extractor):
         groups = equal_length_groups if self.choice.with_attention else similar_length_groups
         for rows in groups(lengths, self._max_tokens):
             width = int(lengths[rows[0]])
-            outputs = self._network(sequences.padded(rows, width))
+            outputs = self._network(sequences.pad(rows, width))
             if self.choice.with_attention:
                 layers = [outputs[f"attention_{number}"] for number in range(self._config.num_hidden_layers)]
                 attention |= dict(zip(rows.tolist(), np.stack(layers, axis=1), strict=True))

@@ -100,7 +100,7 @@ class FeaturesSession(Extractor, Session):
 
         def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
             width = int(lengths[rows].max()) if self.packed else self.max_seq_length
-            return sequences.padded(rows, width) | {"counted": features.pooling_mask(rows, width)}
+            return sequences.pad(rows, width) | {"counted": features.pooling_mask(rows, width)}
 
         for rows in length_groups(lengths, tokens):
             with memory_advice("batch_size"):

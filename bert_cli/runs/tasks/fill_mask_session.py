@@ -56,7 +56,7 @@ class FillMaskSession(MaskedWords, Session):
 
         def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
             width = int(lengths[rows].max()) if self.packed else self.max_seq_length
-            return sequences.padded(rows, width) | {"masked_lm_positions": positions[rows]}
+            return sequences.pad(rows, width) | {"masked_lm_positions": positions[rows]}
 
         with memory_advice("batch_size"):
             return infer(self._runners[top_k], groups, make_batch, lambda count: None)
