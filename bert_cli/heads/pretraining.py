@@ -36,7 +36,7 @@ class BertPretrainer(TaskModel):
     def without_gradient(self, frozen=False):
         if self.use_next_sentence:
             return set()
-        return {name for layer in (self.encoder.pooler, self.next_sentence) for name in layer.named()}
+        return {name for layer in (self.encoder.pooler, self.next_sentence) for name in layer.named_variables()}
 
     def call(self, inputs, training=False, seed=None, packed=False):
         positions = tf.cast(inputs["masked_lm_positions"], tf.int32)

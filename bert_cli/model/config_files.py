@@ -57,7 +57,7 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
     if hugging_face:
         _check_network(path, values)
         network = NETWORKS[values.get("model_type", BERT)]
-        if unsupported := network.unsupported(values):
+        if unsupported := network.find_unsupported(values):
             raise InputError(f"{path}: {unsupported}")
         values = {**network.defaults, **{network.keys.get(key, key): value for key, value in values.items()}}
     values = {key: value for key, value in values.items() if key not in network.constants}

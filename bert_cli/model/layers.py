@@ -64,7 +64,7 @@ class Scoped(keras.layers.Layer):
         deferred.waiting.append((variable, lambda: variable.assign(initializer(shape, dtype="float32"))))
         return variable
 
-    def named(self) -> dict[str, keras.Variable]:
+    def named_variables(self) -> dict[str, keras.Variable]:
         """Return the layer's variables by checkpoint name."""
         return dict(zip(self.checkpoint_names, own_variables(self), strict=True))
 
@@ -74,7 +74,7 @@ def named_weights(layer: keras.layers.Layer) -> dict[str, keras.Variable]:
     variables = {}
     for inner_layer in layers_inside(layer):
         if isinstance(inner_layer, Scoped):
-            variables.update(inner_layer.named())
+            variables.update(inner_layer.named_variables())
     return variables
 
 

@@ -54,7 +54,7 @@ class Network:
         """Return whether transformers has a class with this head."""
         return not set(self.lacks) & set(HEAD_TYPES[head_type].heads)
 
-    def unsupported(self, values: Mapping[str, Any]) -> str | None:
+    def find_unsupported(self, values: Mapping[str, Any]) -> str | None:
         """Return why a config.json is not supported, or None if it is."""
         architectures = values.get("architectures")
         if not isinstance(architectures, list) or self.architecture(CHOICE) not in architectures:

@@ -146,7 +146,7 @@ class ModuleEncoder(Scoped):
                 name += "_"
             self._variables[name] = variable
 
-    def named(self) -> dict[str, tf.Variable]:
+    def named_variables(self) -> dict[str, tf.Variable]:
         """Return the variables by name."""
         return dict(self._variables)
 

@@ -81,12 +81,12 @@ def test_outputs_equal_those_of_the_module(tmp_path, with_training):
 
 def test_variables_have_names_and_gradients(tmp_path):
     encoder = make_encoder(module_config(find_module(save(tmp_path / "module"), "hub_module"), 9))
-    assert list(encoder.named()) == ["hub/words", "hub/position_table", "hub/dense", "hub/dense_"]
+    assert list(encoder.named_variables()) == ["hub/words", "hub/position_table", "hub/dense", "hub/dense_"]
     assert encoder.without_gradient(0) == {"hub/dense", "hub/dense_"}
     assert encoder.without_gradient(None) == set()
     with tf.GradientTape() as tape:
         total = tf.reduce_sum(encoder(INPUT)["pooled_output"])
-    assert all(gradient is not None for gradient in tape.gradient(total, list(encoder.named().values())))
+    assert all(gradient is not None for gradient in tape.gradient(total, list(encoder.named_variables().values())))
 
 
 def test_config_files(tmp_path):

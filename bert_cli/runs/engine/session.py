@@ -181,7 +181,7 @@ class Session(Predictor):
             # The checkpoint holds all variables.
             self._deferred.initialize_except(self.variables.values())
         elif checkpoint and isinstance(self.model.encoder, ModuleEncoder):
-            count = len(self.model.encoder.named())
+            count = len(self.model.encoder.named_variables())
             LOG.info("%s: not a Google BERT checkpoint; its %d variables are used unchanged", checkpoint.name, count)
             self._deferred.initialize_except([])
         elif checkpoint:
