@@ -52,7 +52,7 @@ class Bert:
     def layer_norm(self, x: str, gamma: str, beta: str) -> str:
         return self.graph.add("LayerNormalization", x, gamma, beta, axis=-1, epsilon=self.config.layer_norm_eps)
 
-    def embedded(self) -> str:
+    def embed(self) -> str:
         """Return summed embeddings, [B, S, E]; see also models.embed."""
         graph = self.graph
         scope = "bert/embeddings"
@@ -72,7 +72,7 @@ class Bert:
 
     def embeddings(self) -> str:
         """Return the normalized and projected embeddings, [B, S, H]."""
-        x = self.norm(self.embedded(), "bert/embeddings/LayerNorm")
+        x = self.norm(self.embed(), "bert/embeddings/LayerNorm")
         return self.dense(x, PROJECTION) if self.projects else x
 
     @property
@@ -158,7 +158,7 @@ class Bert:
         """Return the first token's row: [B, S, H] -> [B, H]."""
         return self.graph.add("Gather", x, self.graph.constant("zero", np.array(0, np.int64)), axis=1)
 
-    def pooled(self, x: str) -> str:
+    def pool(self, x: str) -> str:
         """Return the pooler's output: [B, S, H] -> [B, H]."""
         dense = self.dense(self.first(x), "bert/pooler/dense")
         return activate(self.graph, dense, self.config.network.pooler_activation)
@@ -185,11 +185,11 @@ class Bert:
         """Return the next-sentence head's logits [B, 2]; column 0 is "B follows A"."""
         scope = "cls/seq_relationship"
         weights = self.weight(f"{scope}/output_weights")
-        return self.graph.add("Gemm", self.pooled(x), weights, self.weight(f"{scope}/output_bias"), transB=1)
+        return self.graph.add("Gemm", self.pool(x), weights, self.weight(f"{scope}/output_bias"), transB=1)
 
     def text_row(self, x: str, text_input: TextInput) -> str:
         """Return the text head's input from the last layer's output: [B, S, H] -> [B, H]."""
-        return {POOLED: self.pooled, FIRST: self.first, MEAN: self.mean}[text_input](x)
+        return {POOLED: self.pool, FIRST: self.first, MEAN: self.mean}[text_input](x)
 
     def logits(self, head: HeadSpec) -> str:
         """Add encoder and head, and return x Wᵀ + b: [B, n] for texts or [B, S, n] for tokens."""

@@ -84,7 +84,7 @@ def _add_outputs(bert: Bert, head: HeadSpec, is_hugging_face: bool) -> None:
         states, pooled = ENCODER_OUTPUTS[is_hugging_face]
         graph.output(states, (*TEXTS, hidden), "Identity", last)
         if "bert/pooler/dense/kernel" in bert.tensors:
-            graph.output(pooled, ("batch", hidden), "Identity", bert.pooled(last))
+            graph.output(pooled, ("batch", hidden), "Identity", bert.pool(last))
         return
     logits = bert.logits(head)
     if head.head_type not in (CLASSIFIER, TAGGER):

@@ -127,11 +127,11 @@ class Int8Products(Bert):
         """Return the same as smooth_norm, for the embeddings."""
         norm = "bert/embeddings/LayerNorm"
         if not self.projects:
-            return self.smooth_norm(self.embedded(), norm, kernel)
+            return self.smooth_norm(self.embed(), norm, kernel)
         # Stay in float32: these are E·H weights, but each layer has 12·H·H.
         factors = self.factors(PROJECTION, kernel)
         dense, bias = self.divide_weights(PROJECTION, ("kernel", "bias"), factors)
-        smooth = self.graph.add("Add", self.graph.add("MatMul", self.norm(self.embedded(), norm), dense), bias)
+        smooth = self.graph.add("Add", self.graph.add("MatMul", self.norm(self.embed(), norm), dense), bias)
         return smooth, kernel * factors[:, np.newaxis], self.undo_division(smooth, PROJECTION, factors)
 
     def factors(self, scope: str, kernel: np.ndarray) -> np.ndarray:

@@ -33,7 +33,7 @@ class UnpaddedBert(Bert):
         """Return a state, or values per state row, as [B, S, n]."""
         return x
 
-    def embedded(self) -> str:
+    def embed(self) -> str:
         return self.graph.input(_EMBEDDED, (*TEXTS, self.config.embedding_width), TensorProto.FLOAT)
 
     def key_bias(self) -> str:
@@ -77,7 +77,7 @@ class FlatBert(UnpaddedBert):
     def mean(self, x: str) -> str:
         return super().mean(self.pad(x))
 
-    def embedded(self) -> str:
+    def embed(self) -> str:
         self.graph.input(INPUTS[1], TEXTS, TensorProto.INT32)
         self.graph.input(_ROWS, TEXTS)
         self.graph.input(_REAL, ("tokens",))
@@ -170,7 +170,7 @@ def encoder_runner(
     states = bert.states()
     hidden = config.hidden_size
     if not indices:
-        bert.graph.output("pooled_output", ("batch", hidden), "Identity", bert.pooled(states[-1]))
+        bert.graph.output("pooled_output", ("batch", hidden), "Identity", bert.pool(states[-1]))
     for number, index in enumerate(indices):
         bert.graph.output(f"state_{number}", (*TEXTS, hidden), "Identity", bert.pad(states[index]))
     return embedded_runner(bert, make)
