@@ -93,7 +93,7 @@ def kept_rows(count: int, numbers: int = 1) -> np.ndarray:
     return np.arange(count) if count <= most else np.linspace(0, count - 1, most).round().astype(np.int64)
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Return a text cut to MOST_CHARACTERS."""
     return text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + "…"
 
@@ -129,11 +129,11 @@ def classification_examples(
         head["labels"] = list(labels.names)
     head["rows"] = count
     if thresholds:
-        head["thresholds"] = _rounded(thresholds)
+        head["thresholds"] = _round(thresholds)
     if temperature is not None:
         head["temperature"] = temperature
     rows = [
-        {"row": int(row), **{name: _rounded(value) for name, value in values.items()}}
+        {"row": int(row), **{name: _round(value) for name, value in values.items()}}
         for row, values in zip(kept, exact, strict=True)
     ]
     # Keep only texts from the worst mistakes and the first rows: a page shows no more, and texts
@@ -144,10 +144,10 @@ def classification_examples(
     return EvalExamples(head, rows)
 
 
-def _rounded(value: Any) -> Any:
+def _round(value: Any) -> Any:
     """Return a number, or each number in a list, with six significant digits."""
     if isinstance(value, list):
-        return [_rounded(item) for item in value]
+        return [_round(item) for item in value]
     return significant(value) if isinstance(value, float) else value
 
 
@@ -221,9 +221,9 @@ def squad_examples(
         }  # fmt: skip
         if remaining[is_right]:
             remaining[is_right] -= 1
-            row |= {"id": example.qas_id, "question": shortened(example.question)}
-            row |= {"gold": [shortened(text) for text in dict.fromkeys(answers)]}
-            row |= {"text": shortened(prediction.text)} | _context(example, prediction.span)
+            row |= {"id": example.qas_id, "question": shorten(example.question)}
+            row |= {"gold": [shorten(text) for text in dict.fromkeys(answers)]}
+            row |= {"text": shorten(prediction.text)} | _context(example, prediction.span)
         rows.append(row)
     return EvalExamples({"kind": "squad", "rows": len(scored)}, rows)
 

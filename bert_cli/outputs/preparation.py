@@ -14,7 +14,7 @@ _UNMASKED_SHARE = 0.1
 _DROPPED_SHARE = 0.5  # up to 0.3 is usual, as a sequence's last sentence seldom fits
 
 
-def _counted(report: Mapping, key: str, remark: str = "") -> tuple[str, str, str]:
+def _count_row(report: Mapping, key: str, remark: str = "") -> tuple[str, str, str]:
     """Return the table row for a count, named after its key."""
     return key.replace("_", " "), f"{report[key]:,}", remark
 
@@ -50,8 +50,8 @@ def vocabulary_table(report: Mapping) -> list[str]:
         return name, format(report[key], form), f"{before[key]:{form}} before" if before else ""
 
     rows = [
-        _counted(report, "words"),
-        _counted(report, "distinct_words"),
+        _count_row(report, "words"),
+        _count_row(report, "distinct_words"),
         compare("vocabulary", "vocab_size", ","),
         compare("pieces/word", "pieces_per_word", ".3f"),
         compare("unknown words", "unknown_share", ".3%"),
@@ -105,11 +105,11 @@ def pretraining_table(report: Mapping) -> list[str]:
     mean = report["instance_tokens"] / report["instances"]
     truncated = f"{report['truncated_share']:.1%} of the instances, {report['dropped_tokens']:,} tokens dropped"
     rows = [
-        _counted(report, "documents", f"{report['single_sentence_documents']:,} of one sentence"),
-        _counted(report, "sentences"),
+        _count_row(report, "documents", f"{report['single_sentence_documents']:,} of one sentence"),
+        _count_row(report, "sentences"),
         ("tokens", f"{report['corpus_tokens']:,}", f"{report['unknown_share']:.2%} [UNK]"),
-        _counted(report, "instances", f"{mean:.1f} tokens on average"),
-        _counted(report, "random_next", f"{report['random_next_share']:.1%} of the instances"),
+        _count_row(report, "instances", f"{mean:.1f} tokens on average"),
+        _count_row(report, "random_next", f"{report['random_next_share']:.1%} of the instances"),
         ("masked", f"{report['predictions']:,}", f"{report['masked_share']:.1%} of their tokens"),
         ("truncated", f"{report['truncated_instances']:,}", truncated),
         _seconds(report),

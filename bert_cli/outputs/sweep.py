@@ -34,7 +34,7 @@ class RunRow(NamedTuple):
 def metrics_of(report: Mapping[str, Any]) -> dict[str, float]:
     """Return the numbers in a report's evaluation, with seven digits because metrics are float32."""
     return {
-        name: value if isinstance(value, int) else _rounded(value)
+        name: value if isinstance(value, int) else _round(value)
         for name, value in report.get("eval", {}).items()
         if isinstance(value, int | float) and not isinstance(value, bool) and name not in _LEFT_OUT
     }
@@ -56,33 +56,33 @@ def mean_and_deviation(rows: Sequence[Mapping[str, float]]) -> tuple[dict[str, f
         if isinstance(values[0], int) and len(set(values)) == 1:
             means[name] = values[0]
             continue
-        means[name] = _rounded(statistics.fmean(values))
-        deviations[name] = _rounded(statistics.stdev(values)) if len(values) > 1 else 0.0
+        means[name] = _round(statistics.fmean(values))
+        deviations[name] = _round(statistics.stdev(values)) if len(values) > 1 else 0.0
     return means, deviations
 
 
-def _rounded(value: float) -> float:
+def _round(value: float) -> float:
     return float(f"{value:.7g}")
 
 
-def finished(rows: Sequence[RunRow]) -> list[RunRow]:
+def select_finished(rows: Sequence[RunRow]) -> list[RunRow]:
     """Return the rows with a training that did not diverge."""
     return [row for row in rows if row.metrics]
 
 
-def _shared(rows: Sequence[RunRow], metric: str = "") -> list[str]:
+def _shared_metrics(rows: Sequence[RunRow], metric: str = "") -> list[str]:
     """Return the metrics in all finished rows, and `metric` if a row has it.
 
     Some data may lack an entity type, and equal predictions have no correlation.
     """
-    finished_rows = finished(rows)
+    finished_rows = select_finished(rows)
     names = dict.fromkeys(name for row in finished_rows for name in row.metrics)
     return [name for name in names if name == metric or all(name in row.metrics for row in finished_rows)]
 
 
 def defined_metric(rows: Sequence[RunRow], metric: str) -> str:
     """Return `metric` if a row has it, else the first one that all rows have."""
-    return metric if any(metric in row.metrics for row in rows) else _shared(rows)[0]
+    return metric if any(metric in row.metrics for row in rows) else _shared_metrics(rows)[0]
 
 
 def best_row(rows: Sequence[RunRow], metric: str) -> RunRow:
@@ -109,7 +109,7 @@ def write_runs_table(path: str, rows: Sequence[RunRow], has_mean: bool, metric: 
         metric: main metric, which has a column even if some rows lack it.
     """
     flags = list(rows[0].settings)
-    names = _shared(rows, metric)
+    names = _shared_metrics(rows, metric)
     deviated = [name for name in names if any(name in row.deviations for row in rows)]
     columns = [
         (name, attribute)
@@ -139,8 +139,8 @@ def format_runs_table(rows: Sequence[RunRow], metric: str, best: str | None, has
         best: directory name to mark with *, or None.
         has_mean: whether to add a line with means and deviations.
     """
-    shared = _shared(rows, metric)
-    floats = [name for name in shared if isinstance(finished(rows)[0].metrics.get(name), float)]
+    shared = _shared_metrics(rows, metric)
+    floats = [name for name in shared if isinstance(select_finished(rows)[0].metrics.get(name), float)]
     names = [name for name in dict.fromkeys([metric, *floats]) if name in shared][:_SHOWN]
     flags = [flag for flag in rows[0].settings if len({row.settings[flag] for row in rows}) > 1]
     head = ("folder", *flags, *names)

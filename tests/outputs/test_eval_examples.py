@@ -14,7 +14,7 @@ from bert_cli.outputs.eval_examples import (
     kept_rows,
     masked_word_examples,
     read_eval_examples,
-    shortened,
+    shorten,
     squad_examples,
     tagging_examples,
     write_eval_examples,
@@ -40,7 +40,7 @@ def text_of(ids, texts):
 
     def of_row(row):
         text, second = texts[row]
-        return {"id": ids[row], "text": shortened(text)} | ({"text_b": second} if second else {})
+        return {"id": ids[row], "text": shorten(text)} | ({"text_b": second} if second else {})
 
     return of_row
 

@@ -16,7 +16,7 @@ _SCALE = 1_000_000  # six decimals
 _SMALLEST = 100  # millionths; Python writes smaller numbers as 5.2e-05
 
 
-def _packed(texts: Iterable[bytes]) -> np.ndarray:
+def _pack(texts: Iterable[bytes]) -> np.ndarray:
     """Return texts with at most four bytes as uint32, padded with NUL."""
     return np.frombuffer(b"".join(text.ljust(4, b"\0") for text in texts), "<u4")
 
@@ -32,11 +32,11 @@ def _tables() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     3. the next three decimals,
     4. -100 to 100 millionths, as all three parts, [201, 3].
     """
-    integers = _packed([b"%d" % n for n in range(1000)] + [b"-%d" % n for n in range(1000)])
+    integers = _pack([b"%d" % n for n in range(1000)] + [b"-%d" % n for n in range(1000)])
     shortened = [(b"%03d" % n).rstrip(b"0") for n in range(1000)]
-    first = _packed([b".%03d" % n for n in range(1000)] + [b"." + (text or b"0") for text in shortened])
+    first = _pack([b".%03d" % n for n in range(1000)] + [b"." + (text or b"0") for text in shortened])
     small = b"".join(repr(k / _SCALE).encode().ljust(12, b"\0") for k in range(-_SMALLEST, _SMALLEST + 1))
-    return integers, first, _packed(shortened), np.frombuffer(small, "<u4").reshape(-1, 3)
+    return integers, first, _pack(shortened), np.frombuffer(small, "<u4").reshape(-1, 3)
 
 
 def format_vectors(values: np.ndarray) -> list[str]:
@@ -68,8 +68,8 @@ def format_vectors(values: np.ndarray) -> list[str]:
     cells[:, 2] = second_table.take(second)
     small = np.flatnonzero((np.abs(millionths) < _SMALLEST) & (millionths != 0))
     cells[small, :3] = small_table[millionths[small] + _SMALLEST]
-    cells[:, 3] = _packed([b", "])
-    cells[width - 1 :: width, 3] = _packed([b"\n"])
+    cells[:, 3] = _pack([b", "])
+    cells[width - 1 :: width, 3] = _pack([b"\n"])
     return cells.tobytes().translate(None, b"\0").decode("ascii").split("\n")[:rows]
 
 

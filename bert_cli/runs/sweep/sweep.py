@@ -214,7 +214,7 @@ def _run_trials(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dic
         {"eval": means, tables.DEVIATION: deviations} if has_mean else {"eval": tables.best_row(rows, metric).metrics}
     )
     seconds = round(sum(report.get("train_seconds", 0.0) for report in reports), 3)
-    members = [{"folder": row.folder, **row.settings, "eval": row.metrics} for row in tables.finished(rows)]
+    members = [{"folder": row.folder, **row.settings, "eval": row.metrics} for row in tables.select_finished(rows)]
     summary: dict[str, Any] = {"metric": metric, "best": best.folder if best else None, "members": members}
     summary |= {tables.MEAN: means, tables.DEVIATION: deviations} if has_mean else {}
     return evaluation_report | {"metric": metric, "train_seconds": seconds, SEVERAL: {"kind": sweep_type, **summary}}

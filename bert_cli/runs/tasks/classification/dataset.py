@@ -26,7 +26,7 @@ from bert_cli.features.cuts import describe_cuts
 from bert_cli.metrics.classification import known_metrics
 from bert_cli.outputs.classification import text_columns, write_glue_submission, write_table, write_test_results
 from bert_cli.outputs.dry_run import SplitStatistics
-from bert_cli.outputs.eval_examples import shortened
+from bert_cli.outputs.eval_examples import shorten
 from bert_cli.problem_types.columns import Column, take_rows
 from bert_cli.problem_types.problem_type import Predictions, ProblemType
 from bert_cli.runs.tasks.classification.data import Examples
@@ -69,10 +69,10 @@ class Split(InMemorySplit):
         example = self.examples[row]
         named = {"id": self.ids[row]}
         if isinstance(example, ChoiceExample):
-            endings = [shortened(example) for example in example.endings]
-            return named | {"text": shortened(example.context), "endings": endings}
-        second = {"text_b": shortened(example.text_b)} if example.text_b else {}
-        return named | {"text": shortened(example.text_a)} | second
+            endings = [shorten(example) for example in example.endings]
+            return named | {"text": shorten(example.context), "endings": endings}
+        second = {"text_b": shorten(example.text_b)} if example.text_b else {}
+        return named | {"text": shorten(example.text_a)} | second
 
     def text_columns(self, decisions: Sequence[Any]) -> dict[str, Column]:
         """Return the text columns for a table; with multiple choice, decisions are choice indices."""
