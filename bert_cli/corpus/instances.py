@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from bert_cli.corpus.random_draws import randbelow, shuffle
-from bert_cli.corpus.space_words import mark_of, unmarked
+from bert_cli.corpus.space_words import mark_of, remove_marks
 from bert_cli.corpus.store import Corpus
 from bert_cli.settings.pretraining import SPACES, MaskedLM
 from bert_cli.text.vocabulary import CLS, MASK, SEP
@@ -107,7 +107,7 @@ def mask_tokens(
         elif uniform() >= 0.5:
             token_ids[position] = random_ids[randbelow(getrandbits, num_random)]
     if masking.mark:
-        token_ids[:], labels = unmarked(token_ids, masking.mark), unmarked(labels, masking.mark)
+        token_ids[:], labels = remove_marks(token_ids, masking.mark), remove_marks(labels, masking.mark)
     return positions, labels
 
 
@@ -230,7 +230,7 @@ def document_instances(
             sentence += size
         num_dropped = (stop_a - start_a) + (stop_b - start_b) - budget
         if num_dropped > 0:
-            start_a, stop_a, start_b, stop_b = _truncated(start_a, stop_a, start_b, stop_b, num_dropped, rng)
+            start_a, stop_a, start_b, stop_b = _truncate(start_a, stop_a, start_b, stop_b, num_dropped, rng)
         token_ids = [
             masking.cls_id, *corpus.token_ids[start_a:stop_a], masking.sep_id,
             *corpus.token_ids[start_b:stop_b], masking.sep_id,
@@ -282,7 +282,7 @@ def _random_text(corpus: Corpus, order: Sequence[int], index: int, target: int, 
     return bounds[0], bounds[min(bisect_left(bounds, bounds[0] + target), len(bounds) - 1)]
 
 
-def _truncated(
+def _truncate(
     start_a: int, stop_a: int, start_b: int, stop_b: int, num_dropped: int, rng: random.Random
 ) -> tuple[int, int, int, int]:
     """Return both ranges after dropping tokens from the longer one (b in a tie), at random ends."""

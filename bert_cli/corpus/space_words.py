@@ -17,7 +17,7 @@ def mark_of(vocab_ids: dict[str, int]) -> int:
     return max(vocab_ids.values()) + 1
 
 
-def unmarked(token_ids: Iterable[int], mark: int) -> list[int]:
+def remove_marks(token_ids: Iterable[int], mark: int) -> list[int]:
     """Return ids without marks."""
     return [index - mark if index >= mark else index for index in token_ids]
 

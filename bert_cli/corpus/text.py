@@ -100,7 +100,7 @@ def total_size(paths: Sequence[str]) -> int | None:
 
 
 @contextlib.contextmanager
-def _opened(path: str) -> Iterator[tuple[BinaryIO, BinaryIO | gzip.GzipFile]]:
+def _open(path: str) -> Iterator[tuple[BinaryIO, BinaryIO | gzip.GzipFile]]:
     """Open a file, and return it raw and decompressed (the same object if it is not compressed)."""
     with contextlib.ExitStack() as stack:
         raw = sys.stdin.buffer if path == STANDARD else stack.enter_context(files.open_binary(path))
@@ -120,7 +120,7 @@ def _blocks_of_file(path: str, encoding: str, block_size: int) -> Iterator[Block
     pending = []
     position = 0
     try:
-        with _opened(path) as (raw, file):
+        with _open(path) as (raw, file):
             recoded = as_utf8(cast(BinaryIO, file), encoding, name)
             if path != STANDARD:
                 recoded = with_line_feeds(recoded, name)

@@ -7,7 +7,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.corpus.instances import Sampling, mask_tokens
-from bert_cli.corpus.space_words import SpaceWordTokenizer, mark_of, unmarked
+from bert_cli.corpus.space_words import SpaceWordTokenizer, mark_of, remove_marks
 from bert_cli.corpus.text import Block, tokenize_block
 from bert_cli.settings.pretraining import SPACES, MaskedLM, check_whole_words
 from bert_cli.text.tokenization import FullTokenizer
@@ -41,7 +41,7 @@ def test_words_are_split_at_spaces():
 def test_unmarked_ids_equal_the_plain_tokenizer():
     text = "我 爱 北京 天安门。 sunlight"
     assert mark_of(IDS) == MARK
-    assert unmarked(MARKING_TOKENIZER.encode(text), MARK) == TOKENIZER.encode(text)
+    assert remove_marks(MARKING_TOKENIZER.encode(text), MARK) == TOKENIZER.encode(text)
     assert pickle.loads(pickle.dumps(MARKING_TOKENIZER)).encode(text) == MARKING_TOKENIZER.encode(text)
 
 
