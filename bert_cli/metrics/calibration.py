@@ -114,7 +114,7 @@ def choose_abstention(uncertainty: np.ndarray, is_wrong: np.ndarray, error: floa
     passed = rows[wrong[rows] <= _critical_errors(rows, error)]
     if len(passed):
         return Abstention(float(ascending[passed[-1]]), int(passed[-1]) / len(order))
-    return Abstention(0.0, 0.0, _needed(wrong, error))
+    return Abstention(0.0, 0.0, _find_needed_rows(wrong, error))
 
 
 def _critical_errors(rows: np.ndarray, error: float) -> np.ndarray:
@@ -165,7 +165,7 @@ def _crossing(steps: list[np.ndarray], critical: np.ndarray, most: int) -> float
     return crossed
 
 
-def _needed(wrong: np.ndarray, error: float) -> int | None:
+def _find_needed_rows(wrong: np.ndarray, error: float) -> int | None:
     """Return about how many rows like these would allow a threshold; None if no number would.
 
     Args:

@@ -144,7 +144,7 @@ class MultiLabel(ProblemType):
 
     def decisions(self, predictions: Predictions, labels: LabelSet) -> list[tuple[str, ...]]:
         """Return each row's labels at or above their thresholds, in the order of `labels`."""
-        return [_named(labels, row) for row in _over(predictions, labels)]
+        return [_select_names(labels, row) for row in _over(predictions, labels)]
 
     def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
         """Return label names (joined by "," in a table, a list in jsonl) and probabilities."""
@@ -233,7 +233,7 @@ class MultiLabel(ProblemType):
 
     def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> list[list[str]]:
         # Return lists, not tuples: write_table joins a list in one cell.
-        return [list(_named(labels, row)) for row in label_ids > 0]
+        return [list(_select_names(labels, row)) for row in label_ids > 0]
 
     def suspects(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> Suspects:
         """Return each wrong decision about a row's label, least probable given label first.
@@ -262,7 +262,7 @@ class MultiLabel(ProblemType):
         return Suspects(rows[order].tolist(), columns)
 
 
-def _named(labels: LabelSet, is_present: np.ndarray) -> tuple[str, ...]:
+def _select_names(labels: LabelSet, is_present: np.ndarray) -> tuple[str, ...]:
     return tuple(name for name, is_named in zip(labels.names, is_present, strict=True) if is_named)
 
 

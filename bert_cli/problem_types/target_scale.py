@@ -17,19 +17,19 @@ def scale_advice(values: np.ndarray) -> str:
     numbers = np.asarray(values, np.float64)
     least, most, spread = numbers.min(), numbers.max(), numbers.std()
     if least == most:
-        return f"every training row has the number {_written(least)}, so there is nothing to learn"
+        return f"every training row has the number {_format(least)}, so there is nothing to learn"
     if max(abs(least), abs(most)) <= _LARGEST and spread >= _LEAST_SPREAD:
         return ""
     divisor = 10.0 ** round(math.log10(spread))
     offset = round(numbers.mean() / divisor) * divisor
-    steps = [f"subtract {_written(offset)}"] if abs(offset) > _FAR * spread else []
-    steps += [f"divide them by {_written(divisor)}"] if divisor != 1 else []
+    steps = [f"subtract {_format(offset)}"] if abs(offset) > _FAR * spread else []
+    steps += [f"divide them by {_format(divisor)}"] if divisor != 1 else []
     return (
-        f"the numbers to learn go from {_written(least)} to {_written(most)}, and an untrained "
+        f"the numbers to learn go from {_format(least)} to {_format(most)}, and an untrained "
         f"model predicts about 0: scale the targets ({' and '.join(steps)}), and the predictions "
         "back"
     )
 
 
-def _written(number: float) -> str:
+def _format(number: float) -> str:
     return np.format_float_positional(float(f"{number:.7g}"), trim="-")

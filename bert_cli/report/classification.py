@@ -32,7 +32,7 @@ def classification_cards(run: Run) -> list[Card]:
         head, rows = run.examples
         problem = problem_type(head["kind"])
         cards += CHARTS[problem.chart](head, rows)
-        tables += [_mistakes(problem, head, rows), _explained(rows)]
+        tables += [_mistakes(problem, head, rows), _explanation_card(rows)]
     return cards + tables
 
 
@@ -178,7 +178,7 @@ def _text(problem: ProblemType, row: Mapping[str, Any], head: Mapping[str, Any])
     return text | {"actual": answers[0], "predicted": answers[1], "is_long": problem.has_endings}
 
 
-def _explained(rows: list[dict]) -> Card:
+def _explanation_card(rows: list[dict]) -> Card:
     texts = []
     for row in (row for row in rows if "explanation" in row):
         explanation = row["explanation"]

@@ -155,7 +155,7 @@ class RunComparison:
             cards.append(line_card("loss", "Training loss", "Loss over the steps", losses, ("step", "loss"), note))
         metric = self.metric
         curves = [
-            Line(name, *run.held_out(metric), points=True)
+            Line(name, *run.metric_values(metric), points=True)
             for name, run in shown_runs
             if best_step(run.evaluations, metric)
         ]

@@ -67,7 +67,7 @@ class Run:
         """Return steps and values for a member in the history's training lines."""
         return _columns((line["step"], line.get(name)) for line in self.history)
 
-    def held_out(self, metric: str) -> tuple[list[int], list[float]]:
+    def metric_values(self, metric: str) -> tuple[list[int], list[float]]:
         """Return steps and values for an evaluation metric."""
         return _columns((step, metrics.get(metric)) for step, metrics in self.evaluations)
 

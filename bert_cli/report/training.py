@@ -27,7 +27,7 @@ def training_cards(run: Run) -> list[Card]:
     evaluations = run.evaluations
     loss = run.series("loss")
     if loss[0]:
-        held_out = run.held_out("eval_loss")
+        held_out = run.metric_values("eval_loss")
         series = [Line("training", *loss)]
         if held_out[0]:
             series.append(Line("held-out data", *held_out, points=True))
@@ -48,7 +48,7 @@ def training_cards(run: Run) -> list[Card]:
     best = best_step(evaluations, metric)
     # A single evaluation is a number at the top of the page, not a curve.
     if best and len(evaluations) > 1:
-        line = Line(display_name(metric), *run.held_out(metric), points=True)
+        line = Line(display_name(metric), *run.metric_values(metric), points=True)
         cards.append(metric_card(metric, [line], f"Best: {number(best.value)} after step {best.step:,}."))
     speed = run.series("examples_per_second")
     if len(speed[0]) > 1:

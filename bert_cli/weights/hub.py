@@ -81,7 +81,7 @@ class HubReader(Reader):
             shapes = {name: tuple(shape) for name, shape in self._reader.get_variable_to_shape_map().items()}
             keys_by_name = self._keys_by_name() if OBJECT_GRAPH in shapes else {name: name for name in shapes}
         except (tf.errors.OpError, ValueError, RuntimeError, IndexError) as error:
-            raise InputError(_damaged(self.description, error)) from None
+            raise InputError(_damaged_problem(self.description, error)) from None
         self._keys: dict[str, str] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.unused: list[str] = []
@@ -114,7 +114,7 @@ class HubReader(Reader):
         try:
             return self._reader.get_tensor(self._keys[name]).reshape(self.shapes[name])
         except (tf.errors.OpError, ValueError, RuntimeError, IndexError) as error:
-            raise InputError(_damaged(self.description, error)) from None
+            raise InputError(_damaged_problem(self.description, error)) from None
 
     def do_lower_case(self) -> bool | None:
         """Return whether texts must be lowercased; None if the module has no such setting.
@@ -151,5 +151,5 @@ class HubReader(Reader):
         )  # fmt: skip
 
 
-def _damaged(description: str, error: Exception) -> str:
+def _damaged_problem(description: str, error: Exception) -> str:
     return f"{description}: this module is damaged: {first_line(error)}"

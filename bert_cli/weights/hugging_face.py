@@ -79,10 +79,10 @@ class HuggingFaceReader(Reader):
 
     def read(self, name: str) -> np.ndarray:
         """Return float32 values in Google's orientation."""
-        values = self._stored(self._sources[name])
+        values = self._read_stored(self._sources[name])
         return np.ascontiguousarray(values.T if is_transposed(name) else values)
 
-    def _stored(self, stored_name: str) -> np.ndarray:
+    def _read_stored(self, stored_name: str) -> np.ndarray:
         """Return float32 values in the stored orientation."""
         return self._tensors.read(stored_name).astype(np.float32, copy=False)
 
@@ -91,7 +91,7 @@ class HuggingFaceReader(Reader):
         for stored_name in self.unused:
             original = _TIED.get(stored_name)
             if original in self.shapes:
-                values = self._stored(stored_name)
+                values = self._read_stored(stored_name)
                 if not np.array_equal(values, self.read(original), equal_nan=True):
                     raise InputError(
                         f"{self.description}: {stored_name} differs from {original}; in Google's BERT they are one, "

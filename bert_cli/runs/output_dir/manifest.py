@@ -72,7 +72,9 @@ def check_vocabulary(path: str | None, checkpoint: CheckpointPath | None) -> Non
     """Raise InputError if a run's vocab.txt has changed since the run was trained."""
     digest = _manifest_beside(path, checkpoint, VOCABULARY).get("vocabulary") if path else None
     if path and digest and digest != vocabulary_digest(files.read_bytes(path)):
-        raise InputError(f"{path}: {_changed('vocabulary')}; restore it, or give the right one with --vocab_file")
+        raise InputError(
+            f"{path}: {_changed_problem('vocabulary')}; restore it, or give the right one with --vocab_file"
+        )
 
 
 def check_labels(labels: tuple[str, ...], checkpoint: CheckpointPath) -> None:
@@ -80,7 +82,7 @@ def check_labels(labels: tuple[str, ...], checkpoint: CheckpointPath) -> None:
     trained_labels = (read_manifest(checkpoint.folder) or {}).get("labels")
     if isinstance(trained_labels, list) and trained_labels != list(labels):
         raise InputError(
-            f"{os.path.join(checkpoint.folder, LABELS)}: {_changed('list of labels')} "
+            f"{os.path.join(checkpoint.folder, LABELS)}: {_changed_problem('list of labels')} "
             f"({list_names(list(map(str, trained_labels)))}); write these into it, one a line, in this order"
         )
 
@@ -106,7 +108,7 @@ def check_config(
             )
 
 
-def _changed(noun: str) -> str:
+def _changed_problem(noun: str) -> str:
     return f"is not the {noun} that the model was trained with ({MANIFEST})"
 
 
