@@ -205,7 +205,7 @@ class Classifier(loading.TrainableModel, loading.CuttingModel):
         settings, model = load_with_settings(checkpoint, ClassifySettings, flags)
         task = ClassificationTask(settings)
         problem_type = task.trained_problem_type(model)
-        if problem_type.has_endings:
+        if problem_type.has_choices:
             raise InputError(f"{checkpoint.folder}: this is a multiple-choice model; predict a file with bert-classify")
         # labels.txt may be missing next to a third-party checkpoint.
         label_names = tuple(() if labels is None else list_items("labels", labels, "a list of names"))

@@ -29,19 +29,19 @@ CHOICE_LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class ChoiceExample:
-    """One row with K endings.
+    """One row with K choices.
 
     Attributes:
         guid: row id.
-        context: text that all endings continue.
-        endings: the K choices.
-        label: 0-based index of the correct ending, or None in a test file.
+        context: text that all choices continue.
+        choices: the K choices.
+        label: 0-based index of the correct choice, or None in a test file.
         identifier: row id from the file's id column, or "".
     """
 
     guid: str
     context: str
-    endings: tuple[str, ...]
+    choices: tuple[str, ...]
     label: int | None
     identifier: str = field(default="", compare=False)
 
@@ -53,7 +53,7 @@ def make_choice_examples(
 ) -> list[ChoiceExample]:
     """Convert table rows to examples.
 
-    If the table has a second text, each ending continues it.
+    If the table has a second text, each choice continues it.
 
     Args:
         table: table rows.
@@ -61,25 +61,25 @@ def make_choice_examples(
         needs_label: whether labels are read if the table has them.
 
     Raises:
-        InputError: an ending is empty, or a label does not name an ending; with the line.
+        InputError: a choice is empty, or a label does not name a choice; with the line.
     """
-    _check_endings(table)
+    _check_choices(table)
     if label_form == NAME and table.columns.names is None:
         raise InputError(f"--choice_labels={NAME}: {table.path} is read without a header; see --header")
     has_labels = needs_label and table.has_labels
     indices = _label_indices(table, _label_spellings(table, label_form)) if has_labels else [None] * len(table.rows)
     return [
-        ChoiceExample(row.identifier, row.text_a, _full_endings(row), index)
+        ChoiceExample(row.identifier, row.text_a, _full_choices(row), index)
         for row, index in zip(table.rows, indices, strict=True)
     ]
 
 
-def _full_endings(row: UserRow) -> tuple[str, ...]:
-    # In SWAG, endings continue an incomplete second sentence.
-    return row.choices if not row.text_b else tuple(f"{row.text_b} {ending}" for ending in row.choices)
+def _full_choices(row: UserRow) -> tuple[str, ...]:
+    # In SWAG, choices continue an incomplete second sentence.
+    return row.choices if not row.text_b else tuple(f"{row.text_b} {choice}" for choice in row.choices)
 
 
-def _check_endings(table: UserTable) -> None:
+def _check_choices(table: UserTable) -> None:
     empty = [(row.line, index) for row in table.rows for index, text in enumerate(row.choices) if not text.strip()]
     names = [table.columns.column_name(column) for column in table.columns.choices]
     refuse_rows(
@@ -90,7 +90,7 @@ def _check_endings(table: UserTable) -> None:
 def find_choice_labels(table: UserTable) -> str:
     """Return the label form that fits all rows.
 
-    For K endings, the forms are NAME (an ending's column name), LETTER (A, B …), FROM_0 (0 to K-1)
+    For K choices, the forms are NAME (a choice's column name), LETTER (A, B …), FROM_0 (0 to K-1)
     and FROM_1 (1 to K). If no form fits all rows, return the form that fits most rows.
 
     Raises:
@@ -119,7 +119,7 @@ def _label(row: UserRow) -> str:
 
 
 def _label_spellings(table: UserTable, label_form: str) -> dict[str, int]:
-    """Return each possible label with its ending's index."""
+    """Return each possible label with its choice's index."""
     count = len(table.columns.choices)
     if label_form == NAME and table.columns.names is None:
         return {}
@@ -171,7 +171,7 @@ def read_choice_file(
     first = next(table.filled_rows(warns=False), None)
     header = {str(cell).strip() for cell in first.cells} if first else set()
     named = replace(layout.named, id_column=id_column)
-    required = [named.text_column, named.text_b_column, *layout.endings, named.label_column]
+    required = [named.text_column, named.text_b_column, *layout.choices, named.label_column]
     missing = [name for name in required if name and name not in header]
     if first and missing:
         raise InputError(
@@ -179,7 +179,7 @@ def read_choice_file(
             f"{layout.columns}; other columns are named with --choice_columns, --text_column and "
             "--label_column, without --task_name"
         )
-    return read_user_table(table, split, named, "yes", named.label_column is not None, layout.endings)
+    return read_user_table(table, split, named, "yes", named.label_column is not None, layout.choices)
 
 
 def describe_choices(examples: Sequence[ChoiceExample]) -> str:
@@ -187,11 +187,11 @@ def describe_choices(examples: Sequence[ChoiceExample]) -> str:
 
     For example "4 examples of 3 endings; right: 0 2 (50.0%), 1 1 (25.0%), 2 1 (25.0%)".
     """
-    text = f"{len(examples)} examples of {len(examples[0].endings)} endings"
+    text = f"{len(examples)} examples of {len(examples[0].choices)} endings"
     counts = Counter(example.label for example in examples if example.label is not None)
     if not counts:
         return f"{text}, no labels"
     shares = [
-        f"{index} {counts[index]} ({counts[index] / len(examples):.1%})" for index in range(len(examples[0].endings))
+        f"{index} {counts[index]} ({counts[index] / len(examples):.1%})" for index in range(len(examples[0].choices))
     ]
     return f"{text}; right: {', '.join(shares)}"

@@ -49,7 +49,7 @@ class FileLayout:
             file; it divides the rows into two splits.
         is_in_pairs_file: whether this split has the rows in `pairs_file`, or the remaining rows.
         named: for files with columns by name, names for the text and label columns.
-        endings: for multiple choice, names of the columns that continue the text in text_b_column.
+        choices: for multiple choice, names of the columns that continue the text in text_b_column.
     """
 
     file: str
@@ -68,7 +68,7 @@ class FileLayout:
     pairs_file: str | None = None
     is_in_pairs_file: bool = False
     named: Columns | None = None
-    endings: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
 
     @property
     def key_columns(self) -> KeyColumns:
@@ -82,7 +82,7 @@ class GlueTask:
 
     Attributes:
         labels: label names in output column order, () for regression. For multiple choice, the
-            ending indices.
+            choice indices.
         metric: ACCURACY, ACCURACY_F1, MCC or PEARSON_SPEARMAN.
         splits: possible file layouts per split. The first existing file is read; if several layouts
             share a file, the number of columns in its first row decides.
@@ -214,10 +214,10 @@ def _swag(file: str, guid: str, has_label: bool = True) -> tuple[FileLayout, ...
 
     Its files may have more columns, such as leading row numbers.
     """
-    endings = tuple(f"ending{index}" for index in range(4))
+    choices = tuple(f"ending{index}" for index in range(4))
     named = Columns(text_column="sent1", text_b_column="sent2", label_column="label" if has_label else None)
-    columns = ["video-id", "fold-ind", "startphrase", "sent1", "sent2", "gold-source", *endings, *["label"] * has_label]
-    return (FileLayout(file, ", ".join(columns), len(columns), True, guid, named=named, endings=endings),)
+    columns = ["video-id", "fold-ind", "startphrase", "sent1", "sent2", "gold-source", *choices, *["label"] * has_label]
+    return (FileLayout(file, ", ".join(columns), len(columns), True, guid, named=named, choices=choices),)
 
 
 def _sst_2() -> dict[str, tuple[FileLayout, ...]]:

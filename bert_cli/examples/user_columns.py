@@ -96,17 +96,17 @@ def find_columns(
     if names is None and not is_complete and not choices:
         columns = guess_columns(path, sample, columns, header, needs_label, trained)
     finder = ColumnFinder(path, sample, names, columns, needs_label, trained)
-    endings = tuple(finder.require(name, "choice_columns") for name in choices)
+    choice_columns = tuple(finder.require(name, "choice_columns") for name in choices)
     # Find texts before labels, and labels before ids: a column must not have two uses.
     text_a, text_b = finder.find_texts(choices)
-    labels = finder.find_labels((text_a, text_b, *endings))
-    identifier = finder.find_identifier((text_a, text_b, *labels, *endings))
-    used = [column for column in (text_a, text_b, *labels, *endings) if column is not None]
+    labels = finder.find_labels((text_a, text_b, *choice_columns))
+    identifier = finder.find_identifier((text_a, text_b, *labels, *choice_columns))
+    used = [column for column in (text_a, text_b, *labels, *choice_columns) if column is not None]
     if len(set(used)) < len(used):
         flags = ("text_column", "text_b_column", *["choice_columns"] * bool(choices))
         text_flags = ", ".join(f"--{flag}" for flag in flags)
         raise InputError(f"{path}: one column is named twice by {text_flags} and --label_column")
-    return ColumnIndices(width, names, text_a, text_b, labels, identifier, endings)
+    return ColumnIndices(width, names, text_a, text_b, labels, identifier, choice_columns)
 
 
 def _find_text_list_columns(

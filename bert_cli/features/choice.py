@@ -37,7 +37,7 @@ class ChoiceFeatures:
         return len(self.guids)
 
     @property
-    def num_endings(self) -> int:
+    def num_choices(self) -> int:
         """Return K, the number of choices per example."""
         return len(self.sequences) // len(self)
 
@@ -48,10 +48,10 @@ class ChoiceFeatures:
         """
         rows = np.asarray(rows)
         # An example's sequences are adjacent, so K consecutive numbers are one example.
-        indices = (rows[:, None] * self.num_endings + np.arange(self.num_endings)).reshape(-1)
+        indices = (rows[:, None] * self.num_choices + np.arange(self.num_choices)).reshape(-1)
         # Use one width for all choices, because the model sees them as one batch.
         inputs = self.sequences.pad(indices, width or self.sequences.longest(indices))
-        shaped = {name: values.reshape(len(rows), self.num_endings, -1) for name, values in inputs.items()}
+        shaped = {name: values.reshape(len(rows), self.num_choices, -1) for name, values in inputs.items()}
         return shaped | {"label_ids": self.label_ids[rows]}
 
 
@@ -73,17 +73,17 @@ def choice_features(examples: Sequence[ChoiceExample], tokenizer: FullTokenizer,
     token_ids, segment_ids, ends = array("i"), array("b"), array("q", [0])
     num_truncated = num_tokens = num_cut = 0
     for example in examples:
-        _check(example, len(examples[0].endings))
+        _check(example, len(examples[0].choices))
         # Tokenize the context once for all choices: most of a sequence is context.
         context = tokenizer.encode(example.context)
-        for ending in example.endings:
-            ending_ids = tokenizer.encode(ending)
-            packed = pack(context, ending_ids, max_seq_length, cls_id, sep_id)
+        for choice in example.choices:
+            choice_ids = tokenizer.encode(choice)
+            packed = pack(context, choice_ids, max_seq_length, cls_id, sep_id)
             token_ids.extend(packed.token_ids)
             segment_ids.extend(packed.segment_ids)
             ends.append(len(token_ids))
             num_truncated += packed.num_cut > 0
-            num_tokens += len(context) + len(ending_ids)
+            num_tokens += len(context) + len(choice_ids)
             num_cut += packed.num_cut
     return ChoiceFeatures(
         sequences=RaggedFeatures.of(token_ids, segment_ids, ends),
@@ -96,9 +96,9 @@ def choice_features(examples: Sequence[ChoiceExample], tokenizer: FullTokenizer,
 def _check(example: ChoiceExample, count: int) -> None:
     if count < 2:
         raise InputError(f"{example.guid}: has {count} endings; a choice needs two or more")
-    if len(example.endings) != count:
+    if len(example.choices) != count:
         raise InputError(
-            f"{example.guid}: has {len(example.endings)} endings where the first example has "
+            f"{example.guid}: has {len(example.choices)} endings where the first example has "
             f"{count}; give all of them the same number"
         )
     if example.label is not None and not 0 <= example.label < count:
@@ -116,8 +116,8 @@ def format_choices(
     lines = []
     for row, is_labelled in enumerate(has_label):
         lines += ["*** Example ***", f"guid: {features.guids[row]}"]
-        for ending in range(features.num_endings):
-            sequence = row * features.num_endings + ending
-            lines += [f"ending: {ending}", *sequence_lines(features.sequences, sequence, tokenizer, has_ids)]
+        for choice in range(features.num_choices):
+            sequence = row * features.num_choices + choice
+            lines += [f"ending: {choice}", *sequence_lines(features.sequences, sequence, tokenizer, has_ids)]
         lines.append(f"label: {features.label_ids[row] if is_labelled else 'none'}")
     return lines

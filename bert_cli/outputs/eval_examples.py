@@ -125,7 +125,7 @@ def classification_examples(
     errors = [problem_type.row_error(row, thresholds) for row in exact]
     # Keep the order of members from earlier versions: files are compared byte by byte.
     head: dict[str, Any] = {"kind": problem_type.name}
-    if not problem_type.has_endings:
+    if not problem_type.has_choices:
         head["labels"] = list(labels.names)
     head["rows"] = count
     if thresholds:

@@ -215,7 +215,7 @@ class MultipleChoice(Exclusive):
     summary = "multiple choice, one of --choice_columns"
     metrics = ("eval_accuracy", *classification.LOSSES)
     head_type = CHOICE
-    has_endings = True
+    has_choices = True
     distillation_refusal = "learns the probabilities of labels, which multiple choice does not have"
     class_weights_refusal = "is about labels, and the endings of a choice are none"
 

@@ -70,7 +70,7 @@ class ProblemType(abc.ABC):
         activation: activation used on the logits: softmax, sigmoid or identity.
         output_name, exported_name: array of predictions, and output name of exported models.
         hugging_face: problem_type in a config.json, None if the architecture implies it.
-        has_endings: whether an example is a context with several choices (examples.choice) instead of one or two texts.
+        has_choices: whether an example is a context with several choices (examples.choice) instead of one or two texts.
         is_numeric: whether labels are numbers, so that outputs have no names and strata are intervals.
         is_exclusive: whether an example has exactly one label.
         has_thresholds: whether the type uses --threshold.
@@ -92,7 +92,7 @@ class ProblemType(abc.ABC):
     output_name = "probabilities"
     exported_name = "probabilities"
     hugging_face: str | None = None
-    has_endings = False
+    has_choices = False
     is_numeric = False
     is_exclusive = False
     has_thresholds = False
@@ -109,12 +109,12 @@ class ProblemType(abc.ABC):
     def has_named_outputs(self) -> bool:
         """Return whether each output is a label with a name."""
         # A number is one output without a name, and choices differ from row to row.
-        return not self.is_numeric and not self.has_endings
+        return not self.is_numeric and not self.has_choices
 
     @property
     def batch_columns(self) -> tuple[spec.Column, ...]:
         """Return the batch columns for a classifier; multiple choice has a sequence per choice."""
-        tokens = spec.with_windows(spec.ENCODER) if self.has_endings else spec.ENCODER
+        tokens = spec.with_windows(spec.ENCODER) if self.has_choices else spec.ENCODER
         return (*tokens, spec.Column("label_ids", self.label_shape, self.label_dtype))
 
     def output_count(self, labels: Sequence[str]) -> int:

@@ -154,7 +154,7 @@ def _text(problem: ProblemType, row: Mapping[str, Any], head: Mapping[str, Any])
     probabilities = row["probabilities"]
     names = head.get("labels", ())
     captions = names
-    if problem.has_endings:
+    if problem.has_choices:
         names = [str(ending) for ending in range(len(probabilities))]  # as in predictions.tsv
         captions = [f"{name}: {ending}" for name, ending in zip(names, row["endings"], strict=True)]
     if "label" in row:
@@ -175,7 +175,7 @@ def _text(problem: ProblemType, row: Mapping[str, Any], head: Mapping[str, Any])
     ]
     if "label" in row:
         answers[1] = prediction(answers[1], max(probabilities))
-    return text | {"actual": answers[0], "predicted": answers[1], "is_long": problem.has_endings}
+    return text | {"actual": answers[0], "predicted": answers[1], "is_long": problem.has_choices}
 
 
 def _explanation_card(rows: list[dict]) -> Card:

@@ -83,7 +83,7 @@ def commands(run: Run) -> list[tuple[str, str]]:
     # Quote paths, which may contain spaces: people copy these commands.
     flags, folder = shlex.quote(f"{folder}/{FLAGS}"), shlex.quote(folder)
     usages = [("Repeat it in another folder", f"{name} --flagfile={flags} --output_dir=ANOTHER_FOLDER")]
-    is_choice = problem_type(run.manifest.get("problem_type")).has_endings
+    is_choice = problem_type(run.manifest.get("problem_type")).has_choices
     has_pairs = any("text_b" in row for row in (run.examples.rows if run.examples else []))
     pair = " --text_b 'another text'" if has_pairs else ""
     for purpose, use in [_CHOICE_USE] if is_choice else _USES.get(name, ()):

@@ -6,7 +6,7 @@ from typing import ClassVar
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.formats import parse_number
 from bert_cli.flags.option import FlagGroup, deciding_option, group, option, remembered_option
-from bert_cli.settings.data import Columns, DataFiles, DevSplit, Endings, LabelKind, MissingLabels, TextForm
+from bert_cli.settings.data import Choices, Columns, DataFiles, DevSplit, LabelKind, MissingLabels, TextForm
 from bert_cli.settings.groups import Encoding, Files, Hub, Inference, ModelFiles, NewText, Phases, TextFiles
 from bert_cli.settings.training import FineTuning, Training, TrainingSettings
 
@@ -127,7 +127,7 @@ class ClassifySettings(TrainingSettings):
         data_dir="data",
     )
     columns: Columns = group(Columns)
-    endings: Endings = group(Endings)
+    choices: Choices = group(Choices)
     label_kind: LabelKind = group(LabelKind)
     missing_labels: MissingLabels = group(MissingLabels)
     dev_split: DevSplit = group(DevSplit)

@@ -155,7 +155,7 @@ def read_columns(saved_flags: Mapping[str, str]) -> Columns:
     return Columns(**{name: saved_flags[name] if name in _LISTS else read_name(saved_flags[name]) for name in names})
 
 
-class Endings(FlagGroup, heading="Your own files"):
+class Choices(FlagGroup, heading="Your own files"):
     """Columns with the choices in multiple-choice files."""
 
     choice_columns: tuple[str, ...] | None = remembered_option(

@@ -24,7 +24,7 @@ ENDINGS = ("a", "b", "c")
 def file(tmp_path):
     """Return a function that writes lines to a file and reads them as a UserTable.
 
-    In the lines, | is written as a tab. The endings are in columns a, b and c.
+    In the lines, | is written as a tab. The choices are in columns a, b and c.
     """
 
     def read(*lines, name="train.tsv", choices=ENDINGS, needs_label=True, header="auto", **columns):

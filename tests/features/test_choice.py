@@ -15,7 +15,7 @@ from bert_cli.text.vocabulary import read_vocabulary
 class Example(NamedTuple):
     guid: str
     context: str
-    endings: tuple[str, ...]
+    choices: tuple[str, ...]
     label: int | None
 
 
@@ -43,7 +43,7 @@ def test_ids_by_hand(tokenizer):
     assert (features.label_ids.dtype, features.label_ids.tolist()) == (np.int32, [1, 0])
     assert features.guids == ("dev-0", "dev-1")
     assert features.cuts == Cuts(4, 1, 15, 1)
-    assert (len(features), features.num_endings) == (2, 2)
+    assert (len(features), features.num_choices) == (2, 2)
 
 
 def test_log_lines(tokenizer):

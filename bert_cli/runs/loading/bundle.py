@@ -199,7 +199,7 @@ class ModelBundle(ModelPaths, Generic[Config]):
         if "tag_scheme" in saved or (head_type is None and "task_name" not in saved and OUTSIDE in (self.labels or ())):
             head_type = TAGGER
         named_type = self.named_problem_type
-        return named_type.head_type if named_type and named_type.has_endings else head_type
+        return named_type.head_type if named_type and named_type.has_choices else head_type
 
     def calibration(self, problem_type: ProblemType, labels: Sequence[str] | None) -> Calibration | None:
         """Return the calibration that --calibrate saved for a text classifier, or None.

@@ -244,7 +244,7 @@ def test_a_pair_of_a_task_with_quoting(tmp_path):
 def test_swag_with_quoting(tmp_path):
     """The file has swag's columns, but tabs."""
     layout = find_task("swag").splits["dev"][0]
-    table = pd.DataFrame({name: ["x"] for name in ("sent1", "sent2", *layout.endings)} | {"label": [2]})
+    table = pd.DataFrame({name: ["x"] for name in ("sent1", "sent2", *layout.choices)} | {"label": [2]})
     table["sent1"] = 'He said "yes".'
     table.to_csv(tmp_path / "dev.tsv", sep="\t", index=False)
     file = read_choice_file(str(tmp_path / "dev.tsv"), "dev", layout, "data_dir", form=TextForm(quoting=CSV_QUOTES))

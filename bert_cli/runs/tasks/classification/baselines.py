@@ -43,7 +43,7 @@ def score_baselines(
         return {}
     problem_type = data.problem_type
     label_ids = train.features.label_ids
-    num_outputs = len(data.labels) or (len(train.choices[0].endings) if problem_type.has_endings else 1)
+    num_outputs = len(data.labels) or (len(train.choices[0].choices) if problem_type.has_choices else 1)
     constant, linear = problem_type.baseline_names
     default_decoder = decoder
     if problem_type.has_thresholds:
@@ -52,7 +52,7 @@ def score_baselines(
         default_decoder = dataclasses.replace(decoder, labels=decoder.labels._replace(thresholds=thresholds))
     outputs = problem_type.constant_prediction(label_ids, len(dev.examples), num_outputs)
     metrics = {constant: _evaluate_baseline(default_decoder, dev, outputs, batch_size, should_tune=False)}
-    features = None if problem_type.has_endings else _tfidf_features(data, train, dev, num_outputs)
+    features = None if problem_type.has_choices else _tfidf_features(data, train, dev, num_outputs)
     if features:
         rows, train_features, dev_features = features
         outputs = problem_type.linear_prediction(train_features, label_ids[rows], dev_features, num_outputs)

@@ -67,7 +67,7 @@ def has_user_test_file(task: GlueTask | None, predict_file: str, test_file: str 
         test_file: value of --test_file, None if it is not given.
     """
     return bool(predict_file) or (
-        task is not None and not task.problem_type.has_endings and not is_tab_separated(test_file or "")
+        task is not None and not task.problem_type.has_choices and not is_tab_separated(test_file or "")
     )
 
 
@@ -107,12 +107,12 @@ class DataReader:
         self.resolved_flags: dict[str, Any] = {}
         self.guesses: dict[str, str] = {}
         self.splits_with_ids: set[str] = set()
-        self.choice_labels = settings.endings.choice_labels
+        self.choice_labels = settings.choices.choice_labels
         # Splits that need no labels. Even with a task, their files may be user-provided tables.
         self.unlabeled_splits = {"unlabeled"}
         if has_user_test_file(self.task, settings.data.predict_file, settings.data.test_file):
             self.unlabeled_splits.add("test")
-        if problem_type and problem_type.has_endings:
+        if problem_type and problem_type.has_choices:
             self.labels = ()
         # A model without labels.txt, such as one from Google's code, has the task's label order.
         elif self.task and labels is None and not settings.phases.do_train:
@@ -164,7 +164,7 @@ class DataReader:
 
     def _read(self, split: str, path: str | None) -> Examples:
         is_unlabeled = split in self.unlabeled_splits
-        if self.problem_type and self.problem_type.has_endings:
+        if self.problem_type and self.problem_type.has_choices:
             return self._read_choices(split, path)
         layout_split = self._task_split(path) if is_unlabeled else split
         if not self.task_name or layout_split is None:
@@ -224,18 +224,18 @@ class DataReader:
             split: name of the split.
             path: the user's file, None for the task's file.
         """
-        settings, endings = self.settings, self.settings.endings
+        settings, flags = self.settings, self.settings.choices
         is_unlabeled = split in self.unlabeled_splits
         skip_unlabeled = self.skip_unlabeled and split in ("train", "dev")
-        if self.task and not (is_unlabeled and endings.choice_columns):
+        if self.task and not (is_unlabeled and flags.choice_columns):
             layout = self.task.splits[split][0]
             path = path or os.path.join(settings.data.data_dir, layout.file)
             id_column, form = settings.columns.id_column, settings.text_form
             file = read_choice_file(path, split, layout, "data_dir", id_column, form)
             return make_choice_examples(skip_unlabeled_rows(file) if skip_unlabeled else file, FROM_0, not is_unlabeled)
-        if not endings.choice_columns:
+        if not flags.choice_columns:
             raise InputError("--choice_columns is needed: the columns of the endings, such as --choice_columns=a,b,c")
-        file = self._read_user_table(split, path, endings.choice_columns)
+        file = self._read_user_table(split, path, flags.choice_columns)
         file = skip_unlabeled_rows(file) if skip_unlabeled and file.has_labels else file
         if self.choice_labels == AUTO and file.has_labels and not is_unlabeled:
             self.choice_labels = find_choice_labels(file)

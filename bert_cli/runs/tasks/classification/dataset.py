@@ -69,16 +69,16 @@ class Split(InMemorySplit):
         example = self.examples[row]
         named = {"id": self.ids[row]}
         if isinstance(example, ChoiceExample):
-            endings = [shorten(example) for example in example.endings]
-            return named | {"text": shorten(example.context), "endings": endings}
+            choice_texts = [shorten(choice) for choice in example.choices]
+            return named | {"text": shorten(example.context), "endings": choice_texts}
         second = {"text_b": shorten(example.text_b)} if example.text_b else {}
         return named | {"text": shorten(example.text_a)} | second
 
     def text_columns(self, decisions: Sequence[Any]) -> dict[str, Column]:
         """Return the text columns for a table; with multiple choice, decisions are choice indices."""
         if choices := self.choices:
-            endings = [example.endings[chosen] for example, chosen in zip(choices, decisions, strict=True)]
-            return {"text": [example.context for example in choices], "ending": endings}
+            chosen_texts = [example.choices[chosen] for example, chosen in zip(choices, decisions, strict=True)]
+            return {"text": [example.context for example in choices], "ending": chosen_texts}
         return text_columns([(example.text_a, example.text_b) for example in self.texts])
 
     def statistics(self) -> SplitStatistics:
@@ -87,7 +87,7 @@ class Split(InMemorySplit):
         if isinstance(self.features, ChoiceFeatures):
             # Choices are cut while they are tokenized, so these are the lengths after cutting.
             return SplitStatistics(
-                [(example.context, example.endings) for example in self.choices], labels, sequences.lengths, "sequence"
+                [(example.context, example.choices) for example in self.choices], labels, sequences.lengths, "sequence"
             )
         pairs = [(example.text_a, example.text_b) for example in self.texts]
         special = np.array([3 if text_b else 2 for _, text_b in pairs])  # [CLS], and [SEP] after each text

@@ -123,7 +123,7 @@ def explain_eval_examples(
         temperature,
     )
     # Multiple choice has no explanations: the context's words are in several sequences.
-    if problem_type.has_endings:
+    if problem_type.has_choices:
         return examples
     texts = [row for row in examples.rows if "text" in row]
     short = [row for row in texts if len(f"{row['text']} {row.get('text_b', '')}".split()) <= DEV_WORDS]

@@ -21,16 +21,16 @@ def problem_type_from_flags(settings: ClassifySettings) -> ProblemType | None:
         raise InputError(
             f"--problem_type={type_name}: --task_name={task_name} is {resolved_type.name}; leave --problem_type out"
         )
-    choices = settings.endings.choice_columns
-    if choices and resolved_type and not resolved_type.has_endings:
+    choices = settings.choices.choice_columns
+    if choices and resolved_type and not resolved_type.has_choices:
         source = f"--task_name={task_name}" if task_name else "--problem_type, as given or as the model was trained,"
         raise InputError(
             f"--choice_columns: {source} is {resolved_type.name}, not {MULTIPLE_CHOICE.name}; leave --choice_columns out"
         )
-    if choices or (resolved_type and resolved_type.has_endings):
+    if choices or (resolved_type and resolved_type.has_choices):
         _check_choice(settings)
         return MULTIPLE_CHOICE
-    if settings.endings.choice_labels != AUTO:
+    if settings.choices.choice_labels != AUTO:
         raise InputError("--choice_labels needs --choice_columns")
     return resolved_type
 

@@ -95,7 +95,7 @@ def _dataset(settings: ClassifySettings, task: ClassificationTask, model: AnyMod
     """
     checkpoint = model.required_checkpoint
     problem_type = task.trained_problem_type(model)
-    if problem_type.has_endings:
+    if problem_type.has_choices:
         raise InputError(
             f"--{'input_file' if settings.files.input_file else 'text'}: the model in "
             f"{checkpoint.folder} is a multiple-choice model; give the texts with their endings as "

@@ -119,7 +119,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
             name: make_split(name, examples, data.labels, model.tokenizer, data.problem_type, settings.encoding)
             for name, examples in data.splits.items()
         }
-        if not data.problem_type.has_endings:
+        if not data.problem_type.has_choices:
             LOG.info("labels: %s", ", ".join(data.labels) or "none, a number is predicted")
         # Load the teacher last, because that takes time: errors in the data are reported first.
         teacher = None
@@ -166,7 +166,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         has_windows = self.settings.encoding.long_text == WINDOWS
         distillation = Distillation(flags.distill_temperature, flags.distill_share) if data.teacher else None
         model_class = BertWindowsClassifier if has_windows else BertClassifier
-        if data.problem_type.has_endings:
+        if data.problem_type.has_choices:
             model_class = BertChoice
         num_outputs = data.problem_type.output_count(data.labels)
         return model_class(
@@ -177,8 +177,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         problem_type = data.problem_type
         num_outputs = problem_type.output_count(data.labels)
         spec = HeadSpec(CLASSIFIER, num_outputs, self.settings.head.text_input, activation=problem_type.activation)
-        has_windows = self.settings.encoding.long_text == WINDOWS and not problem_type.has_endings
-        join = average_windows if has_windows else choices_side_by_side if problem_type.has_endings else None
+        has_windows = self.settings.encoding.long_text == WINDOWS and not problem_type.has_choices
+        join = average_windows if has_windows else choices_side_by_side if problem_type.has_choices else None
 
         def postprocess(logits: np.ndarray, batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
             return problem_type.postprocess(logits, batch["label_ids"]) | {"logits": logits}
@@ -275,7 +275,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         if data.teacher:
             return None
         features = data.training_features()
-        outputs = features.num_endings if isinstance(features, ChoiceFeatures) else len(data.labels)
+        outputs = features.num_choices if isinstance(features, ChoiceFeatures) else len(data.labels)
         return data.problem_type.guess_loss(features.label_ids, outputs)
 
     def predict(
