@@ -96,7 +96,13 @@ class _Search:
         return [fragment for fragment in (*fragments, text[done:]) if fragment]
 
 
+# Letters in circles and squares, which have the category of symbols, are alphabetic in Unicode.
+_ENCLOSED_LETTERS = re.compile("[\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]")
+
+
 def _is_word_character(character: str) -> bool:
     """Return whether a character matches \\w in Unicode, which includes marks, unlike Python's."""
     category = unicodedata.category(character)
-    return category[0] in "LM" or category in ("Nd", "Nl", "Pc") or character in "\u200c\u200d"
+    if category[0] in "LM" or category in ("Nd", "Nl", "Pc") or character in "\u200c\u200d":
+        return True
+    return _ENCLOSED_LETTERS.match(character) is not None

@@ -49,7 +49,14 @@ def test_the_leftmost_longest_match_counts(text, fragments):
 
 @pytest.mark.parametrize(
     ("text", "count"),
-    [("foo foo, foo-", 3), ("foox xfoo", 0), ("foo_ 1foo", 0), ("éfoo foo\u0301", 0), ("foo\u200d ²foo", 1)],
+    [
+        ("foo foo, foo-", 3),
+        ("foox xfoo", 0),
+        ("foo_ 1foo", 0),
+        ("éfoo foo\u0301", 0),
+        ("foo\u200d ²foo", 1),
+        ("foo\u24b6 \U0001f170foo", 0),
+    ],
 )
 def test_single_word_token_needs_a_word_boundary(text, count):
     tokens = [AddedToken("foo", 1, single_word=True, normalized=False)]

@@ -1,25 +1,18 @@
-"""Token ids compared with transformers' fast tokenizers, for many directories and texts.
+"""Token ids compared with transformers' fast tokenizers, for 20 directories and 2,000 texts."""
 
-transformers is not a dependency. It is taken from this environment, or from the Python in
-TRANSFORMERS_PYTHON.
-"""
-
-import importlib.util
+import itertools
 import json
-import os
-import pathlib
-import subprocess
-import sys
 
 import pytest
 
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_files import find_tokenizer_files, read_tokenizer
 from tests.tokenizer_folders import CONFIGURATIONS, TEXTS, write
+from tests.transformers_python import ask
 
-PROGRAM = pathlib.Path(__file__).parents[1] / "reference" / "hugging_face_tokens.py"
 # Without a tokenizer.json, our tokenizer searches only for listed tokens and allows words
 # of 200 characters.
+ADDED = ("<user>", "[E1]", "Covid", "New York", "café", "中文", "[MASK]", "x", "<USER>", "[E2]")
 COMPARED = [name for name, files in CONFIGURATIONS.items() if "tokenizer" in files]
 
 
@@ -34,19 +27,21 @@ def is_comparable(text: str) -> bool:
     return not any(c in is_other or ord(c) >= 0xF0000 or 0x2B820 <= ord(c) < 0x2B920 for c in text)
 
 
+def with_added_tokens(texts: list[str]) -> list[str]:
+    """Return each text with an added token inside, and with one at either end."""
+    pairs = list(zip(texts, itertools.cycle(itertools.pairwise((*ADDED, ADDED[0]))), strict=False))
+    inside = [text[: len(text) // 2] + first + text[len(text) // 2 :] for text, (first, _) in pairs]
+    return inside + [f"{first} {text}{second}" for text, (first, second) in pairs]
+
+
 @pytest.mark.slow
 def test_ids_equal_those_of_transformers(tmp_path, fixtures):
-    python = os.environ.get("TRANSFORMERS_PYTHON") or (importlib.util.find_spec("transformers") and sys.executable)
-    if not python:
-        pytest.skip("needs transformers, which is not part of the project; TRANSFORMERS_PYTHON names a Python with it")
     cases = (fixtures / "tokenization" / "cases.jsonl").read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    golden = dict.fromkeys(json.loads(case)["text"] for case in cases)
-    texts = [text for text in [*TEXTS, *golden] if is_comparable(text)]
-    assert len(texts) > 500
+    golden = list(dict.fromkeys(json.loads(case)["text"] for case in cases))
+    texts = [text for text in [*TEXTS, *golden, *with_added_tokens(golden)] if is_comparable(text)]
+    assert (len(texts) > 2000, len(COMPARED)) == (True, 20)
     folders = [write(tmp_path / name, config={"model_type": "bert"}, **CONFIGURATIONS[name]) for name in COMPARED]
-    request = json.dumps([[str(folder), texts] for folder in folders])
-    done = subprocess.run([python, str(PROGRAM)], input=request, capture_output=True, text=True, check=True)
-    theirs = json.loads(done.stdout.splitlines()[-1])
+    theirs = ask("hugging_face_tokens.py", [[str(folder), texts] for folder in folders])
     for name, folder, expected in zip(COMPARED, folders, theirs, strict=True):
         vocab_file = str(folder / ("vocab.txt" if (folder / "vocab.txt").exists() else "tokenizer.json"))
         stored = read_tokenizer(vocab_file, find_tokenizer_files(vocab_file))
