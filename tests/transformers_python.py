@@ -1,6 +1,6 @@
 """Programs of tests/reference that run under a Python with transformers, which is not part of the project.
 
-transformers is taken from this environment, or from the one whose Python TRANSFORMERS_PYTHON names.
+transformers is taken from this environment, or from the Python in TRANSFORMERS_PYTHON.
 """
 
 import importlib.util
