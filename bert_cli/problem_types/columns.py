@@ -108,6 +108,16 @@ class LabelCells:
             name.strip() for name in (cell.split(self.separator) if self.separator else [cell]) if name.strip()
         )
 
+    def check_flags(self) -> None:
+        """Raise InputError for the first label cell that is neither 0 nor 1."""
+        for line, row in zip(self.lines, self.rows, strict=True):
+            for name, cell in zip(self.columns, row, strict=True):
+                if cell not in FLAGS:
+                    advice = skip_advice(str(cell))
+                    raise InputError(
+                        f"{self.path}:{line}: column {name} is {quote(str(cell))}, 0 or 1 is needed{advice}"
+                    )
+
     def check_one_column(self, problem_type: str) -> None:
         """Raise InputError if rows have several label columns, for types with one label per row."""
         if len(self.columns) > 1:

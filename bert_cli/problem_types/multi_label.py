@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.messages import quote
 from bert_cli.metrics import multi_label
 from bert_cli.metrics.calibration import reliability
 from bert_cli.metrics.classification import LOSSES
 from bert_cli.problem_types.columns import FLAGS, Column, LabelCells, Probabilities, significant
 from bert_cli.problem_types.linear_models import logistic_probabilities
-from bert_cli.problem_types.missing_labels import skip_advice
 from bert_cli.problem_types.problem_type import LabelSet, Predictions, ProblemType, Scores, Suspects
 
 if TYPE_CHECKING:
@@ -75,13 +73,7 @@ class MultiLabel(ProblemType):
             raise InputError(
                 f"{cells.path}:1: label columns {', '.join(names)}, but the model's labels are {', '.join(labels)}"
             )
-        for line, row in zip(cells.lines, cells.rows, strict=True):
-            for name, cell in zip(names, row, strict=True):
-                if cell not in FLAGS:
-                    advice = skip_advice(str(cell))
-                    raise InputError(
-                        f"{cells.path}:{line}: column {name} is {quote(str(cell))}, 0 or 1 is needed{advice}"
-                    )
+        cells.check_flags()
         return [tuple(FLAGS[str(row[column])] for column in order) for row in cells.rows]
 
     def label_array(self, row_labels: Sequence[Sequence[int] | None], labels: Sequence[str]) -> np.ndarray:

@@ -56,6 +56,15 @@ def test_tagger_without_predictions_causes_a_warning(tagger, two_layer_flags, ta
     assert "warning:" not in tag("--do_eval", f"--data_dir={tmp_path / 'data'}", f"--output_dir={tagger}").err
 
 
+def test_hundreds_of_tags_on_few_words_are_a_warning(two_layer_flags, tag, tmp_path):
+    rows = "".join(f"dog\tB-T{number % 150}\ncat\tO\n\n" for number in range(200))
+    (tmp_path / "train.txt").write_text(rows, encoding="utf-8")
+    flags = [f"--train_file={tmp_path / 'train.txt'}", f"--output_dir={tmp_path / 'out'}", "--do_train", "--dry_run"]
+    outcome = tag(*two_layer_flags, *flags)
+    assert outcome.code == 0, outcome.err
+    assert "train.txt: warning: 150 labels in 200 entities, 1.3 per label: few to learn from" in outcome.err
+
+
 @pytest.mark.slow  # test_stopping tests it with all commands
 def test_interrupted_run_ends_with_the_same_weights(tagger_once, tag, tmp_path, run_folder):
     whole, flags = tagger_once

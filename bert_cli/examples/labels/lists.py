@@ -51,7 +51,8 @@ def read_lists(
         InputError: it is unclear whether a cell is a list or a name, or cells have different forms.
     """
     if len(cells.columns) > 1:
-        return ListCells(cells)
+        is_exclusive = problem_type is not None and problem_type.is_exclusive
+        return _join_columns(cells, names) if is_exclusive else ListCells(cells)
     lists_by_text = _parse_cells(cells, problem_type, frozenset(names or ()))
     if lists_by_text:
         cells = _replace_cells(cells, lists_by_text)
@@ -66,6 +67,22 @@ def read_lists(
         flags: tuple(name for name, flag in zip(label_names, flags, strict=False) if FLAGS[flag]) for flags in lists
     }
     return ListCells(_replace_cells(cells, names_by_flags), count, None if names else label_names)
+
+
+def _join_columns(cells: LabelCells, names: Sequence[str] | None) -> ListCells:
+    """Convert columns of 0 and 1 to lists of the columns that have a 1.
+
+    Raises:
+        InputError: a cell is neither 0 nor 1, and another cell of its row is not empty.
+    """
+    is_labeled = [not all(isinstance(cell, str) and may_be_missing(cell) for cell in row) for row in cells.rows]
+    cells.take([number for number, is_kept in enumerate(is_labeled) if is_kept]).check_flags()
+    rows: list[tuple[Cell, ...]] = [
+        (tuple(name for name, cell in zip(cells.columns, row, strict=True) if FLAGS.get(str(cell))),)
+        for row in cells.rows
+    ]
+    joined = replace(cells, rows=rows, columns=(", ".join(cells.columns),))
+    return ListCells(joined, len(cells.columns), None if names else cells.columns)
 
 
 def split_label_names(text: str) -> tuple[str, ...]:

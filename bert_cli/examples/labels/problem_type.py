@@ -7,7 +7,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.formats import is_number
 from bert_cli.base.messages import quote
 from bert_cli.examples.labels.lists import ListCells
-from bert_cli.problem_types.columns import LabelCells
+from bert_cli.problem_types.columns import FLAGS, LabelCells
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.label_numbers import has_comma
 from bert_cli.problem_types.missing_labels import SKIP_ADVICE, may_be_missing
@@ -44,7 +44,8 @@ def infer_problem_type(lists: ListCells) -> InferredType:
     """
     cells = lists.cells
     if len(cells.columns) > 1:
-        return InferredType(MULTI_LABEL, "a column per label")
+        are_one_hot = all(sum(FLAGS.get(str(cell), 0) for cell in row) == 1 for row in cells.rows)
+        return InferredType(MULTI_LABEL, "a column per label" + f"; {_SINGLE_LABEL_ADVICE}" * are_one_hot)
     if lists.flag_count:
         reason = f"lists of {lists.flag_count} numbers 0 and 1"
         if lists.index_names:

@@ -42,8 +42,10 @@ def test_empty_list_means_multi_label():
 def test_several_labels():
     assert infer("['a', 'b']", "['b']") == ("multi_label", "lists of labels")
     assert infer("a,b", "b", separator=",") == ("multi_label", "cells divided at ','")
-    cells = LabelCells("t.csv", (2,), [("1", "0")], ("rude", "loud"), True)
+    cells = LabelCells("t.csv", (2, 3), [("1", "0"), ("1", "1")], ("rude", "loud"), True)
     assert infer_problem_type(ListCells(cells)).reason == "a column per label"
+    one_hot = LabelCells("t.csv", (2, 3), [("1", "0"), ("False", "True")], ("x", "y"), True)
+    assert infer_problem_type(ListCells(one_hot)).reason.startswith("a column per label; --problem_type=single_label")
 
 
 def test_numbers_0_and_1():

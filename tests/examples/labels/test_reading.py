@@ -83,3 +83,30 @@ def test_one_number_in_every_row_has_a_warning(caplog):
     caplog.clear()
     read_labels(column("2.5", "2.5"), REGRESSION, (), DEV)
     assert caplog.messages == []
+
+
+def columns(*rows):
+    return LabelCells("t.csv", range(2, 2 + len(rows)), rows, ("b", "a", "c"), True)
+
+
+def test_one_hot_columns_are_single_labels_if_a_flag_says_so():
+    """The columns keep their order, also one without a row."""
+    cells = columns(("1", "0", "0"), ("False", "True", "False"), ("0.0", "1.0", "0.0"))
+    assert read_labels(cells, SINGLE_LABEL, None, TRAIN) == (SINGLE_LABEL, ("b", "a", "c"), ["b", "a", "a"])
+    assert read_labels(cells, SINGLE_LABEL, ("a", "b", "c"), DEV).rows == ["b", "a", "a"]
+    assert read_labels(cells, None, None, TRAIN).problem_type == MULTI_LABEL
+    unlabeled = columns(("1", "0", "0"), ("", "", ""), ("0", "0", "1"))
+    assert read_labels(unlabeled, SINGLE_LABEL, None, TRAIN_SKIPPING).rows == ["b", None, "c"]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (("1", "1", "0"), r"^t.csv:3: the list has 2 labels, and --problem_type=single_label takes one"),
+        (("0", "0", "0"), r"^t.csv:3: the label is empty"),
+        (("1", "x", "0"), r"^t.csv:3: column a is 'x', 0 or 1 is needed"),
+    ],
+)
+def test_columns_that_are_not_one_hot_are_refused_as_single_labels(row, message):
+    with pytest.raises(InputError, match=message):
+        read_labels(columns(("1", "0", "0"), row), SINGLE_LABEL, None, TRAIN)
