@@ -7,6 +7,8 @@ TensorFlow Serving does. GET / is a page to try the models, GET /docs describes 
 
 Requests that wait are computed together. Without a GPU, onnxruntime computes (--engine).
 
+Each flag can also be set by an environment variable, such as BERT_SERVE_PORT for --port.
+
 Examples:
 
     bert-classify --do_train --train_file=data/reviews.csv \\

@@ -75,6 +75,8 @@ def test_the_deployment_ends_after_its_requests():
     spec, objects = pod("serve.yaml"), documents("serve.yaml")
     container = spec["containers"][0]
     assert spec["terminationGracePeriodSeconds"] > seconds_to_end(container["args"])
+    # Variables of a Service bert-serve would look like those of flags.
+    assert spec["enableServiceLinks"] is False
     assert objects["PodDisruptionBudget"]["spec"]["minAvailable"] < objects["Deployment"]["spec"]["replicas"]
     annotations = objects["Deployment"]["spec"]["template"]["metadata"]["annotations"]
     assert annotations["prometheus.io/port"] == str(container["ports"][0]["containerPort"])

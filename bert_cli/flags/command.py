@@ -10,8 +10,9 @@ from bert_cli.base.errors import InputError, TemporaryError, first_line, refuse_
 from bert_cli.base.log import JSON, LEVELS, LOG, RESULT, TEXT, StderrHandler, print_line, set_log_format, uses_json
 from bert_cli.base.version import __version__
 from bert_cli.flags.completion import completion, requested_shell
+from bert_cli.flags.environment import name_variable, prefix_of, variables_as_flags
 from bert_cli.flags.help import full_help_text, help_text
-from bert_cli.flags.option import build, every_flag
+from bert_cli.flags.option import Flag, build, every_flag
 from bert_cli.flags.parser import parse
 from bert_cli.flags.pasted import refuse_pasted, without_carriage_returns
 from bert_cli.runtime.failures import explain_failure, is_out_of_memory
@@ -71,7 +72,8 @@ class Command:
         except (InputError, TemporaryError) as error:
             exit_code = TEMPORARY if isinstance(error, TemporaryError) else 1
             # Print one line, even if the message quotes a library that writes several.
-            return self._print_end(f"error: {' '.join(str(error).split())}", exit_code)
+            message = name_variable(str(error), arguments, self._flags(), prefix_of(self.settings_class))
+            return self._print_end(f"error: {' '.join(message.split())}", exit_code)
         except Stopped as stopped:
             message = stopped.message or f"stopped by {stopped.name}; {self._advice(started_settings)}"
             return self._print_end(message, stopped.exit_code)
@@ -134,6 +136,9 @@ class Command:
             started_settings.append(build(self.settings_class, self.check(values, given_names)))
             self.run(started_settings[0])
 
+    def _flags(self) -> dict[str, Flag]:
+        return {flag.name: flag for flag in every_flag(self.settings_class)}
+
     def _docstring(self) -> str:
         """Return the module's docstring, from the source code if `-OO` has removed it."""
         if self.description is not None:
@@ -151,10 +156,11 @@ class Command:
             LOG.addHandler(StderrHandler())
             LOG.propagate = False
         # Set level and format before parsing, which may write to the log and refuse a flag.
-        level_name = _early_value(arguments, "log_level", LEVELS)
+        early_arguments = [*arguments, *variables_as_flags(("log_level", "log_format"), prefix_of(self.settings_class))]
+        level_name = _early_value(early_arguments, "log_level", LEVELS)
         LOG.setLevel(LEVELS[level_name] if level_name else RESULT if "--quiet" in arguments else logging.INFO)
-        set_log_format(_early_value(arguments, "log_format", (JSON,)) or TEXT, self.name)
-        refuse_pasted(self.name, arguments, {flag.name: flag for flag in every_flag(self.settings_class)})
+        set_log_format(_early_value(early_arguments, "log_format", (JSON,)) or TEXT, self.name)
+        refuse_pasted(self.name, arguments, self._flags())
         values, given_names = parse(self.settings_class, arguments)
         set_log_format(values["log_format"], self.name)
         LOG.setLevel(_log_level(values))

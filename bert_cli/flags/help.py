@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 
 from bert_cli.base.version import __version__
+from bert_cli.flags.environment import prefix_of, variable_of
 from bert_cli.flags.option import Flag, essential_flags, every_flag
 from bert_cli.flags.parser import format_flag_value
 
@@ -35,7 +36,8 @@ def help_text(settings_class: type, command: str, description: str) -> str:
     lines += [f"usage: {command} {words}[--FLAG=VALUE ...]", ""]
     lines += [*_example_lines(examples), ""] if examples else []
     lines += _flag_lines(sections(essential_flags(settings_class)), _summary, separator=())
-    lines += ["", f"--helpfull lists all {len(flags)} flags, and says what the command reads and writes."]
+    lines += ["", *_environment_lines(settings_class)]
+    lines += [f"--helpfull lists all {len(flags)} flags, and says what the command reads and writes."]
     return "\n".join(lines)
 
 
@@ -49,7 +51,7 @@ def full_help_text(settings_class: type, command: str, description: str) -> str:
     for block in blocks(text):
         lines += [*(block.split("\n") if is_verbatim(block) else _wrap(block)), ""]
     lines += _flag_lines(sections(every_flag(settings_class)), _description, separator=("",))
-    lines += _CLOSING_LINES
+    lines += [*_CLOSING_LINES, *_environment_lines(settings_class)]
     lines += ["", *_example_lines(examples)] if examples else []
     return "\n".join(lines)
 
@@ -113,6 +115,18 @@ def _flag_lines(
                 lines += _wrap(text, "  ", "      ")
             lines += separator
     return lines
+
+
+def _environment_lines(settings_class: type) -> list[str]:
+    """Return the lines about environment variables; [] if the command does not use them."""
+    prefix = prefix_of(settings_class)
+    if not prefix:
+        return []
+    name = next(flag.name for flag in essential_flags(settings_class) if flag.value_type is int)
+    return _wrap(
+        f"Environment variables set flags too: {variable_of(name, prefix)} sets --{name}. "
+        "A flag overrides its variable, and a variable overrides --flagfile."
+    )
 
 
 def _example_lines(examples: str) -> list[str]:

@@ -9,7 +9,8 @@ defaults:
     training: Training = group(Training, learning_rate=1e-4)
 
 If Settings have `essential: ClassVar[tuple[str, ...]]`, it names the flags that most people need.
---help shows these, and --helpfull shows all flags.
+--help shows these, and --helpfull shows all flags. If they have `environment_prefix: ClassVar[str]`,
+each flag can also be set by an environment variable with this prefix.
 
 The parser, --help, flags.txt, the manifest and the values that later runs remember all use these
 fields.

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from absl import flags as absl_flags
 
 from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.flags.environment import prefix_of, with_variables
 from bert_cli.flags.flagfile import Argument, read_flagfiles
 from bert_cli.flags.foreign import unknown_flags_message
 from bert_cli.flags.numbers import Number, NumberOrList, comma_advice
@@ -48,11 +49,13 @@ def parse(settings_class: type, arguments: Sequence[str]) -> tuple[dict[str, Any
         arguments: arguments without the command's name.
 
     Raises:
-        InputError: if a flag or value is wrong. For a mistake in a flag file, the message gives the
-            line.
+        InputError: if a flag or value is wrong. The message names a mistake's line in a flag file,
+            or its environment variable.
     """
     flags = {flag.name: flag for flag in every_flag(settings_class)}
     expanded = read_flagfiles(arguments, flags)
+    if prefix := prefix_of(settings_class):
+        expanded = with_variables(expanded, flags, prefix)
     try:
         return _values(_with_values(expanded, flags), flags)
     except InputError as error:

@@ -116,6 +116,7 @@ class Limits(FlagGroup, heading="Limits"):
 class ServeSettings:
     """Flags of bert-serve."""
 
+    environment_prefix: ClassVar[str] = "BERT_SERVE_"
     essential: ClassVar[tuple[str, ...]] = (
         "output_dir", "model", "watch", "host", "port", "num_workers", "api_key_file", "root_path",
         "allowed_origins", "shutdown_delay", "drain_seconds",
