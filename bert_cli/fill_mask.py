@@ -30,7 +30,7 @@ from bert_cli.flags.command import Command
 from bert_cli.outputs.fill_mask import format_record
 from bert_cli.runs.loading.checkpoints import builtin_message, ready_checkpoint
 from bert_cli.runs.loading.loader import load_model
-from bert_cli.runs.tasks.interactive import iterate_chunks, write_records
+from bert_cli.runs.tasks.interactive import ChunkReader, check_line_buffered, iterate_chunks, write_records
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.devices import refuse_int8
 from bert_cli.settings.texts import FillMaskSettings
@@ -43,6 +43,7 @@ def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]
         raise InputError('give texts, such as "the man went to the [MASK] .", or --input_file=FILE')
     if "output_file" in given_names and not values["input_file"]:
         raise InputError("--output_file is for --input_file")
+    check_line_buffered(values)
     refuse_table(values["input_file"])
     return values
 
@@ -69,16 +70,16 @@ def run(settings: FillMaskSettings) -> list[dict]:
     from bert_cli.runs.tasks.fill_mask import open_masked_words, predict_masks, tokenize_masked_texts
 
     session = open_masked_words(model, checkpoint, settings.devices, settings.model.strict)
-    texts = tokenize_masked_texts(
-        session, read_texts(words, input_file, settings.text_files.encoding), tokenizer, positions
-    )
+    reader = ChunkReader(input_file, settings.files.line_buffered, skips_blank=True)
+    lines = read_texts(words, input_file, settings.text_files.encoding, reader.pipe)
+    texts = tokenize_masked_texts(session, lines, tokenizer, positions)
     answer = functools.partial(predict_masks, session, tokenizer, min(top_k, model.vocabulary.size))
     if words:
         records = [record for chunk in iterate_chunks(texts) for record in answer(chunk)]
         for record in records:
             print_text("\n".join(format_record(record)))
         return records
-    write_records(texts, output_file, answer)
+    write_records(texts, output_file, answer, reader)
     return []
 
 

@@ -84,7 +84,7 @@ def _check_task(values: dict) -> None:
         raise InputError("--question needs the text that it is about: give --context or --context_file, one of them")
     for names, task in (
         (("context", "context_file"), "question"),
-        (("output_file",), "input_file"),
+        (("output_file", "line_buffered"), "input_file"),
         (("predictions_file", "null_odds_file"), "score_only"),
     ):
         for name in names:

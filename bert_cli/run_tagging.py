@@ -17,8 +17,8 @@ train.jsonl of data_dir, scores the entities of dev.txt as conlleval does, tags 
     labels.txt, vocab.txt, bert_config.json, flags.txt, run.json, checkpoint
 
 --train_file, --dev_file and --test_file also take texts with spans: exports of doccano, Label Studio, Prodigy,
-spaCy and Dataturks, and documents of brat. Later runs need only the directory. --text prints each word of a new text
-with its tag, and the entities with their character offsets as JSON; --input_file does so line by line.
+spaCy and Dataturks, and documents of brat. Later runs need only the directory. --text prints the entities of a new text
+with their character offsets as JSON; --input_file does so line by line. A terminal also shows each word with its tag.
 
 Examples:
 

@@ -3,10 +3,15 @@
 All text is UTF-8. User text in other encodings is recoded before, see `recoding.as_utf8`.
 """
 
+import collections
 import contextlib
 import io
+import os
 import re
+import select
+import stat
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
@@ -24,10 +29,82 @@ from bert_cli.base.recoding import (
 
 LONGEST_LINE = 10_000_000  # bytes; longer lines are not text that people or programs wrote as lines
 TEXT = "text"  # a value of `noun`, see `decode`
+# Bytes to read from a pipe at a time. Recoded as UTF-8, 65,536 bytes have at most this length.
+_PIECE = 1 << 18
 _MARK = "\ufeff"  # a byte-order mark, decoded
 _GZIP_MARK = b"\x1f\x8b"
 _CONTROLS = re.compile("[\x80-\x84\x86-\x9f]")  # C1 without U+0085, which is a line end in old texts
 _ONLY_IN_CP1252 = re.compile(rb"[\x80-\x9f]")  # printable there, controls in latin-1
+
+
+class ArrivingLines:
+    """Lines of a pipe, with a test whether the next one has arrived already.
+
+    Python's own streams cannot do this, since their buffers may hold lines.
+    """
+
+    def __init__(self, descriptor: int):
+        """Read from this descriptor, which is not closed."""
+        self._descriptor = descriptor
+        self._source: io.RawIOBase = open(descriptor, "rb", buffering=0, closefd=False)  # noqa: SIM115
+        self._lines: collections.deque[bytes] = collections.deque()
+        self._partial_line = bytearray()
+        self._is_over = False
+
+    @classmethod
+    def of_standard_input(cls) -> "ArrivingLines | None":
+        """Return the lines of standard input, or None if it is not a pipe or a socket."""
+        try:
+            descriptor = sys.stdin.fileno()
+            mode = os.fstat(descriptor).st_mode
+        except (OSError, ValueError, AttributeError):  # an object of another program, or a closed stream
+            return None
+        # On Windows, select works with sockets only.
+        is_pipe = os.name == "posix" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))
+        return cls(descriptor) if is_pipe else None
+
+    def recode(self, encoding: str, name: str) -> None:
+        """Recode the lines as UTF-8, see `recoding.as_utf8`."""
+        recoded = as_utf8(self._source, encoding, name)  # type: ignore[arg-type]
+        if isinstance(recoded, io.BufferedReader):
+            # Read without its buffer, because it may hold lines.
+            self._source = recoded.raw
+
+    def __iter__(self) -> Iterator[bytes]:
+        while True:
+            while not self._lines and not self._is_over:
+                self._receive()
+            if not self._lines:
+                return
+            yield self._lines.popleft()
+
+    def has_line(self, seconds: float, skips_blank: bool = False) -> bool:
+        """Return whether the next line, or the end, is here or comes within `seconds`.
+
+        Args:
+            seconds: time to wait; 0 to test only.
+            skips_blank: whether the reader skips blank lines and waits for another one.
+        """
+        deadline = time.monotonic() + seconds
+        while not (self._is_over or any(line.strip() or not skips_blank for line in self._lines)):
+            if not select.select([self._descriptor], [], [], max(0.0, deadline - time.monotonic()))[0]:
+                return False
+            self._receive()
+        return True
+
+    def _receive(self) -> None:
+        """Wait for bytes, and append the lines that they complete."""
+        data = self._source.read(_PIECE)
+        first, *others = (data or b"").split(b"\n")
+        self._partial_line += first
+        for text in others:
+            self._lines.append(bytes(self._partial_line) + b"\n")
+            self._partial_line = bytearray(text)
+        self._is_over = not data
+        # Pass on the start of an endless line: the reader refuses it.
+        if self._partial_line and (self._is_over or len(self._partial_line) > LONGEST_LINE + 1):
+            self._lines.append(bytes(self._partial_line))
+            self._partial_line.clear()
 
 
 def input_name(path: str) -> str:
@@ -153,7 +230,9 @@ def read_text(path: str, encoding: str | None = None) -> str:
 
 
 @contextlib.contextmanager
-def open_lines(path: str, encoding: str | None = None, logs: bool = True) -> Iterator[Iterator[str]]:
+def open_lines(
+    path: str, encoding: str | None = None, logs: bool = True, pipe: ArrivingLines | None = None
+) -> Iterator[Iterator[str]]:
     """Open a file, or standard input for "-", as an iterator over its lines as they come.
 
     Lines that all end in carriage returns are lines too, see `with_line_feeds`. Raise InputError
@@ -163,11 +242,17 @@ def open_lines(path: str, encoding: str | None = None, logs: bool = True) -> Ite
         path: the file.
         encoding: see `read_text`.
         logs: whether to log unusual content; False if the file is read again.
+        pipe: standard input, if the caller tests which lines have arrived.
     """
     name = input_name(path)
     noun = TEXT if encoding else "file"
     with contextlib.ExitStack() as stack:
-        if path == STANDARD:
+        recoded: Iterable[bytes]
+        if path == STANDARD and pipe:
+            if encoding:
+                pipe.recode(encoding, name)
+            recoded = pipe
+        elif path == STANDARD:
             file: BinaryIO = sys.stdin.buffer
             recoded = as_utf8(file, encoding, name) if encoding else file
         else:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import bounded_lines, decode_lines, input_name, open_lines, warn_of_controls
+from bert_cli.base.lines import ArrivingLines, bounded_lines, decode_lines, input_name, open_lines, warn_of_controls
 from bert_cli.base.names import PAIR_MARK
 from bert_cli.examples.tagging import TaggingExample
 from bert_cli.text.tokenization import BasicTokenizer, FullTokenizer
@@ -149,19 +149,22 @@ def read_text_lines(lines: Iterable[bytes], name: str, skip: int = 0) -> Iterato
         yield split_line(text.removesuffix("\n"), number)
 
 
-def read_texts(texts: Sequence[str], input_file: str, encoding: str) -> Iterator[tuple[str, str]]:
+def read_texts(
+    texts: Sequence[str], input_file: str, encoding: str, pipe: ArrivingLines | None = None
+) -> Iterator[tuple[str, str]]:
     """Yield (location for messages, text) for each text, or for each line of the file.
 
     Args:
         texts: texts from the command line.
         input_file: file to read if there are no texts; blank lines are skipped.
         encoding: the file's encoding.
+        pipe: see `open_lines`.
     """
     if texts:
         yield from ((f"text {number}", text) for number, text in enumerate(texts, start=1))
         return
     name = input_name(input_file)
-    with open_lines(input_file, encoding) as lines:
+    with open_lines(input_file, encoding, pipe=pipe) as lines:
         for number, line in enumerate(lines, start=1):
             if text := line.strip():
                 yield f"{name}:{number}", text

@@ -81,6 +81,10 @@ class Files(FlagGroup, heading="Files"):
 
     input_file: str = option("", "the file to read, - for standard input", read=file_list_reader("input_file"))
     output_file: str = transient_option("", "the file to write, - for standard output")
+    line_buffered: bool = transient_option(
+        False,
+        "answer each line of --input_file by itself; not needed for a pipe, whose lines are answered as they come",
+    )
     shard: tuple[int, int] | None = transient_option(
         None,
         "shard of the input files for this process, as i/n; files are sorted by name, and i/n "

@@ -107,7 +107,7 @@ class BuildVocabSettings:
             "commas; - for standard input; gzip is recognized",
             "output_file": "vocabulary file to write",
         },
-        without=("shard",),
+        without=("shard", "line_buffered"),
         output_file="vocab.txt",
     )
     size: VocabularySize = group(VocabularySize)

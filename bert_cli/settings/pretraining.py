@@ -119,7 +119,7 @@ class CreateDataSettings:
                 "read": file_list_reader("output_file"),
             },
         },
-        without=("shard",),
+        without=("shard", "line_buffered"),
     )
     vocabulary: TextVocabulary = group(TextVocabulary)
     encoding: Encoding = group(

@@ -83,6 +83,7 @@ class ExtractSettings:
             "output_file": "file to write; - for standard output (JSON lines); for several input "
             "files the prefix of the names, as in NAME-00000-of-00003",
         },
+        without=("line_buffered",),
     )
     columns: Columns = group(Columns, only=TEXT_COLUMNS)
     data: DataFiles = group(

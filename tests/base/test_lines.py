@@ -1,14 +1,16 @@
 """Decoding of bytes: whole files, streams and blocks give the same messages."""
 
 import codecs
+import contextlib
 import gzip
 import io
+import os
 
 import pytest
 
 from bert_cli.base import lines, recoding
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import decode, decode_lines, open_lines, read_text
+from bert_cli.base.lines import ArrivingLines, bounded_lines, decode, decode_lines, open_lines, read_text
 from bert_cli.base.recoding import as_utf8, read_encoding
 from bert_cli.corpus import text
 from bert_cli.examples import tables
@@ -254,3 +256,60 @@ def test_control_characters_cause_a_warning(tmp_path, caplog):
     caplog.clear()
     list(open_table(str(path), "train_file", TextForm("cp1252")).rows())
     assert caplog.messages == []
+
+
+@pytest.fixture
+def pipe():
+    """Return (lines of a pipe, function that writes bytes to it or closes it)."""
+    reading, writing = os.pipe()
+
+    def write(data: bytes) -> None:
+        if data:
+            os.write(writing, data)
+        else:
+            os.close(writing)
+
+    yield ArrivingLines(reading), write
+    os.close(reading)
+    with contextlib.suppress(OSError):
+        os.close(writing)
+
+
+def test_a_line_has_arrived_if_it_can_be_read_without_waiting(pipe):
+    lines, write = pipe
+    iterator = iter(lines)
+    assert not lines.has_line(0)
+    write(b"first\nsecond\n\nhal")
+    assert lines.has_line(0)
+    assert [next(iterator) for _ in range(2)] == [b"first\n", b"second\n"]
+    assert (lines.has_line(0), lines.has_line(0, skips_blank=True)) == (True, False)
+    assert next(iterator) == b"\n"
+    assert not lines.has_line(0.01)
+    write(b"f\r\nlast")
+    assert next(iterator) == b"half\r\n"
+    assert not lines.has_line(0)
+    write(b"")
+    assert lines.has_line(0)
+    assert list(iterator) == [b"last"]
+    assert lines.has_line(0, skips_blank=True)
+
+
+def test_recoded_lines_of_a_pipe(pipe):
+    lines, write = pipe
+    lines.recode("latin-1", "standard input")
+    iterator = iter(lines)
+    text = "\u00e9" * 40_000
+    write(text.encode("latin-1") + b"\nb\n")
+    assert lines.has_line(0)
+    assert (next(iterator), next(iterator)) == (f"{text}\n".encode(), b"b\n")
+    assert not lines.has_line(0)
+
+
+def test_an_endless_line_of_a_pipe_is_refused_before_its_end(pipe, monkeypatch):
+    monkeypatch.setattr("bert_cli.base.lines.LONGEST_LINE", 10)
+    lines, write = pipe
+    write(b"short\n" + b"x" * 100)
+    bounded = bounded_lines(lines, "standard input")
+    assert next(bounded) == b"short\n"
+    with pytest.raises(InputError, match=r"standard input:2: is a line of more than"):
+        next(bounded)

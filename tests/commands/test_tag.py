@@ -1,5 +1,7 @@
 """bert-tag on small real files: training, scores, resuming, freezing and tag schemes."""
 
+import sys
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -154,7 +156,7 @@ def test_other_schemes_are_written_again(scheme, tagger_once, tag, tmp_path, run
     assert (out / "test_predictions.txt").read_bytes() == before
 
 
-def test_another_outside_tag_and_form_are_remembered(tagger_once, tag, tmp_path):
+def test_another_outside_tag_and_form_are_remembered(tagger_once, tag, tmp_path, monkeypatch):
     """Later runs and --text write predictions in the training file's form, such as PER_B and 0."""
     data, out = tmp_path / "data", tmp_path / "out"
     data.mkdir()
@@ -171,6 +173,7 @@ def test_another_outside_tag_and_form_are_remembered(tagger_once, tag, tmp_path)
     assert tag("--do_predict", f"--data_dir={data}", f"--output_dir={out}").code == 0
     types = {f"{entity_type}_{letter}" for entity_type in ("PER", "ANI") for letter in "BMES"}
     assert set(flat(out / "test_predictions.txt")) <= {"0"} | types
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     answer = tag("--text=a", f"--output_dir={out}").out
     assert answer.splitlines()[0].split("\t")[1] in {"0", "PER_S", "ANI_S"}
 

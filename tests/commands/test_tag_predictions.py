@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import sys
 
 import pandas as pd
 
@@ -60,11 +61,16 @@ def test_lines_with_unknown_words(tagger, tag, tmp_path):
     assert not target.exists()
 
 
-def test_text(tagger, tag, snapshot):
+def test_text(tagger, tag, snapshot, monkeypatch):
+    """A terminal shows each word's tag too; a program reads JSON alone."""
     before = snapshot(tagger)
     text = "The  young teacher, see: a small dog."
+    piped = tag(f"--output_dir={tagger}", "--text", text)
+    assert piped.code == 0, piped.err
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     outcome = tag(f"--output_dir={tagger}", "--text", text)
     assert outcome.code == 0, outcome.err
+    assert json.loads(piped.out) == json.loads(outcome.out.splitlines()[-1])
     *rows, record = outcome.out.rstrip("\n").split("\n")
     assert [row.split("\t")[0] for row in rows] == [
         "The",

@@ -4,12 +4,13 @@ import contextlib
 import itertools
 import json
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import input_name, open_lines, refuse_nul
+from bert_cli.base.lines import ArrivingLines, input_name, open_lines, refuse_nul
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
@@ -21,6 +22,8 @@ from bert_cli.text.vocabulary import Vocabulary
 
 _TEXT_FLAGS = ("text", "input_file", "explain")
 CHUNK = 512  # lines that are read and computed at a time
+# Lines that come within this time are computed together. A program that writes many lines needs less.
+_GATHER_SECONDS = 0.02
 Item = TypeVar("Item")
 
 
@@ -45,7 +48,14 @@ def check_interactive_flags(values: dict, given_flags: frozenset[str], phases: t
         raise InputError(f"--{chosen_flags[-1]} goes with no --{chosen_flags[0]}: give one command for each")
     if "output_file" in given_flags and not values["input_file"]:
         raise InputError("--output_file is for --input_file; --output_dir takes the results of --do_predict")
+    check_line_buffered(values)
     return is_for_text
+
+
+def check_line_buffered(values: dict) -> None:
+    """Raise InputError for --line_buffered without --input_file."""
+    if values["line_buffered"] and not values["input_file"]:
+        raise InputError("--line_buffered is for --input_file; leave it out")
 
 
 def check_files(source: str | None, target: str | None) -> None:
@@ -61,22 +71,74 @@ def is_terminal(source: str) -> bool:
     return source == STANDARD and sys.stdin.isatty()
 
 
+class ChunkReader:
+    """Groups items, such as lines, into chunks that are computed together.
+
+    A chunk of a pipe ends when no further line has arrived, so that no line waits for others.
+
+    Attributes:
+        size: items per chunk.
+        pipe: standard input if it is a pipe, else None.
+        is_partial: whether the current chunk ended early; items are then predicted as they arrive.
+    """
+
+    def __init__(self, source: str, is_line_buffered: bool, size: int | None = None, skips_blank: bool = False):
+        """Open standard input if it is the source and a pipe.
+
+        Args:
+            source: path to read, or - for standard input.
+            is_line_buffered: value of --line_buffered; each item is then a chunk.
+            size: items per chunk; None for CHUNK.
+            skips_blank: whether blank lines are not items.
+        """
+        self.is_partial = is_line_buffered or is_terminal(source)
+        self.size = 1 if self.is_partial else size or CHUNK
+        uses_pipe = source == STANDARD and not self.is_partial
+        self.pipe = ArrivingLines.of_standard_input() if uses_pipe else None
+        self._skips_blank = skips_blank
+
+    def iterate(self, items: Iterator[Item]) -> Iterator[list[Item]]:
+        """Yield chunks of the items.
+
+        Args:
+            items: items, each made from one of the pipe's lines.
+        """
+        if self.pipe is None:
+            yield from iterate_chunks(items, self.size)
+            return
+        for first_item in items:
+            chunk = [first_item]
+            deadline = time.monotonic() + _GATHER_SECONDS
+            self.is_partial = False
+            while len(chunk) < self.size:
+                if not self.pipe.has_line(max(0.0, deadline - time.monotonic()), self._skips_blank):
+                    self.is_partial = True
+                    break
+                next_items = list(itertools.islice(items, 1))
+                if not next_items:
+                    break
+                chunk += next_items
+            yield chunk
+
+
 def make_unknown_check(
-    source: str | None, vocabulary: Vocabulary, flags: ModelFiles
+    source: str | None, vocabulary: Vocabulary, flags: ModelFiles, reader: ChunkReader | None = None
 ) -> Callable[[RaggedFeatures], None]:
     """Return a function that checks the first chunk for unknown words, and ignores later ones.
 
     Args:
-        source: path or - for a pipe; None or a terminal turns the check off.
+        source: path or - for a pipe; None turns the check off.
         vocabulary: the model's vocabulary.
         flags: flags with --strict, see checks.check_first_unknown.
+        reader: reader of the source; None for a table.
     """
-    # A person who types sees the predictions, and needs no warning.
-    unchecked = [source] if source and not is_terminal(source) else []
+    unchecked = [source] if source else []
 
     def check(sequences: RaggedFeatures) -> None:
-        if unchecked:
-            check_first_unknown(unchecked.pop(), sequences, vocabulary, flags)
+        # A few words say little about a text. A person who types sees the predictions.
+        if unchecked and not (reader and reader.is_partial):
+            check_first_unknown(unchecked[0], sequences, vocabulary, flags)
+        unchecked.clear()
 
     return check
 
@@ -91,7 +153,7 @@ def write_records(
     items: Iterator[Item],
     target: str,
     predict: Callable[[list[Item]], Iterable[dict]],
-    size: int = CHUNK,
+    reader: ChunkReader | None = None,
     empty: str | None = None,
 ) -> int:
     """Write a JSON line with the prediction for each item; return the number of items.
@@ -100,12 +162,12 @@ def write_records(
         items: items to predict.
         target: path to write, or - for standard output.
         predict: function that returns the records for a chunk of items.
-        size: items per chunk.
+        reader: makes the chunks; None for chunks of CHUNK items.
         empty: message of the InputError if there is no item, None to allow that.
     """
     count = 0
     with contextlib.nullcontext(StandardOutput()) if target == STANDARD else atomic_write(target) as out:
-        for chunk in iterate_chunks(items, size):
+        for chunk in reader.iterate(items) if reader else iterate_chunks(items):
             for record in predict(chunk):
                 out.write(json.dumps(record, ensure_ascii=False) + "\n")
             # Flush, so that a reader of the pipe gets each chunk immediately.
@@ -122,31 +184,33 @@ def predict_lines(
     target: str,
     predict: Callable[[list[str]], Iterable[dict]],
     encoding: str,
+    reader: ChunkReader,
     may_be_empty: bool = False,
 ) -> None:
     """Write a JSON line with `index` (from 0) and prediction per line; blank lines count.
 
-    At a terminal, each line is predicted immediately.
+    At a terminal and from a slow pipe, each line is predicted immediately.
 
     Args:
         source: path to read, or - for standard input.
         target: path to write, or - for standard output.
         predict: function that returns the records for a chunk of lines without line ends.
         encoding: the source's encoding.
+        reader: makes the chunks.
         may_be_empty: whether a source without lines is allowed; otherwise it is an InputError.
     """
     name = input_name(source)
-    with open_lines(source, encoding) as lines:
+    with open_lines(source, encoding, pipe=reader.pipe) as lines:
         texts = (line.rstrip("\r\n") for line in refuse_nul(lines, name))
         empty = None if may_be_empty else f"{name}: is empty; one text per line is needed"
-        predict_items(texts, target, predict, 1 if is_terminal(source) else CHUNK, empty)
+        predict_items(texts, target, predict, reader, empty)
 
 
 def predict_items(
     items: Iterator[Item],
     target: str,
     predict: Callable[[list[Item]], Iterable[dict]],
-    size: int = CHUNK,
+    reader: ChunkReader | None = None,
     empty: str | None = None,
 ) -> None:
     """Write a JSON line with `index` (from 0) and the prediction for each item.
@@ -158,6 +222,6 @@ def predict_items(
     def records(chunk: list[Item]) -> Iterator[dict]:
         return ({"index": next(indices)} | record for record in predict(chunk))
 
-    count = write_records(items, target, records, size, empty)
+    count = write_records(items, target, records, reader, empty)
     if target != STANDARD:
         LOG.info("wrote %s: %d texts", target, count)

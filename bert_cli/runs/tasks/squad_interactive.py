@@ -13,7 +13,7 @@ from bert_cli.outputs.answer_text import sentence_span
 from bert_cli.outputs.squad import Prediction
 from bert_cli.runs.loading.trained import check_command
 from bert_cli.runs.tasks import opening
-from bert_cli.runs.tasks.interactive import write_records
+from bert_cli.runs.tasks.interactive import ChunkReader, write_records
 from bert_cli.runs.tasks.squad import SquadTask, find_trained_model
 from bert_cli.runs.tasks.squad_data import Split, SquadDataset
 from bert_cli.runtime.streams import print_text
@@ -138,7 +138,8 @@ def run(settings: SquadSettings) -> dict:
 
     name = input_name(source)
     empty = f'{name}: holds no question; each line is {{"id": "…", "question": "…", "context": "…"}}'
-    with open_lines(source) as lines:
-        count = write_records(parse_questions(lines, name), target or STANDARD, records, _CHUNK, empty)
+    reader = ChunkReader(source, settings.files.line_buffered, _CHUNK, skips_blank=True)
+    with open_lines(source, pipe=reader.pipe) as lines:
+        count = write_records(parse_questions(lines, name), target or STANDARD, records, reader, empty)
     warn_cut_questions(sum(chunk_cuts, NOT_CUT), settings.task.max_query_length, name)
     return {"answers": count}

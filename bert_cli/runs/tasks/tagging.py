@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -250,7 +251,8 @@ def tag_text(settings: TagSettings) -> dict:
         raise InputError("--text: holds no words")
     predictor = opening.open_for_new_texts(task, model, data, settings)
 
-    check = interactive.make_unknown_check(source, model.vocabulary, settings.model)
+    reader = interactive.ChunkReader(source, settings.files.line_buffered) if source and not table else None
+    check = interactive.make_unknown_check(source, model.vocabulary, settings.model, reader)
 
     def tag(texts: list[str]) -> Iterator[tuple[TaggingExample, TagPrediction]]:
         examples = [make_text_example(line, model.tokenizer) for line in texts]
@@ -264,14 +266,17 @@ def tag_text(settings: TagSettings) -> dict:
                 yield identifier | example_entities(*sentence)
 
         interactive.predict_items(iter(table), target, answer)
-    elif source:
+    elif reader:
         encoding = settings.text_files.encoding
         interactive.predict_lines(
-            source, target, lambda texts: itertools.starmap(example_entities, tag(texts)), encoding
+            source, target, lambda texts: itertools.starmap(example_entities, tag(texts)), encoding, reader
         )
     elif predictor.is_chief:
         example, prediction = next(tag([text]))
-        tags = data.notation.encode(prediction.tags)
-        lines = [f"{word}\t{tag}" for word, tag in zip(example.words, tags, strict=True)]
-        print_text("\n".join([*lines, json.dumps(example_entities(example, prediction), ensure_ascii=False)]))
+        lines = [json.dumps(example_entities(example, prediction), ensure_ascii=False)]
+        # Programs that read the output need one JSON object.
+        if sys.stdout.isatty():
+            tags = data.notation.encode(prediction.tags)
+            lines[:0] = [f"{word}\t{tag}" for word, tag in zip(example.words, tags, strict=True)]
+        print_text("\n".join(lines))
     return data.facts()

@@ -196,13 +196,14 @@ class _TextClassifier:
             self.classify_table(_read_table(self.settings, self.model, self.data, source), source, target)
             return
         chunk_cuts: list[Cuts] = []
-        check = self._check(source, chunk_cuts)
+        reader = interactive.ChunkReader(source, self.settings.files.line_buffered)
+        check = self._check(source, chunk_cuts, reader)
         encoding = self.settings.text_files.encoding
 
         def answer(chunk: Sequence[str]) -> Iterator[dict[str, Any]]:
             return self.classify([split_line(line) for line in chunk], check)
 
-        interactive.predict_lines(source, target, answer, encoding, may_be_empty)
+        interactive.predict_lines(source, target, answer, encoding, reader, may_be_empty)
         self.warn_cuts(sum(chunk_cuts, NOT_CUT), input_name(source))
 
     def classify_table(self, lines: Sequence[TextLine], source: str, target: str) -> None:
@@ -216,13 +217,13 @@ class _TextClassifier:
         """Log a warning if texts were cut; `place` is the flag or the file with the texts."""
         warn_cuts(cuts, self.settings.encoding.max_seq_length, place=place)
 
-    def _check(self, source: str, chunk_cuts: list[Cuts]) -> _Check:
+    def _check(self, source: str, chunk_cuts: list[Cuts], reader: interactive.ChunkReader | None = None) -> _Check:
         """Return a check that is called with each chunk, and appends to `chunk_cuts`.
 
         It warns once about unknown words, and once about a pair if the model was trained on single
         texts, or the other way round.
         """
-        check_unknown = interactive.make_unknown_check(source, self.model.vocabulary, self.settings.model)
+        check_unknown = interactive.make_unknown_check(source, self.model.vocabulary, self.settings.model, reader)
         numbers = itertools.count(1)
         is_reported = self.num_texts is None
 
