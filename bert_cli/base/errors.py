@@ -49,16 +49,24 @@ class BusyError(InputError, TemporaryError):
 
 
 # TensorFlow adds the graph node and the operation to its messages.
+_MAX_CHARS = 160  # shown of a library's message
 _GRAPH_NODES = re.compile(r"\{\{(?:function_)?node [^}]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?")
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an exception's message, at most 160 characters.
+    """Return the first line of an exception's message.
 
-    An exception without a message gives its type's name.
+    A library's message is cut after a word if it has more than 160 characters. An exception without
+    a message gives its type's name.
     """
     lines = _GRAPH_NODES.sub("", str(error)).strip().splitlines()
-    return lines[0][:160] if lines else type(error).__name__
+    if not lines:
+        return type(error).__name__
+    line = lines[0]
+    if isinstance(error, InputError) or len(line) <= _MAX_CHARS:
+        return line
+    words, space, _ = line[:_MAX_CHARS].rpartition(" ")
+    return f"{words if space else line[:_MAX_CHARS]} …"
 
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)

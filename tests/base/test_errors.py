@@ -25,6 +25,19 @@ def test_first_line_drops_tensorflow_graph_names(tmp_path):
     assert not re.search(r"[{}]|Op:", message)
 
 
+def test_first_line_is_cut_between_words():
+    text = "a message of many words about a checkpoint " * 10
+    message = first_line(ValueError(text))
+    assert message.endswith(" …")
+    assert len(message) <= 162
+    assert text.startswith(f"{message.removesuffix(' …')} ")
+    # The package's own messages are one line, with the advice at the end.
+    assert first_line(InputError(text.strip())) == text.strip()
+    assert first_line(ValueError("x" * 200)) == f"{'x' * 160} …"
+    assert first_line(ValueError("x " * 80)) == ("x " * 80).strip()
+    assert first_line(ValueError("short\nsecond line")) == "short"
+
+
 def test_full_disk_message_has_needed_and_free_bytes(tmp_path):
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     message = rf"^No space left on device: 2\.50 GB are needed, \d+\.\d\d (GB|MB) are free in {tmp_path}$"
