@@ -19,6 +19,7 @@ Examples:
 
 import contextlib
 import importlib.util
+import ipaddress
 import socket
 from collections.abc import Sequence
 from typing import Any
@@ -60,9 +61,22 @@ def _read_keys(path: str | None) -> list[str]:
     return keys
 
 
+def _is_loopback(host: str) -> bool:
+    """Return whether only programs on this machine can connect to an address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def run(settings: ServeSettings) -> None:
     """Serve until a signal asks to stop."""
     server = settings.server
+    if not server.api_key_file and not _is_loopback(server.host):
+        LOG.warning(
+            "warning: --host=%s without --api_key_file: every machine that reaches this one can use the models",
+            server.host,
+        )
     default_path = {DEFAULT: settings.phases.output_dir} if settings.phases.output_dir else {}
     paths = default_path | dict(settings.served.model)
     keys = _read_keys(server.api_key_file)

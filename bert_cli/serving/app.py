@@ -20,9 +20,9 @@ from bert_cli.serving.errors import RequestError
 from bert_cli.serving.metrics import Metrics
 from bert_cli.serving.openapi import route_arguments
 from bert_cli.serving.pages import render_page
-from bert_cli.serving.paths import normalize_scope, public_prefix
+from bert_cli.serving.paths import is_allowed_host, normalize_scope, public_prefix
 from bert_cli.serving.payloads import Json, parse_object
-from bert_cli.serving.responses import error_response, json_response
+from bert_cli.serving.responses import UnreadBodyResponse, error_response, json_response
 from bert_cli.serving.service import Service
 
 # Paths that need no API key.
@@ -86,8 +86,9 @@ async def read_body(request: Request, max_bytes: int, seconds: float) -> bytes:
             client closes the connection.
     """
     length = request.headers.get("content-length", "")
-    if length.isdigit() and int(length) > _DISCARD_FACTOR * max_bytes:
-        raise RequestError(413, f"the body has {int(length):,} bytes; {max_bytes:,} are allowed (--max_body_bytes)")
+    if length.isdigit() and int(length) > max_bytes:
+        message = f"the body has {int(length):,} bytes; {max_bytes:,} are allowed (--max_body_bytes)"
+        raise RequestError(413, message, has_unread_body=int(length) <= _DISCARD_FACTOR * max_bytes)
     chunks = []
     size = 0
     try:
@@ -212,7 +213,9 @@ async def _call_endpoint(endpoint: Callable[[Request], Awaitable[Response]], req
 
 async def _answer_error(request: Request, error: Exception) -> Response:
     if isinstance(error, RequestError):
-        return error_response(error.status, error.message, error.retry_after, request.url.path.endswith(":predict"))
+        is_plain = request.url.path.endswith(":predict")
+        response = error_response(error.status, error.message, error.retry_after, is_plain)
+        return UnreadBodyResponse.from_response(response) if error.has_unread_body else response
     if isinstance(error, HTTPException):
         return error_response(error.status_code, str(error.detail))
     LOG.error("error: %s %s: %s: %s", request.method, request.url.path, type(error).__name__, error)
@@ -222,8 +225,16 @@ async def _answer_error(request: Request, error: Exception) -> Response:
 class Guard:
     """ASGI middleware that checks API keys, refuses requests while draining, and counts requests."""
 
-    def __init__(self, app: FastAPI, state: State):
+    def __init__(self, app: FastAPI, state: State, allowed_hosts: Sequence[str] = ()):
+        """Wrap an application.
+
+        Args:
+            app: the application.
+            state: keys, counts and whether the server is draining.
+            allowed_hosts: see `is_allowed_host`; if empty, all hosts are allowed.
+        """
         self._app = app
+        self._allowed_hosts = allowed_hosts
         self._state = state
         self._paths = {getattr(route, "path", "") for route in app.routes}
         # Call these endpoints directly: for a short text, FastAPI's routing takes longer than all
@@ -274,6 +285,9 @@ class Guard:
         if path in _PUBLIC_PATHS:
             return None
         headers = dict(scope["headers"])
+        host = headers.get(b"host", b"").decode("latin-1")
+        if self._allowed_hosts and not is_allowed_host(host, self._allowed_hosts):
+            return error_response(400, f"the host {host!r:.80} is not served here (--allowed_hosts)")
         if not self._state.is_allowed(headers.get(b"authorization", b"").decode("latin-1")):
             refusal = error_response(401, "an API key is needed: Authorization: Bearer KEY")
             # On a page, let the browser ask for the key as a password.

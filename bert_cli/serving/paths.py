@@ -1,7 +1,7 @@
-"""Normalization of request paths: trailing slashes, HEAD, and the proxy's path prefix."""
+"""Addresses of requests: trailing slashes, HEAD, the proxy's path prefix, and the host."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 # Allow only characters that cannot direct a page's links to another host.
@@ -34,3 +34,17 @@ def public_prefix(headers: Mapping[str, str], root_path: str) -> str:
         return root_path
     prefix = headers.get("x-forwarded-prefix", "").partition(",")[0].strip().rstrip("/")
     return prefix if _PREFIX.fullmatch(prefix) else ""
+
+
+def is_allowed_host(host: str, allowed_hosts: Sequence[str]) -> bool:
+    """Return whether a Host header names one of the hosts, with any port.
+
+    Args:
+        host: the header, such as "example.com:8000" or "[::1]:8000".
+        allowed_hosts: host names in lower case; "*.example.com" allows all names below example.com.
+    """
+    name = re.sub(r":\d*$", "", host.strip().lower()).rstrip(".")
+    return any(
+        name.endswith(pattern[1:]) and len(name) >= len(pattern) if pattern.startswith("*.") else name == pattern
+        for pattern in allowed_hosts
+    )

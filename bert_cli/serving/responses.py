@@ -1,6 +1,9 @@
 """JSON responses."""
 
+import asyncio
+import contextlib
 import json
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.responses import Response
@@ -8,6 +11,33 @@ from starlette.responses import Response
 from bert_cli.serving.payloads import Json
 
 _JSON = "application/json"
+# Limit on reading a body that is discarded, in seconds.
+_DISCARD_SECONDS = 5.0
+
+
+class UnreadBodyResponse(Response):
+    """Response that the client gets before it has sent its request's body.
+
+    Afterwards the body is read and discarded. Many clients send everything before they read, and
+    would see a connection reset instead of the response.
+    """
+
+    @classmethod
+    def from_response(cls, response: Response) -> "UnreadBodyResponse":
+        """Return a copy of a response."""
+        return cls(response.body, response.status_code, dict(response.headers))
+
+    async def __call__(self, scope: Any, receive: Callable[[], Awaitable[Any]], send: Callable[..., Any]) -> None:
+        """Send the response, discard the body, and end the response; ASGI passes the arguments."""
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        await send({"type": "http.response.body", "body": self.body, "more_body": True})
+        # A client that waits for 100 Continue sends no body now.
+        if b"expect" not in dict(scope["headers"]):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_DISCARD_SECONDS):
+                    while (await receive()).get("more_body"):
+                        pass
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def error_response(status: int, message: str, retry_after: int = 0, is_plain: bool = False) -> Response:

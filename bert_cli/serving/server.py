@@ -168,7 +168,7 @@ def serve(state: State, listener: socket.socket, limits: Limits, settings: Serve
         limits: limits for requests.
         settings: flags for the server.
     """
-    app: Any = Guard(make_app(state), state)
+    app: Any = Guard(make_app(state), state, settings.allowed_hosts)
     if settings.allowed_origins:
         # Put CORS outside the check of API keys: a browser's preflight request has no key.
         app = CORSMiddleware(

@@ -48,6 +48,21 @@ def read_origins(text: str) -> tuple[str, ...]:
     return origins
 
 
+_HOST = re.compile(r"(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]", re.IGNORECASE)
+
+
+def read_hosts(text: str) -> tuple[str, ...]:
+    """Return the host names in a comma-separated list; raise InputError if one is invalid."""
+    hosts = tuple(host.strip().lower() for host in text.split(",") if host.strip())
+    for host in hosts:
+        if not _HOST.fullmatch(host):
+            raise InputError(
+                f"--allowed_hosts={host}: a host name without scheme and port is needed, such as example.com, "
+                "*.example.com, 127.0.0.1 or [::1]"
+            )
+    return hosts
+
+
 def read_root_path(text: str) -> str:
     """Return a path without its last slash; raise InputError for other forms."""
     if text not in ("", "/") and not _ROOT_PATH.fullmatch(text):
@@ -92,6 +107,12 @@ class Server(FlagGroup, heading="Server"):
         "origins of web pages that may ask the server (CORS), separated by commas; * for all; none by default",
         read=read_origins,
     )
+    allowed_hosts: tuple[str, ...] = option(
+        (),
+        "host names that requests may use, separated by commas, such as localhost,*.example.com; others get 400; "
+        "all by default",
+        read=read_hosts,
+    )
     shutdown_delay: int = option(
         0,
         "seconds after SIGTERM in which requests are still answered while /ready is 503, so that a proxy turns away",
@@ -119,7 +140,7 @@ class ServeSettings:
     environment_prefix: ClassVar[str] = "BERT_SERVE_"
     essential: ClassVar[tuple[str, ...]] = (
         "output_dir", "model", "watch", "host", "port", "num_workers", "api_key_file", "root_path",
-        "allowed_origins", "shutdown_delay", "drain_seconds",
+        "allowed_origins", "allowed_hosts", "shutdown_delay", "drain_seconds",
         "max_body_bytes", "max_texts", "max_text_chars", "max_queue", "request_timeout", "precision", "engine", "quiet",
     )  # fmt: skip
 

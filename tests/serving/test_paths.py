@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.serving.paths import normalize_scope, public_prefix
+from bert_cli.serving.paths import is_allowed_host, normalize_scope, public_prefix
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,25 @@ def test_head_is_routed_as_get():
 )
 def test_the_prefix_in_pages(header, root_path, prefix):
     assert public_prefix({"x-forwarded-prefix": header} if header else {}, root_path) == prefix
+
+
+@pytest.mark.parametrize(
+    ("host", "is_allowed"),
+    [
+        ("localhost", True),
+        ("LOCALHOST:8000", True),
+        ("localhost.", True),
+        ("[::1]:8000", True),
+        ("api.example.com", True),
+        ("a.b.example.com:443", True),
+        ("example.com", False),
+        (".example.com", False),
+        ("badexample.com", False),
+        ("example.com.evil.test", False),
+        ("127.0.0.1", False),
+        ("localhost:8000:9", False),
+        ("", False),
+    ],
+)
+def test_allowed_hosts(host, is_allowed):
+    assert is_allowed_host(host, ("localhost", "[::1]", "*.example.com")) == is_allowed
