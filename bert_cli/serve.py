@@ -19,7 +19,6 @@ Examples:
 
 import contextlib
 import importlib.util
-import ipaddress
 import socket
 from collections.abc import Sequence
 from typing import Any
@@ -29,7 +28,7 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.lines import read_text
 from bert_cli.base.log import LOG
 from bert_cli.flags.command import Command
-from bert_cli.settings.serving import DEFAULT, ServeSettings
+from bert_cli.settings.serving import DEFAULT, ServeSettings, is_loopback
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 _PACKAGES = ("fastapi", "uvicorn", "httptools", "prometheus_client")
@@ -61,18 +60,10 @@ def _read_keys(path: str | None) -> list[str]:
     return keys
 
 
-def _is_loopback(host: str) -> bool:
-    """Return whether only programs on this machine can connect to an address."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def run(settings: ServeSettings) -> None:
     """Serve until a signal asks to stop."""
     server = settings.server
-    if not server.api_key_file and not _is_loopback(server.host):
+    if not server.api_key_file and not is_loopback(server.host):
         LOG.warning(
             "warning: --host=%s without --api_key_file: every machine that reaches this one can use the models",
             server.host,

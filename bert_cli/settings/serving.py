@@ -1,6 +1,7 @@
 """Flags of bert-serve."""
 
 import dataclasses
+import ipaddress
 import re
 from typing import ClassVar
 
@@ -61,6 +62,14 @@ def read_hosts(text: str) -> tuple[str, ...]:
                 "*.example.com, 127.0.0.1 or [::1]"
             )
     return hosts
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only programs on this machine can connect to an address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def read_root_path(text: str) -> str:
