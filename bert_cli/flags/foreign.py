@@ -169,7 +169,7 @@ _ROWS: tuple[tuple[str, Sequence[str]], ...] = (
     ("http_port", ("--port",)),
     # Logs.
     ("silent disable_tqdm", ("--quiet",)),
-    ("debug log_level", ("--verbose",)),
+    ("debug", ("--verbose",)),
 )
 ADVICE = {name: pieces for names, pieces in _ROWS for name in names.split()}
 

@@ -49,7 +49,7 @@ def test_lines_of_words():
 )
 def test_words_and_offsets(text, words, starts):
     assert split_text(text) == (words, starts)
-    assert make_text_example(text, 7) == TaggingExample(words, None, 7, text, starts)
+    assert make_text_example(text) == TaggingExample(words, None, 1, text, starts)
 
 
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
