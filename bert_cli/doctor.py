@@ -33,7 +33,7 @@ from bert_cli.model.config_files import read_config
 from bert_cli.runs.loading.checkpoints import ready_checkpoint
 from bert_cli.runs.loading.description import ModelDescription, describe_checkpoint, describe_config
 from bert_cli.runtime.failures import explain_import, failed_import
-from bert_cli.runtime.memory import machine_memory
+from bert_cli.runtime.memory import TENSORFLOW_BYTES, free_memory, machine_memory
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.tools import DoctorSettings
@@ -83,7 +83,7 @@ def run(settings: DoctorSettings) -> dict[str, Any]:
     findings = {
         "versions": f"bert_cli {__version__}, Python {platform.python_version()}, {', '.join(map(_version, _PACKAGES))}",
         "devices": devices or f"{os.cpu_count()} cores",
-        "memory": byte_size(machine_memory(), GB=1),
+        "memory": f"{byte_size(machine_memory(), MB=0, GB=1)}, {byte_size(free_memory(), MB=0, GB=1)} of them free",
         "free disk": f"{byte_size(shutil.disk_usage('.').free, GB=1)} here",
         "extras": _extras(),
     }
@@ -115,6 +115,8 @@ def _attempt(action: Callable[[], _Result], broken: dict[str, str]) -> _Result |
 
 
 def _devices() -> str:
+    if free_memory() < TENSORFLOW_BYTES:
+        return f"{os.cpu_count()} cores; too little memory is free to start TensorFlow ({byte_size(TENSORFLOW_BYTES, MB=0)})"
     setup_tensorflow()
     from bert_cli.training.strategy import compute_dtype, describe, make_strategy
 

@@ -19,15 +19,15 @@ Examples:
 
 import contextlib
 import importlib.util
+import signal
 import socket
 from collections.abc import Sequence
 from typing import Any
 
-from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
-from bert_cli.base.lines import read_text
-from bert_cli.base.log import LOG
+from bert_cli.base.log import JSON, LOG
 from bert_cli.flags.command import Command
+from bert_cli.serving.api_keys import ApiKeys
 from bert_cli.settings.serving import DEFAULT, ServeSettings, is_loopback
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
@@ -50,16 +50,6 @@ def check(values: dict[str, Any], given_names: frozenset[str]) -> dict[str, Any]
     return values
 
 
-def _read_keys(path: str | None) -> list[str]:
-    """Return the API keys in a file, which has one per line."""
-    if not path:
-        return []
-    files.check_readable(path, "api_key_file")
-    keys = [line.strip() for line in read_text(path).split("\n") if line.strip()]
-    refuse_if(not keys, f"{path}: holds no key; one per line is needed")
-    return keys
-
-
 def run(settings: ServeSettings) -> None:
     """Serve until a signal asks to stop."""
     server = settings.server
@@ -70,9 +60,9 @@ def run(settings: ServeSettings) -> None:
         )
     default_path = {DEFAULT: settings.phases.output_dir} if settings.phases.output_dir else {}
     paths = default_path | dict(settings.served.model)
-    keys = _read_keys(server.api_key_file)
+    keys = ApiKeys(server.api_key_file)
     checkpoints = {name: find_checkpoint(path, "output_dir") for name, path in paths.items()}
-    from bert_cli.serving.processes import shared_metrics
+    from bert_cli.serving.monitoring.sharing import shared_metrics
 
     with contextlib.ExitStack() as stack:
         if server.num_workers > 1:
@@ -81,7 +71,7 @@ def run(settings: ServeSettings) -> None:
 
 
 def _serve(
-    settings: ServeSettings, paths: dict[str, str], keys: list[str], checkpoints: Sequence[CheckpointPath]
+    settings: ServeSettings, paths: dict[str, str], keys: ApiKeys, checkpoints: Sequence[CheckpointPath]
 ) -> None:
     """Answer requests in this process, or in several processes that share the weights.
 
@@ -96,29 +86,31 @@ def _serve(
     from bert_cli.serving.processes import run_workers
     from bert_cli.serving.server import bind
 
-    try:
-        listener = bind(server.host, server.port)
-    except OSError as error:
-        raise InputError(f"--port={server.port}: cannot listen on {server.host} ({error.strerror})") from None
+    listeners = []
+    for flag, port in (("port", server.port), ("metrics_port", server.metrics_port)):
+        try:
+            listeners += [] if port is None else [bind(server.host, port)]
+        except OSError as error:
+            raise InputError(f"--{flag}={port}: cannot listen on {server.host} ({error.strerror})") from None
     if server.num_workers == 1:
-        _work(settings, paths, keys, listener)
+        _work(settings, paths, keys, listeners)
         return
     from bert_cli.weights.shared import share
 
     for checkpoint in checkpoints:
         share(checkpoint)
-    exit_code = run_workers(server.num_workers, lambda: _work(settings, paths, keys, listener))
+    exit_code = run_workers(server.num_workers, lambda: _work(settings, paths, keys, listeners), keys.reload)
     refuse_if(exit_code, "the server processes end by themselves; their errors are above")
 
 
-def _work(settings: ServeSettings, paths: dict[str, str], keys: list[str], listener: socket.socket) -> None:
+def _work(settings: ServeSettings, paths: dict[str, str], keys: ApiKeys, listeners: list[socket.socket]) -> None:
     """Load the models, then answer requests, in one process.
 
     Args:
         settings: all flags.
         paths: checkpoint or directory by model name.
         keys: API keys.
-        listener: listening socket, which all processes share.
+        listeners: listening sockets, which all processes share: for requests, and for metrics.
     """
     from bert_cli.serving.app import State
     from bert_cli.serving.served_model import Options, load_served
@@ -130,10 +122,17 @@ def _work(settings: ServeSettings, paths: dict[str, str], keys: list[str], liste
     service = Service({name: load_served(name, path, options) for name, path in paths.items()}, settings.limits)
     for model in service.models.values():
         LOG.info("model %s: a %s, %s", model.name, model.kind, model.checkpoint.name)
-    watcher = Watcher(service, paths, options, settings.served.watch_seconds) if settings.served.watch else None
-    serve(State(service, keys, settings.server.root_path), listener, settings.limits, settings.server)
-    if watcher:
-        watcher.close()
+    watcher = Watcher(service, paths, options, keys, settings.served.watch_seconds if settings.served.watch else None)
+    logs_requests = settings.server.access_log
+    if logs_requests is None:
+        logs_requests = settings.log.log_format == JSON
+    metrics_port = listeners[1].getsockname()[1] if len(listeners) > 1 else None
+    state = State(service, keys, settings.server.root_path, logs_requests, metrics_port)
+    signal.signal(signal.SIGHUP, lambda number, frame: watcher.request_reload())
+    # Processes of --num_workers block the signal until here.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
+    serve(state, listeners, settings.limits, settings.server)
+    watcher.close()
 
 
 main = Command("bert-serve", __doc__, ServeSettings, run, check, "nothing was lost")

@@ -52,7 +52,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "exports/text_graph.py": "commands/test_export_text.py",
     "exports/text_packing.py": "commands/test_export_text.py",
     "serving/app.py": "commands/test_serve.py",
-    "serving/metrics.py": "commands/test_serve.py",
+    "serving/monitoring/sharing.py": "commands/test_serve_operations.py",
     "serving/openapi.py": "commands/test_serve.py",
     "serving/pages.py": "commands/test_serve.py",
     "serving/processes.py": "commands/test_serve.py",

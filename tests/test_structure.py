@@ -77,13 +77,14 @@ exports: problem_types flags model onnx settings text examples features weights 
 api: problem_types flags model settings text examples.table_files examples examples.squad features
     weights outputs outputs.vectors runs.loading runs.engine runs.tasks runs.tasks.classification
     runs.extraction runs
-serving: settings features weights runs.loading api
+serving.monitoring:
+serving: settings features weights runs.loading api serving.monitoring
 keras: tf_internals model settings text features weights runs.loading exports api
 builtin:
 bert_cli:
 commands: flags model settings text examples.table_files examples features corpus weights training
     outputs outputs.vectors report runs.output_dir runs.loading runs.preparation runs.tasks
-    runs.tasks.classification runs.extraction runs exports serving
+    runs.tasks.classification runs.extraction runs exports serving serving.monitoring
 package: api
 """
 ARROWS = {

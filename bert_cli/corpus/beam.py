@@ -11,7 +11,6 @@ import dataclasses
 import functools
 import os
 import shutil
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,6 +24,7 @@ from bert_cli.base.names import shard_name
 from bert_cli.base.writing import atomic_paths, copy_file, write_json
 from bert_cli.corpus.shards import InstanceShard, Job, choose_num_shards, write_shard
 from bert_cli.corpus.store import CorpusSize, corpus_files, store_corpus
+from bert_cli.corpus.temporary import corpus_directory
 from bert_cli.corpus.text import read_blocks, tokenize_block
 
 READ = "corpus.json"  # report from the first half
@@ -85,7 +85,7 @@ def _store_piece(item: Any, job: Job, folder: str) -> Any:
     number, path = item
     target_folder = os.path.join(folder, f"piece-{number:05d}")
     try:
-        with tempfile.TemporaryDirectory() as scratch:
+        with corpus_directory() as scratch:
             blocks = (tokenize_block(block, job.tokenizer, job.typecode, True) for block in read_blocks([path]))
             size = store_corpus(blocks, scratch, job.typecode)
             files.make_directory(target_folder)
@@ -157,7 +157,7 @@ def _shard_path(folder: str, number: int) -> str:
 def _make_shard(shard: Any, job: Job, num_outputs: int) -> Any:
     """Return (output number, (shard number, counts))."""
     corpus = dataclasses.replace(shard.corpus, folder=_here(shard.corpus.folder))
-    with tempfile.TemporaryDirectory() as scratch:
+    with corpus_directory() as scratch:
         path, counts = write_shard(job, dataclasses.replace(shard, corpus=corpus, folder=scratch))
         copy_file(path, _shard_path(shard.folder, shard.number))
     return shard.number % num_outputs, (shard.number, dict(counts))

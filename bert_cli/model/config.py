@@ -99,21 +99,30 @@ class BertConfig:
             del values["embedding_size"]
         return values
 
+    @property
+    def weight_bytes(self) -> int:
+        """Return the size in bytes of the encoder's weights, which are always float32."""
+        *embeddings, attention, feed_forward = _weight_counts(self).values()
+        return 4 * (sum(embeddings) + self.num_hidden_layers * (attention + feed_forward))
 
-def _check_memory(config: BertConfig) -> None:
-    """Raise InputError if the weights alone need more memory than this machine has free."""
+
+def _weight_counts(config: BertConfig) -> dict[str, int]:
+    """Return the number of weights that each size causes, for the last two in one layer."""
     hidden, width = config.hidden_size, config.embedding_width
-    weight_counts = {
+    return {
         "vocab_size": config.vocab_size * width,
         "max_position_embeddings": config.max_position_embeddings * width,
         "type_vocab_size": config.type_vocab_size * width,
         "hidden_size": 4 * hidden * hidden,
         "intermediate_size": 2 * hidden * config.intermediate_size,
     }
-    # Four bytes per number: weights are float32 in every compute dtype. A layer's objects and graph
-    # take some 50 kB.
-    layer_bytes = 4 * (weight_counts["hidden_size"] + weight_counts["intermediate_size"]) + 50_000
-    needed = 4 * sum(list(weight_counts.values())[:3]) + config.num_hidden_layers * layer_bytes
+
+
+def _check_memory(config: BertConfig) -> None:
+    """Raise InputError if the weights alone need more memory than this machine has free."""
+    weight_counts = _weight_counts(config)
+    # A layer's objects and graph take some 50 kB.
+    needed = config.weight_bytes + config.num_hidden_layers * 50_000
     available = machine_memory()
     free = free_memory()
     if needed > free:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import byte_size
 from bert_cli.base.head_types import parameters_line
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.features.ragged import RaggedFeatures
@@ -23,8 +24,12 @@ from bert_cli.runs.tasks.dataset import Dataset
 from bert_cli.runs.tasks.interface import Data, Model, Task
 from bert_cli.runs.tasks.opening import open_session
 from bert_cli.runs.training import TrainingPlan
+from bert_cli.runtime.gpus import has_gpu
+from bert_cli.runtime.memory import TENSORFLOW_BYTES, free_memory, machine_memory
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.text.vocabulary import CLS, SEP, UNK
+
+_DIGITS = {"MB": 0, "GB": 1}  # decimals for amounts of memory
 
 
 def report_statistics(model: Model, data: Dataset, max_seq_length: int) -> None:
@@ -68,6 +73,26 @@ def count_inference_tokens(sequences: Mapping[str, RaggedFeatures], evaluations:
     return total
 
 
+def check_memory(weight_bytes: int, trains_encoder: bool) -> None:
+    """Raise InputError if training cannot fit into the free memory, before anything is allocated.
+
+    On a GPU, weights are in its own memory, which is not checked.
+
+    Args:
+        weight_bytes: size of the encoder's weights.
+        trains_encoder: whether training changes all of them.
+    """
+    # Gradients and Adam's two moments have the size of the weights.
+    needed = TENSORFLOW_BYTES + (4 if trains_encoder else 1) * weight_bytes
+    free = free_memory()
+    if needed > free and not has_gpu():
+        raise InputError(
+            f"--dry_run: training needs at least {byte_size(needed, **_DIGITS)} of memory for TensorFlow, weights, "
+            f"gradients and Adam's moments; {byte_size(free, **_DIGITS)} of {byte_size(machine_memory(), **_DIGITS)} are free; "
+            "a smaller model, --freeze_layers or more memory is needed"
+        )
+
+
 def try_out(
     task: Task[Model, Data],
     model: Model,
@@ -88,6 +113,8 @@ def try_out(
         reading_seconds: seconds used for loading files and data.
         ready_time: time.monotonic() before TensorFlow was imported.
     """
+    weight_bytes = getattr(model.config, "weight_bytes", 0)  # unknown for a module for tensorflow-hub
+    check_memory(weight_bytes, settings.rates.is_default and not task.freezes_encoder)
     session = open_session(task, model, data, settings, plan.task_plan.class_weights, plan.updates.batch_size)
     # Import late: it imports TensorFlow, which open_session has set up.
     from bert_cli.runs.engine.probe import probe
@@ -110,6 +137,10 @@ def try_out(
     LOG.log(RESULT, "  learning rate: %g at its peak%s", updates.learning_rate, passes)
     for line in forecast_lines(forecast, probe_result, steps, updates.batch_size):
         LOG.log(RESULT, "  %s", line)
+    if probe_result.memory > machine_memory() and not has_gpu():
+        LOG.warning(
+            "warning: this is more than the memory of %s that this process may use", byte_size(machine_memory(), GB=1)
+        )
     weights = sum(4 * math.prod(variable.shape) for variable in session.variables.values())
     try:
         checkpoints = CheckpointPlan(

@@ -1,11 +1,8 @@
 """The HTTP interface: routes, limits on what a client sends, API keys, metrics, and pages."""
 
 import asyncio
-import base64
-import binascii
-import hmac
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -16,8 +13,9 @@ from starlette.requests import ClientDisconnect
 
 from bert_cli.base.log import LOG
 from bert_cli.base.version import __version__
+from bert_cli.serving.api_keys import ApiKeys
 from bert_cli.serving.errors import RequestError
-from bert_cli.serving.metrics import Metrics
+from bert_cli.serving.monitoring.request_log import begin_request, current_request_id, log_request, with_request_id
 from bert_cli.serving.openapi import route_arguments
 from bert_cli.serving.pages import render_page
 from bert_cli.serving.paths import is_allowed_host, normalize_scope, public_prefix
@@ -36,41 +34,26 @@ class State:
 
     Attributes:
         service: answers the requests.
-        keys: API keys; if empty, requests need no key.
+        keys: API keys.
         root_path: path below which a proxy publishes the server, or "".
+        logs_requests: whether each request gets a line in the log.
         is_ending: whether the server was asked to end; GET /ready is then 503.
         is_draining: whether new requests are refused, because the server is about to end.
         running: number of requests without a complete response.
-        metrics: counts and times for GET /metrics.
+        metrics_port: port on which GET /metrics needs no API key, or None.
     """
 
-    def __init__(self, service: Service, keys: Sequence[str], root_path: str):
+    def __init__(
+        self, service: Service, keys: ApiKeys, root_path: str, logs_requests: bool, metrics_port: int | None = None
+    ):
         self.service = service
         self.root_path = root_path
-        self.keys = [key.encode() for key in keys]
+        self.keys = keys
+        self.logs_requests = logs_requests
         self.is_ending = False
         self.is_draining = False
         self.running = 0
-        self.metrics = Metrics(service)
-
-    def is_allowed(self, authorization: str) -> bool:
-        """Return whether an Authorization header has a valid API key.
-
-        The key is a bearer token, or the password of basic authentication, which browsers use.
-        """
-        if not self.keys:
-            return True
-        scheme, _, credentials = authorization.partition(" ")
-        if scheme.lower() == "basic":
-            try:
-                credentials = base64.b64decode(credentials, validate=True).decode().partition(":")[2]
-            except (binascii.Error, ValueError):
-                return False
-        elif scheme.lower() != "bearer":
-            return False
-        received_key = credentials.strip().encode()
-        # Compare with every key, so that the time does not depend on the keys.
-        return sum(hmac.compare_digest(received_key, key) for key in self.keys) > 0
+        self.metrics_port = metrics_port
 
 
 async def read_body(request: Request, max_bytes: int, seconds: float) -> bytes:
@@ -160,7 +143,7 @@ def make_app(state: State) -> FastAPI:
 
     @app.get("/metrics", **route_arguments("metrics"))
     async def metrics() -> Response:
-        return Response(state.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+        return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
     _add_model_routes(app, service)
     _add_pages(app, state)
@@ -218,7 +201,8 @@ async def _answer_error(request: Request, error: Exception) -> Response:
         return UnreadBodyResponse.from_response(response) if error.has_unread_body else response
     if isinstance(error, HTTPException):
         return error_response(error.status_code, str(error.detail))
-    LOG.error("error: %s %s: %s: %s", request.method, request.url.path, type(error).__name__, error)
+    fields = {"fields": {"request_id": current_request_id()}}
+    LOG.error("error: %s %s: %s: %s", request.method, request.url.path, type(error).__name__, error, extra=fields)
     return error_response(500, "the server failed on this request")
 
 
@@ -250,19 +234,21 @@ class Guard:
             await self._app(scope, receive, send)
             return
         state = self._state
-        scope = normalize_scope(scope, state.root_path)
-        path = scope["path"]
-        refusal = self._check_access(scope, path)
-        if refusal:
-            await refusal(scope, receive, send)
+        if state.metrics_port and scope["server"][1] == state.metrics_port:
+            await self._answer_scrape(scope, receive, send)
             return
         start_time = time.monotonic()
+        record = begin_request(scope)
+        received_scope = scope
+        scope = normalize_scope(scope, state.root_path)
+        path = scope["path"]
         status = 500
 
         async def send_recorded(message: Any) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                message = with_request_id(message, record.id)
                 if state.is_ending:
                     # Proxies and clients then use another server for their next request.
                     message = message | {"headers": [*message["headers"], (b"connection", b"close")]}
@@ -270,16 +256,30 @@ class Guard:
 
         state.running += 1
         try:
-            endpoint = self._posts.get(path) if scope["method"] == "POST" else None
-            answer = await _call_endpoint(endpoint, Request(scope, receive)) if endpoint else self._app
+            answer: Any = self._check_access(scope, path)
+            if answer is None:
+                endpoint = self._posts.get(path) if scope["method"] == "POST" else None
+                answer = await _call_endpoint(endpoint, Request(scope, receive)) if endpoint else self._app
             await answer(scope, receive, send_recorded)
         finally:
             state.running -= 1
+            seconds = time.monotonic() - start_time
             # Replace unknown paths: each path that a client invents would become a time series.
             path_label = (
                 path if path in self._paths else "/v1/models/NAME:predict" if path.endswith(":predict") else "other"
             )
-            state.metrics.count(path_label, status, time.monotonic() - start_time)
+            state.service.metrics.count_request(path_label, status, record.model, seconds)
+            if state.logs_requests:
+                log_request(record, received_scope, status, seconds)
+
+    async def _answer_scrape(self, scope: dict, receive: Callable, send: Callable) -> None:
+        """Answer a request to --metrics_port, which only has paths for monitoring."""
+        scope = normalize_scope(scope, "")
+        is_allowed = scope["path"] in (*_PUBLIC_PATHS, "/metrics") and scope["method"] == "GET"
+        answer: Any = (
+            self._app if is_allowed else error_response(404, "this port only has /metrics, /health and /ready")
+        )
+        await answer(scope, receive, send)
 
     def _check_access(self, scope: dict, path: str) -> Response | None:
         if path in _PUBLIC_PATHS:
@@ -288,7 +288,7 @@ class Guard:
         host = headers.get(b"host", b"").decode("latin-1")
         if self._allowed_hosts and not is_allowed_host(host, self._allowed_hosts):
             return error_response(400, f"the host {host!r:.80} is not served here (--allowed_hosts)")
-        if not self._state.is_allowed(headers.get(b"authorization", b"").decode("latin-1")):
+        if not self._state.keys.accept(headers.get(b"authorization", b"").decode("latin-1")):
             refusal = error_response(401, "an API key is needed: Authorization: Bearer KEY")
             # On a page, let the browser ask for the key as a password.
             if path in ("/", "/docs"):

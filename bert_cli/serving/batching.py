@@ -16,6 +16,7 @@ from typing import Any
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.serving.errors import RequestError
+from bert_cli.serving.monitoring.request_log import current_request_id
 from bert_cli.serving.served_model import Item
 
 MAX_BATCH_ITEMS = 64
@@ -36,6 +37,7 @@ class Job:
         num_taken: number of items that are already in a batch.
         results: results of the first items; complete when there is one per item.
         error: exception from the computation, or None.
+        request_id: the request's id for the log, or "".
     """
 
     key: Hashable
@@ -44,6 +46,7 @@ class Job:
     num_taken: int = 0
     results: list[Any] = dataclasses.field(default_factory=list)
     error: Exception | None = None
+    request_id: str = dataclasses.field(default_factory=current_request_id)
 
 
 class Batcher:
@@ -183,15 +186,16 @@ def _settle(jobs: list[Job]) -> None:
         if job.error is None:
             job.future.set_result(job.results)
         else:
-            job.future.set_exception(_as_request_error(job.error))
+            job.future.set_exception(_as_request_error(job.error, job.request_id))
 
 
-def _as_request_error(error: Exception) -> RequestError:
+def _as_request_error(error: Exception, request_id: str) -> RequestError:
     if isinstance(error, RequestError):
         return error
     if isinstance(error, InputError):
         return RequestError(400, str(error))
     if isinstance(error, MemoryError):
         return RequestError(503, "out of memory; send fewer or shorter texts", _RETRY_AFTER)
-    LOG.error("error: a batch failed: %s: %s", type(error).__name__, error)
+    fields = {"fields": {"request_id": request_id}}
+    LOG.error("error: a batch failed: %s: %s", type(error).__name__, error, extra=fields)
     return RequestError(500, "the model could not compute this request")

@@ -1,46 +1,32 @@
-"""Worker processes (--num_workers) that share a socket, the weights and the metrics."""
+"""Worker processes (--num_workers) that share a socket and the weights."""
 
 import contextlib
 import os
 import signal
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import FrameType
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
+from bert_cli.serving.monitoring.sharing import METRICS_DIRECTORY
 
-# Environment variable that prometheus_client reads at import time.
-METRICS_DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
 # After this many consecutive failures, no process is restarted.
 _MAX_FAILURES = 5
 # A process that ran longer than this did not fail at startup.
 _STARTUP_SECONDS = 60.0
 
 
-@contextlib.contextmanager
-def shared_metrics() -> Iterator[None]:
-    """Share metrics between processes that are forked in the block, using a temporary directory.
-
-    prometheus_client must not be imported before.
-    """
-    with contextlib.ExitStack() as stack:
-        # Prefer a directory in memory, because each request writes there.
-        for parent in ("/dev/shm", None):
-            with contextlib.suppress(OSError):
-                directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="bert_cli-metrics-", dir=parent))
-                os.environ[METRICS_DIRECTORY] = directory
-                break
-        else:
-            LOG.warning("warning: no directory for temporary files: each process counts its own /metrics")
-        yield
-
-
-def run_workers(count: int, work: Callable[[], None]) -> int:
+def run_workers(count: int, work: Callable[[], None], reload: Callable[[], None]) -> int:
     """Run `work` in `count` forked processes until SIGTERM or SIGINT, and return the exit code.
 
     A process that dies is replaced. After several failures in a row, all processes end.
+
+    Args:
+        count: number of processes.
+        work: the work of a process, which handles SIGHUP when it is ready.
+        reload: called in this process on SIGHUP, which all processes then get. May raise
+            InputError, which the processes report.
     """
     from prometheus_client.multiprocess import mark_process_dead
 
@@ -52,12 +38,23 @@ def run_workers(count: int, work: Callable[[], None]) -> int:
         for process in start_times:
             os.kill(process, signal.SIGTERM)
 
+    def reload_workers(signal_number: int, frame: FrameType | None) -> None:
+        # Later processes are forked from this one, so it needs the new settings too.
+        with contextlib.suppress(InputError):
+            reload()
+        for process in start_times:
+            os.kill(process, signal.SIGHUP)
+
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, end_workers)
+    signal.signal(signal.SIGHUP, reload_workers)
     failures = 0
     while True:
         while len(start_times) < count and not received_signals:
+            # A new process keeps SIGHUP blocked until it is ready, and reloads then.
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
             start_times[_fork_worker(work)] = time.monotonic()
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
         if not start_times:
             return 0 if failures < _MAX_FAILURES else 1
         try:

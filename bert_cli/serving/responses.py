@@ -8,6 +8,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from bert_cli.serving.monitoring.request_log import current_request_id
 from bert_cli.serving.payloads import Json
 
 _JSON = "application/json"
@@ -50,13 +51,17 @@ def error_response(status: int, message: str, retry_after: int = 0, is_plain: bo
         is_plain: use TensorFlow Serving's form {"error": message} instead of OpenAI's.
     """
     error: Any = message if is_plain else {"message": message, "type": "invalid_request_error", "code": status}
+    request_id = current_request_id()
+    # The header has the id too, but error messages are copied without headers.
+    fields = {"request_id": request_id} if request_id else {}
+    body = {"error": error} | fields if is_plain else {"error": error | fields}
     headers = {"retry-after": str(retry_after)} if retry_after else {}
     if status == 401:
         headers["www-authenticate"] = "Bearer"
     if status in (408, 413):
         # The remaining body is not read, so the connection cannot be reused.
         headers["connection"] = "close"
-    return json_response({"error": error}, status, headers)
+    return json_response(body, status, headers)
 
 
 def json_response(value: Json, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -2,6 +2,7 @@
 
 import abc
 import dataclasses
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from bert_cli.features.cuts import Cuts
 from bert_cli.runs.loading.trained import command_of
 from bert_cli.serving.errors import RequestError
 from bert_cli.weights.checkpoint import open_checkpoint
-from bert_cli.weights.path import HUB, CheckpointPath, find_checkpoint
+from bert_cli.weights.path import HUB, TF1, CheckpointPath, find_checkpoint
 
 # Masked copies of a text per explanation; more would delay other requests.
 EXPLAIN_BUDGET = 96
@@ -88,6 +89,12 @@ class ServedModel(abc.ABC):
         self.num_cut_texts = 0
         if isinstance(self._model, CuttingModel):
             self._model.on_cut = self._count_cuts
+
+    @property
+    def step(self) -> int:
+        """Return the checkpoint's training step from its name (model.ckpt-30), or 0 without one."""
+        match = re.search(r"-(\d+)$", self.checkpoint.location)
+        return int(match[1]) if match and self.checkpoint.kind == TF1 else 0
 
     @property
     def labels(self) -> list[str]:

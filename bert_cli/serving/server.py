@@ -159,12 +159,12 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-def serve(state: State, listener: socket.socket, limits: Limits, settings: Server) -> None:
+def serve(state: State, listeners: list[socket.socket], limits: Limits, settings: Server) -> None:
     """Log the address, and answer requests until SIGTERM or SIGINT.
 
     Args:
-        state: the service and what its requests share.
-        listener: listening socket.
+        state: the service, keys and settings that all requests use.
+        listeners: listening sockets: for requests, then for --metrics_port if it is given.
         limits: limits for requests.
         settings: flags for the server.
     """
@@ -175,7 +175,8 @@ def serve(state: State, listener: socket.socket, limits: Limits, settings: Serve
             app,
             settings.allowed_origins,
             allow_methods=["GET", "POST"],
-            allow_headers=["Authorization", "Content-Type"],
+            allow_headers=["Authorization", "Content-Type", "X-Request-ID"],
+            expose_headers=["X-Request-ID"],
         )
     config = uvicorn.Config(
         app,
@@ -197,8 +198,10 @@ def serve(state: State, listener: socket.socket, limits: Limits, settings: Serve
     # Install handlers before uvicorn does: after the next log line, others may send signals.
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, server.handle_exit)
-    LOG.info("serving %s", _address(listener))
-    server.run(sockets=[listener])
+    for listener in listeners[1:]:
+        LOG.info("metrics at %s/metrics", _address(listener))
+    LOG.info("serving %s", _address(listeners[0]))
+    server.run(sockets=listeners)
     if not state.service.batcher.close(_LAST_BATCH_SECONDS):
         # Exit immediately: a normal exit during the batch would abort the process with an error.
         logging.shutdown()

@@ -1,12 +1,14 @@
 """The service that the HTTP routes call: models by name, a request queue, and answers."""
 
 import asyncio
-from collections.abc import Callable
+import time
 from typing import Any
 
 from bert_cli.serving import payloads
 from bert_cli.serving.batching import Batcher
 from bert_cli.serving.errors import RequestError
+from bert_cli.serving.monitoring.metrics import Metrics
+from bert_cli.serving.monitoring.request_log import note_texts
 from bert_cli.serving.payloads import Json
 from bert_cli.serving.served_model import Item, ServedModel
 from bert_cli.settings.serving import Limits
@@ -24,28 +26,39 @@ class Service:
         models: models by name; the first is the default. An entry may be replaced at any time,
             since a batch looks up its model once.
         limits: limits for requests.
-        on_cut_texts: called with the number of texts that a batch cut to the model's length.
         batcher: the queue of requests.
+        metrics: counts and times for GET /metrics.
     """
 
     def __init__(self, models: dict[str, ServedModel], limits: Limits):
         self.models = models
         self.limits = limits
-        self.on_cut_texts: Callable[[int], None] = lambda count: None
+        self.metrics = Metrics(lambda: self.batcher.waiting)
+        for name, model in models.items():
+            self.metrics.set_model(name, model.step)
         self.batcher = Batcher(self._compute, limits.max_queue)
+
+    def replace_model(self, name: str, model: ServedModel) -> None:
+        """Answer later batches with another model."""
+        # Replace the entry in one assignment, so that a batch uses either the old or the new model.
+        self.models[name] = model
+        self.metrics.set_model(name, model.step)
 
     def _compute(self, key: tuple[str, str], items: list[Item]) -> list[Any]:
         operation, name = key
         model = self.models[name]
-        count = model.num_cut_texts
+        num_cut_texts = model.num_cut_texts
+        start_time = time.monotonic()
         if operation == PREDICT:
             results: list[Any] = model.answer(items)
         else:
             results = model.embed(items) if operation == EMBED else [model.explain(item) for item in items]
-        self.on_cut_texts(model.num_cut_texts - count)
+        seconds = time.monotonic() - start_time
+        self.metrics.count_batch(name, len(items), model.num_cut_texts - num_cut_texts, seconds)
         return results
 
     async def _submit(self, operation: str, model: ServedModel, items: list[Item]) -> list[Any]:
+        note_texts(model.name, len(items))
         try:
             async with asyncio.timeout(self.limits.request_timeout):
                 return await self.batcher.submit((operation, model.name), items)

@@ -100,6 +100,12 @@ class Server(FlagGroup, heading="Server"):
 
     host: str = option("127.0.0.1", "address to listen on; 0.0.0.0: all addresses of the machine")
     port: int = option(8000, "port to listen on; 0: any free port, which the log names", lower=0, upper=65535)
+    metrics_port: int | None = option(
+        None,
+        "another port for GET /metrics, /health and /ready, without API key; 0: any free port",
+        lower=0,
+        upper=65535,
+    )
     num_workers: int = option(1, "number of server processes; all share the weights in memory", lower=1)
     api_key_file: str | None = option(
         None,
@@ -128,6 +134,7 @@ class Server(FlagGroup, heading="Server"):
         lower=0,
     )
     drain_seconds: int = option(30, "seconds to finish running requests after SIGTERM and --shutdown_delay", lower=0)
+    access_log: bool | None = option(None, "log a line per request, without its texts; default: with --log_format=json")
 
 
 class Limits(FlagGroup, heading="Limits"):
@@ -148,9 +155,10 @@ class ServeSettings:
 
     environment_prefix: ClassVar[str] = "BERT_SERVE_"
     essential: ClassVar[tuple[str, ...]] = (
-        "output_dir", "model", "watch", "host", "port", "num_workers", "api_key_file", "root_path",
+        "output_dir", "model", "watch", "host", "port", "metrics_port", "num_workers", "api_key_file", "root_path",
         "allowed_origins", "allowed_hosts", "shutdown_delay", "drain_seconds",
-        "max_body_bytes", "max_texts", "max_text_chars", "max_queue", "request_timeout", "precision", "engine", "quiet",
+        "max_body_bytes", "max_texts", "max_text_chars", "max_queue", "request_timeout", "precision", "engine",
+        "quiet", "log_format", "access_log",
     )  # fmt: skip
 
     phases: Phases = group(

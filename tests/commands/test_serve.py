@@ -164,7 +164,8 @@ def test_curl(served):
 
 
 def cut_texts(served):
-    return float(re.search(r"\nbert_cut_texts_total (.*)", served.ask("GET", "/metrics")[1])[1])
+    metrics = served.ask("GET", "/metrics")[1]
+    return sum(map(float, re.findall(r"\nbert_cut_texts_total\{model=.*\} (.*)", metrics)))
 
 
 def test_texts_that_are_cut_are_counted(served):
@@ -187,8 +188,8 @@ def test_state_metrics_and_pages(served):
     assert kinds == ["classifier", "tagger", "question_answerer"]
     served.post("/predict", {"text": "a dog"})
     metrics = served.ask("GET", "/metrics")[1]
-    assert re.search(r'bert_requests_total\{path="/predict",status="200"\} [1-9]', metrics)
-    assert 'bert_request_seconds_bucket{le="0.01",path="/predict"}' in metrics
+    assert re.search(r'bert_requests_total\{model="default",path="/predict",status="200"\} [1-9]', metrics)
+    assert 'bert_request_seconds_bucket{le="0.01",model="default",path="/predict"}' in metrics
     assert "/predict" in served.ask("GET", "/openapi.json")[1]["paths"]
     for path in ("/", "/docs"):
         status, page, headers = served.ask("GET", path)
@@ -444,7 +445,7 @@ def test_two_processes_share_a_port(trained_once):
         for _ in range(10):
             records = served.post("/predict", {"texts": TEXTS})[1]["predictions"]
             assert [record["label"] for record in records] == expected
-        pattern = r'bert_requests_total\{path="/predict",status="200"\} (\S+)'
+        pattern = r'bert_requests_total\{model="default",path="/predict",status="200"\} (\S+)'
         # A request is counted right after its response.
         while re.search(pattern, served.ask("GET", "/metrics")[1])[1] != "10.0":
             time.sleep(0.01)

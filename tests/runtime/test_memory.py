@@ -35,12 +35,64 @@ def test_address_space_limit(limit, is_enough, monkeypatch):
         check_address_space(2_300_000_000, "start TensorFlow")
 
 
-@pytest.mark.parametrize(("text", "expected"), [("5000000\n", 5_000_000), ("max\n", None), ("", None), (None, None)])
-def test_container_limit(text, expected, tmp_path, monkeypatch):
-    without_limit = machine_memory()
-    path = tmp_path / "memory.max"
-    if text is not None:
-        path.write_text(text, encoding="ascii")
-    monkeypatch.setattr(memory, "_CONTAINER_LIMITS", (str(path),))
-    assert machine_memory() == expected or (expected is None and machine_memory() >= without_limit)
-    assert free_memory() <= machine_memory()
+@pytest.fixture
+def cgroups(tmp_path, monkeypatch):
+    """Return a function that writes files of cgroups and the list of this process's groups."""
+    monkeypatch.setattr(memory, "_CGROUPS", str(tmp_path / "cgroup"))
+    monkeypatch.setattr(memory, "_OWN_CGROUPS", str(tmp_path / "own"))
+
+    def write(own_groups, **limits):
+        (tmp_path / "own").write_text(own_groups, encoding="ascii")
+        for name, text in limits.items():
+            path = tmp_path / "cgroup" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="ascii")
+
+    return write
+
+
+V2, V1 = "0::/\n", "4:memory:/\n0::/\n"
+NESTED_V2, NESTED_V1 = "0::/user.slice/job_7/step\n", "11:cpu,cpuacct:/x\n4:hugetlb,memory:/slurm/job_7\n0::/\n"
+STAT = "anon 1\ninactive_file 1500000\ntotal_inactive_file 1000000\nactive_file 7\n"
+
+
+@pytest.mark.parametrize(
+    ("own_groups", "folder", "limit_name", "use_name", "free"),
+    [
+        (V2, "", "memory.max", "memory.current", 4_500_000),
+        (NESTED_V2, "user.slice/job_7/step/", "memory.max", "memory.current", 4_500_000),
+        (NESTED_V2, "user.slice/", "memory.max", "memory.current", 4_500_000),
+        # A container without its own namespace sees the host's path, but only its own files.
+        ("0::/../../docker/abc\n", "", "memory.max", "memory.current", 4_500_000),
+        (V1, "memory/", "memory.limit_in_bytes", "memory.usage_in_bytes", 4_000_000),
+        (NESTED_V1, "memory/slurm/job_7/", "memory.limit_in_bytes", "memory.usage_in_bytes", 4_000_000),
+        (NESTED_V1, "memory/slurm/", "memory.limit_in_bytes", "memory.usage_in_bytes", 4_000_000),
+    ],
+)
+def test_cgroup_limits(own_groups, folder, limit_name, use_name, free, cgroups):
+    unlimited = machine_memory()
+    files = {f"{folder}{limit_name}": "5000000\n", f"{folder}{use_name}": "2000000\n", f"{folder}memory.stat": STAT}
+    cgroups(own_groups, **files)
+    assert machine_memory() == 5_000_000 < unlimited
+    assert free_memory() == free
+
+
+@pytest.mark.parametrize("text", ["max\n", "", "9223372036854771712\n"])
+@pytest.mark.parametrize("name", ["memory.max", "memory/memory.limit_in_bytes", "memory/slurm/memory.limit_in_bytes"])
+def test_no_cgroup_limit(text, name, cgroups):
+    cgroups(NESTED_V1)
+    unlimited = machine_memory()
+    cgroups(NESTED_V1, **{name: text})
+    assert machine_memory() == unlimited
+    assert 0 < free_memory() <= machine_memory()
+
+
+def test_smallest_limit_of_nested_groups_counts(cgroups):
+    limits = {"user.slice/memory.max": "6000000", "user.slice/job_7/memory.max": "7000000", "other/memory.max": "5"}
+    cgroups(NESTED_V2, **limits)
+    assert machine_memory() == 6_000_000
+
+
+def test_full_cgroup_has_no_free_memory(cgroups):
+    cgroups(V2, **{"memory.max": "5000000", "memory.current": "5004096"})
+    assert free_memory() == 0

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import tempfile
 from collections.abc import Iterator, Sequence
 
 from bert_cli.base import files
@@ -13,6 +12,7 @@ from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.record_source import EVALUATED, RecordSource
 from bert_cli.corpus.store import Corpus, CorpusSize
 from bert_cli.corpus.stream import CorpusSource, split_documents
+from bert_cli.corpus.temporary import corpus_directory
 from bert_cli.corpus.text import find_inputs
 from bert_cli.corpus.workers import Workers
 from bert_cli.outputs.preparation import shares, text_warnings
@@ -79,7 +79,7 @@ class PretrainingText(contextlib.AbstractContextManager):
             flag: flag that names the files, for messages.
         """
         with contextlib.ExitStack() as stack:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="bert_cli-"))
+            folder = stack.enter_context(corpus_directory())
             tokenization = Tokenization(tokenizer, files_end_documents=True)
             with Workers(choose_num_workers(paths), tokenization) as workers:
                 size = read_corpus(paths, workers, folder, encoding, flag)

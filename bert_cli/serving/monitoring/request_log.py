@@ -1,0 +1,90 @@
+"""Records with id, model and number of texts for the requests, used by the log and by errors."""
+
+import contextvars
+import dataclasses
+import re
+import uuid
+from typing import Any
+
+from bert_cli.base.log import LOG
+
+# Accept only characters that are safe in headers, logs and file names.
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._~:/+=@-]{1,128}")
+_MAX_PATH_CHARACTERS = 200
+
+
+@dataclasses.dataclass(slots=True)
+class RequestRecord:
+    """Properties that become known while the server answers a request.
+
+    Attributes:
+        id: the client's X-Request-ID, or a random id.
+        model: name of the answering model, or "".
+        num_texts: number of texts in the request.
+    """
+
+    id: str
+    model: str = ""
+    num_texts: int = 0
+
+
+_CURRENT: contextvars.ContextVar[RequestRecord | None] = contextvars.ContextVar("request", default=None)
+
+
+def begin_request(scope: dict[str, Any]) -> RequestRecord:
+    """Return a new record for a request, which `current_request_id` then uses in this task.
+
+    A client's X-Request-ID with other characters than letters, digits and "._~:/+=@-", or with more
+    than 128 characters, is replaced.
+
+    Args:
+        scope: the HTTP request's ASGI scope.
+    """
+    received_id = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
+    request_id = received_id.decode("ascii") if _REQUEST_ID.fullmatch(received_id) else uuid.uuid4().hex
+    record = RequestRecord(request_id)
+    _CURRENT.set(record)
+    return record
+
+
+def current_request_id() -> str:
+    """Return the id for this task's request, or "" if the task answers no request."""
+    record = _CURRENT.get()
+    return record.id if record else ""
+
+
+def note_texts(model: str, num_texts: int) -> None:
+    """Record which model answers this task's request, and how many texts it has."""
+    record = _CURRENT.get()
+    if record:
+        record.model = model
+        record.num_texts = num_texts
+
+
+def with_request_id(message: dict[str, Any], request_id: str) -> dict[str, Any]:
+    """Return an ASGI message that starts a response, with the header x-request-id."""
+    return message | {"headers": [*message["headers"], (b"x-request-id", request_id.encode())]}
+
+
+def log_request(record: RequestRecord, scope: dict[str, Any], status: int, seconds: float) -> None:
+    """Log a request after its response, without query string and texts.
+
+    Args:
+        record: the request's record.
+        scope: the HTTP request's ASGI scope, if possible with its original path.
+        status: HTTP status in the response.
+        seconds: time from the request to the complete response.
+    """
+    path = scope["raw_path"].decode("ascii", "backslashreplace")[:_MAX_PATH_CHARACTERS]
+    fields = {
+        "method": scope["method"],
+        "path": path,
+        "status": status,
+        "milliseconds": round(seconds * 1000, 3),
+        "texts": record.num_texts,
+        "model": record.model,
+        "request_id": record.id,
+    }
+    template = "%s %s %d %.1f ms, texts: %d, request %s"
+    values = (scope["method"], path, status, seconds * 1000, record.num_texts, record.id)
+    LOG.info(template, *values, extra={"fields": fields})

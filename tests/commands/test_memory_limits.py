@@ -1,0 +1,44 @@
+"""Commands in containers with little memory."""
+
+import functools
+
+import pytest
+
+from bert_cli import doctor
+from bert_cli.runtime import memory
+from tests.commands import helpers
+
+
+@pytest.fixture
+def container(tmp_path, monkeypatch):
+    """Limit this process, as a container does, to 700 MB with 600 MB in use."""
+    group = tmp_path / "groups" / "slurm" / "job_7"
+    group.mkdir(parents=True)
+    (group / "memory.max").write_text("700000000\n")
+    (group / "memory.current").write_text("600000000\n")
+    (group / "memory.stat").write_text("inactive_file 0\n")
+    (tmp_path / "own").write_text("0::/slurm/job_7/step\n")
+    monkeypatch.setattr(memory, "_CGROUPS", str(tmp_path / "groups"))
+    monkeypatch.setattr(memory, "_OWN_CGROUPS", str(tmp_path / "own"))
+    monkeypatch.setattr("bert_cli.runs.dry_run.has_gpu", lambda: False)
+
+
+def test_dry_run_predicts_before_it_allocates(container, classify, flags, tmp_path, monkeypatch):
+    def refuse(*arguments):
+        raise AssertionError("the model must not be built")
+
+    monkeypatch.setattr("bert_cli.runs.dry_run.open_session", refuse)
+    outcome = classify(*flags, "--do_train", "--dry_run", f"--output_dir={tmp_path / 'out'}")
+    outcome.assert_refused("--dry_run: training needs at least", "100 MB of 700 MB are free")
+
+
+def test_doctor_reports_the_limit_without_tensorflow(container, capfd, monkeypatch):
+    def refuse():
+        raise AssertionError("TensorFlow must not be started")
+
+    monkeypatch.setattr(doctor, "setup_tensorflow", refuse)
+    monkeypatch.setattr(doctor, "_TRIED_PACKAGES", ())
+    outcome = functools.partial(helpers.call, capfd, "bert-doctor", doctor.main)()
+    assert outcome.code == 0, outcome.err
+    assert "memory: 700 MB, 100 MB of them free" in outcome.lines
+    assert "too little memory is free to start TensorFlow" in outcome.err

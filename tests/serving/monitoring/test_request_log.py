@@ -1,0 +1,81 @@
+"""Request ids, and log lines for requests."""
+
+import asyncio
+import json
+import logging
+import string
+
+import pytest
+
+from bert_cli.serving.monitoring import request_log
+from bert_cli.serving.responses import error_response
+
+
+def scope_with(*headers, path=b"/predict"):
+    return {
+        "type": "http",
+        "method": "POST",
+        "path": path.decode("latin-1"),
+        "raw_path": path,
+        "headers": list(headers),
+    }
+
+
+def id_for(value):
+    return request_log.begin_request(scope_with((b"host", b"a"), (b"x-request-id", value))).id
+
+
+@pytest.mark.parametrize(
+    "value",
+    [b"a", b"x" * 128, b"2026-11-26T10:00.1/a+b=c@d~e_f", string.ascii_letters.encode(), b"Root=1-67891233-abc"],
+)
+def test_ids_of_clients_are_used(value):
+    assert id_for(value) == value.decode()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [b"", b"x" * 129, b"a b", b"a\nb", b"a\r\nset-cookie: b", b'"', b"<script>", b"\xc3\xbc", b"a;b", b"{}", b"a\n"],
+)
+def test_invalid_ids_are_replaced(value):
+    request_id = id_for(value)
+    assert len(request_id) == 32
+    assert set(request_id) <= set(string.hexdigits)
+    assert id_for(value) != request_id
+
+
+def test_concurrent_requests_have_separate_records():
+    async def answer(name):
+        request_log.begin_request(scope_with((b"x-request-id", name)))
+        await asyncio.sleep(0.01)
+        return request_log.current_request_id()
+
+    async def answer_two():
+        return await asyncio.gather(answer(b"one"), answer(b"two"))
+
+    assert asyncio.run(answer_two()) == ["one", "two"]
+
+
+def test_errors_have_the_id():
+    id_for(b"abc")
+    assert json.loads(error_response(400, "wrong").body)["error"]["request_id"] == "abc"
+    # TensorFlow Serving's clients read a text under "error".
+    assert json.loads(error_response(400, "wrong", is_plain=True).body) == {"error": "wrong", "request_id": "abc"}
+
+
+def test_line_has_no_line_ends_from_the_path(caplog):
+    logger = logging.getLogger("bert_cli")
+    logger.addHandler(caplog.handler)
+    try:
+        with caplog.at_level(logging.INFO, "bert_cli"):
+            path = b"/predict%0Aerror:%20no\xff" + b"x" * 500
+            request_log.log_request(request_log.RequestRecord("abc", "tags", 3), scope_with(path=path), 200, 0.01234)
+    finally:
+        logger.removeHandler(caplog.handler)
+    record = caplog.records[-1]
+    assert record.fields["path"].startswith("/predict%0Aerror:%20no\\xffxxx")
+    assert len(record.fields["path"]) == 200
+    assert {name: record.fields[name] for name in ("method", "status", "milliseconds", "texts", "model", "request_id")} == {
+        "method": "POST", "status": 200, "milliseconds": 12.34, "texts": 3, "model": "tags", "request_id": "abc"
+    }  # fmt: skip
+    assert record.getMessage().endswith(" 200 12.3 ms, texts: 3, request abc")

@@ -1,0 +1,63 @@
+"""API keys: the key file, comments, reloading, and the headers that have a key."""
+
+import base64
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.serving.api_keys import ApiKeys
+
+
+@pytest.fixture
+def key_file(tmp_path):
+    path = tmp_path / "keys"
+    path.write_text("# keys of 2026\n\nfirst\n   \n  second  # of the proxy\n#third\nwith#sign\n")
+    return path
+
+
+def is_accepted(keys, key):
+    return keys.accept(f"Bearer {key}")
+
+
+def test_comments_and_blank_lines_are_not_keys(key_file):
+    keys = ApiKeys(str(key_file))
+    assert len(keys) == 3
+    assert all(is_accepted(keys, key) for key in ("first", "second", "with#sign"))
+    wrong_keys = ("", "#", "# keys of 2026", "#third", "third", "second  # of the proxy", "of the proxy")
+    assert not any(is_accepted(keys, key) for key in wrong_keys)
+
+
+def test_file_without_a_key_is_refused(tmp_path):
+    (tmp_path / "keys").write_text("# nothing yet\n\n")
+    with pytest.raises(InputError, match="holds no key"):
+        ApiKeys(str(tmp_path / "keys"))
+
+
+def test_reload_replaces_the_keys(key_file):
+    keys = ApiKeys(str(key_file))
+    key_file.write_text("new\n")
+    keys.reload()
+    assert [is_accepted(keys, key) for key in ("new", "first")] == [True, False]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"# only a comment\n", b"\xff\xfe"])
+def test_old_keys_stay_valid_after_a_failed_reload(key_file, content):
+    keys = ApiKeys(str(key_file))
+    key_file.unlink()
+    if content is not None:
+        key_file.write_bytes(content)
+    with pytest.raises(InputError):
+        keys.reload()
+    assert is_accepted(keys, "first")
+
+
+def test_browsers_send_the_key_as_a_password(key_file):
+    keys = ApiKeys(str(key_file))
+    for credentials, accepted in ((b"anybody:first", True), (b"first:", False), (b"\xff:first", False)):
+        assert keys.accept(f"Basic {base64.b64encode(credentials).decode()}") is accepted
+    assert not keys.accept("Basic first")
+    assert not keys.accept("Digest first")
+
+
+def test_requests_need_no_key_without_a_file():
+    assert ApiKeys(None).accept("")
