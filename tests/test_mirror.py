@@ -87,7 +87,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "report/training.py": "report/test_page.py",
     "runs/callbacks/recording.py": "commands/test_early_stopping.py",
     "runs/driver.py": "commands/test_classify_reruns.py",
-    "runs/dry_run.py": "commands/test_dry_run.py",
     "runs/engine/frozen_states.py": "runs/tasks/test_controls.py",
     "runs/engine/training_inputs.py": "runs/tasks/test_controls.py",
     "runs/engine/inference_session.py": "commands/test_engines.py",
