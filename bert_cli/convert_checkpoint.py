@@ -3,8 +3,8 @@
 The formats are Google's TF1 checkpoints, Hugging Face directories, Keras .weights.h5 files, and
 modules for tensorflow-hub, which hold only the encoder. A Hugging Face directory gets
 model.safetensors, config.json, vocab.txt and the tokenizer's files; transformers loads it without a
-missing or unexpected key. --check runs both models, which must agree. The second example converts
-back, to the same weights bit for bit. Optimizer state is dropped.
+missing or unexpected key. --check runs texts through both tokenizers and both models, which must
+agree. The second example converts back, to the same weights bit for bit. Optimizer state is dropped.
 
 Examples:
 
@@ -58,7 +58,8 @@ def run(settings: ConvertSettings) -> dict:
     check_words(model.optional_vocabulary, model.config, changes.resize_vocab, target)
 
     setup_tensorflow()
-    from bert_cli.exports.converted import compare, convert
+    from bert_cli.exports.conversion_check import compare
+    from bert_cli.exports.converted import convert
     from bert_cli.exports.converted_files import write
 
     converted = convert(model, target, changes, random_seed)

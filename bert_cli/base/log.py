@@ -165,6 +165,17 @@ def print_line(level: int, line: str, error: BaseException | None = None, **fiel
 
 
 @contextlib.contextmanager
+def mute_log() -> Iterator[None]:
+    """Log nothing within a block."""
+    was_disabled = LOG.disabled
+    LOG.disabled = True
+    try:
+        yield
+    finally:
+        LOG.disabled = was_disabled
+
+
+@contextlib.contextmanager
 def show_log() -> Iterator[None]:
     """Show the log on standard error within a block, if the program has not configured `logging`.
 

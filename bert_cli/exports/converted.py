@@ -1,7 +1,6 @@
-"""Conversion of a model: choosing heads, resizing embeddings, and comparing the written files."""
+"""Conversion of a model: choosing heads and resizing embeddings."""
 
 import dataclasses
-import os
 
 import numpy as np
 
@@ -18,20 +17,14 @@ from bert_cli.base.head_types import (
 )
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import list_some
-from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
 from bert_cli.exports.conversion_plan import check_label_names, choose_head_type
-from bert_cli.exports.loaded import Loaded, largest_differences, load, open_source
+from bert_cli.exports.loaded import Loaded, load, open_source
 from bert_cli.exports.target import FORMATS, Target
 from bert_cli.model.config import BertConfig
-from bert_cli.model.config_files import read_config
 from bert_cli.model.resizing import resize_embeddings
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.settings.tools import Changes
 from bert_cli.weights.hugging_face import generic_labels
-from bert_cli.weights.path import find_checkpoint
-
-# Tolerance for another order of sums, for example with a resized embedding table.
-_MAX_DIFFERENCE = 1e-4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,34 +133,3 @@ def _choose_labels(shape: tuple[int, int], model: ModelBundle[BertConfig], targe
             raise InputError(f"{issue}, which Hugging Face's class cannot; --head=encoder converts the encoder alone")
         LOG.warning("warning: %s: our commands know it from flags.txt, others would read the pooler's", issue)
     return model.labels or (generic_labels(count) if target.format == "hf" else None)
-
-
-def compare(staged: str, converted: Converted, random_seed: int) -> dict[str, float]:
-    """Compare the written model's outputs with the source's, and log the largest differences.
-
-    Args:
-        staged: directory with the written files.
-        converted: the converted model.
-        random_seed: seed for the token ids.
-
-    Returns:
-        The largest absolute difference of each output.
-
-    Raises:
-        InputError: if the outputs differ.
-    """
-    target = converted.target
-    # Find the files like any later command, so that the check includes their names.
-    path = find_checkpoint(staged if target.format in ("hf", "hub") else os.path.join(staged, target.name), "to")
-    config_file = path.companion(CONFIG, HUGGING_FACE_CONFIG)
-    assert config_file is not None, "every format is written with its config"
-    written_model = load(
-        open_source(path), read_config(config_file), converted.heads, of_tokens=converted.head_type == TAGGER
-    )
-    differences = largest_differences(converted.loaded, written_model, random_seed)
-    differences_text = ", ".join(f"{name} {value:.3g}" for name, value in differences.items())
-    LOG.info("check: largest difference %.3g (%s)", max(differences.values()), differences_text)
-    # Negate the comparison, so that NaN counts as different. Skip half precision, which is rounded.
-    if converted.dtype == "float32" and not max(differences.values()) <= _MAX_DIFFERENCE:
-        raise InputError("the converted model gives other outputs than the original; nothing was written")
-    return differences

@@ -3,12 +3,13 @@
 import dataclasses
 import functools
 import os
+import re
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CHOICE, CLASSIFIER, MASKED_LM, POOLER
 from bert_cli.base.names import CONFIG, FLAGS, LABELS, TOKENIZER_CONFIG, VOCABULARY
-from bert_cli.base.writing import atomic_write, copy_file, write_json, write_lines
+from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.exports.converted import Converted
 from bert_cli.exports.hub_writing import reporting_errors, save_encoder
 from bert_cli.exports.hugging_face_files import write_model_config, write_tokenizer_files
@@ -18,6 +19,7 @@ from bert_cli.model.layers import named_weights
 from bert_cli.model.networks import ELECTRA
 from bert_cli.problem_types.calibration import write_calibration
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
+from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.text.tokenizer_json import tokenizer_config
 from bert_cli.weights.checkpoint import write_tf1
 from bert_cli.weights.electra import DISCRIMINATOR, GENERATOR, google_name
@@ -66,7 +68,7 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
         write_config(path(CONFIG), config)
         # Copy flags.txt, which has threshold, layers and head input for the commands.
         if model.saved_flags:
-            copy_file(os.path.join(model.folder, FLAGS), path(FLAGS))
+            _write_flags(path(FLAGS), model)
     if vocabulary and target.format != "hf":
         with atomic_write(path(VOCABULARY), "wb") as file:
             file.write(model.vocab_bytes)
@@ -84,6 +86,15 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
     if model.labels is not None and converted.labels is not None:
         write_lines(path(LABELS), converted.labels)
     return files.list_directory(staged)
+
+
+def _write_flags(path: str, model: ModelBundle) -> None:
+    """Write the flags.txt of the run that made the model, with the casing of the converted model."""
+    flags = files.read_bytes(os.path.join(model.folder, FLAGS))
+    # A later run reads the casing in this file first, and --do_lower_case may have changed it.
+    casing = f"--do_lower_case={str(model.do_lower_case).lower()}".encode()
+    with atomic_write(path, "wb") as file:
+        file.write(re.sub(rb"(?m)^--do_lower_case=\w+", casing, flags))
 
 
 def _write_weights(staged: str, converted: Converted) -> None:

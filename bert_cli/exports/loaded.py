@@ -1,4 +1,4 @@
-"""Loading checkpoints into Keras models, with all heads or with one, and comparing their outputs."""
+"""Loading checkpoints into Keras models, with all heads or with one."""
 
 import dataclasses
 
@@ -106,38 +106,6 @@ def random_inputs(vocab_size: int, max_positions: int, num_types: int, seed: int
         "input_mask": mask,
         "input_type_ids": rng.integers(0, max(num_types, 1), mask.shape, dtype=np.int32) * mask,
     }
-
-
-def largest_differences(source: Loaded, converted: Loaded, seed: int) -> dict[str, float]:
-    """Return the largest absolute difference of each output on the same random token ids.
-
-    Words, positions and poolers that only one model has are not compared.
-
-    Args:
-        source: the source model.
-        converted: the converted model.
-        seed: random seed.
-    """
-    configs = (source.model.encoder.config, converted.model.encoder.config)
-    # Use the smaller size, because a table may be resized.
-    words, positions, types = (
-        min(getattr(config, name) for config in configs)
-        for name in ("vocab_size", "max_position_embeddings", "type_vocab_size")
-    )
-    inputs = random_inputs(words, positions, types, seed)
-    source_outputs = source.model(inputs)
-    converted_outputs = converted.model(inputs)
-    names = [name for name in source_outputs if name in converted_outputs]
-    if not (source.has_pooler and converted.has_pooler):
-        # Skip the pooler's output: without weights in the file, the pooler is random.
-        names.remove("pooled_output")
-    differences = {}
-    for name in names:
-        # The shapes of masked_lm_logits differ if the vocabulary was resized.
-        count = min(source_outputs[name].shape[-1], converted_outputs[name].shape[-1])
-        difference = np.abs(source_outputs[name].numpy()[..., :count] - converted_outputs[name].numpy()[..., :count])
-        differences[name] = float(difference.max())
-    return differences
 
 
 def find_head(reader: Reader, model: ModelBundle[BertConfig], problem_type: ProblemType) -> HeadSpec:

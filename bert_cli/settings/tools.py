@@ -48,7 +48,9 @@ class Changes(FlagGroup, heading="Changes"):
     average_last: int = option(1, "average the last N checkpoints of a training run up to --from", lower=1)
     resize_vocab: int | None = option(None, "vocabulary size of the new model; new rows are random", lower=1)
     resize_positions: int | None = option(None, "number of positions of the new model; new rows are random", lower=1)
-    check: bool = option(False, "compare both models on the same token ids, and write nothing if they differ")
+    check: bool = option(
+        False, "compare texts through both tokenizers and both models, and write nothing if they differ"
+    )
 
     @property
     def dtype(self) -> str:
@@ -63,7 +65,7 @@ class ConvertSettings:
     paths: Conversion = group(Conversion)
     model: ModelFiles = group(ModelFiles, NEXT_TO_CHECKPOINT, without=("init_checkpoint", "allow_unknown"))
     changes: Changes = group(Changes)
-    seed: Seed = group(Seed, {"random_seed": "seed of new rows, and of the token ids of --check"})
+    seed: Seed = group(Seed, {"random_seed": "seed of new rows, and of the token ids and words of --check"})
     log: Log = group(Log)
 
 

@@ -35,7 +35,7 @@ class AddedTokenSplitter:
         return fragments
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Return (start, end) of each added token in a text, in order."""
+        """Return the (start, end) pairs for all added tokens in a text, in order."""
         spans: list[tuple[int, int]] = []
         done = 0
         for start, end, _ in self._plain.matches(text):
@@ -44,7 +44,7 @@ class AddedTokenSplitter:
         return spans + self._normalized_spans(text, done, len(text))
 
     def _normalized_spans(self, text: str, begin: int, stop: int) -> list[tuple[int, int]]:
-        """Return (start, end) of the `normalized` tokens in `text[begin:stop]`."""
+        """Return the (start, end) pairs for `normalized` tokens in `text[begin:stop]`."""
         # Search first: few texts have such a token, and the loop over characters takes longer.
         if not any(self._normalized.matches(self._normalize(text[begin:stop]))):
             return []
@@ -78,7 +78,7 @@ class _Search:
         self._pattern = re.compile("|".join(map(re.escape, longest_first)))
 
     def matches(self, text: str) -> Iterator[tuple[int, int, AddedToken]]:
-        """Yield (start, end, token) of each match."""
+        """Yield (start, end, token) per match."""
         for match in self._pattern.finditer(text) if self.tokens else ():
             token = self.tokens[match[0]]
             start, end = match.span()

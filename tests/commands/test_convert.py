@@ -27,7 +27,7 @@ def test_from_tf1_to_keras_and_back_with_all_heads(source, tmp_path):
     assert report["files"] == ["bert_config.json", "vocab.txt", "x.weights.h5"]
     assert report["unused"] == []
     assert set(report["differences"].values()) == {0.0}
-    assert len(report["differences"]) == 6
+    assert len(report["differences"]) == 7
     convert(tmp_path / "keras" / "x.weights.h5", tmp_path / "back" / "model.ckpt-1")
     assert_holds(tmp_path / "back" / "model.ckpt-1", tensors)
     for name in ("bert_config.json", "vocab.txt"):
