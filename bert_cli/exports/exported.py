@@ -99,6 +99,9 @@ def find_exported(settings: ExportSettings) -> Exported:
     takes_pairs = has_text_pairs(model.guesses | saved_flags) if export.pairs == "auto" else export.pairs == "yes"
     # Use the length from training for a classifier. A module may be trained further on any length.
     default = _DEFAULT_LENGTH if export.format == "hub" else int(saved_flags.get("max_seq_length", _DEFAULT_LENGTH))
+    if export.names == "hugging_face" and "max_seq_length" not in saved_flags:
+        # transformers cuts the texts of such a model at its last position.
+        default = model.config.max_position_embeddings
     length = settings.data.max_seq_length or min(default, model.config.max_position_embeddings)
     # Reserve three special tokens for a module: its preprocessor also packs pairs.
     check_max_seq_length(length, takes_pairs or export.format == "hub")

@@ -147,8 +147,9 @@ def tagger_logits(source, inputs) -> np.ndarray:
 @pytest.mark.parametrize("pooler", [True, False])
 def test_vectors(tmp_path, pooler):
     source, _ = make_source(tmp_path, (), pooler=pooler)
-    config = export(source, tmp_path / "out", "--max_seq_length=12")
+    config = export(source, tmp_path / "out")
     assert config["architectures"] == ["BertModel"]
+    assert json.loads((tmp_path / "out" / "tokenizer_config.json").read_text())["model_max_length"] == 12
     assert "id2label" not in config
     inputs = inputs_of(tmp_path / "out", TEXTS)
     outputs = outputs_of(tmp_path / "out" / "model.onnx", inputs)
