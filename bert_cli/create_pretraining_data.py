@@ -1,16 +1,14 @@
 """Make masked-LM and next-sentence instances, as Google's create_pretraining_data.py does.
 
-It reads plain text with one sentence per line and empty lines between documents, and writes TFRecord files for
-bert-pretrain or for Google's run_pretraining.py: for the same seed, Google's records. It shows the first records and
-ends with a table: documents, sentences, instances, fractions of random next sentences, masked tokens and truncated
-tokens, tokens per second.
+It reads plain text with one sentence per line and empty lines between documents. It writes TFRecord
+files for bert-pretrain or Google's run_pretraining.py. For the same seed they are Google's records.
+The log shows the first records, and a table at the end has the counts and the speed.
 
 For a large corpus, --num_workers=8 --output_file=data.tfrecord@16 uses eight processes, in little
 memory, and writes data.tfrecord-00000-of-00016 and so on. The instances then differ from Google's,
-with the same statistics; they depend on --random_seed and --num_shards, not on --num_workers. The
-disk needs room for twice the output. --runner=dataflow makes the same records on many machines,
-with Apache Beam (the extra `beam`): with one input file or more for each machine, on a filesystem
-that all of them see.
+with the same statistics. They depend on --random_seed and --num_shards, not on --num_workers. The
+disk needs room for twice the output. --runner=dataflow makes the same records on many machines, with
+Apache Beam (the extra `beam`). It needs an input file per machine, on a filesystem for all of them.
 
 Examples:
 

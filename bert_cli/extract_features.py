@@ -1,12 +1,13 @@
 """Extract vectors of tokens, words or texts from a pre-trained BERT.
 
 Token vectors are written as by Google's extract_features.py. A line of the input is a text, or a
-pair separated by ' ||| '; empty lines count, so that line i of the output belongs to line i of the
-input. --show_attention="the cat sees a dog" prints the strongest attention links of a text, and
-does nothing else; with --attention_of=cat the words that "cat" attends to, and with
---attention_map=map.html heat maps of all layers and heads. Several input files
-(--input_file='part-*.txt') get one output each; --shard divides them among processes. Without
---init_checkpoint the built-in model is used, as in the examples.
+pair separated by ' ||| '. Empty lines count: line i of the output belongs to line i of the input.
+Several input files (--input_file='part-*.txt') get one output each, and --shard divides them among
+processes. Without --init_checkpoint the built-in model is used, as in the examples.
+
+--show_attention="the cat sees a dog" prints the strongest attention links of a text, and does
+nothing else. With --attention_of=cat it prints the words that "cat" attends to, and with
+--attention_map=map.html it writes heat maps of all layers and heads.
 
 Examples:
 

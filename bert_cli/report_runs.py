@@ -1,8 +1,9 @@
 """Write the report of a training run, or a comparison of several runs.
 
-For one output_dir it writes report.html, as each training run does at its end: curves, scores, mistakes, settings and the
-commands to repeat the run, in one file that needs no network. For several runs of one command (bert-report bert_output
-my_second) it writes a page that compares their results, their curves and the settings that differ.
+For one output_dir it writes report.html, as each training run does at its end. The page has curves,
+scores, mistakes, settings and the commands to repeat the run, in one file that needs no network. For
+several runs of one command (bert-report bert_output my_second) it compares their results, their
+curves and the settings that differ.
 
 Examples:
 
