@@ -93,10 +93,8 @@ def records(text: str) -> list[dict]:
 def test_tags_of_a_text(folders, capfd):
     folder = folders["tagging"]
     output = call(capfd, run_tagging.main, f"--init_checkpoint={folder}", f"--text={TEXTS[1]}", "--precision=float32")
-    words = [line.split("\t")[0] for line in output.splitlines() if "\t" in line]
-    assert words == ["THE", "<USER>", ",", "of", "it", "!"]
     tagged = Tagger.load(str(folder), precision="float32").tag([TEXTS[1]])[0]
-    assert tagged.words == tuple(words)
+    assert tagged.words == ("THE", "<USER>", ",", "of", "it", "!")
     assert records(output)[0]["entities"] == tagged.entities
 
 
