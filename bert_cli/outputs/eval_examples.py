@@ -21,7 +21,7 @@ that a reader wants to see: the most confident mistakes, the largest errors, and
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,12 +30,15 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import decode
 from bert_cli.base.writing import atomic_write
-from bert_cli.examples.squad.records import SquadExample
 from bert_cli.examples.tag_schemes import find_entities
 from bert_cli.metrics.squad import raw_scores
-from bert_cli.outputs.squad import Prediction
 from bert_cli.problem_types.columns import rows_of, significant
 from bert_cli.problem_types.problem_type import LabelSet, Predictions, ProblemType
+
+# bert-classify imports this module without those for questions, so that a text is answered sooner.
+if TYPE_CHECKING:
+    from bert_cli.examples.squad.records import SquadExample
+    from bert_cli.outputs.squad import Prediction
 
 MOST_ROWS = 20_000
 MOST_NUMBERS = 400_000  # maximum number of probabilities, so that many labels mean fewer rows
@@ -178,7 +181,7 @@ def tagging_examples(
     return EvalExamples({"kind": "tagging", "rows": len(words)}, rows)
 
 
-def _context(example: SquadExample, span: tuple[int, int] | None) -> dict[str, Any]:
+def _context(example: "SquadExample", span: tuple[int, int] | None) -> dict[str, Any]:
     """Return up to MOST_CHARACTERS from the context around the answer, and the answer's span there."""
     context = example.paragraph.context
     first = 0
@@ -191,8 +194,8 @@ def _context(example: SquadExample, span: tuple[int, int] | None) -> dict[str, A
 
 
 def squad_examples(
-    examples: Sequence[SquadExample],
-    predictions: Sequence[Prediction],
+    examples: Sequence["SquadExample"],
+    predictions: Sequence["Prediction"],
     gold: Mapping[str, Sequence[str]],
 ) -> EvalExamples:
     """Return examples for bert-squad: scores per question, and some answers in their context.

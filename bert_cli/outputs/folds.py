@@ -1,16 +1,19 @@
 """Cross-validation files: out-of-fold predictions, and suspected label errors."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bert_cli.examples.tagging import TaggingExample, TaggingFile
-from bert_cli.examples.token_files.notation import TagNotation
 from bert_cli.outputs.classification import Texts, text_columns, write_table
-from bert_cli.outputs.tagging import TagPrediction
 from bert_cli.problem_types.columns import Column
 from bert_cli.problem_types.problem_type import Suspects
+
+# bert-classify imports this module without those for tags, so that a text is answered sooner.
+if TYPE_CHECKING:
+    from bert_cli.examples.tagging import TaggingExample, TaggingFile
+    from bert_cli.examples.token_files.notation import TagNotation
+    from bert_cli.outputs.tagging import TagPrediction
 
 
 def write_folds(path: str, ids: Sequence[str], folds: np.ndarray, columns: dict[str, Column], texts: Texts) -> None:
@@ -57,7 +60,7 @@ class SuspectedWord(NamedTuple):
 
 
 def suspected_words(
-    gold_tags: Sequence[Sequence[str]], predictions: Sequence[TagPrediction], labels: Sequence[str]
+    gold_tags: Sequence[Sequence[str]], predictions: Sequence["TagPrediction"], labels: Sequence[str]
 ) -> list[SuspectedWord]:
     """Return the words that are probably mislabeled, least probable gold tag first.
 
@@ -80,7 +83,7 @@ def suspected_words(
 
 
 def write_tagging_folds(
-    path: str, file: TaggingFile, folds: np.ndarray, predictions: Sequence[TagPrediction], notation: TagNotation
+    path: str, file: "TaggingFile", folds: np.ndarray, predictions: Sequence["TagPrediction"], notation: "TagNotation"
 ) -> None:
     """Write out_of_fold.tsv for sentences, with all tags in one cell per sentence.
 
@@ -102,13 +105,17 @@ def write_tagging_folds(
     write_folds(path, [_id(example) for example in file.examples], folds, columns, texts)
 
 
-def _id(example: TaggingExample) -> str:
+def _id(example: "TaggingExample") -> str:
     # A table row's line may differ from its row number.
     return example.name or str(example.lines[0] if example.lines else example.line)
 
 
 def write_suspects_of_words(
-    path: str, file: TaggingFile, predictions: Sequence[TagPrediction], labels: Sequence[str], notation: TagNotation
+    path: str,
+    file: "TaggingFile",
+    predictions: Sequence["TagPrediction"],
+    labels: Sequence[str],
+    notation: "TagNotation",
 ) -> int:
     """Write suspects.tsv for tags, a line per suspected word, and return the number of words.
 
