@@ -95,7 +95,7 @@ def test_an_interrupted_bar_is_removed(logged, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             interrupt_progress()
         shown = b""
-        # Output arrives in pieces, the first of which may only hide the cursor.
+        # Output arrives in pieces, and the first one may only hide the cursor.
         while "━".encode() not in shown:
             shown += os.read(ours, 100_000)
     os.close(ours)
