@@ -49,6 +49,7 @@ squad: OUTPUT ?= bert_output/squad
 
 QUICKSTART = --do_train --do_eval --do_predict --num_train_epochs=0.3 --learning_rate=2e-4 --warmup_proportion=0.2
 RELEASE_TOOLS = .venv-release/.installed
+RELEASE_BIN = .venv-release/bin
 
 # A name with blanks as one target or prerequisite.
 blank := $(subst ,, )
@@ -175,14 +176,14 @@ test-lowest:
 # Tools in an environment of their own, which installs nothing of the project. uv resolves for every Python that setup.py allows.
 $(RELEASE_TOOLS): | $(BIN)/python
 	$(BIN)/python -m venv $(dir $@)
-	$(dir $@)bin/python -m pip install --quiet "uv>=0.9" "cyclonedx-bom>=7" "build>=1.2" "twine>=6"
+	$(RELEASE_BIN)/python -m pip install --quiet "uv>=0.9" "cyclonedx-bom>=7" "build>=1.2" "twine>=6"
 	@touch $@
 
-LOCK = $(dir $(RELEASE_TOOLS))bin/uv pip compile --quiet --universal --python-version $(lastword $(VERSIONS)) --generate-hashes --upgrade \
+LOCK = $(RELEASE_BIN)/uv pip compile --quiet --universal --python-version $(lastword $(VERSIONS)) --generate-hashes --upgrade \
   --no-header --no-annotate --no-emit-index-url
 ALL_EXTRAS = --extra serve --extra openvino --extra excel --extra parquet
 # The bills have names and versions. Hashes are in the lock files, and an index is not part of a bill, nor are the tool's own links.
-BILL = $(dir $(RELEASE_TOOLS))bin/cyclonedx-py requirements --output-reproducible --of JSON --index-url "" - | $(BIN)/python -c \
+BILL = $(RELEASE_BIN)/cyclonedx-py requirements --output-reproducible --of JSON --index-url "" - | $(BIN)/python -c \
   'import json, sys; bill = json.load(sys.stdin); del bill["metadata"]; print(json.dumps(bill, indent=1))'
 
 lock: $(RELEASE_TOOLS)
@@ -194,8 +195,8 @@ lock: $(RELEASE_TOOLS)
 
 release: $(RELEASE_TOOLS)
 	rm -rf dist .venv-wheel
-	$(dir $(RELEASE_TOOLS))bin/python -m build --outdir dist .
-	$(dir $(RELEASE_TOOLS))bin/twine check --strict dist/*
+	$(RELEASE_BIN)/python -m build --outdir dist .
+	$(RELEASE_BIN)/twine check --strict dist/*
 	$(BIN)/python -m venv .venv-wheel
 	.venv-wheel/bin/python -m pip install --quiet --require-hashes --requirement requirements/all.lock
 	.venv-wheel/bin/python -m pip install --quiet --no-deps dist/*.whl
