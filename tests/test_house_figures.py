@@ -1,0 +1,42 @@
+"""Figures of the package's structure, for a small package."""
+
+import pytest
+
+from tests.house_figures import Checkout, module_state, room_sizes, type_tests
+
+FILES = {
+    "__init__.py": "from bert_cli.base import names\n",
+    "base/__init__.py": '"""Without code."""\n',
+    "base/names.py": "NAMES = {}\n\ndef put(name):\n    NAMES[name] = 1\n",
+    "text/__init__.py": "from bert_cli.base import names\n",
+    "text/words.py": "def f():\n    from bert_cli.base.names import put\n",
+    "problem_types/a.py": "class A:\n    pass\n",
+    "start.py": "if TYPE_CHECKING:\n    from bert_cli.text.words import f\nisinstance(f, A)\nisinstance(f, dict)\n",
+    "bystander.py": "import json\n",
+}
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    for name, source in FILES.items():
+        path = tmp_path / "bert_cli" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source, "utf-8")
+    return Checkout(tmp_path)
+
+
+def test_reach_includes_types_functions_and_packages_with_code(checkout):
+    reached = {"bert_cli.text.words", "bert_cli.text.__init__", "bert_cli.base.names"}
+    assert checkout.reach("bert_cli.start") == reached
+    assert checkout.reach("bert_cli.__init__") == {"bert_cli.base.names"}
+    assert checkout.reach("bert_cli.bystander") == set()
+
+
+def test_changed_names_and_type_tests(checkout):
+    assert module_state(checkout) == "1: NAMES"
+    assert type_tests(checkout) == 1
+
+
+def test_rooms_have_modules_and_lines(checkout):
+    assert room_sizes(checkout)["text"] == (1, 3)
+    assert room_sizes(checkout)["total"] == (5, 16)
