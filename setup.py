@@ -8,7 +8,8 @@ from setuptools import find_packages, setup
 ROOT = pathlib.Path(__file__).parent
 EXCEL = "python-calamine>=0.4"
 PARQUET = "pyarrow>=17"
-OPENVINO = "openvino>=2026.3"  # earlier ones cannot compute com.microsoft.MultiHeadAttention
+# Earlier ones cannot compute com.microsoft.MultiHeadAttention. A later year may send data again, as 2026 began to.
+OPENVINO = "openvino>=2026.3,<2027"
 SERVE = ["fastapi>=0.115", "uvicorn>=0.34", "httptools>=0.6", "uvloop>=0.21", "prometheus_client>=0.21"]
 VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "bert_cli/base/version.py").read_text(encoding="utf-8"))[1]
 
@@ -52,8 +53,8 @@ setup(
         "tensorflow-hub>=0.16.1,<0.17",
         "setuptools>=68,<81",  # tensorflow-hub 0.16 imports pkg_resources, gone in 82; from 68 on as in pyproject.toml
         "absl-py>=2.1",
-        "pandas>=2.2.1",  # 2.2.0 warns, when it is imported, that it lacks pyarrow
-        "numpy>=1.26",
+        "pandas>=2.2.1,<4",  # 2.2.0 warns, when it is imported, that it lacks pyarrow
+        "numpy>=1.26,<3",
         "scikit-learn>=1.5",  # metrics
         "scipy>=1.13",  # the truncated normal of new embedding rows
         "safetensors>=0.5",  # Hugging Face weights, without pickles
@@ -66,7 +67,9 @@ setup(
         "matplotlib>=3.10.7",
         "jinja2>=3.1",  # its tables and texts, escaped
         "onnx>=1.17",  # graphs for onnxruntime, and files of bert-export
-        "onnxruntime>=1.20",  # answers new texts in a second, in which TensorFlow is not yet imported; 110 MB
+        # Answers new texts in a second, in which TensorFlow is not yet imported; 110 MB. A minor version began to send
+        # telemetry, so the tests check a new one for connections before this bound moves.
+        "onnxruntime>=1.20,<1.33",
     ],
     extras_require={
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],  # NVIDIA's libraries, 3 GB, for Linux

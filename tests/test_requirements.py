@@ -70,6 +70,14 @@ def test_locked_versions_are_those_that_setup_allows(name, python):
         assert versions[_normalize(requirement.name)] in requirement.specifier, requirement
 
 
+def test_packages_that_once_broke_the_commands_have_an_upper_bound():
+    arguments = setup_arguments()
+    lines = arguments["install_requires"] + arguments["extras_require"]["openvino"]
+    bounds = {_normalize(line.name): {bound.operator for bound in line.specifier} for line in map(Requirement, lines)}
+    broke = ["tensorflow", "tensorflow-text", "tensorflow-hub", "setuptools", "pandas", "numpy", "onnxruntime", "openvino"]
+    assert [name for name in broke if "<" not in bounds[name]] == []
+
+
 @pytest.mark.parametrize("python", PYTHONS)
 def test_the_server_has_the_same_versions_without_tensorflow(python):
     server, everything = locked("serve", python), locked("all", python)
