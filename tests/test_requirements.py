@@ -74,7 +74,16 @@ def test_packages_that_once_broke_the_commands_have_an_upper_bound():
     arguments = setup_arguments()
     lines = arguments["install_requires"] + arguments["extras_require"]["openvino"]
     bounds = {_normalize(line.name): {bound.operator for bound in line.specifier} for line in map(Requirement, lines)}
-    broke = ["tensorflow", "tensorflow-text", "tensorflow-hub", "setuptools", "pandas", "numpy", "onnxruntime", "openvino"]
+    broke = [
+        "tensorflow",
+        "tensorflow-text",
+        "tensorflow-hub",
+        "setuptools",
+        "pandas",
+        "numpy",
+        "onnxruntime",
+        "openvino",
+    ]
     assert [name for name in broke if "<" not in bounds[name]] == []
 
 
