@@ -77,6 +77,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "onnx/exported.py": "onnx/test_int8.py",
     "onnx/bert.py": "onnx/test_models.py",
     "onnx/graph.py": "onnx/test_models.py",
+    "onnx/heads.py": "onnx/test_models.py",
     "outputs/eval_results.py": "outputs/test_classification.py",
     "outputs/fill_mask.py": "commands/test_fill_mask.py",
     "outputs/vectors/files.py": "commands/test_extract_features.py",

@@ -2,13 +2,16 @@
 
 import abc
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from bert_cli.base.head_types import HeadSpec
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx.session import Runner, RunnerMaker
+
+if TYPE_CHECKING:
+    from bert_cli.onnx.bert import Form
 
 FLOAT32, INT8 = "float32", "int8"
 # Tensors of encoder and head: Google's name -> float32.
@@ -40,11 +43,11 @@ class InferenceEngine(abc.ABC):
     def compiler(self, precision: str) -> RunnerMaker:
         """Return the function that makes a graph's runner."""
 
-    def network(self, precision: str) -> type:
-        """Return the class that builds graphs for this precision, an onnx.models.UnpaddedBert."""
-        from bert_cli.onnx.models import FlatBert
+    def form(self, precision: str) -> "Form":
+        """Return the form of graphs with this precision."""
+        from bert_cli.onnx.bert import FLAT
 
-        return FlatBert
+        return FLAT
 
     def encoder(
         self, precision: str, tensors: Tensors, config: BertConfig, layers: Sequence[int], attention: bool = False
@@ -62,10 +65,11 @@ class InferenceEngine(abc.ABC):
             attention: whether to return attention probabilities, too: `attention_0`, …
                 [B, N, S, S].
         """
-        from bert_cli.onnx.models import AttentionBert, encoder_runner
+        from bert_cli.onnx.bert import WITH_ATTENTION
+        from bert_cli.onnx.models import encoder_runner
 
-        network = AttentionBert if attention else self.network(precision)
-        return encoder_runner(network, tensors, config, layers, self.compiler(precision))
+        form = WITH_ATTENTION if attention else self.form(precision)
+        return encoder_runner(form, tensors, config, layers, self.compiler(precision))
 
     def logits(self, precision: str, tensors: Tensors, config: BertConfig, head: HeadSpec) -> Runner:
         """Return a runner with the float32 output `logits`.
@@ -78,7 +82,7 @@ class InferenceEngine(abc.ABC):
         """
         from bert_cli.onnx.models import logits_runner
 
-        return logits_runner(self.network(precision), tensors, config, head, self.compiler(precision))
+        return logits_runner(self.form(precision), tensors, config, head, self.compiler(precision))
 
     def masked_words(self, precision: str, tensors: Tensors, config: BertConfig, words: int) -> Runner:
         """Return a runner for the pre-trained heads; int8 is refused earlier.

@@ -1,7 +1,12 @@
 """The engine onnxruntime: ONNX graphs in float32 or int8 (see onnx.models and onnx.int8)."""
 
+from typing import TYPE_CHECKING
+
 from bert_cli.engines.engine import FLOAT32, INT8, InferenceEngine
 from bert_cli.onnx.session import RunnerMaker, make_runner
+
+if TYPE_CHECKING:
+    from bert_cli.onnx.bert import Form
 
 
 class OnnxRuntime(InferenceEngine):
@@ -19,7 +24,7 @@ class OnnxRuntime(InferenceEngine):
     def compiler(self, precision: str) -> RunnerMaker:
         return make_runner
 
-    def network(self, precision: str) -> type:
-        from bert_cli.onnx.int8 import Int8Bert
+    def form(self, precision: str) -> "Form":
+        from bert_cli.onnx.int8 import FLAT_INT8
 
-        return Int8Bert if precision == INT8 else super().network(precision)
+        return FLAT_INT8 if precision == INT8 else super().form(precision)

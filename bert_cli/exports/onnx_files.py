@@ -20,9 +20,9 @@ from bert_cli.exports.loaded import expected_outputs, find_head, load_head_model
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.row_batches import length_groups
 from bert_cli.model.config_files import write_config
-from bert_cli.onnx.bert import Bert
+from bert_cli.onnx.bert import PADDED, Form
 from bert_cli.onnx.exported import build, hugging_face_inputs
-from bert_cli.onnx.int8 import PaddedInt8Bert
+from bert_cli.onnx.int8 import PADDED_INT8
 from bert_cli.onnx.session import Runner, make_runner
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.hugging_face import generic_labels
@@ -67,14 +67,14 @@ def write(
     inputs = random_inputs(config.vocab_size, config.max_position_embeddings, num_types, 0)
     expected = expected_outputs(original.model, spec.head_type, problem_type, inputs, is_hugging_face)
 
-    def write_model(path: str, network: type[Bert]) -> float:
+    def write_model(path: str, form: Form) -> float:
         """Write a model, and return the largest difference from the original's outputs."""
-        onnx.save(build(original.tensors, config, spec, metadata, network, is_hugging_face), path)
+        onnx.save(build(original.tensors, config, spec, metadata, form, is_hugging_face), path)
         outputs = _run(path)(inputs)
         return max(float(np.abs(values - expected[name]).max()) for name, values in outputs.items())
 
     path, quantized_path = (os.path.join(folder, name) for name in (MODEL, QUANTIZED))
-    difference = write_model(path, Bert)
+    difference = write_model(path, PADDED)
     # Negate the comparison, so that NaN counts as different.
     if not difference <= _MAX_DIFFERENCE:
         raise InputError(
@@ -83,7 +83,7 @@ def write(
     LOG.info("%s: %s, %s; largest difference to the original %.2g", MODEL, spec.head_type, _size(path), difference)
     if quantize:
         # Only log this difference: the acceptable size depends on the model's use.
-        int8_difference = write_model(quantized_path, PaddedInt8Bert)
+        int8_difference = write_model(quantized_path, PADDED_INT8)
         LOG.info(
             "%s: int8, %s; largest difference to the original %.2g",
             QUANTIZED,

@@ -12,7 +12,8 @@ from onnx import TensorProto, helper
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, TAGGER, HeadSpec
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
-from bert_cli.onnx.bert import Bert
+from bert_cli.onnx import heads
+from bert_cli.onnx.bert import PADDED, Bert, Form
 from bert_cli.onnx.graph import TEXTS, Graph, assemble
 
 # In the order of spec.INPUTS.
@@ -26,7 +27,7 @@ def build(
     config: BertConfig,
     head: HeadSpec,
     metadata: dict[str, str],
-    network: type[Bert] = Bert,
+    form: Form = PADDED,
     is_hugging_face: bool = False,
 ) -> onnx.ModelProto:
     """Return an ONNX model with inputs from spec.INPUTS, int32 [batch, length] of any size.
@@ -51,7 +52,7 @@ def build(
         config: the model's configuration.
         head: the head.
         metadata: entries for metadata_props.
-        network: Bert for float32, or int8.PaddedInt8Bert.
+        form: bert.PADDED for float32, or int8.PADDED_INT8.
         is_hugging_face: whether inputs and outputs have Hugging Face's names.
     """
     graph = Graph()
@@ -62,7 +63,7 @@ def build(
     else:
         for name in INPUTS:
             graph.input(name, TEXTS, TensorProto.INT32)
-    _add_outputs(network(graph, tensors, config), head, is_hugging_face)
+    _add_outputs(Bert(graph, tensors, config, form), head, is_hugging_face)
     model = assemble(graph)
     helper.set_model_props(model, metadata)
     # Check the model here, not when a program loads it: this finds wrong shapes and names.
@@ -84,9 +85,9 @@ def _add_outputs(bert: Bert, head: HeadSpec, is_hugging_face: bool) -> None:
         states, pooled = ENCODER_OUTPUTS[is_hugging_face]
         graph.output(states, (*TEXTS, hidden), "Identity", last)
         if "bert/pooler/dense/kernel" in bert.tensors:
-            graph.output(pooled, ("batch", hidden), "Identity", bert.pool(last))
+            graph.output(pooled, ("batch", hidden), "Identity", heads.pool(bert, last))
         return
-    logits = bert.logits(head)
+    logits = heads.logits(bert, head)
     if head.head_type not in (CLASSIFIER, TAGGER):
         for column, name in enumerate(("start_logits", "end_logits")):
             # Use a scalar index, which drops the axis; a list would keep it.

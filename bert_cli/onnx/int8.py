@@ -18,6 +18,7 @@ worst hundredth (quantize_dynamic: 0.99923 and 0.99875). On the quickstart class
 examples, probabilities change by 0.0033 on average (quantize_dynamic: 0.0053).
 """
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -26,9 +27,9 @@ from onnx import TensorProto
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.model.shapes import PROJECTION
-from bert_cli.onnx.bert import Bert
+from bert_cli.onnx.bert import EMBEDDINGS_NORM, FLAT, ONE_LENGTH, PADDED, WORDS, Bert
 from bert_cli.onnx.graph import Graph, activate
-from bert_cli.onnx.models import FlatBert, UnpaddedBert, embedded_runner
+from bert_cli.onnx.models import embedded_runner
 from bert_cli.runtime.processor import processor_flags
 
 # Share of the range difference that moves from activation channels to kernel rows. Mean vectors of
@@ -61,7 +62,7 @@ def channel_ranges(tensors: Mapping[str, np.ndarray], config: BertConfig) -> dic
 
     The scopes are the LayerNorms and the projection after the embeddings.
     """
-    bert = UnpaddedBert(Graph(), tensors, config)
+    bert = Bert(Graph(), tensors, config, ONE_LENGTH)
     bert.states()
     graph = bert.graph
     outputs = {node.input[1].removesuffix("/gamma"): node.output[0] for node in graph.nodes if "Norm" in node.op_type}
@@ -77,17 +78,20 @@ def channel_ranges(tensors: Mapping[str, np.ndarray], config: BertConfig) -> dic
     return {scope: ranges[f"{scope}:range"] for scope in outputs}
 
 
-class Int8Products(Bert):
-    """Bert with its matrix products in int8; `states` are close to the float32 states.
+class Int8Encoder:
+    """A network's embeddings and layers with int8 products; states are close to float32 states.
 
-    This is a mixin. It comes before the class that has the embeddings and attention, as in
-    Int8Bert.
+    Attributes:
+        bert: network that gets the layers.
+        ranges: result from channel_ranges.
+        levels: largest int8 weight.
     """
 
-    def __init__(self, graph: Graph, tensors: Mapping[str, np.ndarray], config: BertConfig):
-        super().__init__(graph, tensors, config)
-        self.ranges = channel_ranges(tensors, config)
-        self.levels = _levels()
+    def __init__(self, bert: Bert, levels: int):
+        self.bert = bert
+        self.graph = bert.graph
+        self.ranges = channel_ranges(bert.tensors, bert.config)
+        self.levels = levels
 
     def product(self, x: str, kernel: np.ndarray, bias: np.ndarray | None, scope: str) -> str:
         """Return x · kernel + bias over the last axis, quantized.
@@ -120,18 +124,18 @@ class Int8Products(Bert):
             The product's input, the kernel to use in the product, and the output in float32.
         """
         factors = self.factors(scope, kernel)
-        smooth = self.layer_norm(x, *self.divide_weights(scope, ("gamma", "beta"), factors))
+        smooth = self.bert.layer_norm(x, *self.divide_weights(scope, ("gamma", "beta"), factors))
         return smooth, kernel * factors[:, np.newaxis], self.undo_division(smooth, scope, factors)
 
     def smooth_embeddings(self, kernel: np.ndarray) -> tuple[str, np.ndarray, str]:
         """Return the same as smooth_norm, for the embeddings."""
-        norm = "bert/embeddings/LayerNorm"
-        if not self.projects:
-            return self.smooth_norm(self.embed(), norm, kernel)
+        if not self.bert.projects:
+            return self.smooth_norm(self.bert.embed(), EMBEDDINGS_NORM, kernel)
         # Stay in float32: these are E·H weights, but each layer has 12·H·H.
         factors = self.factors(PROJECTION, kernel)
         dense, bias = self.divide_weights(PROJECTION, ("kernel", "bias"), factors)
-        smooth = self.graph.add("Add", self.graph.add("MatMul", self.norm(self.embed(), norm), dense), bias)
+        normalized = self.bert.norm(self.bert.embed(), EMBEDDINGS_NORM)
+        smooth = self.graph.add("Add", self.graph.add("MatMul", normalized, dense), bias)
         return smooth, kernel * factors[:, np.newaxis], self.undo_division(smooth, PROJECTION, factors)
 
     def factors(self, scope: str, kernel: np.ndarray) -> np.ndarray:
@@ -154,7 +158,8 @@ class Int8Products(Bert):
             factors: divisors per channel.
         """
         return [
-            self.graph.constant(f"{scope}/{name}:smooth", self.tensors[f"{scope}/{name}"] / factors) for name in names
+            self.graph.constant(f"{scope}/{name}:smooth", self.bert.tensors[f"{scope}/{name}"] / factors)
+            for name in names
         ]
 
     def undo_division(self, smooth: str, scope: str, factors: np.ndarray) -> str:
@@ -164,11 +169,11 @@ class Int8Products(Bert):
     def peaked_product(self, x: str, scope: str) -> str:
         """Return a dense layer with each input row divided by its largest value for the product."""
         graph = self.graph
-        sizes = x if self.config.activation.startswith(("gelu", "relu")) else graph.add("Abs", x)
+        sizes = x if self.bert.config.activation.startswith(("gelu", "relu")) else graph.add("Abs", x)
         peaks = graph.add("ReduceMax", sizes, graph.numbers(-1), keepdims=1)
         peaks = graph.add("Max", peaks, graph.number(_LEAST_PEAK))
-        product = self.product(graph.add("Div", x, peaks), self.tensors[f"{scope}/kernel"], None, scope)
-        return graph.add("Add", graph.add("Mul", product, peaks), self.weight(f"{scope}/bias"))
+        product = self.product(graph.add("Div", x, peaks), self.bert.tensors[f"{scope}/kernel"], None, scope)
+        return graph.add("Add", graph.add("Mul", product, peaks), self.bert.weight(f"{scope}/bias"))
 
     def int8_dense(self, x: str, scope: str, kernel: np.ndarray | None = None) -> str:
         """Return a quantized dense layer.
@@ -178,57 +183,51 @@ class Int8Products(Bert):
             scope: the layer's scope.
             kernel: kernel from smooth_norm if x is its result, else None.
         """
-        kernel = self.tensors[f"{scope}/kernel"] if kernel is None else kernel
-        return self.product(x, kernel, self.tensors[f"{scope}/bias"], scope)
+        kernel = self.bert.tensors[f"{scope}/kernel"] if kernel is None else kernel
+        return self.product(x, kernel, self.bert.tensors[f"{scope}/bias"], scope)
 
     def states(self) -> list[str]:
         add = self.graph.add
-        key_bias = self.key_bias()
-        last = self.config.num_hidden_layers - 1
-        smooth, kernel, x = self.smooth_embeddings(self.projection(0, "kernel"))
+        key_bias = self.bert.key_bias()
+        last = self.bert.config.num_hidden_layers - 1
+        smooth, kernel, x = self.smooth_embeddings(self.bert.projection(0, "kernel"))
         states = [x]
         for number in range(last + 1):
             scope = f"bert/encoder/layer_{number}"
             wide, norm = f"{scope}/intermediate/dense", f"{scope}/output/LayerNorm"
-            projected = self.product(smooth, kernel, self.projection(number, "bias"), f"{scope}/attention/self")
-            context = self.attend_projected(projected, key_bias)
+            projected = self.product(smooth, kernel, self.bert.projection(number, "bias"), f"{scope}/attention/self")
+            context = self.bert.attend_projected(projected, key_bias)
             total = add("Add", self.int8_dense(context, f"{scope}/attention/output/dense"), x)
             smooth, kernel, x = self.smooth_norm(
-                total, f"{scope}/attention/output/LayerNorm", self.tensors[f"{wide}/kernel"]
+                total, f"{scope}/attention/output/LayerNorm", self.bert.tensors[f"{wide}/kernel"]
             )
-            activated = activate(self.graph, self.int8_dense(smooth, wide, kernel), self.config.activation)
+            activated = activate(self.graph, self.int8_dense(smooth, wide, kernel), self.bert.config.activation)
             total = add("Add", self.peaked_product(activated, f"{scope}/output/dense"), x)
             # Heads use the last layer in float32, so there is no next kernel for the factors.
             if number == last:
-                x = self.norm(total, norm)
+                x = self.bert.norm(total, norm)
             else:
-                smooth, kernel, x = self.smooth_norm(total, norm, self.projection(number + 1, "kernel"))
+                smooth, kernel, x = self.smooth_norm(total, norm, self.bert.projection(number + 1, "kernel"))
             states.append(x)
         return states
 
 
-class Int8Bert(Int8Products, FlatBert):
-    """The int8 encoder for this processor."""
+def _int8_words(bert: Bert) -> str:
+    """Return the word embeddings [B, S, E], looked up in an int8 table with a scale per row.
 
-
-class PaddedInt8Bert(Int8Products):
-    """The int8 encoder for an exported file: padded texts, and weights that any processor can use.
-
-    Word embeddings are int8 with a scale per row: if a model is small, they make up most of its
-    file.
+    If a model is small, they make up most of its file.
     """
+    graph = bert.graph
+    # Use 127 levels on any processor: rows are looked up, not multiplied in 16 bits.
+    values, scales = quantized_columns(bert.tensors[WORDS].T, 127)
+    rows = graph.add("Gather", graph.constant(f"{WORDS}:int8", np.ascontiguousarray(values.T)), INPUTS[0])
+    row_scales = graph.add("Gather", graph.constant(f"{WORDS}:scales", scales[:, np.newaxis]), INPUTS[0])  # [B, S, 1]
+    return graph.add("Mul", graph.add("Cast", rows, to=TensorProto.FLOAT), row_scales)
 
-    def __init__(self, graph: Graph, tensors: Mapping[str, np.ndarray], config: BertConfig):
-        super().__init__(graph, tensors, config)
-        # Do not use _levels(): another processor may compute the file.
-        self.levels = _PORTABLE_LEVELS
 
-    def word_embeddings(self) -> str:
-        graph = self.graph
-        name = "bert/embeddings/word_embeddings"
-        # Use 127 levels on any processor: rows are looked up, not multiplied in 16 bits.
-        values, scales = quantized_columns(self.tensors[name].T, 127)
-        rows = graph.add("Gather", graph.constant(f"{name}:int8", np.ascontiguousarray(values.T)), INPUTS[0])
-        row_scales = graph.constant(f"{name}:scales", scales[:, np.newaxis])
-        row_scales = graph.add("Gather", row_scales, INPUTS[0])  # [B, S, 1]
-        return graph.add("Mul", graph.add("Cast", rows, to=TensorProto.FLOAT), row_scales)
+# int8 for this processor.
+FLAT_INT8 = dataclasses.replace(FLAT, add_layers=lambda bert: Int8Encoder(bert, _levels()).states())
+# int8 for an exported file. Do not use _levels(): another processor may compute it.
+PADDED_INT8 = dataclasses.replace(
+    PADDED, look_up_words=_int8_words, add_layers=lambda bert: Int8Encoder(bert, _PORTABLE_LEVELS).states()
+)

@@ -10,13 +10,14 @@ from bert_cli.base.head_types import CLASSIFIER, FIRST, MEAN, POOLED, TAGGER, He
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx import int8
-from bert_cli.onnx.int8 import Int8Bert
-from bert_cli.onnx.models import FlatBert, UnpaddedBert, encoder_runner, logits_runner
+from bert_cli.onnx.bert import FLAT, ONE_LENGTH
+from bert_cli.onnx.int8 import FLAT_INT8, Int8Encoder
+from bert_cli.onnx.models import encoder_runner, logits_runner
 
-# Networks with their smallest allowed cosine similarity for states, and for pooled output and logits.
-EACH_NETWORK = pytest.mark.parametrize(
-    ("network", "least_cosine", "least_logits_cosine"),
-    [(UnpaddedBert, 1 - 1e-9, 1 - 1e-9), (FlatBert, 1 - 1e-9, 1 - 1e-9), (Int8Bert, 0.999, 0.995)],
+# Forms with their smallest allowed cosine similarity for states, and for pooled output and logits.
+EACH_FORM = pytest.mark.parametrize(
+    ("form", "least_cosine", "least_logits_cosine"),
+    [(ONE_LENGTH, 1 - 1e-9, 1 - 1e-9), (FLAT, 1 - 1e-9, 1 - 1e-9), (FLAT_INT8, 0.999, 0.995)],
 )
 CONFIG = {
     "vocab_size": 50,
@@ -65,23 +66,23 @@ def likeness(actual: np.ndarray, expected: np.ndarray) -> float:
     return float(((actual * expected).sum(axis=1) / lengths).min())
 
 
-@EACH_NETWORK
+@EACH_FORM
 @pytest.mark.parametrize("activation", ["gelu", "relu", "tanh", ""])
-def test_all_layers(activation, network, least_cosine, least_logits_cosine):
+def test_all_layers(activation, form, least_cosine, least_logits_cosine):
     config, config_dict, weights = random_model(hidden_act=activation)
     inputs = batch()
     expected = reference_outputs(config_dict, weights, inputs)
-    actual = encoder_runner(network, weights, config, range(4))(inputs)
+    actual = encoder_runner(form, weights, config, range(4))(inputs)
     for index, state in enumerate([expected["embedding_output"], *expected["encoder_outputs"]]):
         assert likeness(actual[f"state_{index}"], state) > least_cosine, index
-    pooled = encoder_runner(network, weights, config, ())(inputs)["pooled_output"]
+    pooled = encoder_runner(form, weights, config, ())(inputs)["pooled_output"]
     assert likeness(pooled, expected["pooled_output"]) > least_logits_cosine
 
 
 def test_runner_keeps_its_weights_alive():
     config, _, weights = random_model(hidden_size=512, intermediate_size=1024)
     inputs, shapes = batch(), [value.shape for value in weights.values()]
-    run = encoder_runner(UnpaddedBert, weights, config, [3])
+    run = encoder_runner(ONE_LENGTH, weights, config, [3])
     before = run(inputs)["state_0"]
     weights.clear()
     gc.collect()
@@ -97,17 +98,17 @@ def test_outlier_channels_cost_little_accuracy(monkeypatch):
     expected = reference_outputs(config_dict, weights, inputs)["encoder_outputs"][-1]
 
     def error() -> float:
-        actual = encoder_runner(Int8Bert, weights, config, [3])(inputs)["state_0"]
+        actual = encoder_runner(FLAT_INT8, weights, config, [3])(inputs)["state_0"]
         normal_channels = np.delete(np.arange(64), [5, 40])
         return float(np.abs(actual - expected)[..., normal_channels].mean())
 
     smooth = error()
-    monkeypatch.setattr(Int8Bert, "smooth_norm", plain_norm)
+    monkeypatch.setattr(Int8Encoder, "smooth_norm", plain_norm)
     assert smooth < error() / 2
 
 
-def plain_norm(bert, x, scope, kernel):
-    normalized = bert.norm(x, scope)
+def plain_norm(encoder, x, scope, kernel):
+    normalized = encoder.bert.norm(x, scope)
     return normalized, kernel, normalized
 
 
@@ -124,10 +125,10 @@ def test_weights_have_seven_bits_without_vnni(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("network", "least_cosine", "least_logits_cosine"), [(FlatBert, 1 - 1e-9, 1 - 1e-9), (Int8Bert, 0.999, 0.995)]
+    ("form", "least_cosine", "least_logits_cosine"), [(FLAT, 1 - 1e-9, 1 - 1e-9), (FLAT_INT8, 0.999, 0.995)]
 )
 @pytest.mark.parametrize("text_input", [FIRST, MEAN, POOLED])
-def test_text_head(text_input, network, least_cosine, least_logits_cosine):
+def test_text_head(text_input, form, least_cosine, least_logits_cosine):
     config, config_dict, weights = random_model()
     rng = np.random.default_rng(0)
     head = {"output_weights": rng.normal(size=(3, 64)), "output_bias": np.array([0.1, -0.2, 0.3])}
@@ -136,12 +137,12 @@ def test_text_head(text_input, network, least_cosine, least_logits_cosine):
     expected = reference_outputs(config_dict, weights, inputs)
     last = expected["encoder_outputs"][-1]
     rows = {FIRST: last[:, 0], MEAN: last.mean(axis=1), POOLED: expected["pooled_output"]}[text_input]
-    actual = logits_runner(network, weights, config, HeadSpec(CLASSIFIER, 3, text_input))(inputs)["logits"]
+    actual = logits_runner(form, weights, config, HeadSpec(CLASSIFIER, 3, text_input))(inputs)["logits"]
     assert likeness(actual, rows @ head["output_weights"].T + head["output_bias"]) > least_logits_cosine
 
 
-@EACH_NETWORK
-def test_token_head_reads_concatenated_layers(network, least_cosine, least_logits_cosine):
+@EACH_FORM
+def test_token_head_reads_concatenated_layers(form, least_cosine, least_logits_cosine):
     config, config_dict, weights = random_model()
     rng = np.random.default_rng(0)
     weights |= {"output_weights": rng.normal(size=(9, 128)).astype(np.float32), "output_bias": np.ones(9, np.float32)}
@@ -149,7 +150,7 @@ def test_token_head_reads_concatenated_layers(network, least_cosine, least_logit
     states = reference_outputs(config_dict, weights, inputs)["encoder_outputs"]
     states = [reference_outputs(config_dict, weights, inputs)["embedding_output"], states[-1]]
     expected = np.concatenate(states, axis=-1) @ weights["output_weights"].T + 1
-    actual = logits_runner(network, weights, config, HeadSpec(TAGGER, 9, layers=("embedding", -1)))(inputs)["logits"]
+    actual = logits_runner(form, weights, config, HeadSpec(TAGGER, 9, layers=("embedding", -1)))(inputs)["logits"]
     assert likeness(actual, expected) > least_logits_cosine
 
 
@@ -167,14 +168,14 @@ def padded_batch() -> tuple[dict, list[dict]]:
     return inputs, single_texts
 
 
-@pytest.mark.parametrize(("network", "tolerance"), [(FlatBert, 2e-5), (Int8Bert, 0.3)])
+@pytest.mark.parametrize(("form", "tolerance"), [(FLAT, 2e-5), (FLAT_INT8, 0.3)])
 @pytest.mark.parametrize("text_input", [FIRST, MEAN, POOLED])
-def test_padding_does_not_change_text_logits(text_input, network, tolerance):
+def test_padding_does_not_change_text_logits(text_input, form, tolerance):
     config, config_dict, weights = random_model()
     head = np.random.default_rng(0).normal(size=(3, 64)).astype(np.float32)
     weights |= {"output_weights": head, "output_bias": np.zeros(3, np.float32)}
     inputs, single_texts = padded_batch()
-    actual = logits_runner(network, weights, config, HeadSpec(CLASSIFIER, 3, text_input))(inputs)["logits"]
+    actual = logits_runner(form, weights, config, HeadSpec(CLASSIFIER, 3, text_input))(inputs)["logits"]
     for row, text in enumerate(single_texts):
         expected = reference_outputs(config_dict, weights, text)
         last = expected["encoder_outputs"][-1]
@@ -187,8 +188,8 @@ def test_padding_does_not_change_tokens():
     head = np.random.default_rng(0).normal(size=(9, 64)).astype(np.float32)
     weights |= {"output_weights": head, "output_bias": np.ones(9, np.float32)}
     inputs, single_texts = padded_batch()
-    logits = logits_runner(FlatBert, weights, config, HeadSpec(TAGGER, 9, layers=(-1,)))(inputs)["logits"]
-    states = encoder_runner(FlatBert, weights, config, [0, 3])(inputs)
+    logits = logits_runner(FLAT, weights, config, HeadSpec(TAGGER, 9, layers=(-1,)))(inputs)["logits"]
+    states = encoder_runner(FLAT, weights, config, [0, 3])(inputs)
     for row, (text, length) in enumerate(zip(single_texts, LENGTHS, strict=True)):
         expected = reference_outputs(config_dict, weights, text)
         last = expected["encoder_outputs"][-1][0]
