@@ -84,7 +84,7 @@ def save_encoder(
     module.do_lower_case = tf.Variable(tokenizer[LOWER_CASE], trainable=False, name="do_lower_case")
 
     @tf.function(autograph=False)
-    def encode(inputs, training=False):
+    def encode(inputs: dict[str, tf.Tensor], training: bool = False) -> dict[str, Any]:
         outputs = model(inputs, training=training)
         return {
             "default": outputs["pooled_output"],
@@ -100,7 +100,7 @@ def save_encoder(
 
     # Leave out the list encoder_outputs: a signature returns only tensors.
     @tf.function(autograph=False)
-    def serve(**inputs):
+    def serve(**inputs: tf.Tensor) -> dict[str, tf.Tensor]:
         outputs = encode(inputs, training=False)
         return {name: outputs[name] for name in ("default", "pooled_output", "sequence_output")}
 

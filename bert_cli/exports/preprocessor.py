@@ -44,7 +44,7 @@ def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabula
     )
 
     @tf.function(autograph=False)
-    def pack_inputs(inputs, seq_length=seq_length):
+    def pack_inputs(inputs: list[tf.RaggedTensor], seq_length: int | tf.Tensor = seq_length) -> dict[str, tf.Tensor]:
         # Accept ids with an axis for words, as from `tokenize`, or without it.
         segments = [ids.merge_dims(1, -1) if ids.ragged_rank > 1 else ids for ids in inputs]
         # Use tensorflow-text's packing: results must be equal to the published module's.
@@ -66,7 +66,7 @@ def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabula
     module.bert_pack_inputs = tf.train.Checkpoint()
     module.bert_pack_inputs.__call__ = pack_inputs
 
-    def preprocess(inputs):
+    def preprocess(inputs: tf.Tensor) -> dict[str, tf.Tensor]:
         packed = pack_inputs([tokenizer.pieces(inputs)], seq_length=tf.constant(seq_length))
         # Set the static shape, which a Keras model on top needs.
         return {name: tf.ensure_shape(values, [None, seq_length]) for name, values in packed.items()}

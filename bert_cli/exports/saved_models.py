@@ -68,7 +68,7 @@ def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer,
             outputs["label"] = tf.gather(names, tf.argmax(model.formulas.activate(logits), axis=1))
         return outputs
 
-    def classify_texts(text, text_b=None):
+    def classify_texts(text: tf.Tensor, text_b: tf.Tensor | None = None) -> dict[str, tf.Tensor]:
         ids_b = None if text_b is None else tokenizer.pieces(text_b).merge_dims(1, 2)
         ids_a = tokenizer.pieces(text).merge_dims(1, 2)
         return classify(pack(ids_a, ids_b, exported.max_seq_length, ids[CLS], ids[SEP]))

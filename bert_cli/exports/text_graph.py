@@ -129,7 +129,7 @@ class CharacterTable:
         page = tf.gather(self._numbers, codes // _PAGE)
         entry = tf.gather(self._pages, page * _PAGE + codes % _PAGE)
 
-        def extract_bits(first, count):
+        def extract_bits(first: int, count: int) -> tf.Tensor:
             return tf.bitwise.bitwise_and(tf.bitwise.right_shift(entry, first), (1 << count) - 1)
 
         lower = tf.where(entry >= 1 << 27, _UNASSIGNED, tf.bitwise.bitwise_xor(codes, extract_bits(0, 21)))
@@ -148,7 +148,7 @@ def _final_sigmas(codes: tf.Tensor, cases: tf.Tensor, rows: tf.Tensor) -> tf.Ten
     cased = tf.pad(tf.boolean_mask(tf.equal(cases, _CASED), counted), [[1, 1]])
     row = tf.pad(tf.boolean_mask(rows, counted), [[1, 1]], constant_values=-1)
 
-    def is_cased(neighbour):
+    def is_cased(neighbour: tf.Tensor) -> tf.Tensor:
         neighbour = tf.minimum(neighbour, tf.size(row) - 1)
         return tf.gather(cased, neighbour) & tf.equal(tf.gather(row, neighbour), rows)
 

@@ -1,6 +1,6 @@
 """Conversion between token rows and attention heads, per length bucket."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 
@@ -26,15 +26,15 @@ def split_heads(
     if head_rows.to_rows is None:
         return [tf.transpose(tf.reshape(x, [layout.batch, layout.length, heads, width]), [0, 2, 1, 3])]
 
-    def spread(x):
+    def spread(x: tf.Tensor) -> tuple[tf.Tensor, ...]:
         # A single gather spreads and transposes: it moves rows of D numbers.
         rows = tf.reshape(x, [-1, width])
         return tuple(tf.gather(rows, bucket.rows) for bucket in head_rows.buckets)
 
     @tf.custom_gradient
-    def forward(x):
+    def forward(x: tf.Tensor) -> tuple[tuple[tf.Tensor, ...], Callable]:
         # Read only real slots: the gradient of padded keys and values is exactly 0.
-        def gradient(*buckets):
+        def gradient(*buckets: tf.Tensor) -> tf.Tensor:
             return _join(buckets, heads, head_rows)
 
         return spread(x), gradient
@@ -59,8 +59,8 @@ def join_heads(
         return tf.reshape(tf.transpose(buckets[0], [0, 2, 1, 3]), [layout.batch * layout.length, heads * width])
 
     @tf.custom_gradient
-    def forward(*buckets):
-        def gradient(dy):
+    def forward(*buckets: tf.Tensor) -> tuple[tf.Tensor, Callable]:
+        def gradient(dy: tf.Tensor) -> list[tf.Tensor]:
             rows = tf.reshape(dy, [-1, width])
             zero = tf.zeros([], dy.dtype)
             return [tf.where(bucket.real, tf.gather(rows, bucket.rows), zero) for bucket in head_rows.buckets]

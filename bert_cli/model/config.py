@@ -54,7 +54,7 @@ class BertConfig:
     model_type: str = BERT
     embedding_size: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.hidden_size % self.num_attention_heads:
             raise InputError(
                 f"hidden_size {self.hidden_size} is not a multiple of num_attention_heads {self.num_attention_heads}"

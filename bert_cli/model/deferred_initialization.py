@@ -20,7 +20,7 @@ class DeferredInitialization:
         "current", default=None
     )
 
-    def __init__(self):
+    def __init__(self) -> None:
         # Weights, each with the function that assigns its random values.
         self.waiting: list[tuple[keras.Variable, Callable[[], None]]] = []
 

@@ -1,5 +1,7 @@
 """The BERT encoder, from token ids to vectors."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -62,7 +64,15 @@ class BertEncoder(keras.Model):
         self.pooler = Dense("bert/pooler/dense", hidden, hidden, config.initializer_range, seed)
         mark_built(self)
 
-    def call(self, inputs, training=False, seed=None, packed=False, pooled_only=False, return_attention=False):
+    def call(
+        self,
+        inputs: dict[str, tf.Tensor],
+        training: bool = False,
+        seed: tf.Tensor | None = None,
+        packed: bool = False,
+        pooled_only: bool = False,
+        return_attention: bool = False,
+    ) -> dict[str, Any]:
         """Encode a batch.
 
         Args:

@@ -121,7 +121,7 @@ class LayerNorm(Scoped):
         self.beta = self.add_scoped("beta", (width,), "zeros")
         self.gamma = self.add_scoped("gamma", (width,), "ones")
 
-    def call(self, x):
+    def call(self, x: tf.Tensor) -> tf.Tensor:
         return ops.layer_norm(x, self.gamma.value, self.beta.value, self.epsilon)
 
 

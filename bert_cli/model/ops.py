@@ -7,6 +7,7 @@ import functools
 import math
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import tensorflow as tf
 
@@ -27,7 +28,7 @@ def traced_once(function: Callable) -> Callable:
     local = threading.local()
 
     @functools.wraps(function)
-    def call(*args, **options):
+    def call(*args: Any, **options: Any) -> Any:
         if not tf.inside_function():
             return function(*args, **options)
         if not hasattr(local, "traced"):
@@ -53,13 +54,13 @@ def layer_norm(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, epsilon: float) 
     # Not Keras' LayerNormalization: it has many small operators, each a pass over memory, forward and
     # backward.
     @tf.custom_gradient
-    def normalize(x, gamma, beta):
+    def normalize(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> tuple[tf.Tensor, Callable]:
         x = tf.cast(x, tf.float32)
         centered = x - tf.reduce_mean(x, axis=-1, keepdims=True)
         inverse = tf.math.rsqrt(tf.reduce_mean(tf.square(centered), axis=-1, keepdims=True) + epsilon)
         unit = centered * inverse  # [T, H]
 
-        def gradient(dy):
+        def gradient(dy: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
             dy = tf.cast(dy, tf.float32)
             d_unit = dy * gamma
             along = tf.reduce_mean(d_unit * unit, axis=-1, keepdims=True)
@@ -77,7 +78,7 @@ def add_bias(x: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
 
 
 @tf.custom_gradient
-def _add_bias_in_bfloat16(x, bias):
+def _add_bias_in_bfloat16(x: tf.Tensor, bias: tf.Tensor) -> tuple[tf.Tensor, Callable]:
     return tf.nn.bias_add(x, bias), lambda dy: (dy, _bias_gradient(dy))
 
 
@@ -129,14 +130,14 @@ def precomputed_product(x: tf.Tensor, factor: tf.Tensor, bias: tf.Tensor, produc
 
 
 @tf.custom_gradient
-def _gelu_tanh(x):
+def _gelu_tanh(x: tf.Tensor) -> tuple[tf.Tensor, Callable]:
     # 0.5·x·(1 + tanh(u)) = x·sigmoid(2u), which needs fewer passes.
     dtype = x.dtype
     x = tf.cast(x, tf.float32)
     square = tf.square(x)
     gate = tf.sigmoid(x * (2.0 * _GELU_SCALE + (2.0 * _GELU_SCALE * _GELU_CUBIC) * square))
 
-    def gradient(dy):
+    def gradient(dy: tf.Tensor) -> tf.Tensor:
         bend = x * (2.0 * _GELU_SCALE + (6.0 * _GELU_SCALE * _GELU_CUBIC) * square)
         slope = gate * (1.0 + (1.0 - gate) * bend)
         return tf.cast(tf.cast(dy, tf.float32) * slope, dtype)
@@ -145,12 +146,12 @@ def _gelu_tanh(x):
 
 
 @tf.custom_gradient
-def _gelu_erf(x):
+def _gelu_erf(x: tf.Tensor) -> tuple[tf.Tensor, Callable]:
     dtype = x.dtype
     x = tf.cast(x, tf.float32)
     normal_cdf = 0.5 * (1.0 + tf.math.erf(x * math.sqrt(0.5)))
 
-    def gradient(dy):
+    def gradient(dy: tf.Tensor) -> tf.Tensor:
         slope = normal_cdf + x * tf.exp(-0.5 * tf.square(x)) * (1.0 / math.sqrt(2.0 * math.pi))
         return tf.cast(tf.cast(dy, tf.float32) * slope, dtype)
 

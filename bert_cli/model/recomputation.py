@@ -3,7 +3,7 @@
 A layer's intermediate results are computed a second time for the gradient, instead of being kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -28,7 +28,7 @@ def call_with_recomputation(
     """
 
     @tf.custom_gradient
-    def forward(*values):
+    def forward(*values: tf.Tensor) -> tuple[tf.Tensor, Callable]:
         # Detach the values: if an outer tape watched them, TensorFlow would prepare gradients of
         # gradients.
         detached = [tf.stop_gradient(value) for value in values]
@@ -40,7 +40,7 @@ def call_with_recomputation(
         # a call of second_pass would trace again.
         traced_second_pass = second_pass.get_concrete_function(detached, constants, kept)
 
-        def gradient(dy):
+        def gradient(dy: tf.Tensor) -> list[tf.Tensor | None]:
             # Nothing uses this gradient, so it is never computed. But it turns the intermediate
             # results that it would need into outputs of the call of first_pass.
             tape.gradient(y, watched, dy)

@@ -2,7 +2,8 @@
 
 import dataclasses
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -11,6 +12,9 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.layers import TransformerLayer
 from bert_cli.model.layout import Layout
 from bert_cli.model.recomputation import call_with_recomputation
+
+Seeds = Sequence[tf.Tensor | None]  # seeds of a layer's dropouts
+Products = tuple[tf.Tensor, tf.Tensor]  # see model.recomputation
 
 
 class SharedTrace:
@@ -22,7 +26,7 @@ class SharedTrace:
     # TensorFlow inlines the calls before it optimizes a graph. So results and speed are the same as
     # with a separate trace for each layer.
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._lock = threading.RLock()
         self._template: TransformerLayer | None = None
         self._traced = tf.function(self._run, autograph=False)
@@ -36,7 +40,7 @@ class SharedTrace:
         x: tf.Tensor,
         layout: Layout,
         first_only: bool,
-        seeds: Sequence[tf.Tensor | None],
+        seeds: Seeds,
     ) -> tuple[tf.Tensor, tf.Tensor | None]:
         """Return the result of layer(x, layout, first_only, seeds)."""
         # Outside a graph, nothing is traced, and calling a tf.function would only be slower.
@@ -53,7 +57,15 @@ class SharedTrace:
         """
         return self._call(self._traced_with_recomputation, layer, x, layout, seeds)
 
-    def _call(self, traced, layer, x, layout, seeds, *options):
+    def _call(
+        self,
+        traced: Callable,
+        layer: TransformerLayer,
+        x: tf.Tensor,
+        layout: Layout,
+        seeds: Seeds,
+        *options: bool,
+    ) -> Any:
         weights = [tf.convert_to_tensor(variable.value) for variable in layer.variables]
         # Pass a tuple: a tf.function does not search dataclasses for tensors.
         layout_fields = tuple(getattr(layout, field.name) for field in dataclasses.fields(layout))
@@ -66,29 +78,41 @@ class SharedTrace:
             finally:
                 self._template = None
 
-    def _run(self, weights, x, layout_fields, seeds, first_only):
+    def _run(
+        self, weights: list[tf.Tensor], x: tf.Tensor, layout_fields: tuple, seeds: Seeds, first_only: bool
+    ) -> tuple[tf.Tensor, tf.Tensor | None]:
         return self._compute(weights, x, layout_fields, seeds, first_only)[:2]
 
-    def _run_with_recomputation(self, weights, x, layout_fields, seeds):
+    def _run_with_recomputation(
+        self, weights: list[tf.Tensor], x: tf.Tensor, layout_fields: tuple, seeds: Seeds
+    ) -> tf.Tensor:
         return call_with_recomputation(
             self._traced_first_pass, self._traced_second_pass, [x, *seeds, *weights], layout_fields
         )
 
-    def _first_pass(self, values, layout_fields):
+    def _first_pass(self, values: list[tf.Tensor], layout_fields: tuple) -> tuple[tf.Tensor, Products]:
         y, _, products = self._compute(*_split_values(values, layout_fields))
         return y, products
 
-    def _second_pass(self, values, layout_fields, products):
+    def _second_pass(self, values: list[tf.Tensor], layout_fields: tuple, products: Products) -> tf.Tensor:
         return self._compute(*_split_values(values, layout_fields), products=products)[0]
 
-    def _compute(self, weights, x, layout_fields, seeds, first_only=False, **products):
+    def _compute(
+        self,
+        weights: list[tf.Tensor],
+        x: tf.Tensor,
+        layout_fields: tuple,
+        seeds: Seeds,
+        first_only: bool = False,
+        **products: Products,
+    ) -> tuple[tf.Tensor, tf.Tensor | None, Products]:
         layer = self._template
         assert layer is not None, "_call sets it"
         with keras.StatelessScope(state_mapping=list(zip(layer.variables, weights, strict=True))):
             return layer.compute(x, Layout(*layout_fields), first_only, seeds, **products)
 
 
-def _split_values(values, layout_fields):
+def _split_values(values: list[tf.Tensor], layout_fields: tuple) -> tuple[list[tf.Tensor], tf.Tensor, tuple, Seeds]:
     """Return the arguments of SharedTrace._compute from the values for recomputation."""
     x, *seeds = values[:4]
     return values[4:], x, layout_fields, seeds

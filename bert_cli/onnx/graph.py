@@ -19,7 +19,7 @@ TEXTS = ("batch", "length")  # shape of token ids
 class Graph:
     """Nodes, constants, inputs and outputs; methods return their result's name."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: dict[str, np.ndarray] = {}
         self.inputs: list[onnx.ValueInfoProto] = []

@@ -32,7 +32,7 @@ class AutoBatch:
     changed: Callable[[], Sequence[tf.Variable]]
     recompute: Callable[[], bool]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self._step = self.make_step(self.steps)
         self._is_settled = False
 

@@ -1,6 +1,7 @@
 """Distribution of batches to replicas, and inference on a data set."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -61,7 +62,7 @@ def distribute(batch: dict[str, np.ndarray], strategy: tf.distribute.Strategy) -
     if replicas == 1:
         return {name: tf.convert_to_tensor(values) for name, values in batch.items()}
 
-    def share(context):
+    def share(context: tf.distribute.ValueContext) -> dict[str, tf.Tensor]:
         size = len(next(iter(batch.values()))) // replicas
         start = context.replica_id_in_sync_group * size
         rows = {name: tf.convert_to_tensor(values[start : start + size]) for name, values in batch.items()}
@@ -88,7 +89,7 @@ def make_runner(strategy: tf.distribute.Strategy, forward: Callable, signature: 
     compiled = tf.function(forward, input_signature=[signature], autograph=False)
 
     @tf.function(reduce_retracing=True, autograph=False)
-    def on_replicas(batch):
+    def on_replicas(batch: dict[str, tf.Tensor]) -> dict[str, Any]:
         return strategy.run(forward, args=(batch,))
 
     def run(rows: np.ndarray, make_batch: Callable) -> dict[str, np.ndarray]:

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import tensorflow as tf
 
@@ -26,7 +27,7 @@ class _Options:
     # The options belong to the process, and several threads may run steps. So the first call that
     # enters changes them, and the last call that leaves restores them.
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._calls = 0
         self._changes = contextlib.ExitStack()
@@ -59,7 +60,7 @@ def with_few_graph_optimizers(function: Callable) -> Callable:
     """Return the tf.function without useless graph optimizers; the rest of the process keeps them."""
 
     @functools.wraps(function)
-    def call(*args):
+    def call(*args: Any) -> Any:
         with _OPTIONS:
             return function(*args)
 
@@ -74,7 +75,7 @@ def with_background_imports(function: tf.types.experimental.PolymorphicFunction)
     is_traced = False
 
     @functools.wraps(function)
-    def call(*args):
+    def call(*args: Any) -> Any:
         nonlocal is_traced
         if not is_traced:
             # Trace first, because tracing is Python and would slow the imports. Compiling is not, so

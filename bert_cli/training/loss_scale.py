@@ -16,7 +16,7 @@ _GROWTH_STEPS = 2000
 class LossScale:
     """The dynamic loss scale of float16 training (Micikevicius et al., 2018)."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.scale = tf.Variable(_FIRST_LOSS_SCALE, trainable=False)
         self.good_steps = tf.Variable(0, trainable=False)
 

@@ -80,7 +80,7 @@ def _make_total(strategy: tf.distribute.Strategy) -> Callable[[tf.Tensor], tf.Te
     """Return a function of an int32 scalar that returns its sum over all replicas."""
 
     @tf.function(autograph=False)
-    def total(value):
+    def total(value: tf.Tensor) -> tf.Tensor:
         values = strategy.run(lambda: tf.identity(value))
         return strategy.reduce(tf.distribute.ReduceOp.SUM, values, axis=None)
 

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import tensorflow as tf
 
@@ -59,7 +60,7 @@ def make_train_step(
             scaled = loss * scale
         return loss, tape.gradient(scaled, trained)
 
-    def replica_step(batch):
+    def replica_step(batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
         context = tf.distribute.get_replica_context()
         step = tf.cast(variables.read(optimizer.step.handle, tf.int64), tf.int32)
         batch, step_seed = _take_seed(batch, seed, step, context)
@@ -86,7 +87,7 @@ def make_train_step(
         loss_scale.update(finite)
         return loss, rate
 
-    def step(batch):
+    def step(batch: dict[str, Any]) -> tuple[tf.Tensor, tf.Tensor]:
         losses, rates = strategy.run(replica_step, args=(batch,))
         rate = strategy.experimental_local_results(rates)[0]
         return strategy.reduce(tf.distribute.ReduceOp.SUM, losses, axis=None), rate
@@ -110,7 +111,7 @@ def _take_seed(
     return batch, tf.concat([tf.stack([seed, step * _SEEDS_PER_STEP]), start], axis=0)
 
 
-def _finite_product(gradient, factor, finite):
+def _finite_product(gradient: tf.Tensor | tf.IndexedSlices, factor: tf.Tensor, finite: tf.Tensor) -> tf.Tensor:
     gradient = tf.convert_to_tensor(gradient)
     return tf.where(finite, gradient * factor, tf.zeros([], gradient.dtype))
 
@@ -134,7 +135,7 @@ def _accumulate(
     size = tf.shape(next(iter(batch.values())))[0] // steps
     is_sparse: list[bool] = []
 
-    def add(number, sums):
+    def add(number: tf.Tensor, sums: tuple) -> tuple[tf.Tensor, tuple]:
         rows = {name: values[number * size : (number + 1) * size] for name, values in batch.items()}
         loss, gradients = gradients_of(rows, _micro_batch_seed(strategy, seed, batch, number, size))
         is_sparse[:] = [isinstance(gradient, tf.IndexedSlices) for gradient in gradients]

@@ -171,7 +171,15 @@ class ModuleEncoder(Scoped):
             if not np.any(tf.convert_to_tensor(gradient))
         }
 
-    def call(self, inputs, training=False, seed=None, packed=False, pooled_only=False, return_attention=False):
+    def call(
+        self,
+        inputs: dict[str, tf.Tensor],
+        training: bool = False,
+        seed: tf.Tensor | None = None,
+        packed: bool = False,
+        pooled_only: bool = False,
+        return_attention: bool = False,
+    ) -> dict[str, Any]:
         """Return BertEncoder's outputs (see `BertEncoder.call`), without embeddings and attention."""
         # Pass a Python bool: a SavedModel has a traced function for each of the two values.
         outputs = self._module(encoder_inputs(inputs), bool(training))
