@@ -81,6 +81,8 @@ TESTED_END_TO_END: dict[str, str] = {
     "outputs/eval_results.py": "outputs/test_classification.py",
     "outputs/fill_mask.py": "commands/test_fill_mask.py",
     "outputs/vectors/files.py": "commands/test_extract_features.py",
+    "problem_types/exclusive.py": "problem_types/test_single_label.py",
+    "problem_types/parts.py": "problem_types/test_single_label.py",
     "problem_types/problem_type.py": "problem_types/test_registry.py",
     "records/example_proto.py": "records/test_tfrecord.py",
     "report/overview.py": "report/test_page.py",

@@ -209,13 +209,13 @@ class Classifier(loading.TrainableModel, loading.CuttingModel):
             raise InputError(f"{checkpoint.folder}: this is a multiple-choice model; predict a file with bert-classify")
         # labels.txt may be missing next to a third-party checkpoint.
         label_names = tuple(() if labels is None else list_items("labels", labels, "a list of names"))
-        if problem_type.is_numeric and label_names:
+        if problem_type.reader.is_numeric and label_names:
             raise InputError(f"labels: the model in {checkpoint.folder} predicts a number; leave them out")
         # config.json may name a regression's output.
-        if problem_type.has_named_outputs:
+        if problem_type.reader.has_names:
             check_label_count(label_names, model)
             label_names = label_names or model.labels or model.generic_labels
-        if not label_names and problem_type.has_named_outputs:
+        if not label_names and problem_type.reader.has_names:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
         data = task.make_empty_dataset(model, label_names, run_folders(checkpoint))
         classifier = cls(opening.open_for_new_texts(task, model, data, settings), data)
@@ -239,12 +239,12 @@ class Classifier(loading.TrainableModel, loading.CuttingModel):
         # There are no empty batches, but callers expect an array with the right shape, not an
         # error.
         if not pairs:
-            values = np.zeros(0, np.float32) if problem_type.is_numeric else None
+            values = np.zeros(0, np.float32) if problem_type.reader.is_numeric else None
             return Predictions([], np.zeros((0, len(self.labels)), np.float32), values)
         outputs = self._infer(pairs, batch_size, "predicting")
-        if problem_type.is_numeric:
+        if problem_type.reader.is_numeric:
             return Predictions([], np.zeros((len(pairs), 0), np.float32), outputs["values"])
-        return Predictions(problem_type.decisions(outputs, self._data.decoder.labels), outputs["probabilities"])
+        return Predictions(problem_type.decoder.decisions(outputs, self._data.decoder.labels), outputs["probabilities"])
 
     @name_arguments_in_errors()
     def records(self, texts: Iterable[str | tuple[str, str]]) -> list[dict[str, Any]]:
@@ -259,7 +259,9 @@ class Classifier(loading.TrainableModel, loading.CuttingModel):
         outputs = self._infer(pairs, BATCH_SIZE, None)
         problem_type = self._data.problem_type
         labels = self._data.decoder.labels
-        return [text_record(*pair) | problem_type.record(outputs, row, labels) for row, pair in enumerate(pairs)]
+        return [
+            text_record(*pair) | problem_type.columns.record(outputs, row, labels) for row, pair in enumerate(pairs)
+        ]
 
     @name_arguments_in_errors()
     def explain(self, text: str, text_b: str | None = None, budget: int = BUDGET) -> dict[str, Any]:

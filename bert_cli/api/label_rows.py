@@ -9,7 +9,7 @@ import numpy as np
 from bert_cli.api.texts import list_items
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.messages import list_some, quote
-from bert_cli.problem_types.exclusive import SINGLE_LABEL
+from bert_cli.problem_types.single_label import SINGLE_LABEL
 
 _FLAGS = frozenset((0, 1))  # also contains the equal values False, True, 0.0 and 1.0
 _NEEDED = "a 0 or 1 per label"

@@ -130,7 +130,7 @@ def read_examples(
     if layout.label is not None and skip_unlabeled:
         labeled = _labeled_rows(path, data, layout, None if is_open else allowed)
         numbers, data = [numbers[row] for row in labeled], [data[row] for row in labeled]
-    if layout.label is not None and task.problem_type.is_numeric:
+    if layout.label is not None and task.problem_type.reader.is_numeric:
         check_numbers(path, data, layout.label)
     elif layout.label is not None:
         check_labels(path, data, layout, layout.label, None if is_open else allowed, skip_unlabeled)
@@ -242,7 +242,7 @@ def find_labels(task_name: str, examples: Sequence[ClassificationExample]) -> tu
     task_labels = find_task(task_name).labels
     labels = {str(example.label) for example in examples if example.label is not None}
     # A small train file may lack a label of the task; the output columns must stay the same.
-    if labels <= set(task_labels) or find_task(task_name).problem_type.is_numeric:
+    if labels <= set(task_labels) or find_task(task_name).problem_type.reader.is_numeric:
         return task_labels
     if len(labels) < 2:
         raise InputError(

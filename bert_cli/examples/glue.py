@@ -14,9 +14,10 @@ from bert_cli.base.formats import is_number
 from bert_cli.examples.table_files.rows import Row
 from bert_cli.examples.tables import KeyColumns
 from bert_cli.examples.unnamed_columns import is_wordy
-from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
+from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.regression import REGRESSION
+from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.settings.data import Columns
 
 ACCURACY = "accuracy"
@@ -130,7 +131,7 @@ class GlueTask:
             return False
         if layout.label is None:
             are_valid = all(is_number(row.cell(layout.identifier)) for row in body)
-        elif self.problem_type.is_numeric:
+        elif self.problem_type.reader.is_numeric:
             are_valid = all(is_number(row.cell(layout.label)) for row in body)
         else:
             are_valid = {row.cell(layout.label) for row in body} <= {*labels, *layout.aliases}

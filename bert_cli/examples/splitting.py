@@ -60,13 +60,13 @@ def split_dev(
     target_size = held_out.count or int(held_out.share * len(examples) + 0.5)
     if held_out.is_first:
         dev_rows = set(range(target_size))
-    elif problem_type.has_thresholds:
+    elif problem_type.decoder.has_thresholds:
         dev_rows = set(hold_out([np.flatnonzero(label).tolist() for label in labels], target_size, seed))
     else:
-        strata = [problem_type.stratum(label) for label in labels]
-        dev_rows = _select_dev_rows(strata, held_out, seed, problem_type.is_numeric)
+        strata = [problem_type.reader.stratum(label) for label in labels]
+        dev_rows = _select_dev_rows(strata, held_out, seed, problem_type.reader.is_numeric)
     if not dev_rows:
-        is_single = not problem_type.is_numeric and len(set(map(str, labels))) == len(labels)
+        is_single = not problem_type.reader.is_numeric and len(set(map(str, labels))) == len(labels)
         advice = "every label has one row, which stays in training; give --dev_file" if is_single else ""
         raise InputError(
             f"--dev_split={held_out}: leaves no row of {len(examples)} to evaluate on; "
@@ -124,7 +124,7 @@ def iterate_labels(
     """
     for example in examples:
         label: Any = example.label
-        yield from itertools.compress(names, label) if problem_type.has_thresholds else (str(label),)
+        yield from itertools.compress(names, label) if problem_type.decoder.has_thresholds else (str(label),)
 
 
 def warn_about_size(flag: str, subset: str, target_size: int, size: int) -> None:
@@ -179,7 +179,7 @@ def assign_folds(strata: Sequence[str | float], count: int, seed: int) -> np.nda
     in total and for any label.
 
     Args:
-        strata: stratum per row, see ProblemType.stratum.
+        strata: stratum per row, see LabelReader.stratum.
         count: number of folds.
         seed: seed used to shuffle the rows.
 

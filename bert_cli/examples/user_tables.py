@@ -182,7 +182,7 @@ def make_examples(
 
     Args:
         table: table rows.
-        labels: label per row from ProblemType.parse, None for an unlabeled row. None if labels are
+        labels: label per row from LabelReader.parse, None for an unlabeled row. None if labels are
             not read.
     """
     return [

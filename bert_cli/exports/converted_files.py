@@ -18,7 +18,7 @@ from bert_cli.model.config_files import write_config
 from bert_cli.model.layers import named_weights
 from bert_cli.model.networks import ELECTRA
 from bert_cli.problem_types.calibration import write_calibration
-from bert_cli.problem_types.exclusive import SINGLE_LABEL
+from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.text.tokenizer_json import tokenizer_config
 from bert_cli.weights.checkpoint import write_tf1
@@ -81,7 +81,7 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
     problem_type = model.named_problem_type or SINGLE_LABEL
     is_of_texts = converted.head_type in (CLASSIFIER, CHOICE)
     if is_of_texts and (calibration := model.calibration(problem_type, converted.labels)):
-        write_calibration(staged, calibration, problem_type.temperature_names(converted.labels or ()))
+        write_calibration(staged, calibration, problem_type.decoder.temperature_names(converted.labels or ()))
     # Do not write generic labels, which only Hugging Face's config needs, to labels.txt.
     if model.labels is not None and converted.labels is not None:
         write_lines(path(LABELS), converted.labels)

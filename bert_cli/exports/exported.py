@@ -26,8 +26,8 @@ from bert_cli.features.classification import ClassificationFeatures, classificat
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.saved import read_flags
 from bert_cli.model.config import BertConfig
-from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import check_sizes
 from bert_cli.runs.loading.loader import load_model
@@ -108,7 +108,7 @@ def find_exported(settings: ExportSettings) -> Exported:
     check_sizes(model.config, model.vocabulary, length, model.config_name, flags.strict)
     if export.format != "hub":
         _check_text_classifier(model)
-    is_numeric = model.problem_type is not None and model.problem_type.is_numeric
+    is_numeric = model.problem_type is not None and model.problem_type.reader.is_numeric
     if labels and is_numeric:
         raise InputError(f"--labels: the model in {model.folder} predicts a number; leave them out")
     if export.format == "hub" or is_numeric:
@@ -163,7 +163,7 @@ def read_dev(exported: Exported, data_dir: str) -> ClassificationFeatures | None
     model = exported.model
     saved_flags = exported.model.saved_flags
     labels = exported.labels
-    if model.classifier_type == TAGGER or not labels or not exported.problem_type.is_exclusive:
+    if model.classifier_type == TAGGER or not labels or not exported.problem_type.decoder.is_exclusive:
         return None
     # A third-party model has no known data.
     if "task_name" not in saved_flags and not data_dir:

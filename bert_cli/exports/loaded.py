@@ -16,8 +16,8 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.onnx.exported import ENCODER_OUTPUTS
-from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.weights.checkpoint import NO_BERT, AverageReader, LoadReport, load_weights, open_checkpoint
 from bert_cli.weights.path import CheckpointPath
@@ -130,10 +130,12 @@ def find_head(reader: Reader, model: ModelBundle[BertConfig], problem_type: Prob
     if CLASSIFIER in heads:
         # Use the files next to the checkpoint: both head types have the same variables.
         head_type = TAGGER if model.classifier_type == TAGGER else CLASSIFIER
-    if head_type == CLASSIFIER and problem_type.is_numeric and count != 1:
+    if head_type == CLASSIFIER and problem_type.reader.is_numeric and count != 1:
         raise InputError(f"{reader.description}: has {count} outputs, a number needs one")
     layers = model.layers if head_type == TAGGER else (-1,)
-    spec = HeadSpec(head_type, 2 if head_type == SPANS else count, model.text_input, layers, problem_type.activation)
+    spec = HeadSpec(
+        head_type, 2 if head_type == SPANS else count, model.text_input, layers, problem_type.decoder.activation
+    )
     if count and (count, width) != spec.shapes(model.config.hidden_size)["output_weights"]:
         raise InputError(
             f"{reader.description}: output_weights has the shape {[count, width]}, which does not fit the encoder"
@@ -198,5 +200,5 @@ def expected_outputs(
         scaled = results / model.temperatures if head_type == CLASSIFIER and model.temperatures else results
         return {"logits": scaled.numpy()}
     if head_type == CLASSIFIER:
-        return {problem_type.exported_name: model.activate(results).numpy()}
+        return {problem_type.decoder.exported_name: model.activate(results).numpy()}
     return {"probabilities": tf.nn.softmax(results).numpy()}

@@ -12,7 +12,7 @@ from bert_cli.features.classification import sequence_lines
 from bert_cli.features.cuts import NOT_CUT, Cuts
 from bert_cli.features.packing import check_max_seq_length, pack
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
+from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
 
@@ -87,7 +87,7 @@ def choice_features(examples: Sequence[ChoiceExample], tokenizer: FullTokenizer,
             num_cut += packed.num_cut
     return ChoiceFeatures(
         sequences=RaggedFeatures.of(token_ids, segment_ids, ends),
-        label_ids=MULTIPLE_CHOICE.label_array([example.label for example in examples], ()),
+        label_ids=MULTIPLE_CHOICE.reader.label_array([example.label for example in examples], ()),
         guids=tuple(example.guid for example in examples),
         cuts=Cuts(len(ends) - 1, num_truncated, num_tokens, num_cut),
     )

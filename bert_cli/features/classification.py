@@ -11,8 +11,8 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.cuts import NOT_CUT, Cuts, describe_cuts
 from bert_cli.features.packing import check_max_seq_length, long_sequences
 from bert_cli.features.ragged import RaggedFeatures, take_ranges
-from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.settings.groups import TRUNCATE, WINDOWS
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
@@ -24,7 +24,7 @@ class ClassificationFeatures:
 
     Attributes:
         sequences: the token sequences.
-        label_ids: see ProblemType.label_array.
+        label_ids: see LabelReader.label_array.
         guids: n strings.
         cuts: tokens that examples lost to max_seq_length.
         text_tokens: int32 [n], tokens in each example before it was cut, without [CLS] and [SEP].
@@ -119,7 +119,7 @@ def classification_features(
     """Tokenize and pack examples into sequences with at most `max_seq_length` tokens.
 
     Args:
-        examples: examples with labels for ProblemType.label_array.
+        examples: examples with labels for LabelReader.label_array.
         labels: label names, in the order of label ids.
         tokenizer: the model's tokenizer.
         max_seq_length: maximum tokens per sequence, including special tokens.
@@ -159,7 +159,7 @@ def classification_features(
         num_cut += sequences[0].num_cut
     return ClassificationFeatures(
         sequences=RaggedFeatures.of(token_ids, segment_ids, ends),
-        label_ids=problem_type.label_array([example.label for example in examples], labels),
+        label_ids=problem_type.reader.label_array([example.label for example in examples], labels),
         guids=tuple(example.guid for example in examples),
         cuts=Cuts(len(examples), num_truncated, sum(text_tokens), num_cut),
         text_tokens=np.array(text_tokens, np.int32),
@@ -249,7 +249,7 @@ class DistillationFeatures(ClassificationFeatures):
     """ClassificationFeatures for n examples, together with their teacher's predictions.
 
     Attributes:
-        teacher_logits: float32 [n, L], see ProblemType.logits.
+        teacher_logits: float32 [n, L], see OutputDecoder.logits.
         has_label: float32 [n], 1 for examples with a label and 0 for the rest.
     """
 

@@ -100,7 +100,7 @@ class BertClassifier(TaskModel):
         **options: Unpack[NetworkOptions],
     ):
         problem = PROBLEM_TYPES.get(problem_type)
-        if problem is None or (not problem.has_named_outputs and label_count != 1):
+        if problem is None or (not problem.reader.has_names and label_count != 1):
             raise ValueError(f"{problem_type} with {label_count} labels")
         super().__init__("classifier_model", config, **options)
         self.problem_type = problem
@@ -179,7 +179,7 @@ class BertClassifier(TaskModel):
         """
         logits = self(spec.encoder_inputs(batch), packed=packed)
         losses = self.formulas.losses(batch["label_ids"], logits, PLAIN)
-        return {self.problem_type.output_name: self.activate(logits), "losses": losses, "logits": logits}
+        return {self.problem_type.decoder.output_name: self.activate(logits), "losses": losses, "logits": logits}
 
     def activate(self, logits: tf.Tensor) -> tf.Tensor:
         """Return the predictions for logits [B, n].

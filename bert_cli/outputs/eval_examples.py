@@ -33,7 +33,8 @@ from bert_cli.base.writing import atomic_write
 from bert_cli.examples.tag_schemes import find_entities
 from bert_cli.metrics.squad import raw_scores
 from bert_cli.problem_types.columns import rows_of, significant
-from bert_cli.problem_types.problem_type import LabelSet, Predictions, ProblemType
+from bert_cli.problem_types.parts import LabelSet, Predictions
+from bert_cli.problem_types.problem_type import ProblemType
 
 # bert-classify imports this module without those for questions, so that a text is answered sooner.
 if TYPE_CHECKING:
@@ -114,18 +115,20 @@ def classification_examples(
     Args:
         problem_type: the model's problem type.
         labels: label names and thresholds.
-        label_ids: n labels, see ProblemType.label_array.
+        label_ids: n labels, see LabelReader.label_array.
         predictions: predictions for the n rows.
         text_of: function from a row number to the row's id and texts, for JSON.
         temperature: temperature used for all logits if the probabilities are calibrated, else None.
     """
     # Limit numbers, not rows: with many labels, rows are long.
-    outputs = predictions[problem_type.output_name]
+    outputs = predictions[problem_type.decoder.output_name]
     count = len(label_ids)
     kept = kept_rows(count, outputs.size // max(1, count))
-    exact = rows_of(problem_type.eval_columns(label_ids[kept], {problem_type.output_name: outputs[kept]}))
+    exact = rows_of(
+        problem_type.columns.eval_columns(label_ids[kept], {problem_type.decoder.output_name: outputs[kept]})
+    )
     thresholds = [] if labels.thresholds is None else labels.thresholds.tolist()
-    errors = [problem_type.row_error(row, thresholds) for row in exact]
+    errors = [problem_type.metrics.row_error(row, thresholds) for row in exact]
     # Keep the order of members from earlier versions: files are compared byte by byte.
     head: dict[str, Any] = {"kind": problem_type.name}
     if not problem_type.has_choices:

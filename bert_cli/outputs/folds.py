@@ -7,7 +7,7 @@ import numpy as np
 
 from bert_cli.outputs.classification import Texts, text_columns, write_table
 from bert_cli.problem_types.columns import Column
-from bert_cli.problem_types.problem_type import Suspects
+from bert_cli.problem_types.parts import Suspects
 
 # bert-classify imports this module without those for tags, so that a text is answered sooner.
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""Problem types as one object each: single-label, multi-label, regression and multiple choice."""
+"""Problem types as values with four parts: single-label, multi-label, regression, multiple choice."""

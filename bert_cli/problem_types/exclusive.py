@@ -1,23 +1,15 @@
-"""Single-label classification and multiple choice: a softmax with exactly one correct output."""
+"""Parts for exactly one correct output, decoded with a softmax; its index is the label id."""
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CHOICE
-from bert_cli.base.messages import count_more
 from bert_cli.metrics import classification
 from bert_cli.metrics.calibration import reliability
-from bert_cli.problem_types.columns import Column, LabelCells, Probabilities, significant
-from bert_cli.problem_types.linear_models import logistic_probabilities
-from bert_cli.problem_types.missing_labels import SKIP_ADVICE
-from bert_cli.problem_types.problem_type import LabelSet, Predictions, ProblemType, Scores, Suspects
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
+from bert_cli.problem_types.columns import Column, Probabilities
+from bert_cli.problem_types.parts import LabelSet, Metrics, OutputDecoder, PredictionColumns, Predictions, Scores
 
 
 def log_softmax(logits: np.ndarray) -> np.ndarray:
@@ -27,26 +19,15 @@ def log_softmax(logits: np.ndarray) -> np.ndarray:
     return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
 
 
-class Exclusive(ProblemType):
-    """Problem types with exactly one correct output; its index is the label id."""
+def _output_names(predictions: Predictions, labels: LabelSet) -> Sequence[str]:
+    """Return the label names, or the numbers of the choices, which have no names."""
+    return labels.names or [str(choice) for choice in range(predictions["probabilities"].shape[1])]
+
+
+class ExclusiveDecoder(OutputDecoder):
+    """Decoder of a softmax."""
 
     is_exclusive = True
-
-    def output_names(self, predictions: Predictions, labels: LabelSet) -> Sequence[str]:
-        """Return the names that tables and records use for the outputs."""
-        return labels.names
-
-    def constant_prediction(self, label_ids: np.ndarray, rows: int, outputs: int) -> np.ndarray:
-        best = np.bincount(label_ids, minlength=outputs).argmax()
-        return np.tile(np.eye(outputs)[best], (rows, 1))
-
-    def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
-        return math.log(outputs)
-
-    def collapse(self, predictions: Predictions, labels: LabelSet) -> str:
-        best = np.unique(predictions["probabilities"].argmax(axis=1))
-        name = self.output_names(predictions, labels)[best[0]]
-        return f"every row gets the label {name}" if len(best) == 1 else ""
 
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
         # Compute the loss from logarithms: a probability that float32 rounds to 0 still has a
@@ -57,22 +38,15 @@ class Exclusive(ProblemType):
             "losses": -logs[np.arange(len(label_ids)), label_ids],
         }
 
-    def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
-        return {
-            "label": [str(label) for label in self.decisions(predictions, labels)],
-            "probabilities": Probabilities(self.output_names(predictions, labels), predictions["probabilities"]),
-        }
+    def decisions(self, predictions: Predictions, labels: LabelSet) -> list[Any]:
+        """Return each row's most probable output as an index, the first one in a tie."""
+        return predictions["probabilities"].argmax(axis=1).tolist()
 
     def keep_decisions(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         best = before.argmax(axis=1)
         rows = np.flatnonzero(after.argmax(axis=1) != best)
         after[rows, best[rows]] = np.nextafter(after[rows].max(axis=1), np.float32(2))
         return after
-
-    def calibration_error(self, label_ids: np.ndarray, predictions: Predictions) -> float:
-        """Return the expected calibration error of the predicted output's probability."""
-        probabilities = np.asarray(predictions["probabilities"], np.float64)
-        return reliability(probabilities.max(axis=1), probabilities.argmax(axis=1) == label_ids).error
 
     def uncertainty(self, predictions: Predictions, labels: LabelSet) -> np.ndarray:
         """Return the total probability of the outputs that are not predicted."""
@@ -81,11 +55,37 @@ class Exclusive(ProblemType):
         np.put_along_axis(probabilities, probabilities.argmax(axis=1)[:, np.newaxis], 0.0, axis=1)
         return probabilities.sum(axis=1)
 
+
+class ExclusiveMetrics(Metrics):
+    """Scores that need no label names."""
+
+    names: tuple[str, ...] = ("eval_accuracy", *classification.LOSSES)
+
+    def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
+        results = classification.choice_metrics(
+            label_ids, predictions["losses"], predictions["probabilities"], batch_size
+        )
+        return Scores(results, {}, [])
+
+    def collapse(self, predictions: Predictions, labels: LabelSet) -> str:
+        best = np.unique(predictions["probabilities"].argmax(axis=1))
+        name = _output_names(predictions, labels)[best[0]]
+        return f"every row gets the label {name}" if len(best) == 1 else ""
+
+    def constant_prediction(self, label_ids: np.ndarray, rows: int, outputs: int) -> np.ndarray:
+        best = np.bincount(label_ids, minlength=outputs).argmax()
+        return np.tile(np.eye(outputs)[best], (rows, 1))
+
+    def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
+        return math.log(outputs)
+
     def is_wrong(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> np.ndarray:
         return predictions["probabilities"].argmax(axis=1) != label_ids
 
-    def eval_columns(self, label_ids: np.ndarray, predictions: Predictions) -> dict[str, np.ndarray]:
-        return {"label": label_ids, "probabilities": predictions["probabilities"]}
+    def calibration_error(self, label_ids: np.ndarray, predictions: Predictions) -> float:
+        """Return the expected calibration error of the predicted output's probability."""
+        probabilities = np.asarray(predictions["probabilities"], np.float64)
+        return reliability(probabilities.max(axis=1), probabilities.argmax(axis=1) == label_ids).error
 
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
         """Return the predicted output's probability if the prediction is wrong, 0 otherwise."""
@@ -97,143 +97,14 @@ class Exclusive(ProblemType):
         return 1.0 - row["probabilities"][row["label"]]
 
 
-_LEAST = 1e-30  # smallest probability, so that 0 has a logarithm
+class ExclusiveColumns(PredictionColumns):
+    """The most probable output, and all probabilities."""
 
-
-class SingleLabel(Exclusive):
-    """Labels are names; label_ids int32 [n] are indices into the label names."""
-
-    name = "single_label"
-    summary = "one label per text"
-    metrics = ("eval_accuracy", "eval_mcc", "eval_f1", *classification.LOSSES)
-    hugging_face = "single_label_classification"
-
-    def parse(self, cells: LabelCells, labels: Sequence[str]) -> list[str]:
-        cells.check_one_column(self.name)
-        empty = [line for line, row in zip(cells.lines, cells.rows, strict=True) if not row[0]]
-        if empty:
-            raise InputError(
-                f"{cells.path}:{empty[0]}: the label is empty{count_more(empty)}; every row needs one; {SKIP_ADVICE}"
-            )
-        # Accept a list with one name: labels in JSON lines are often lists.
-        row_labels = [self.cell_labels(cells, row) for row in range(len(cells.rows))]
-        several = [row for row, names in enumerate(row_labels) if len(names) > 1]
-        if several:
-            raise InputError(
-                f"{cells.path}:{cells.lines[several[0]]}: the list has "
-                f"{len(row_labels[several[0]])} labels{count_more(several)}, and --problem_type={self.name} "
-                "takes one; give --problem_type=multi_label"
-            )
-        cells.check_known(row_labels, labels)
-        return [names[0] for names in row_labels]
-
-    def label_array(self, row_labels: Sequence[str | None], labels: Sequence[str]) -> np.ndarray:
-        # A row to predict has no label. Use index 0 as the original does; its loss is never read.
-        index = {label: number for number, label in enumerate(labels)}
-        return np.array([0 if label is None else index[label] for label in row_labels], np.int32)
-
-    def label_counts(self, label_ids: np.ndarray, count: int) -> np.ndarray:
-        return np.bincount(label_ids, minlength=count).astype(np.float64)
-
-    def logits(self, probabilities: np.ndarray) -> np.ndarray:
-        """Return logits up to a constant per row, which a softmax ignores."""
-        # A probability of 0 has no logarithm. The smallest normal float32 is far below any value
-        # that matters.
-        return np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
-
-    def linear_prediction(
-        self, features: "csr_matrix", label_ids: np.ndarray, test_features: "csr_matrix", outputs: int
-    ) -> np.ndarray:
-        return logistic_probabilities(features, label_ids, outputs, test_features)
-
-    def decisions(self, predictions: Predictions, labels: LabelSet) -> list[str]:
-        """Return each row's most probable label, the first one in a tie."""
-        return self.label_column(predictions["probabilities"].argmax(axis=1), labels)
-
-    def explained_score(self, predictions: Predictions, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
-        """Return the prediction, and its log-odds against the other labels.
-
-        With two labels this is the difference between their logits.
-        """
-        label = int(predictions["probabilities"][0].argmax())
-        probabilities = np.asarray(predictions["probabilities"], np.float64)
-        probability = probabilities[:, label]
-        # Sum instead of 1 - probability, which has lost its digits next to 1.
-        rest = np.delete(probabilities, label, axis=1).sum(axis=1)
-        prediction = {
-            "label": labels.names[label],
-            "probability": significant(predictions["probabilities"][0, label]),
+    def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
+        return {
+            "label": [str(label) for label in self.decoder.decisions(predictions, labels)],
+            "probabilities": Probabilities(_output_names(predictions, labels), predictions["probabilities"]),
         }
-        return prediction, np.log(np.maximum(probability, _LEAST)) - np.log(np.maximum(rest, _LEAST))
 
-    def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
-        probabilities = predictions["probabilities"]
-        results = classification.classification_metrics(
-            label_ids, predictions["losses"], probabilities, labels.names, batch_size
-        )
-        details = classification.classification_report(label_ids, probabilities, labels.names)
-        return Scores(results, details, classification.format_report(details))
-
-    def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> list[str]:
-        return [labels.names[label] for label in label_ids]
-
-    def suspects(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> Suspects:
-        """Return rows with a label that is not the most probable one, least probable label first.
-
-        The columns are given, predicted and probability (of the given label). Ties keep the row
-        order.
-
-        Args:
-            label_ids: the given labels, int32 [n].
-            predictions: predictions of models that had not seen the rows.
-            labels: label names.
-        """
-        probabilities = predictions["probabilities"]
-        best = probabilities.argmax(axis=1)
-        differing = np.flatnonzero(best != label_ids)
-        gold_probability = probabilities[differing, label_ids[differing]]
-        # Sort stably: equal probabilities stay in file order, and a second run writes the same
-        # file.
-        rows = differing[np.argsort(gold_probability, kind="stable")]
-        gold, predicted = (self.label_column(ids[rows], labels) for ids in (label_ids, best))
-        probability = probabilities[rows, label_ids[rows]].astype(np.float32)
-        return Suspects(rows.tolist(), {"given": gold, "predicted": predicted, "probability": probability})
-
-
-SINGLE_LABEL = SingleLabel()
-
-
-class MultipleChoice(Exclusive):
-    """Labels are indices of choices; label_ids int32 [n].
-
-    A choice's index is not a class: a model with one output serves any number of choices. So there
-    are no label names, class weights or suspected label errors, and examples.choice reads the
-    labels.
-    """
-
-    name = "multiple_choice"
-    summary = "multiple choice, one of --choice_columns"
-    metrics = ("eval_accuracy", *classification.LOSSES)
-    head_type = CHOICE
-    has_choices = True
-    distillation_refusal = "learns the probabilities of labels, which multiple choice does not have"
-    class_weights_refusal = "is about labels, and the endings of a choice are none"
-
-    def output_names(self, predictions: Predictions, labels: LabelSet) -> Sequence[str]:
-        return [str(choice) for choice in range(predictions["probabilities"].shape[1])]
-
-    def label_array(self, row_labels: Sequence[int | None], labels: Sequence[str]) -> np.ndarray:
-        return np.array([0 if label is None else label for label in row_labels], np.int32)
-
-    def decisions(self, predictions: Predictions, labels: LabelSet) -> list[int]:
-        """Return each row's most probable choice as an index, the first one in a tie."""
-        return predictions["probabilities"].argmax(axis=1).tolist()
-
-    def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
-        results = classification.choice_metrics(
-            label_ids, predictions["losses"], predictions["probabilities"], batch_size
-        )
-        return Scores(results, {}, [])
-
-
-MULTIPLE_CHOICE = MultipleChoice()
+    def eval_columns(self, label_ids: np.ndarray, predictions: Predictions) -> dict[str, np.ndarray]:
+        return {"label": label_ids, "probabilities": predictions["probabilities"]}

@@ -12,7 +12,17 @@ from bert_cli.metrics.calibration import reliability
 from bert_cli.metrics.classification import LOSSES
 from bert_cli.problem_types.columns import FLAGS, Column, LabelCells, Probabilities, significant
 from bert_cli.problem_types.linear_models import logistic_probabilities
-from bert_cli.problem_types.problem_type import LabelSet, Predictions, ProblemType, Scores, Suspects
+from bert_cli.problem_types.parts import (
+    LabelReader,
+    LabelSet,
+    Metrics,
+    OutputDecoder,
+    PredictionColumns,
+    Predictions,
+    Scores,
+    Suspects,
+)
+from bert_cli.problem_types.problem_type import ProblemType
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -30,22 +40,15 @@ def _over(predictions: Predictions, labels: LabelSet) -> np.ndarray:
     return multi_label.over_thresholds(predictions["probabilities"], _thresholds(labels))
 
 
-class MultiLabel(ProblemType):
-    """Labels are a tuple of 0 and 1, one per label name; label_ids float32 [n, L]."""
+def _select_names(labels: LabelSet, is_present: np.ndarray) -> tuple[str, ...]:
+    return tuple(name for name, is_named in zip(labels.names, is_present, strict=True) if is_named)
 
-    name = "multi_label"
-    summary = "any number of labels per text"
-    metrics = (
-        "eval_micro_f1", "eval_macro_f1", "eval_subset_accuracy", "eval_roc_auc", "eval_roc_auc_micro",
-        "eval_average_precision", *LOSSES,
-    )  # fmt: skip
-    label_dtype = "float32"
-    label_shape = ("B", "L")
-    activation = "sigmoid"
-    hugging_face = "multi_label_classification"
-    collapse_advice = "--threshold=tuned finds the threshold of each label on the dev set"
-    has_thresholds = True
-    chart = "roc"
+
+class MultiLabelReader(LabelReader):
+    """Reader of 0 and 1 per label name, and of lists of names; label_ids float32 [n, L]."""
+
+    dtype = "float32"
+    shape = ("B", "L")
 
     def labels_from_columns(self, cells: LabelCells) -> tuple[str, ...] | None:
         """Return the column names if each label has a separate column of 0 and 1, None otherwise."""
@@ -93,6 +96,82 @@ class MultiLabel(ProblemType):
         """
         return np.stack([np.ones_like(weights), weights], axis=1)
 
+
+class MultiLabelDecoder(OutputDecoder):
+    """Decoder of a sigmoid per label, with a threshold per label."""
+
+    activation = "sigmoid"
+    has_thresholds = True
+
+    def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
+        # Stable form of log(1 + e^x) − x · y, without a large power.
+        losses = np.maximum(logits, 0) - logits * label_ids + np.log1p(np.exp(-np.abs(logits)))
+        return {"probabilities": np.exp(-np.logaddexp(0, -logits)), "losses": losses.mean(axis=-1)}
+
+    def logits(self, probabilities: np.ndarray) -> np.ndarray:
+        clipped = np.clip(probabilities.astype(np.float64), _LEAST, 1 - _LEAST)
+        return (np.log(clipped) - np.log1p(-clipped)).astype(np.float32)
+
+    def decisions(self, predictions: Predictions, labels: LabelSet) -> list[tuple[str, ...]]:
+        """Return each row's labels at or above their thresholds, in the order of `labels`."""
+        return [_select_names(labels, row) for row in _over(predictions, labels)]
+
+    def explained_score(self, predictions: Predictions, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
+        """Return the predicted labels, and the most probable label's log-odds (its logit)."""
+        label = int(predictions["probabilities"][0].argmax())
+        probability = np.asarray(predictions["probabilities"], np.float64)[:, label]
+        probability = np.clip(probability, 1e-7, 1 - 6e-8)  # float32 has no value between this and 1
+        prediction = {
+            "labels": list(self.decisions({"probabilities": predictions["probabilities"][:1]}, labels)[0]),
+            "explained_label": labels.names[label],
+            "probability": significant(predictions["probabilities"][0, label]),
+        }
+        return prediction, np.log(probability) - np.log1p(-probability)
+
+    def temperature_names(self, labels: Sequence[str]) -> Sequence[str]:
+        """Return all labels: each is a separate question with a separate temperature."""
+        return labels
+
+    def fit_temperatures(self, logits: np.ndarray, label_ids: np.ndarray) -> tuple[float, ...]:
+        columns = range(logits.shape[1])
+        logits = np.asarray(logits, np.float64)
+        return tuple(self._fit_temperature(logits[:, [column]], label_ids[:, [column]]) for column in columns)
+
+    def keep_decisions(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Keep each decision at threshold 0.5, which is a logit of 0 at any temperature."""
+        threshold = multi_label.DEFAULT_THRESHOLD
+        return np.where((after >= threshold) == (before >= threshold), after, before)
+
+    def uncertainty(self, predictions: Predictions, labels: LabelSet) -> np.ndarray:
+        """Return 1 − the probability that all decisions are correct."""
+        probabilities = np.asarray(predictions["probabilities"], np.float64)
+        wrong = np.where(_over(predictions, labels), 1.0 - probabilities, probabilities)
+        return -np.expm1(np.log1p(-np.minimum(wrong, 1.0 - _LEAST)).sum(axis=1))
+
+
+class MultiLabelMetrics(Metrics):
+    """Scores of all labels, and of each."""
+
+    names = (
+        "eval_micro_f1", "eval_macro_f1", "eval_subset_accuracy", "eval_roc_auc", "eval_roc_auc_micro",
+        "eval_average_precision", *LOSSES,
+    )  # fmt: skip
+    collapse_advice = "--threshold=tuned finds the threshold of each label on the dev set"
+
+    def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
+        results, details = multi_label.multi_label_metrics(
+            label_ids,
+            predictions["losses"],
+            predictions["probabilities"],
+            labels.names,
+            _thresholds(labels),
+            batch_size,
+        )
+        return Scores(results, details, multi_label.format_multi_label(details))
+
+    def collapse(self, predictions: Predictions, labels: LabelSet) -> str:
+        return "" if _over(predictions, labels).any() else "no row gets a label"
+
     def constant_prediction(self, label_ids: np.ndarray, rows: int, outputs: int) -> np.ndarray:
         """Return the labels that most training rows have, for each row.
 
@@ -122,54 +201,6 @@ class MultiLabel(ProblemType):
     def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
         return math.log(2)
 
-    def collapse(self, predictions: Predictions, labels: LabelSet) -> str:
-        return "" if _over(predictions, labels).any() else "no row gets a label"
-
-    def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
-        # Stable form of log(1 + e^x) − x · y, without a large power.
-        losses = np.maximum(logits, 0) - logits * label_ids + np.log1p(np.exp(-np.abs(logits)))
-        return {"probabilities": np.exp(-np.logaddexp(0, -logits)), "losses": losses.mean(axis=-1)}
-
-    def logits(self, probabilities: np.ndarray) -> np.ndarray:
-        clipped = np.clip(probabilities.astype(np.float64), _LEAST, 1 - _LEAST)
-        return (np.log(clipped) - np.log1p(-clipped)).astype(np.float32)
-
-    def decisions(self, predictions: Predictions, labels: LabelSet) -> list[tuple[str, ...]]:
-        """Return each row's labels at or above their thresholds, in the order of `labels`."""
-        return [_select_names(labels, row) for row in _over(predictions, labels)]
-
-    def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
-        """Return label names (joined by "," in a table, a list in jsonl) and probabilities."""
-        return {
-            "labels": self.label_column(_over(predictions, labels), labels),
-            "probabilities": Probabilities(labels.names, predictions["probabilities"]),
-        }
-
-    def temperature_names(self, labels: Sequence[str]) -> Sequence[str]:
-        """Return all labels: each is a separate question with a separate temperature."""
-        return labels
-
-    def fit_temperatures(self, logits: np.ndarray, label_ids: np.ndarray) -> tuple[float, ...]:
-        columns = range(logits.shape[1])
-        logits = np.asarray(logits, np.float64)
-        return tuple(self._fit_temperature(logits[:, [column]], label_ids[:, [column]]) for column in columns)
-
-    def keep_decisions(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        """Keep each decision at threshold 0.5, which is a logit of 0 at any temperature."""
-        threshold = multi_label.DEFAULT_THRESHOLD
-        return np.where((after >= threshold) == (before >= threshold), after, before)
-
-    def calibration_error(self, label_ids: np.ndarray, predictions: Predictions) -> float:
-        """Return the mean calibration error over labels."""
-        columns = zip(np.asarray(predictions["probabilities"], np.float64).T, np.asarray(label_ids).T > 0, strict=True)
-        return float(np.mean([reliability(probability, is_present).error for probability, is_present in columns]))
-
-    def uncertainty(self, predictions: Predictions, labels: LabelSet) -> np.ndarray:
-        """Return 1 − the probability that all decisions are correct."""
-        probabilities = np.asarray(predictions["probabilities"], np.float64)
-        wrong = np.where(_over(predictions, labels), 1.0 - probabilities, probabilities)
-        return -np.expm1(np.log1p(-np.minimum(wrong, 1.0 - _LEAST)).sum(axis=1))
-
     def is_wrong(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> np.ndarray:
         """Return which rows have at least one wrong label, bool [n].
 
@@ -180,31 +211,10 @@ class MultiLabel(ProblemType):
         """
         return (_over(predictions, labels) != (np.asarray(label_ids) > 0)).any(axis=1)
 
-    def explained_score(self, predictions: Predictions, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
-        """Return the predicted labels, and the most probable label's log-odds (its logit)."""
-        label = int(predictions["probabilities"][0].argmax())
-        probability = np.asarray(predictions["probabilities"], np.float64)[:, label]
-        probability = np.clip(probability, 1e-7, 1 - 6e-8)  # float32 has no value between this and 1
-        prediction = {
-            "labels": list(self.decisions({"probabilities": predictions["probabilities"][:1]}, labels)[0]),
-            "explained_label": labels.names[label],
-            "probability": significant(predictions["probabilities"][0, label]),
-        }
-        return prediction, np.log(probability) - np.log1p(-probability)
-
-    def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
-        results, details = multi_label.multi_label_metrics(
-            label_ids,
-            predictions["losses"],
-            predictions["probabilities"],
-            labels.names,
-            _thresholds(labels),
-            batch_size,
-        )
-        return Scores(results, details, multi_label.format_multi_label(details))
-
-    def eval_columns(self, label_ids: np.ndarray, predictions: Predictions) -> dict[str, np.ndarray]:
-        return {"labels": (np.asarray(label_ids) > 0).astype(int), "probabilities": predictions["probabilities"]}
+    def calibration_error(self, label_ids: np.ndarray, predictions: Predictions) -> float:
+        """Return the mean calibration error over labels."""
+        columns = zip(np.asarray(predictions["probabilities"], np.float64).T, np.asarray(label_ids).T > 0, strict=True)
+        return float(np.mean([reliability(probability, is_present).error for probability, is_present in columns]))
 
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
         """Return the largest distance between a wrong decision's probability and its label."""
@@ -222,6 +232,20 @@ class MultiLabel(ProblemType):
     def row_surprise(self, row: Mapping[str, Any]) -> float:
         decisions = zip(row["labels"], row["probabilities"], strict=True)
         return max((abs(is_present - probability) for is_present, probability in decisions), default=0.0)
+
+
+class MultiLabelColumns(PredictionColumns):
+    """All labels at or above their thresholds, and all probabilities."""
+
+    def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
+        """Return label names (joined by "," in a table, a list in jsonl) and probabilities."""
+        return {
+            "labels": self.label_column(_over(predictions, labels), labels),
+            "probabilities": Probabilities(labels.names, predictions["probabilities"]),
+        }
+
+    def eval_columns(self, label_ids: np.ndarray, predictions: Predictions) -> dict[str, np.ndarray]:
+        return {"labels": (np.asarray(label_ids) > 0).astype(int), "probabilities": predictions["probabilities"]}
 
     def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> list[list[str]]:
         # Return lists, not tuples: write_table joins a list in one cell.
@@ -254,8 +278,13 @@ class MultiLabel(ProblemType):
         return Suspects(rows[order].tolist(), columns)
 
 
-def _select_names(labels: LabelSet, is_present: np.ndarray) -> tuple[str, ...]:
-    return tuple(name for name, is_named in zip(labels.names, is_present, strict=True) if is_named)
-
-
-MULTI_LABEL = MultiLabel()
+_DECODER = MultiLabelDecoder()
+MULTI_LABEL = ProblemType(
+    "multi_label",
+    "any number of labels per text",
+    MultiLabelReader(),
+    _DECODER,
+    MultiLabelMetrics(),
+    MultiLabelColumns(_DECODER, chart="roc"),
+    hugging_face="multi_label_classification",
+)

@@ -31,7 +31,7 @@ def classification_cards(run: Run) -> list[Card]:
     if run.examples:
         head, rows = run.examples
         problem = problem_type(head["kind"])
-        cards += CHARTS[problem.chart](head, rows)
+        cards += CHARTS[problem.columns.chart](head, rows)
         tables += [_mistakes(problem, head, rows), _explanation_card(rows)]
     return cards + tables
 
@@ -134,22 +134,22 @@ def _scatter(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
     return [line_card("scatter", "Predicted and given", "Predicted over given numbers", series, axes, note)]
 
 
-# Keys are ProblemType.chart.
+# Keys are PredictionColumns.chart.
 CHARTS = {"calibration": _calibration, "roc": _roc, "scatter": _scatter}
 
 
 def _mistakes(problem: ProblemType, head: Mapping[str, Any], rows: list[dict]) -> Card:
     thresholds = head.get("thresholds", ())
-    errors = [(problem.row_error(row, thresholds), row) for row in rows if "text" in row]
+    errors = [(problem.metrics.row_error(row, thresholds), row) for row in rows if "text" in row]
     wrong = sorted((scored_row for scored_row in errors if scored_row[0] > 0), key=lambda scored_row: -scored_row[0])
     texts = [_text(problem, row, head) for _, row in wrong[:_SHOWN_TEXTS]]
-    return Card("card-mistakes", problem.mistakes_title, "texts", texts, is_wide=True)
+    return Card("card-mistakes", problem.columns.mistakes_title, "texts", texts, is_wide=True)
 
 
 def _text(problem: ProblemType, row: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
     """Return a text with its label and the prediction."""
     text = {name: row.get(name) for name in ("text", "text_b")} | {"id": row.get("id", ""), "bars": []}
-    if problem.is_numeric:
+    if problem.reader.is_numeric:
         return text | {"actual": number(row["value"]), "predicted": number(row["predicted"])}
     probabilities = row["probabilities"]
     names = head.get("labels", ())

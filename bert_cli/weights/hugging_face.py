@@ -18,7 +18,7 @@ from bert_cli.base.names import SAFETENSORS, TF_MODEL
 from bert_cli.base.writing import follow_umask
 from bert_cli.model.config import BertConfig
 from bert_cli.model.networks import BERT, HEAD_TYPES_OF_CLASSES, NETWORKS
-from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
+from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.weights.formats.safetensors_files import SafetensorsFiles

@@ -39,7 +39,7 @@ def examples(file, label_separator=None, problem_type=None):
 
 
 def parse(file, problem_type, labels):
-    return problem_type.parse(file.label_cells(None), labels)
+    return problem_type.reader.parse(file.label_cells(None), labels)
 
 
 def refused(function, *arguments, **options) -> str:

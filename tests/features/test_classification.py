@@ -97,7 +97,7 @@ def test_format_features_without_ids_and_without_label(tokenizer):
     ],
 )
 def test_labels_of_each_problem_type(tokenizer, problem_type, labels, expected, text):
-    actual = PROBLEM_TYPES[problem_type].label_array(labels, ("a", "b"))
+    actual = PROBLEM_TYPES[problem_type].reader.label_array(labels, ("a", "b"))
     assert (actual.dtype, actual.tolist()) == (expected.dtype, expected.tolist())
     examples = [ClassificationExample(str(number), "Rain", None, label) for number, label in enumerate(labels)]
     features = classification_features(examples, ("a", "b"), tokenizer, 6, PROBLEM_TYPES[problem_type])

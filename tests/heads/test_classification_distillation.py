@@ -62,9 +62,9 @@ def test_loss(tiny_config, batch_of, head_class):
 
 def test_logits_of_probabilities():
     np.testing.assert_allclose(
-        softmax(problem_type("single_label").logits(softmax(TEACHER))), softmax(TEACHER), rtol=1e-5
+        softmax(problem_type("single_label").decoder.logits(softmax(TEACHER))), softmax(TEACHER), rtol=1e-5
     )
-    actual = problem_type("multi_label").logits(np.array([[0.75, 0.5, 0.0]], np.float32))
+    actual = problem_type("multi_label").decoder.logits(np.array([[0.75, 0.5, 0.0]], np.float32))
     np.testing.assert_allclose(actual[0, :2], [np.log(3.0), 0.0], atol=1e-6)
     assert np.isfinite(actual).all()
-    assert np.isfinite(problem_type("single_label").logits(np.array([[1.0, 0.0]], np.float32))).all()
+    assert np.isfinite(problem_type("single_label").decoder.logits(np.array([[1.0, 0.0]], np.float32))).all()

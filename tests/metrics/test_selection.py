@@ -51,7 +51,7 @@ def test_higher_is_better(name):
 
 
 def test_find_metric_with_and_without_eval():
-    metrics = known_metrics(problem_type("single_label").metrics)
+    metrics = known_metrics(problem_type("single_label").metrics.names)
     assert [find_metric(name, metrics) for name in ("", "f1", "eval_mcc", "loss")] == [
         "eval_accuracy", "eval_f1", "eval_mcc", "loss",
     ]  # fmt: skip
@@ -63,7 +63,7 @@ def test_find_metric_with_and_without_eval():
 
 
 def test_main_metric_comes_first():
-    assert known_metrics(problem_type("single_label").metrics, "mcc")[0] == "eval_mcc"
-    assert known_metrics(problem_type("single_label").metrics, "accuracy_f1")[0] == "eval_accuracy"
-    assert known_metrics(problem_type("regression").metrics, "pearson_spearman")[0] == "eval_pearson"
-    assert known_metrics(problem_type("multi_label").metrics)[0] == "eval_micro_f1"
+    assert known_metrics(problem_type("single_label").metrics.names, "mcc")[0] == "eval_mcc"
+    assert known_metrics(problem_type("single_label").metrics.names, "accuracy_f1")[0] == "eval_accuracy"
+    assert known_metrics(problem_type("regression").metrics.names, "pearson_spearman")[0] == "eval_pearson"
+    assert known_metrics(problem_type("multi_label").metrics.names)[0] == "eval_micro_f1"

@@ -10,24 +10,26 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.outputs.classification import text_columns, write_table, write_test_results
 from bert_cli.outputs.eval_results import write_eval_results
-from bert_cli.problem_types.problem_type import LabelSet
+from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.registry import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
 
 PROBABILITIES = np.array([[0.7757962, 0.22420382], [1.234e-05, 0.99998766], [1.0, 0.0]], np.float32)
 
 
 def write_predictions(path, ids, texts, names, probabilities, output_format="tsv"):
-    columns = SINGLE_LABEL.prediction_columns({"probabilities": probabilities}, LabelSet(tuple(names)))
+    columns = SINGLE_LABEL.columns.prediction_columns({"probabilities": probabilities}, LabelSet(tuple(names)))
     write_table(path, {"id": ids, **columns, **text_columns(texts)}, output_format)
 
 
 def write_multi_label(path, ids, texts, names, probabilities, thresholds, output_format="tsv"):
-    columns = MULTI_LABEL.prediction_columns({"probabilities": probabilities}, LabelSet(tuple(names), thresholds))
+    columns = MULTI_LABEL.columns.prediction_columns(
+        {"probabilities": probabilities}, LabelSet(tuple(names), thresholds)
+    )
     write_table(path, {"id": ids, **columns, **text_columns(texts)}, output_format)
 
 
 def write_values(path, ids, texts, values, output_format="tsv"):
-    columns = REGRESSION.prediction_columns({"values": values}, LabelSet())
+    columns = REGRESSION.columns.prediction_columns({"values": values}, LabelSet())
     write_table(path, {"id": ids, **columns, **text_columns(texts)}, output_format)
 
 
@@ -215,7 +217,7 @@ def test_predictions_of_values(tmp_path):
 
 def test_predictions_of_choices(tmp_path):
     path, probabilities = tmp_path / "predictions", np.array([[0.2, 0.7, 0.1], [0.5, 0.25, 0.25]], np.float32)
-    columns = MULTIPLE_CHOICE.prediction_columns({"probabilities": probabilities}, LabelSet())
+    columns = MULTIPLE_CHOICE.columns.prediction_columns({"probabilities": probabilities}, LabelSet())
     texts = {"text": ["Tea", "Rum"], "ending": ["b", "d\te"]}
     write_table(str(path), {"id": ["1", "2"], **columns, **texts}, "tsv")
     assert path.read_bytes() == (

@@ -20,7 +20,7 @@ from bert_cli.outputs.eval_examples import (
     write_eval_examples,
 )
 from bert_cli.outputs.squad import NBestEntry, Prediction
-from bert_cli.problem_types.problem_type import LabelSet
+from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.registry import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
 
 

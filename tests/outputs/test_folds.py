@@ -17,7 +17,7 @@ from bert_cli.outputs.folds import (
 )
 from bert_cli.outputs.tagging import TagPrediction
 from bert_cli.problem_types.columns import Probabilities
-from bert_cli.problem_types.problem_type import Suspects
+from bert_cli.problem_types.parts import Suspects
 
 TEXTS = [("one", None), ("two", None), ("three", None), ("four", None)]
 IDS = ("a", "b", "c", "d")

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.linear_models import logistic_probabilities, ridge_values
 from bert_cli.problem_types.multi_label import MULTI_LABEL
-from bert_cli.problem_types.problem_type import LabelSet
+from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
+from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.regression import REGRESSION
+from bert_cli.problem_types.single_label import SINGLE_LABEL
 
 FEATURES = csr_matrix(np.array([[1.0, 0], [1, 0.1], [0, 1], [0.1, 1]]))
 NEW_FEATURES = csr_matrix(np.array([[1.0, 0.0], [0.0, 1.0]]))
@@ -39,12 +40,14 @@ def test_ridge_values_follow_the_features():
 
 def test_constant_and_linear_predictions_of_each_problem_type():
     single = np.array([0, 2, 2], np.int32)
-    assert SINGLE_LABEL.constant_prediction(single, 2, 3).tolist() == [[0, 0, 1], [0, 0, 1]]
-    assert MULTIPLE_CHOICE.constant_prediction(single, 1, 3).tolist() == [[0, 0, 1]]
+    assert SINGLE_LABEL.metrics.constant_prediction(single, 2, 3).tolist() == [[0, 0, 1], [0, 0, 1]]
+    assert MULTIPLE_CHOICE.metrics.constant_prediction(single, 1, 3).tolist() == [[0, 0, 1]]
     several = np.array([[1, 0], [1, 1], [0, 0], [1, 0]], np.float32)
-    assert MULTI_LABEL.constant_prediction(several, 1, 2).tolist() == [[1, 0]]
-    assert REGRESSION.constant_prediction(np.array([1, 2, 6], np.float32), 2, 1).tolist() == [3, 3]
-    probabilities = MULTI_LABEL.linear_prediction(FEATURES, np.array([[1, 0], [1, 0], [0, 0], [0, 0]]), NEW_FEATURES, 2)
+    assert MULTI_LABEL.metrics.constant_prediction(several, 1, 2).tolist() == [[1, 0]]
+    assert REGRESSION.metrics.constant_prediction(np.array([1, 2, 6], np.float32), 2, 1).tolist() == [3, 3]
+    probabilities = MULTI_LABEL.metrics.linear_prediction(
+        FEATURES, np.array([[1, 0], [1, 0], [0, 0], [0, 0]]), NEW_FEATURES, 2
+    )
     assert probabilities.shape == (2, 2)
     assert probabilities[0, 0] > 0.5 > probabilities[1, 0]
     assert probabilities[:, 1].tolist() == [0, 0]  # no training row has this label
@@ -52,20 +55,20 @@ def test_constant_and_linear_predictions_of_each_problem_type():
 
 def test_guess_loss_of_each_problem_type():
     ids = np.array([0, 1], np.int32)
-    assert SINGLE_LABEL.guess_loss(ids, 4) == np.log(4)
-    assert MULTIPLE_CHOICE.guess_loss(ids, 3) == pytest.approx(np.log(3), rel=1e-15)
-    assert MULTI_LABEL.guess_loss(np.zeros((2, 7)), 7) == np.log(2)
-    assert REGRESSION.guess_loss(np.array([1.0, 3.0]), 1) == 5
+    assert SINGLE_LABEL.metrics.guess_loss(ids, 4) == np.log(4)
+    assert MULTIPLE_CHOICE.metrics.guess_loss(ids, 3) == pytest.approx(np.log(3), rel=1e-15)
+    assert MULTI_LABEL.metrics.guess_loss(np.zeros((2, 7)), 7) == np.log(2)
+    assert REGRESSION.metrics.guess_loss(np.array([1.0, 3.0]), 1) == 5
 
 
 def test_collapse_reports_the_common_prediction():
     labels = LabelSet(("a", "b"), np.array([0.5, 0.5]))
     same, different = np.array([[0.4, 0.3], [0.4, 0.1]]), np.array([[0.4, 0.3], [0.1, 0.9]])
-    assert SINGLE_LABEL.collapse({"probabilities": same}, labels) == "every row gets the label a"
-    assert SINGLE_LABEL.collapse({"probabilities": different}, labels) == ""
-    assert MULTIPLE_CHOICE.collapse({"probabilities": same}, LabelSet()) == "every row gets the label 0"
-    assert MULTI_LABEL.collapse({"probabilities": same}, labels) == "no row gets a label"
-    assert MULTI_LABEL.collapse({"probabilities": different}, labels) == ""
+    assert SINGLE_LABEL.metrics.collapse({"probabilities": same}, labels) == "every row gets the label a"
+    assert SINGLE_LABEL.metrics.collapse({"probabilities": different}, labels) == ""
+    assert MULTIPLE_CHOICE.metrics.collapse({"probabilities": same}, LabelSet()) == "every row gets the label 0"
+    assert MULTI_LABEL.metrics.collapse({"probabilities": same}, labels) == "no row gets a label"
+    assert MULTI_LABEL.metrics.collapse({"probabilities": different}, labels) == ""
     assert regression_collapse(2.5, 2.5) == "every row gets the value 2.5"
     assert regression_collapse(2.5, 2.4) == "every row gets nearly the same value, 2.4 to 2.5"
     assert regression_collapse(2.5, 2) == ""
@@ -73,4 +76,6 @@ def test_collapse_reports_the_common_prediction():
 
 def regression_collapse(*values):
     """Return the collapse of two predictions with a mean error of 1.5."""
-    return REGRESSION.collapse({"values": np.array(values, np.float32), "losses": np.array([2.25, 2.25])}, LabelSet())
+    return REGRESSION.metrics.collapse(
+        {"values": np.array(values, np.float32), "losses": np.array([2.25, 2.25])}, LabelSet()
+    )

@@ -21,10 +21,10 @@ def test_unknown_name_is_refused():
 
 
 def test_outputs_of_a_model_with_three_labels():
-    counts = {name: candidate.output_count(("a", "b", "c")) for name, candidate in PROBLEM_TYPES.items()}
+    counts = {name: candidate.reader.output_count(("a", "b", "c")) for name, candidate in PROBLEM_TYPES.items()}
     assert counts == {"single_label": 3, "multi_label": 3, "regression": 1, "multiple_choice": 1}
 
 
 def test_problem_types_with_named_outputs():
-    named = {name for name, candidate in PROBLEM_TYPES.items() if candidate.has_named_outputs}
+    named = {name for name, candidate in PROBLEM_TYPES.items() if candidate.reader.has_names}
     assert named == {"single_label", "multi_label"}

@@ -5,7 +5,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.problem_types.columns import LabelCells, rows_of
-from bert_cli.problem_types.problem_type import LabelSet
+from bert_cli.problem_types.parts import LabelSet
 from bert_cli.problem_types.regression import REGRESSION
 
 NO_LABELS = LabelSet()
@@ -17,44 +17,43 @@ TARGETS = np.array([1, 2, 3, 4], np.float32)
 def test_parse_refuses_texts_that_are_not_numbers(cell):
     cells = LabelCells("f.tsv", (2, 3), [("1",), (cell,)], ("score",), True)
     with pytest.raises(InputError, match=f"^f.tsv:3: the label is '{cell}', a number is needed"):
-        REGRESSION.parse(cells, ())
+        REGRESSION.reader.parse(cells, ())
 
 
 def test_label_array_takes_texts_and_numbers():
-    labels = REGRESSION.label_array(["3.5", None, -1.5], ())
+    labels = REGRESSION.reader.label_array(["3.5", None, -1.5], ())
     assert (labels.dtype, labels.tolist()) == (np.float32, [3.5, 0.0, -1.5])
 
 
 def test_strata_are_sorted_by_value():
-    assert sorted(map(REGRESSION.stratum, ["10", "9.5", "-1"])) == [-1.0, 9.5, 10.0]
+    assert sorted(map(REGRESSION.reader.stratum, ["10", "9.5", "-1"])) == [-1.0, 9.5, 10.0]
 
 
 def test_postprocess_is_the_squared_error():
-    predictions = REGRESSION.postprocess(np.array([[1.5], [2.0]], np.float32), np.array([1, 4], np.float32))
+    predictions = REGRESSION.decoder.postprocess(np.array([[1.5], [2.0]], np.float32), np.array([1, 4], np.float32))
     assert (predictions["values"].tolist(), predictions["losses"].tolist()) == ([1.5, 2.0], [0.25, 4.0])
 
 
 def test_record_has_the_shortest_decimal():
-    assert REGRESSION.record({"values": np.array([0.1], np.float32)}, 0, NO_LABELS) == {"value": 0.1}
+    assert REGRESSION.columns.record({"values": np.array([0.1], np.float32)}, 0, NO_LABELS) == {"value": 0.1}
 
 
 def test_suspects_are_all_rows_with_the_largest_errors_first():
-    rows, columns = REGRESSION.suspects(TARGETS, PREDICTIONS, NO_LABELS)
+    rows, columns = REGRESSION.columns.suspects(TARGETS, PREDICTIONS, NO_LABELS)
     assert rows == [2, 3, 0, 1]
     assert columns["difference"].tolist() == [2.0, -1.5, 0.5, 0.0]
 
 
 def test_row_errors():
-    rows = rows_of(REGRESSION.eval_columns(TARGETS, PREDICTIONS))
+    rows = rows_of(REGRESSION.columns.eval_columns(TARGETS, PREDICTIONS))
     assert rows[3] == {"value": 4.0, "predicted": 2.5}
-    assert [REGRESSION.row_error(row, ()) for row in rows] == [0.5, 0.0, 2.0, 1.5]
-    assert [REGRESSION.row_surprise(row) for row in rows] == [0.5, 0.0, 2.0, 1.5]
+    assert [REGRESSION.metrics.row_error(row, ()) for row in rows] == [0.5, 0.0, 2.0, 1.5]
+    assert [REGRESSION.metrics.row_surprise(row) for row in rows] == [0.5, 0.0, 2.0, 1.5]
 
 
 def test_numbers_have_no_class_weights_and_no_teacher():
-    assert (
-        REGRESSION.loss_refusal == REGRESSION.class_weights_refusal == "is about labels, and a number is predicted here"
-    )
-    for call in (lambda: REGRESSION.label_counts(TARGETS, 0), lambda: REGRESSION.logits(TARGETS)):
-        with pytest.raises(NotImplementedError, match="regression has no"):
+    reader = REGRESSION.reader
+    assert reader.loss_refusal == reader.class_weights_refusal == "is about labels, and a number is predicted here"
+    for call in (lambda: reader.label_counts(TARGETS, 0), lambda: REGRESSION.decoder.logits(TARGETS)):
+        with pytest.raises(NotImplementedError, match="this problem type has no"):
             call()

@@ -55,11 +55,14 @@ def find_label_names(
         InputError: there is only one label, the labels look like texts, or a name is invalid (see
             `refuse_texts` and `check_names`).
     """
-    column_labels = problem_type.labels_from_columns(cells)
+    column_labels = problem_type.reader.labels_from_columns(cells)
     if column_labels is not None:
         return column_labels
     names_and_lines = [
-        (name, line) for row, line in enumerate(cells.lines) for name in problem_type.cell_labels(cells, row) if name
+        (name, line)
+        for row, line in enumerate(cells.lines)
+        for name in problem_type.reader.cell_labels(cells, row)
+        if name
     ]
     row_counts = Counter(name for name, _ in names_and_lines)
     if len(row_counts) < 2:

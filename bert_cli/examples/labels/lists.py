@@ -51,12 +51,12 @@ def read_lists(
         InputError: it is unclear whether a cell is a list or a name, or cells have different forms.
     """
     if len(cells.columns) > 1:
-        is_exclusive = problem_type is not None and problem_type.is_exclusive
+        is_exclusive = problem_type is not None and problem_type.decoder.is_exclusive
         return _join_columns(cells, names) if is_exclusive else ListCells(cells)
     lists_by_text = _parse_cells(cells, problem_type, frozenset(names or ()))
     if lists_by_text:
         cells = _replace_cells(cells, lists_by_text)
-    count = 0 if problem_type and problem_type.is_numeric else _count_flags(cells, names)
+    count = 0 if problem_type and problem_type.reader.is_numeric else _count_flags(cells, names)
     if not count:
         return ListCells(cells)
     label_names = tuple(names or map(str, range(count)))
@@ -118,7 +118,7 @@ def _parse_cells(
     other_texts = [text for text in lines if text not in list_texts]
     if problem_type is None:
         are_names = _are_names(cells.path, lines, list(lists.values()), other_texts, is_certain)
-    elif problem_type.has_thresholds:
+    elif problem_type.decoder.has_thresholds:
         are_names = False
     else:
         # With one label per row, several items can only be a name, unless they are 0 and 1.

@@ -34,7 +34,7 @@ class FileLabels(NamedTuple):
     Attributes:
         problem_type: problem type.
         names: label names in output order, () if outputs have no names.
-        rows: label per row from ProblemType.parse, None for an unlabeled row.
+        rows: label per row from LabelReader.parse, None for an unlabeled row.
     """
 
     problem_type: ProblemType
@@ -62,7 +62,7 @@ def read_labels(
     lists = read_lists(cells, problem_type, names)
     rows: Sequence[int] = range(len(cells.rows))
     if role.skips_unlabeled:
-        is_numeric = problem_type is not None and problem_type.is_numeric
+        is_numeric = problem_type is not None and problem_type.reader.is_numeric
         select = find_labeled_rows if role.keeps_rows else drop_unlabeled
         rows = select(lists.cells, None if is_numeric else names, is_numeric)
         lists = lists._replace(cells=lists.cells.take(rows))
@@ -76,14 +76,14 @@ def read_labels(
             names = find_label_names(lists.cells, problem_type, role.skips_unlabeled)
     elif names is None and not role.keeps_rows:
         # A third-party model has no label names, and the rows do not show its output order.
-        names = problem_type.labels_from_columns(lists.cells)
+        names = problem_type.reader.labels_from_columns(lists.cells)
         if names is None:
             raise InputError(f"{cells.path}: the model has no labels.txt; give --labels in the order of its outputs")
     if role.decides_names:
         warn_about_few_rows(cells.path, len(names or ()), len(rows))
     if inferred:
         LOG.info("%s: %s", cells.path, inferred.describe(len(names or ())))
-    parsed = problem_type.parse(lists.cells, names or ())
+    parsed = problem_type.reader.parse(lists.cells, names or ())
     if role.decides_names:
         _warn_about_one_label(cells.path, problem_type, parsed)
     labels: list[Any] = [None] * len(cells.rows)
@@ -94,9 +94,9 @@ def read_labels(
 
 def _warn_about_one_label(path: str, problem_type: ProblemType, labels: Sequence[Any]) -> None:
     """Log a warning if all rows in a training file have the same label or number."""
-    if len(set(map(float, labels) if problem_type.is_numeric else labels)) != 1:
+    if len(set(map(float, labels) if problem_type.reader.is_numeric else labels)) != 1:
         return
     content = f"the label {quote(labels[0])}" if isinstance(labels[0], str) else "the same labels"
-    if problem_type.is_numeric:
+    if problem_type.reader.is_numeric:
         content = f"the number {labels[0]}"
     LOG.warning("%s: warning: every row has %s, so there is nothing to learn; check --label_column", path, content)

@@ -21,10 +21,10 @@ from bert_cli.features.layer_choice import parse_layers
 from bert_cli.flags.saved import read_flags, read_guesses
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.problem_types.calibration import Calibration, find_calibration
-from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.problem_types.regression import REGRESSION
+from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.output_dir.manifest import check_labels
 from bert_cli.settings.groups import LAST_LAYER
@@ -208,9 +208,11 @@ class ModelBundle(ModelPaths, Generic[Config]):
             problem_type: the classifier's problem type.
             labels: the classifier's labels.
         """
-        if problem_type.calibration_refusal:
+        if problem_type.decoder.calibration_refusal:
             return None
-        return find_calibration(run_folders(self.required_checkpoint), problem_type.temperature_names(labels or ()))
+        return find_calibration(
+            run_folders(self.required_checkpoint), problem_type.decoder.temperature_names(labels or ())
+        )
 
     def check_files(self) -> None:
         """Read labels and head type now, and raise InputError for a damaged file."""

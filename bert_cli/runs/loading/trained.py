@@ -186,7 +186,7 @@ def trained_labels(flag_labels: tuple[str, ...], model: AnyModel, problem_type: 
     Raises:
         InputError: if the two differ, labels.txt is lost, or there is a wrong number of labels.
     """
-    if problem_type and problem_type.is_numeric:
+    if problem_type and problem_type.reader.is_numeric:
         refuse_if(flag_labels, f"--labels: the model in {model.folder} predicts a number; leave them out")
         return ()
     if not flag_labels and not model.labels:
@@ -194,7 +194,7 @@ def trained_labels(flag_labels: tuple[str, ...], model: AnyModel, problem_type: 
         check_labels((), model.required_checkpoint)
     labels = merge_labels(flag_labels, model.labels, model.folder) or ()
     check_label_count(flag_labels, model)
-    if len(labels) == 1 and problem_type and problem_type.is_exclusive and problem_type.has_named_outputs:
+    if len(labels) == 1 and problem_type and problem_type.decoder.is_exclusive and problem_type.reader.has_names:
         raise InputError(
             f"{model.folder}: one label ({labels[0]}) would always have the probability 1; give two as --labels, or "
             "--problem_type=regression or multi_label"

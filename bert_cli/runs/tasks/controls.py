@@ -140,19 +140,19 @@ def class_weights(
         loss_flags: flags with --class_weights.
         problem_type: the labels' problem type.
         labels: label names.
-        label_ids: labels of all training rows, see ProblemType.label_array.
+        label_ids: labels of all training rows, see LabelReader.label_array.
 
     Raises:
         InputError: the flags have no meaning for these labels.
     """
     changed_loss_flags = ", ".join(f"--{flag}" for flag in non_default_flags(loss_flags))
-    if problem_type.loss_refusal and changed_loss_flags:
-        raise InputError(f"{changed_loss_flags}: {problem_type.loss_refusal}")
+    if problem_type.reader.loss_refusal and changed_loss_flags:
+        raise InputError(f"{changed_loss_flags}: {problem_type.reader.loss_refusal}")
     if loss_flags.class_weights == NO_WEIGHTS:
         return None
-    if problem_type.class_weights_refusal:
-        raise InputError(f"--class_weights: {problem_type.class_weights_refusal}")
-    counts = problem_type.label_counts(label_ids, len(labels))
+    if problem_type.reader.class_weights_refusal:
+        raise InputError(f"--class_weights: {problem_type.reader.class_weights_refusal}")
+    counts = problem_type.reader.label_counts(label_ids, len(labels))
     if loss_flags.class_weights == BALANCED:
         num_used_labels = (counts > 0).sum(axis=-1, keepdims=True)
         weights = counts.sum(axis=-1, keepdims=True) / (num_used_labels * np.maximum(counts, 1.0))
@@ -160,7 +160,7 @@ def class_weights(
         given_by_label = parse_class_weights(loss_flags.class_weights)
         if unknown := [name for name in given_by_label if name not in labels]:
             raise InputError(f"--class_weights: {unknown[0]} is not a label; the labels are {list_names(labels)}")
-        weights = problem_type.label_weights(np.array([given_by_label.get(label, 1.0) for label in labels]))
+        weights = problem_type.reader.label_weights(np.array([given_by_label.get(label, 1.0) for label in labels]))
     mean_weight = (counts * weights).sum(axis=-1, keepdims=True) / counts.sum(axis=-1, keepdims=True)
     if not mean_weight.all():
         raise InputError("--class_weights: leaves nothing to train on: all rows have a weight of 0")

@@ -34,7 +34,8 @@ from bert_cli.outputs.tagging import (
     write_columns,
     write_json_lines,
 )
-from bert_cli.problem_types.exclusive import SINGLE_LABEL, log_softmax
+from bert_cli.problem_types.exclusive import log_softmax
+from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.output_dir import run_folder

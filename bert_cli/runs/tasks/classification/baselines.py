@@ -44,18 +44,18 @@ def score_baselines(
     problem_type = data.problem_type
     label_ids = train.features.label_ids
     num_outputs = len(data.labels) or (len(train.choices[0].choices) if problem_type.has_choices else 1)
-    constant, linear = problem_type.baseline_names
+    constant, linear = problem_type.metrics.baseline_names
     default_decoder = decoder
-    if problem_type.has_thresholds:
+    if problem_type.decoder.has_thresholds:
         # Thresholds that were tuned on the model's probabilities do not fit others.
         thresholds = np.full(len(data.labels), DEFAULT_THRESHOLD)
         default_decoder = dataclasses.replace(decoder, labels=decoder.labels._replace(thresholds=thresholds))
-    outputs = problem_type.constant_prediction(label_ids, len(dev.examples), num_outputs)
+    outputs = problem_type.metrics.constant_prediction(label_ids, len(dev.examples), num_outputs)
     metrics = {constant: _evaluate_baseline(default_decoder, dev, outputs, batch_size, should_tune=False)}
     features = None if problem_type.has_choices else _tfidf_features(data, train, dev, num_outputs)
     if features:
         rows, train_features, dev_features = features
-        outputs = problem_type.linear_prediction(train_features, label_ids[rows], dev_features, num_outputs)
+        outputs = problem_type.metrics.linear_prediction(train_features, label_ids[rows], dev_features, num_outputs)
         metrics[linear] = _evaluate_baseline(default_decoder, dev, outputs, batch_size, should_tune=True)
     return metrics
 
@@ -66,9 +66,9 @@ def _evaluate_baseline(
     problem_type = decoder.problem_type
     label_ids = dev.features.label_ids
     # The losses are not reported, so zeros are enough.
-    predictions = {problem_type.output_name: outputs, "losses": np.zeros(len(outputs), np.float32)}
+    predictions = {problem_type.decoder.output_name: outputs, "losses": np.zeros(len(outputs), np.float32)}
     labels = decoder.with_tuned_thresholds(label_ids, predictions).labels if should_tune else decoder.labels
-    metrics = problem_type.evaluate(label_ids, predictions, labels, batch_size).metrics
+    metrics = problem_type.metrics.evaluate(label_ids, predictions, labels, batch_size).metrics
     return {name.removeprefix("eval_"): float(metrics[name]) for name in metrics if name not in _OMITTED_METRICS}
 
 

@@ -11,7 +11,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.names import CALIBRATION, THRESHOLDS
 from bert_cli.metrics.calibration import CONFIDENCE, choose_abstention
 from bert_cli.problem_types.calibration import Calibration
-from bert_cli.problem_types.problem_type import LabelSet, Predictions, ProblemType
+from bert_cli.problem_types.parts import LabelSet, Predictions
+from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.output_dir.owned_files import owned_names
@@ -30,11 +31,11 @@ def check_calibration(settings: ClassifySettings, model: AnyModel, problem_type:
         problem_type: its problem type.
     """
     flags, phases = settings.calibration, settings.phases
-    is_tuned = problem_type.has_thresholds and settings.inference.threshold == TUNED
+    is_tuned = problem_type.decoder.has_thresholds and settings.inference.threshold == TUNED
     if not flags.calibrate:
         return
-    if problem_type.calibration_refusal:
-        raise InputError(f"--calibrate: {problem_type.calibration_refusal}; leave it out")
+    if problem_type.decoder.calibration_refusal:
+        raise InputError(f"--calibrate: {problem_type.decoder.calibration_refusal}; leave it out")
     if flags.abstain_error and is_tuned:
         raise InputError(
             f"--abstain_error and --threshold={TUNED} cannot be combined: the thresholds would be chosen by the rows that "
@@ -47,7 +48,7 @@ def check_calibration(settings: ClassifySettings, model: AnyModel, problem_type:
     if files.resolve(folder) not in map(files.resolve, folders):
         raise InputError(f"--calibrate: writes into the directory of the model; give --output_dir={folders[-1]}")
     path = os.path.join(folder, THRESHOLDS)
-    if problem_type.has_thresholds and not is_tuned and files.exists(path):
+    if problem_type.decoder.has_thresholds and not is_tuned and files.exists(path):
         raise InputError(f"{path}: was tuned for other probabilities; add --threshold={TUNED}, or remove it")
 
 
@@ -64,17 +65,17 @@ def fit_calibration(
         problem_type: the model's problem type.
         labels: the model's label names and thresholds.
         flags: flags with --abstain_error.
-        label_ids: correct labels, see ProblemType.label_array.
+        label_ids: correct labels, see LabelReader.label_array.
         predictions: raw predictions for the same rows.
     """
-    calibration = Calibration(problem_type.fit_temperatures(predictions["logits"], label_ids), len(label_ids))
+    calibration = Calibration(problem_type.decoder.fit_temperatures(predictions["logits"], label_ids), len(label_ids))
     max_error = flags.max_error_rate
     if max_error is None:
         return calibration
-    calibrated_predictions = problem_type.calibrate(predictions, label_ids, calibration)
-    uncertainty = problem_type.uncertainty(calibrated_predictions, labels)
+    calibrated_predictions = problem_type.decoder.calibrate(predictions, label_ids, calibration)
+    uncertainty = problem_type.decoder.uncertainty(calibrated_predictions, labels)
     abstention = choose_abstention(
-        uncertainty, problem_type.is_wrong(label_ids, calibrated_predictions, labels), max_error
+        uncertainty, problem_type.metrics.is_wrong(label_ids, calibrated_predictions, labels), max_error
     )
     return dataclasses.replace(calibration, error=max_error, abstention=abstention)
 

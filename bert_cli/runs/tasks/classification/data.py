@@ -28,8 +28,9 @@ from bert_cli.examples.table_files.formats import is_tab_separated, is_text_form
 from bert_cli.examples.table_files.probe import TableFile, open_table
 from bert_cli.examples.user_columns import SAMPLE
 from bert_cli.examples.user_tables import UserTable, make_examples, read_user_table, skip_unlabeled_rows
-from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
+from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
 from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import NOT_TRAINED, TrainedColumns, format_columns
 
@@ -95,7 +96,7 @@ class DataReader:
             InputError: there is only one label, but each text must have one.
         """
         # With one label, there is something to learn only if a text may also have no label.
-        if labels and len(labels) == 1 and not (problem_type and problem_type.has_thresholds):
+        if labels and len(labels) == 1 and not (problem_type and problem_type.decoder.has_thresholds):
             raise InputError(f"--labels={labels[0]}: two labels are needed, or --problem_type=multi_label")
         self.settings, self.labels, self.tables = settings, labels, tables
         self.trained_columns = trained_columns

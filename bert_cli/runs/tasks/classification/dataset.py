@@ -28,7 +28,8 @@ from bert_cli.outputs.classification import text_columns, write_glue_submission,
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.eval_examples import shorten
 from bert_cli.problem_types.columns import Column, take_rows
-from bert_cli.problem_types.problem_type import Predictions, ProblemType
+from bert_cli.problem_types.parts import Predictions
+from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.tasks.classification.data import Examples
 from bert_cli.runs.tasks.classification.decoder import Decoder, make_decoder
 from bert_cli.runs.tasks.classification.distillation import Teacher
@@ -205,7 +206,7 @@ class ClassificationDataset(DivisibleDataset):
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        names = known_metrics(self.problem_type.metrics, self.glue_task.metric if self.glue_task else None)
+        names = known_metrics(self.problem_type.metrics.names, self.glue_task.metric if self.glue_task else None)
         # Sort, so that the matched split of MNLI, which has no suffix, gives the main metric.
         suffixes = sorted(name.removeprefix("dev") for name in self.split_names("dev"))
         return tuple(f"{name}{suffix}" for suffix in suffixes or [""] for name in names)
@@ -214,7 +215,7 @@ class ClassificationDataset(DivisibleDataset):
     def undefined_metrics(self) -> tuple[str, ...]:
         dev = self.splits.get("dev")
         is_constant = dev is not None and len(np.unique(dev.features.label_ids)) < 2
-        return self.problem_type.correlations if is_constant else ()
+        return self.problem_type.metrics.correlations if is_constant else ()
 
     def features(self, examples: Sequence[ClassificationExample]) -> ClassificationFeatures:
         """Return the features of new examples."""
@@ -249,7 +250,7 @@ class ClassificationDataset(DivisibleDataset):
         rows_per_label = Counter(iterate_labels(examples, self.problem_type, self.labels))
         rare = [label for label in self.labels if rows_per_label[label] < num_folds]
         warn_about_absent_labels(f"--cross_validation={num_folds}", "at least one fold", rare, len(self.labels))
-        return [self.problem_type.stratum(example.label) for example in examples]
+        return [self.problem_type.reader.stratum(example.label) for example in examples]
 
     def subset(self, held_out: np.ndarray) -> Self:
         # Tune thresholds per fold: those from other rows would have seen the held-out rows.
@@ -268,9 +269,9 @@ class ClassificationDataset(DivisibleDataset):
             decoder: the dataset's decoder, or the decoder that an evaluation has fitted.
         """
         problem_type, labels = decoder.problem_type, decoder.labels
-        decisions = problem_type.decisions(predictions, labels)
-        write_test_results(paths[0], predictions[problem_type.output_name])
-        columns = {"id": split.ids, **problem_type.prediction_columns(predictions, labels)}
+        decisions = problem_type.decoder.decisions(predictions, labels)
+        write_test_results(paths[0], predictions[problem_type.decoder.output_name])
+        columns = {"id": split.ids, **problem_type.columns.prediction_columns(predictions, labels)}
         write_table(paths[1], columns | split.text_columns(decisions), self.settings.inference.output_format)
         LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(split.examples))
         submission_paths = paths[2:]
@@ -284,11 +285,11 @@ class ClassificationDataset(DivisibleDataset):
     def _write_to_label(self, path: str, split: Split, predictions: Predictions, decoder: Decoder) -> None:
         """Write to_label.tsv: the texts with their predictions, least certain first."""
         problem_type, labels = decoder.problem_type, decoder.labels
-        uncertainty = problem_type.uncertainty(predictions, labels)
+        uncertainty = problem_type.decoder.uncertainty(predictions, labels)
         rows = np.argsort(-uncertainty, kind="stable")
-        predicted = next(iter(problem_type.decision_columns(predictions, labels).values()))
+        predicted = next(iter(problem_type.columns.decision_columns(predictions, labels).values()))
         columns = {"id": split.ids, "predicted": predicted, "probability": (1.0 - uncertainty).astype(np.float32)}
-        texts = split.text_columns(problem_type.decisions(predictions, labels))
+        texts = split.text_columns(problem_type.decoder.decisions(predictions, labels))
         write_table(path, {name: take_rows(column, rows) for name, column in {**columns, **texts}.items()}, "tsv")
         LOG.info("wrote %s: %d texts, the least certain first", path, len(rows))
 

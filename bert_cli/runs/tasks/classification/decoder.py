@@ -15,7 +15,8 @@ from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.metrics import multi_label
 from bert_cli.problem_types.calibration import Calibration, find_calibration, write_calibration
 from bert_cli.problem_types.multi_label import MULTI_LABEL
-from bert_cli.problem_types.problem_type import LabelSet, Predictions, ProblemType, Scores
+from bert_cli.problem_types.parts import LabelSet, Predictions, Scores
+from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.tasks.classification.calibration import fit_calibration, format_calibration
 from bert_cli.settings.classification import CalibrationFlags
@@ -59,7 +60,7 @@ class Decoder:
         """Return raw predictions with calibrated probabilities, and their losses for `label_ids`."""
         if not self.calibration:
             return predictions
-        return self.problem_type.calibrate(predictions, label_ids, self.calibration)
+        return self.problem_type.decoder.calibrate(predictions, label_ids, self.calibration)
 
     def with_calibration(self, calibration: Calibration | None) -> "Decoder":
         """Return a decoder with another calibration; None removes it."""
@@ -74,7 +75,7 @@ class Decoder:
     @property
     def temperature_names(self) -> Sequence[str]:
         """Return the labels that have separate temperatures; () if all logits share one."""
-        return self.problem_type.temperature_names(self.labels.names)
+        return self.problem_type.decoder.temperature_names(self.labels.names)
 
     def fit(self, label_ids: np.ndarray, predictions: dict[str, Any]) -> "Decoder":
         """Return a decoder that is fitted to an evaluation, as the flags ask for it.
@@ -82,7 +83,7 @@ class Decoder:
         The calibration comes first, because thresholds depend on it.
 
         Args:
-            label_ids: correct labels, see ProblemType.label_array.
+            label_ids: correct labels, see LabelReader.label_array.
             predictions: a Predictor's raw predictions for the same rows.
         """
         decoder = self
@@ -113,12 +114,12 @@ class Decoder:
         """Return the scores of predictions, including calibration errors if they are calibrated.
 
         Args:
-            label_ids: correct labels, see ProblemType.label_array.
+            label_ids: correct labels, see LabelReader.label_array.
             raw_predictions: predictions before the calibration.
             predictions: the same predictions after it.
-            batch_size: --eval_batch_size, see ProblemType.evaluate.
+            batch_size: --eval_batch_size, see Metrics.evaluate.
         """
-        scores = self.problem_type.evaluate(label_ids, predictions, self.labels, batch_size)
+        scores = self.problem_type.metrics.evaluate(label_ids, predictions, self.labels, batch_size)
         if not self.calibration:
             return scores
         uncalibrated, calibrated = map(np.float32, self._calibration_errors(label_ids, raw_predictions, predictions))
@@ -132,7 +133,7 @@ class Decoder:
         """Return lines for the log about the calibration and its effect.
 
         Args:
-            label_ids: correct labels, see ProblemType.label_array.
+            label_ids: correct labels, see LabelReader.label_array.
             raw_predictions: predictions before the calibration.
             predictions: the same predictions after it.
         """
@@ -141,7 +142,7 @@ class Decoder:
         return format_calibration(self.calibration, self.temperature_names, *errors)
 
     def _calibration_errors(self, label_ids: np.ndarray, *prediction_sets: Predictions) -> list[float]:
-        return [self.problem_type.calibration_error(label_ids, predictions) for predictions in prediction_sets]
+        return [self.problem_type.metrics.calibration_error(label_ids, predictions) for predictions in prediction_sets]
 
 
 def make_decoder(
@@ -164,7 +165,7 @@ def make_decoder(
     Raises:
         InputError: no directory has thresholds.json, or the problem type has no thresholds.
     """
-    if not problem_type.has_thresholds:
+    if not problem_type.decoder.has_thresholds:
         if not flags.is_default_threshold:
             raise InputError(
                 f"--threshold={flags.threshold}: applies to multi-label classification "

@@ -64,7 +64,7 @@ class Teacher:
         elif resumes and files.exists(path):
             logits = read_logits(path, shape)
         else:
-            logits = self.problem_type.logits(self.predict(examples)[:, self.columns])
+            logits = self.problem_type.decoder.logits(self.predict(examples)[:, self.columns])
             if is_chief:
                 with atomic_write(path, "wb") as file:
                     np.save(file, logits)

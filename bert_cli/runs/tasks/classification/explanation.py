@@ -9,7 +9,7 @@ from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.occlusion import WordTokens, masked_rows, uncovering_orders, word_shares, word_tokens
 from bert_cli.outputs.eval_examples import EvalExamples, classification_examples
 from bert_cli.problem_types.columns import significant
-from bert_cli.problem_types.problem_type import Predictions
+from bert_cli.problem_types.parts import Predictions
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, Split
 
 if TYPE_CHECKING:
@@ -75,12 +75,12 @@ def explain(
     sequences = masked_rows(tokens, orders, tokenizer)
     ids = tuple(map(str, range(len(sequences))))
     # The features need labels, but nothing reads the losses, so missing labels are enough.
-    label_ids = problem_type.label_array([None] * len(ids), labels.names)
+    label_ids = problem_type.reader.label_array([None] * len(ids), labels.names)
     # Even for a model with windows, each masked copy is one sequence.
     starts = np.arange(len(ids) + 1) if predictor.has_windows else None
     features = ClassificationFeatures(sequences, label_ids, ids, row_starts=starts)
     predictions = data.decoder.infer(predictor, features, batch_size, None)
-    prediction, values = problem_type.explained_score(predictions, labels)
+    prediction, values = problem_type.decoder.explained_score(predictions, labels)
     shares = word_shares(tokens, orders, values)
     words: list[dict[str, Any]] = [
         {"word": word, "share": significant(share)} | ({"text_b": True} if is_second else {})
@@ -113,7 +113,7 @@ def explain_eval_examples(
     """
     problem_type = data.problem_type
     calibration = data.decoder.calibration
-    temperature = calibration.temperatures[0] if calibration and problem_type.is_exclusive else None
+    temperature = calibration.temperatures[0] if calibration and problem_type.decoder.is_exclusive else None
     examples = classification_examples(
         problem_type,
         data.decoder.labels,
@@ -129,7 +129,7 @@ def explain_eval_examples(
     short = [row for row in texts if len(f"{row['text']} {row.get('text_b', '')}".split()) <= DEV_WORDS]
     # Explain the most and the least surprising rows: they show which words mislead the model, and
     # which words it relies on for correct predictions.
-    short.sort(key=lambda row: -problem_type.row_surprise(row))
+    short.sort(key=lambda row: -problem_type.metrics.row_surprise(row))
     half = DEV_ROWS // 2
     for row in short[:half] + short[half:][-half:]:
         tokens = tokenize_for_explanation(predictor, data, row["text"], row.get("text_b"))

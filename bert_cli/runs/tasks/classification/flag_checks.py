@@ -3,7 +3,7 @@
 from bert_cli.base.errors import InputError
 from bert_cli.examples.choice import AUTO
 from bert_cli.examples.glue import TASKS, find_task
-from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
+from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.settings.classification import ClassifySettings

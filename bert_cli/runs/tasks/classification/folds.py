@@ -32,7 +32,7 @@ def write_folds(
         paths: out_of_fold.tsv and suspects.tsv.
         decoder: problem type and labels.
         flags: flags with --calibrate.
-        label_ids: labels in the data, see ProblemType.label_array.
+        label_ids: labels in the data, see LabelReader.label_array.
         folds: index of the fold per row, int64 [n].
         details: decoder and predictions from the evaluation per fold.
         ids: row ids.
@@ -41,12 +41,12 @@ def write_folds(
     problem_type = decoder.problem_type
     labels = decoder.labels
     thresholds = [fold_decoder.labels.thresholds for fold_decoder, _ in details]
-    if problem_type.has_thresholds:
+    if problem_type.decoder.has_thresholds:
         # Use the mean: each fold may have tuned separate thresholds.
         labels = labels._replace(thresholds=np.mean(thresholds, axis=0))
     out_of_fold = {
         name: _join_folds([predictions[name] for _, predictions in details], folds)
-        for name in (problem_type.output_name, "logits")
+        for name in (problem_type.decoder.output_name, "logits")
     }
     if flags.calibrate:
         fitted_decoder = dataclasses.replace(decoder, labels=labels, should_tune=False, calibration_flags=flags).fit(
@@ -57,8 +57,8 @@ def write_folds(
             label_ids, out_of_fold, fitted_decoder.calibrate(out_of_fold, label_ids)
         ):
             LOG.log(RESULT, line)
-    columns = problem_type.out_of_fold(label_ids, out_of_fold, labels)
-    suspects = problem_type.suspects(label_ids, out_of_fold, labels)
+    columns = problem_type.columns.out_of_fold(label_ids, out_of_fold, labels)
+    suspects = problem_type.columns.suspects(label_ids, out_of_fold, labels)
     fold_files.write_suspects(paths[1], ids, suspects, texts)
     fold_files.write_folds(paths[0], ids, folds, columns, texts)
     return len(suspects.rows)

@@ -104,7 +104,7 @@ def _dataset(settings: ClassifySettings, task: ClassificationTask, model: AnyMod
     labels = task.trained_labels(model)
     if not labels and settings.task.task_name:
         labels = find_task(settings.task.task_name).labels
-    if not labels and problem_type.has_named_outputs:
+    if not labels and problem_type.reader.has_names:
         raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
     return task.make_empty_dataset(model, labels, run_folders(checkpoint))
 
@@ -182,7 +182,11 @@ class _TextClassifier:
         labels = self.data.decoder.labels
         for row, line in enumerate(lines):
             identifier = {} if line.identifier is None else {"id": line.identifier}
-            yield identifier | text_record(line.text_a, line.text_b) | problem_type.record(predictions, row, labels)
+            yield (
+                identifier
+                | text_record(line.text_a, line.text_b)
+                | problem_type.columns.record(predictions, row, labels)
+            )
 
     def classify_file(self, source: str, target: str, may_be_empty: bool = False) -> None:
         """Write predictions for lines in a text file, or for rows in a table.

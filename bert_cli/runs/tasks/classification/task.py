@@ -17,8 +17,8 @@ from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.metrics.classification import main_metrics, preload
-from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.engine.predictor import InferenceHead, Predictor, average_windows, choices_side_by_side
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
@@ -70,7 +70,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         """
         settings, problem_type = self.settings, self.trained_problem_type(model)
         labels = trained_labels(settings.encoding.labels or (), model, problem_type)
-        needs_names = not labels and not settings.task.task_name and problem_type.has_named_outputs
+        needs_names = not labels and not settings.task.task_name and problem_type.reader.has_names
         return model.generic_labels if needs_names else labels
 
     def make_empty_dataset(
@@ -105,7 +105,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
             folders = [phases.output_dir, *run_folders(model.required_checkpoint)]
             columns = trained_columns(model, settings.columns)
         data = DataReader(settings, labels or None, problem_type, self.tables, columns).read_all()
-        if not data.labels and data.problem_type.has_named_outputs:
+        if not data.labels and data.problem_type.reader.has_names:
             raise InputError("the model has no labels.txt; give --labels in the order of its outputs")
         # Only a prediction without an evaluation needs stored thresholds.
         should_tune = phases.do_eval or not settings.inference.do_predict
@@ -168,20 +168,22 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         model_class = BertWindowsClassifier if has_windows else BertClassifier
         if data.problem_type.has_choices:
             model_class = BertChoice
-        num_outputs = data.problem_type.output_count(data.labels)
+        num_outputs = data.problem_type.reader.output_count(data.labels)
         return model_class(
             model.config, num_outputs, data.problem_type.name, self.settings.head.text_input, distillation, **options
         )
 
     def inference_head(self, model: AnyModel, data: ClassificationDataset, flag: str) -> InferenceHead:
         problem_type = data.problem_type
-        num_outputs = problem_type.output_count(data.labels)
-        spec = HeadSpec(CLASSIFIER, num_outputs, self.settings.head.text_input, activation=problem_type.activation)
+        num_outputs = problem_type.reader.output_count(data.labels)
+        spec = HeadSpec(
+            CLASSIFIER, num_outputs, self.settings.head.text_input, activation=problem_type.decoder.activation
+        )
         has_windows = self.settings.encoding.long_text == WINDOWS and not problem_type.has_choices
         join = average_windows if has_windows else choices_side_by_side if problem_type.has_choices else None
 
         def postprocess(logits: np.ndarray, batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-            return problem_type.postprocess(logits, batch["label_ids"]) | {"logits": logits}
+            return problem_type.decoder.postprocess(logits, batch["label_ids"]) | {"logits": logits}
 
         return InferenceHead(spec, postprocess, "a fine-tuned classifier", join, has_windows)
 
@@ -261,14 +263,14 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         label_ids = split.features.label_ids
         problem_type = data.problem_type
         is_varied = len(np.unique(label_ids, axis=0)) > 1
-        collapse = problem_type.collapse(predictions, decoder.labels) if is_varied else ""
+        collapse = problem_type.metrics.collapse(predictions, decoder.labels) if is_varied else ""
         baseline_metrics = score_baselines(data, split, decoder, self.settings.inference.eval_batch_size)
-        advice = self.learning_advice(data) or (problem_type.collapse_advice if collapse else "")
+        advice = self.learning_advice(data) or (problem_type.metrics.collapse_advice if collapse else "")
         return Comparison(baseline_metrics, is_varied, collapse, advice)
 
     def learning_advice(self, data: ClassificationDataset) -> str:
         train = data.splits.get("train")
-        return data.problem_type.learning_advice(train.features.label_ids) if train else ""
+        return data.problem_type.reader.learning_advice(train.features.label_ids) if train else ""
 
     def guess_loss(self, data: ClassificationDataset) -> float | None:
         # With a teacher, the loss includes a divergence, so its value for a guess is unknown.
@@ -276,7 +278,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
             return None
         features = data.training_features()
         outputs = features.num_choices if isinstance(features, ChoiceFeatures) else len(data.labels)
-        return data.problem_type.guess_loss(features.label_ids, outputs)
+        return data.problem_type.metrics.guess_loss(features.label_ids, outputs)
 
     def predict(
         self, predictor: Predictor, data: ClassificationDataset, evaluation: Evaluation | None

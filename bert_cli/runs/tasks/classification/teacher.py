@@ -8,8 +8,8 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.flags.option import flag_values
-from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.trained import check_command, load_with_settings
 from bert_cli.runs.tasks import opening
@@ -41,8 +41,8 @@ def load_teacher(
         InputError: there is no such model, or it has another problem type or other labels.
     """
     path = settings.distillation.distill_from
-    if problem_type.distillation_refusal:
-        raise InputError(f"--distill_from: {problem_type.distillation_refusal}")
+    if problem_type.decoder.distillation_refusal:
+        raise InputError(f"--distill_from: {problem_type.decoder.distillation_refusal}")
     checkpoint = find_checkpoint(path, "distill_from")
     check_command(checkpoint, task_type.command)
     # Take only this command's flags: the group's other flags would be refused.

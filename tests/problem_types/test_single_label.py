@@ -5,8 +5,8 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.problem_types.columns import LabelCells, rows_of
-from bert_cli.problem_types.exclusive import SINGLE_LABEL
-from bert_cli.problem_types.problem_type import LabelSet
+from bert_cli.problem_types.parts import LabelSet
+from bert_cli.problem_types.single_label import SINGLE_LABEL
 
 LABELS = LabelSet(("no", "yes"))
 PROBABILITIES = np.array([[0.75, 0.25], [0.5, 0.5], [0.125, 0.875], [0.25, 0.75]], np.float32)
@@ -18,68 +18,70 @@ def cells(*labels, columns=("label",)):
 
 
 def test_parse():
-    assert SINGLE_LABEL.parse(cells("yes", "no", ("yes",)), LABELS.names) == ["yes", "no", "yes"]
+    assert SINGLE_LABEL.reader.parse(cells("yes", "no", ("yes",)), LABELS.names) == ["yes", "no", "yes"]
     with pytest.raises(InputError, match=r"^f.tsv:3: the label is empty; every row needs one"):
-        SINGLE_LABEL.parse(cells("yes", ""), LABELS.names)
+        SINGLE_LABEL.reader.parse(cells("yes", ""), LABELS.names)
     with pytest.raises(InputError, match=r"^f.tsv:2: label 'maybe' is not among"):
-        SINGLE_LABEL.parse(cells("maybe"), LABELS.names)
+        SINGLE_LABEL.reader.parse(cells("maybe"), LABELS.names)
     with pytest.raises(InputError, match="several labels a row"):
-        SINGLE_LABEL.parse(cells("yes", columns=("a", "b")), LABELS.names)
+        SINGLE_LABEL.reader.parse(cells("yes", columns=("a", "b")), LABELS.names)
 
 
 def test_label_array_is_zero_without_a_label():
-    labels = SINGLE_LABEL.label_array(["yes", None, "no"], LABELS.names)
+    labels = SINGLE_LABEL.reader.label_array(["yes", None, "no"], LABELS.names)
     assert (labels.dtype, labels.tolist()) == (np.int32, [1, 0, 0])
 
 
 def test_postprocess_is_softmax_and_cross_entropy():
     logits = np.log(np.array([[3.0, 1.0], [1.0, 4.0]], np.float32))
-    predictions = SINGLE_LABEL.postprocess(logits, np.array([0, 0]))
+    predictions = SINGLE_LABEL.decoder.postprocess(logits, np.array([0, 0]))
     np.testing.assert_allclose(predictions["probabilities"], [[0.75, 0.25], [0.2, 0.8]], rtol=1e-6)
     np.testing.assert_allclose(predictions["losses"], -np.log([0.75, 0.2]), rtol=1e-6)
 
 
 def test_logits_give_the_probabilities_back():
-    logits = SINGLE_LABEL.logits(PROBABILITIES)
-    np.testing.assert_allclose(SINGLE_LABEL.postprocess(logits, np.zeros(4, int))["probabilities"], PROBABILITIES)
-    assert np.isfinite(SINGLE_LABEL.logits(np.array([[1.0, 0.0]], np.float32))).all()
+    logits = SINGLE_LABEL.decoder.logits(PROBABILITIES)
+    np.testing.assert_allclose(
+        SINGLE_LABEL.decoder.postprocess(logits, np.zeros(4, int))["probabilities"], PROBABILITIES
+    )
+    assert np.isfinite(SINGLE_LABEL.decoder.logits(np.array([[1.0, 0.0]], np.float32))).all()
 
 
 def test_the_first_label_wins_a_tie():
-    assert SINGLE_LABEL.decisions(PREDICTIONS, LABELS) == ["no", "no", "yes", "yes"]
+    assert SINGLE_LABEL.decoder.decisions(PREDICTIONS, LABELS) == ["no", "no", "yes", "yes"]
 
 
 def test_record():
-    record = SINGLE_LABEL.record(PREDICTIONS, 2, LABELS)
+    record = SINGLE_LABEL.columns.record(PREDICTIONS, 2, LABELS)
     assert record == {"label": "yes", "probabilities": {"no": 0.125, "yes": 0.875}}
 
 
 def test_explained_score_is_the_log_odds():
-    answer, scores = SINGLE_LABEL.explained_score(PREDICTIONS, LABELS)
+    answer, scores = SINGLE_LABEL.decoder.explained_score(PREDICTIONS, LABELS)
     assert answer == {"label": "no", "probability": 0.75}
     np.testing.assert_allclose(scores, [np.log(3), 0.0, -np.log(7), -np.log(3)])
 
 
 def test_suspects_are_sorted_by_confidence():
-    rows, columns = SINGLE_LABEL.suspects(np.array([1, 0, 0, 0]), PREDICTIONS, LABELS)
+    rows, columns = SINGLE_LABEL.columns.suspects(np.array([1, 0, 0, 0]), PREDICTIONS, LABELS)
     assert rows == [2, 0, 3]  # row 1 is undecided: its label wins the tie, because it is the first
     assert (columns["given"], columns["predicted"]) == (["no", "yes", "no"], ["yes", "no", "yes"])
     assert columns["probability"].tolist() == [0.125, 0.25, 0.25]
 
 
 def test_out_of_fold():
-    columns = SINGLE_LABEL.out_of_fold(np.array([1, 0, 1, 1]), PREDICTIONS, LABELS)
+    columns = SINGLE_LABEL.columns.out_of_fold(np.array([1, 0, 1, 1]), PREDICTIONS, LABELS)
     assert list(columns) == ["given", "predicted", "probabilities"]
     assert columns["given"] == ["yes", "no", "yes", "yes"]
     assert columns["predicted"] == ["no", "no", "yes", "yes"]
 
 
 def test_row_errors():
-    rows = rows_of(SINGLE_LABEL.eval_columns(np.array([1, 0, 1, 1]), PREDICTIONS))
+    rows = rows_of(SINGLE_LABEL.columns.eval_columns(np.array([1, 0, 1, 1]), PREDICTIONS))
     assert rows[0] == {"label": 1, "probabilities": [0.75, 0.25]}
-    assert [SINGLE_LABEL.row_error(row, ()) for row in rows] == [0.75, 0.0, 0.0, 0.0]
-    assert [SINGLE_LABEL.row_surprise(row) for row in rows] == [0.75, 0.5, 0.125, 0.25]
+    assert [SINGLE_LABEL.metrics.row_error(row, ()) for row in rows] == [0.75, 0.0, 0.0, 0.0]
+    assert [SINGLE_LABEL.metrics.row_surprise(row) for row in rows] == [0.75, 0.5, 0.125, 0.25]
 
 
 def test_label_counts():
-    assert SINGLE_LABEL.label_counts(np.array([0, 0, 2]), 4).tolist() == [2, 0, 1, 0]
+    assert SINGLE_LABEL.reader.label_counts(np.array([0, 0, 2]), 4).tolist() == [2, 0, 1, 0]

@@ -1,0 +1,299 @@
+"""The four parts of a problem type: label reader, decoder, metrics and columns.
+
+Parts have no state. Their methods share these arguments: `label_ids` is an array from
+`LabelReader.label_array`, `predictions` are a model's predictions for the same rows, and `labels`
+is the model's LabelSet.
+"""
+
+import abc
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bert_cli.metrics.calibration import fit_temperature
+from bert_cli.problem_types.calibration import Calibration
+from bert_cli.problem_types.columns import Column, LabelCells, json_values
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+# Model predictions for n examples in file order: `probabilities` [n, L] or `values` [n], `losses`
+# [n] and `logits` [n, L].
+Predictions = Mapping[str, np.ndarray]
+
+
+class LabelSet(NamedTuple):
+    """Names and decision rules for a model's L outputs.
+
+    Attributes:
+        names: output names, () if outputs have no names.
+        thresholds: float64 [L] for multi-label classification, None otherwise.
+        abstain_from: uncertainty from which people have to label a text, or None.
+    """
+
+    names: tuple[str, ...] = ()
+    thresholds: np.ndarray | None = None
+    abstain_from: float | None = None
+
+
+class Scores(NamedTuple):
+    """Metrics for eval_results.txt, details for run_report.json, and a table's lines for the log."""
+
+    metrics: dict[str, Any]
+    details: dict[str, Any]
+    lines: list[str]
+
+
+class Suspects(NamedTuple):
+    """Suspected label errors by confidence: example numbers, and the columns of suspects.tsv."""
+
+    rows: list[int]
+    columns: dict[str, Column]
+
+
+def unsupported(feature: str) -> NotImplementedError:
+    """Return the error of a part that lacks a feature.
+
+    Users never see it: the *_refusal attributes reject such flags before data is read.
+    """
+    return NotImplementedError(f"this problem type has no {feature}")
+
+
+class LabelReader(abc.ABC):
+    """Reader of labels: from a table's cells to the array `label_ids`.
+
+    Attributes:
+        dtype, shape: NumPy dtype of label_ids, and shape in the letters of base.spec.
+        is_numeric: whether labels are numbers, so that strata are intervals.
+        has_names: whether each output is a label with a name.
+        loss_refusal: reason why loss flags make no sense, "" if they do.
+        class_weights_refusal: reason why --class_weights makes no sense, "" if it does.
+    """
+
+    # The defaults fit single-label classification, the type of most models.
+    dtype = "int32"
+    shape: tuple[str, ...] = ("B",)
+    is_numeric = False
+    has_names = True
+    loss_refusal = ""
+    class_weights_refusal = ""
+
+    def output_count(self, labels: Sequence[str]) -> int:
+        """Return the number of head outputs for these labels."""
+        return len(labels) if self.has_names else 1
+
+    def labels_from_columns(self, cells: LabelCells) -> tuple[str, ...] | None:
+        """Return the labels if the columns name them, None if they must be counted in the rows."""
+        return None if self.has_names else ()
+
+    def cell_labels(self, cells: LabelCells, row: int) -> tuple[str, ...]:
+        """Return the labels in the only label cell of a row."""
+        cell = cells.rows[row][0]
+        return cell if isinstance(cell, tuple) else (cell,)
+
+    def parse(self, cells: LabelCells, labels: Sequence[str]) -> Sequence[Any]:
+        """Return row labels for `label_array`; raise InputError with the line of an invalid label."""
+        raise unsupported("labels in one column")
+
+    @abc.abstractmethod
+    def label_array(self, row_labels: Sequence[Any], labels: Sequence[str]) -> np.ndarray:
+        """Return the label_ids of n examples; 0 for a missing label (None), as in the original."""
+
+    def stratum(self, label: Any) -> str | float:
+        """Return the sort key for stratified splits, which keep label shares equal."""
+        return str(label)
+
+    def label_counts(self, label_ids: np.ndarray, count: int) -> np.ndarray:
+        """Return training rows per label, float64 [L], or [L, 2] for rows without and with it."""
+        raise unsupported("class weights")
+
+    def label_weights(self, weights: np.ndarray) -> np.ndarray:
+        """Return user-provided weights [L] in the shape of label_counts."""
+        return weights
+
+    def learning_advice(self, label_ids: np.ndarray) -> str:
+        """Return advice on training labels that cannot be learned, "" for usual labels."""
+        return ""
+
+
+class OutputDecoder(abc.ABC):
+    """Decoder of a head's outputs: from logits to predictions, and from predictions to decisions.
+
+    Attributes:
+        activation: activation used on the logits: softmax, sigmoid or identity.
+        output_name, exported_name: array of predictions, and output name of exported models.
+        is_exclusive: whether an example has exactly one label.
+        has_thresholds: whether the type uses --threshold.
+        distillation_refusal: reason why --distill_from makes no sense, "" if it does.
+        calibration_refusal: reason why --calibrate makes no sense, "" if it does.
+    """
+
+    activation = "softmax"
+    output_name = "probabilities"
+    exported_name = "probabilities"
+    is_exclusive = False
+    has_thresholds = False
+    distillation_refusal = ""
+    calibration_refusal = ""
+
+    @abc.abstractmethod
+    def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
+        """Return `output_name` and `losses` for logits float32 [n, outputs], as heads compute them."""
+
+    def logits(self, probabilities: np.ndarray) -> np.ndarray:
+        """Invert the activation: return logits float32 [n, L] for distillation."""
+        raise unsupported("distillation")
+
+    @abc.abstractmethod
+    def decisions(self, predictions: Predictions, labels: LabelSet) -> list[Any]:
+        """Return each example's prediction: a name, a tuple of names, a number or a choice's index."""
+
+    def explained_score(self, predictions: Predictions, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
+        """Return row 0's prediction for JSON, and the score to explain per row, float64 [rows]."""
+        raise unsupported("explanations")
+
+    def temperature_names(self, labels: Sequence[str]) -> Sequence[str]:
+        """Return the labels that have separate temperatures; () if all logits share one."""
+        return ()
+
+    def fit_temperatures(self, logits: np.ndarray, label_ids: np.ndarray) -> tuple[float, ...]:
+        """Return the temperatures of logits [n, L] that minimize the losses."""
+        logits = np.asarray(logits, np.float64)
+        return (self._fit_temperature(logits, label_ids),)
+
+    def _fit_temperature(self, logits: np.ndarray, label_ids: np.ndarray) -> float:
+        return fit_temperature(lambda t: float(self.postprocess(logits / t, label_ids)["losses"].mean()), len(logits))
+
+    def calibrate(
+        self, predictions: Predictions, label_ids: np.ndarray, calibration: Calibration
+    ) -> dict[str, np.ndarray]:
+        """Return `predictions` with calibrated probabilities and losses for `label_ids`, float32.
+
+        `calibration` changes no decision, even if float32 rounds two probabilities to one value.
+        """
+        calibrated = self.postprocess(calibration.divide(predictions["logits"]), label_ids)
+        rounded = {name: values.astype(np.float32) for name, values in calibrated.items()}
+        rounded["probabilities"] = self.keep_decisions(predictions["probabilities"], rounded["probabilities"])
+        return {**predictions, **rounded}
+
+    def keep_decisions(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Return the probabilities `after` calibration, with the decisions from `before` it."""
+        raise unsupported("calibration")
+
+    def uncertainty(self, predictions: Predictions, labels: LabelSet) -> np.ndarray:
+        """Return the model's probability that a decision is wrong, float64 [n]."""
+        raise unsupported("uncertainty")
+
+
+class Metrics(abc.ABC):
+    """Scores of predictions, and simple baselines to compare a trained model with.
+
+    Attributes:
+        names: keys of eval_results.txt that can rank evaluations, the main metric first.
+        correlations: metrics that are undefined if all labels or all predictions are equal.
+        baseline_names: names of the constant and the linear prediction in run_report.json.
+        collapse_advice: advice if all predictions are equal; "" for the usual advice on poor training.
+    """
+
+    names: tuple[str, ...]
+    correlations: tuple[str, ...] = ()
+    baseline_names = ("majority", "tfidf")
+    collapse_advice = ""
+
+    @abc.abstractmethod
+    def evaluate(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet, batch_size: int) -> Scores:
+        """Return metrics for `predictions`, `label_ids` and `labels`; raise InputError for NaN.
+
+        The original's `loss` depends on `batch_size`.
+        """
+
+    @abc.abstractmethod
+    def collapse(self, predictions: Predictions, labels: LabelSet) -> str:
+        """Return a description if all rows have the same prediction, "" otherwise."""
+
+    @abc.abstractmethod
+    def constant_prediction(self, label_ids: np.ndarray, rows: int, outputs: int) -> np.ndarray:
+        """Return `rows` equal predictions [rows] or [rows, outputs].
+
+        They are the most frequent label in `label_ids`, or the mean.
+        """
+
+    def linear_prediction(
+        self, features: "csr_matrix", label_ids: np.ndarray, test_features: "csr_matrix", outputs: int
+    ) -> np.ndarray:
+        """Return predictions [m] or [m, outputs] for test_features [m, f].
+
+        A linear model is fitted on features [n, f] and label_ids [n].
+        """
+        raise unsupported("linear model")
+
+    @abc.abstractmethod
+    def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
+        """Return the loss of guessing: equal probabilities, or 0 for every row in a regression."""
+
+    def is_wrong(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> np.ndarray:
+        """Return which `predictions`, decided with `labels`, differ from `label_ids`, bool [n]."""
+        raise unsupported("wrong decisions")
+
+    def calibration_error(self, label_ids: np.ndarray, predictions: Predictions) -> float:
+        """Return the expected calibration error of the probabilities."""
+        raise unsupported("calibration")
+
+    @abc.abstractmethod
+    def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
+        """Return how wrong a row of eval_examples.jsonl is, 0 if it is correct."""
+
+    def row_surprise(self, row: Mapping[str, Any]) -> float:
+        """Return a row's distance from its label, even if the prediction is correct."""
+        return self.row_error(row, ())
+
+
+@dataclass(frozen=True)
+class PredictionColumns(abc.ABC):
+    """Columns of tables with predictions, and their entries in JSON.
+
+    Attributes:
+        decoder: the problem type's decoder.
+        chart: key of report.classification.CHARTS.
+        mistakes_title: heading used for the report's mistakes.
+    """
+
+    decoder: OutputDecoder
+    chart: str = "calibration"
+    mistakes_title: str = "The most confident mistakes"
+
+    def record(self, predictions: Predictions, row: int, labels: LabelSet) -> dict[str, Any]:
+        """Return the prediction_columns of one `row` in `predictions`, with `labels`, for JSON."""
+        output_name = self.decoder.output_name
+        columns = self.prediction_columns({output_name: predictions[output_name][row : row + 1]}, labels)
+        return {name: json_values(column)[0] for name, column in columns.items()}
+
+    def prediction_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
+        """Return the columns of predictions.tsv between id and text."""
+        columns = self.decision_columns(predictions, labels)
+        if labels.abstain_from is None:
+            return columns
+        return columns | {"abstain": self.decoder.uncertainty(predictions, labels) >= labels.abstain_from}
+
+    @abc.abstractmethod
+    def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
+        """Return the columns with the decision and its probabilities."""
+
+    @abc.abstractmethod
+    def eval_columns(self, label_ids: np.ndarray, predictions: Predictions) -> dict[str, np.ndarray]:
+        """Return the columns of eval_examples.jsonl, [n, …] each."""
+
+    def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> Column:
+        """Return the labels of n rows as a table column."""
+        raise unsupported("cross-validation")
+
+    def out_of_fold(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
+        """Return columns for out_of_fold.tsv: `label_ids`, then `predictions` named by `labels`."""
+        (_, predicted), *probabilities = self.decision_columns(predictions, labels).items()
+        return {"given": self.label_column(label_ids, labels), "predicted": predicted, **dict(probabilities)}
+
+    def suspects(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> Suspects:
+        """Return suspected errors in `label_ids`, from out-of-fold `predictions` and `labels`."""
+        raise unsupported("cross-validation")

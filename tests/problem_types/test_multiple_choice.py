@@ -1,0 +1,35 @@
+"""Multiple choice, with values checked by hand; examples.choice reads its labels."""
+
+import numpy as np
+import pytest
+
+from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
+from bert_cli.problem_types.parts import LabelSet
+
+PREDICTIONS = {"probabilities": np.array([[0.25, 0.5, 0.25], [0.5, 0.25, 0.25]], np.float32)}
+NO_LABELS = LabelSet()
+
+
+def test_decisions_are_indices_and_records_their_names():
+    assert MULTIPLE_CHOICE.decoder.decisions(PREDICTIONS, NO_LABELS) == [1, 0]
+    record = MULTIPLE_CHOICE.columns.record(PREDICTIONS, 0, NO_LABELS)
+    assert record == {"label": "1", "probabilities": {"0": 0.25, "1": 0.5, "2": 0.25}}
+
+
+def test_prediction_columns():
+    columns = MULTIPLE_CHOICE.columns.prediction_columns(PREDICTIONS, NO_LABELS)
+    assert columns["label"] == ["1", "0"]
+    assert list(columns["probabilities"].names) == ["0", "1", "2"]
+
+
+def test_accuracy_is_the_only_score():
+    scores = MULTIPLE_CHOICE.metrics.evaluate(
+        np.array([1, 2]), PREDICTIONS | {"losses": np.array([0.5, 1.5])}, NO_LABELS, 8
+    )
+    assert scores.metrics == {"eval_accuracy": 0.5, "eval_loss": 1.0, "loss": 1.0, "eval_examples": 2}
+
+
+def test_choices_have_no_class_weights():
+    assert MULTIPLE_CHOICE.reader.class_weights_refusal == "is about labels, and the endings of a choice are none"
+    with pytest.raises(NotImplementedError, match="this problem type has no class weights"):
+        MULTIPLE_CHOICE.reader.label_counts(np.array([0]), 3)
