@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
 from bert_cli.base.writing import atomic_write
-from bert_cli.metrics.classification import check_numbers
-from bert_cli.problem_types.columns import Column, Probabilities, json_values, number_cells
+from bert_cli.problem_types.columns import Column, Numbers, Texts, number_cells
 
 # Keep a row on one line, even for readers that ignore quotes. The tokenizer reads these characters
 # as spaces.
 _ONE_CELL = str.maketrans("\t\n\r", "   ")
 
-Texts = Sequence[tuple[str, str | None]]
+TextPairs = Sequence[tuple[str, str | None]]
 
 
 def write_test_results(path: str, numbers: np.ndarray) -> None:
@@ -30,19 +30,16 @@ def write_test_results(path: str, numbers: np.ndarray) -> None:
         file.writelines("\t".join(cells) + "\n" for cells in number_cells(numbers.reshape(len(numbers), -1)))
 
 
-def text_columns(texts: Texts) -> dict[str, Column]:
+def text_columns(texts: TextPairs) -> dict[str, Column]:
     """Return the column text, and text_b if there are pairs."""
-    columns: dict[str, Column] = {"text": [text_a for text_a, _ in texts]}
+    columns: dict[str, Column] = {"text": Texts([text_a for text_a, _ in texts])}
     if any(text_b is not None for _, text_b in texts):
-        columns["text_b"] = [text_b for _, text_b in texts]
+        columns["text_b"] = Texts([text_b for _, text_b in texts])
     return columns
 
 
 def write_table(path: str, columns: Mapping[str, Column], output_format: str) -> None:
     r"""Write columns with n entries each, whole or not at all.
-
-    A column has strings, None, lists of strings, float32 or bool values. bool is true or false in
-    JSON, and yes or no in tables.
 
     tsv, csv  a header, then one line per row, quoted as in RFC 4180 if needed. A tab or line end inside a text
               becomes a space, so each text stays in one cell for pandas.read_csv(path, sep="\\t") and for
@@ -60,33 +57,36 @@ def write_table(path: str, columns: Mapping[str, Column], output_format: str) ->
         InputError: a number is NaN.
     """
     for column in columns.values():
-        if isinstance(column, Probabilities | np.ndarray):
-            # Check before opening the file: a model that predicts NaN must not leave a half-written
-            # table.
-            check_numbers(column.rows if isinstance(column, Probabilities) else column)
+        # Check before opening the file: a model that predicts NaN must not leave a half-written
+        # table.
+        column.check()
     with atomic_write(path) as file:
         if output_format == "jsonl":
-            for values in zip(*map(json_values, columns.values()), strict=True):
+            for values in zip(*(column.json_values() for column in columns.values()), strict=True):
                 file.write(json.dumps(dict(zip(columns, values, strict=True)), ensure_ascii=False) + "\n")
             return
         writer = csv.writer(file, delimiter="\t" if output_format == "tsv" else ",", lineterminator="\n")
-        headers = (
-            [f"prob_{label}" for label in column.names] if isinstance(column, Probabilities) else [name]
-            for name, column in columns.items()
-        )
-        for row in ([*headers], *zip(*map(_cells, columns.values()), strict=True)):
+        headers = [column.headers(name) for name, column in columns.items()]
+        for row in (headers, *zip(*(column.cells() for column in columns.values()), strict=True)):
             writer.writerow([cell.translate(_ONE_CELL) for cells in row for cell in cells])
 
 
-def _cells(column: Column) -> list[list[str]]:
-    """Return a column's table cells, row by row."""
-    if isinstance(column, Probabilities):
-        return number_cells(column.rows)
-    if isinstance(column, np.ndarray) and column.dtype == bool:
-        return [["yes" if value else "no"] for value in column]
-    if isinstance(column, np.ndarray):
-        return number_cells(column[:, None])
-    return [[",".join(value) if isinstance(value, list) else value or ""] for value in column]
+def write_ranking(
+    path: str, uncertainty: np.ndarray, columns: Mapping[str, Column], texts: Mapping[str, Column]
+) -> None:
+    """Write to_label.tsv: texts with their predictions, least certain first.
+
+    Args:
+        path: file to write.
+        uncertainty: probability that the prediction is wrong per row, float64 [n].
+        columns: columns before the prediction's probability.
+        texts: columns after it.
+    """
+    rows = np.argsort(-uncertainty, kind="stable")
+    probability = Numbers((1.0 - uncertainty).astype(np.float32))
+    columns = {**columns, "probability": probability, **texts}
+    write_table(path, {name: column.take(rows) for name, column in columns.items()}, "tsv")
+    LOG.info("wrote %s: %d texts, the least certain first", path, len(rows))
 
 
 # Range of STS-B scores.

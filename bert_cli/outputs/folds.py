@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bert_cli.outputs.classification import Texts, text_columns, write_table
-from bert_cli.problem_types.columns import Column
+from bert_cli.outputs.classification import TextPairs, text_columns, write_table
+from bert_cli.problem_types.columns import Column, Numbers, Texts
 from bert_cli.problem_types.parts import Suspects
 
 # bert-classify imports this module without those for tags, so that a text is answered sooner.
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bert_cli.outputs.tagging import TagPrediction
 
 
-def write_folds(path: str, ids: Sequence[str], folds: np.ndarray, columns: dict[str, Column], texts: Texts) -> None:
+def write_folds(path: str, ids: Sequence[str], folds: np.ndarray, columns: dict[str, Column], texts: TextPairs) -> None:
     """Write out_of_fold.tsv: id, fold, more columns and text.
 
     Args:
@@ -28,10 +28,10 @@ def write_folds(path: str, ids: Sequence[str], folds: np.ndarray, columns: dict[
     """
     # Count from 1, as the log and --cross_validation do.
     numbers = [str(fold + 1) for fold in folds.tolist()]
-    write_table(path, {"id": ids, "fold": numbers, **columns, **text_columns(texts)}, "tsv")
+    write_table(path, {"id": Texts(ids), "fold": Texts(numbers), **columns, **text_columns(texts)}, "tsv")
 
 
-def write_suspects(path: str, ids: Sequence[str], suspects: Suspects, texts: Texts) -> None:
+def write_suspects(path: str, ids: Sequence[str], suspects: Suspects, texts: TextPairs) -> None:
     """Write suspects.tsv: id, the problem type's columns and text, a line per suspected error.
 
     Args:
@@ -41,7 +41,7 @@ def write_suspects(path: str, ids: Sequence[str], suspects: Suspects, texts: Tex
         texts: text or pair for all rows.
     """
     rows = suspects.rows
-    columns = {"id": [ids[row] for row in rows], **suspects.columns}
+    columns = {"id": Texts([ids[row] for row in rows]), **suspects.columns}
     write_table(path, columns | text_columns([texts[row] for row in rows]), "tsv")
 
 
@@ -99,7 +99,7 @@ def write_tagging_folds(
     texts = [(" ".join(example.words), None) for example in file.examples]
     tags = {"given": file.tags, "predicted": [prediction.tags for prediction in predictions]}
     columns: dict[str, Column] = {
-        name: [" ".join(notation.encode(sentence_tags)) for sentence_tags in tags_of_sentences]
+        name: Texts([" ".join(notation.encode(sentence_tags)) for sentence_tags in tags_of_sentences])
         for name, tags_of_sentences in tags.items()
     }
     write_folds(path, [_id(example) for example in file.examples], folds, columns, texts)
@@ -133,7 +133,7 @@ def write_suspects_of_words(
     examples, gold_tags = file.examples, file.tags  # each access to file.tags builds all tags again
     suspects = suspected_words(gold_tags, predictions, labels)
     sentences = [examples[suspect.sentence] for suspect in suspects]
-    columns: dict[str, Column] = {
+    texts = {
         "id": [_id(example) for example in sentences],
         "place": [str(suspect.word + 1) for suspect in suspects],
         "line": [
@@ -141,9 +141,10 @@ def write_suspects_of_words(
         ],
         "given": [notation.encode(gold_tags[suspect.sentence])[suspect.word] for suspect in suspects],
         "predicted": [notation.encode(predictions[suspect.sentence].tags)[suspect.word] for suspect in suspects],
-        "probability": np.array([suspect.probability for suspect in suspects], np.float32),
         "word": [example.words[suspect.word] for example, suspect in zip(sentences, suspects, strict=True)],
         "text": [" ".join(example.words) for example in sentences],
     }
-    write_table(path, columns, "tsv")
+    columns: dict[str, Column] = {name: Texts(texts[name]) for name in ("id", "place", "line", "given", "predicted")}
+    columns["probability"] = Numbers(np.array([suspect.probability for suspect in suspects], np.float32))
+    write_table(path, columns | {name: Texts(texts[name]) for name in ("word", "text")}, "tsv")
     return len(suspects)

@@ -1,28 +1,133 @@
 """Table columns: label columns that a problem type reads, and prediction columns that it fills."""
 
+import abc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.messages import count_more, list_names, quote
+from bert_cli.metrics.classification import check_numbers
 from bert_cli.problem_types.missing_labels import skip_advice
 
 
+class Column(abc.ABC):
+    """Column of a table with n rows, which has one or more cells per row."""
+
+    def headers(self, name: str) -> list[str]:
+        """Return the header of each cell in a row; `name` is the column's name."""
+        return [name]
+
+    @abc.abstractmethod
+    def cells(self) -> list[list[str]]:
+        """Return the table cells, row by row."""
+
+    @abc.abstractmethod
+    def json_values(self) -> list[Any]:
+        """Return each row's value for JSON, with numbers as the shortest decimal for their float32."""
+
+    @abc.abstractmethod
+    def take(self, rows: np.ndarray) -> Self:
+        """Return the entries at these row numbers, in their order."""
+
+    def check(self) -> None:  # noqa: B027 - columns without numbers pass
+        """Raise InputError if a number is NaN."""
+
+
 @dataclass(frozen=True)
-class Probabilities:
+class Texts(Column):
+    """Texts of n rows; None becomes an empty cell."""
+
+    values: Sequence[str | None]
+
+    def cells(self) -> list[list[str]]:
+        return [[value or ""] for value in self.values]
+
+    def json_values(self) -> list[Any]:
+        return list(self.values)
+
+    def take(self, rows: np.ndarray) -> Self:
+        return replace(self, values=[self.values[row] for row in rows.tolist()])
+
+
+@dataclass(frozen=True)
+class NameLists(Column):
+    """Label names of n rows, joined by a comma in a cell."""
+
+    values: Sequence[Sequence[str]]
+
+    def cells(self) -> list[list[str]]:
+        return [[",".join(names)] for names in self.values]
+
+    def json_values(self) -> list[Any]:
+        return list(map(list, self.values))
+
+    def take(self, rows: np.ndarray) -> Self:
+        return replace(self, values=[self.values[row] for row in rows.tolist()])
+
+
+@dataclass(frozen=True)
+class Flags(Column):
+    """Truth values of n rows, bool [n]: yes or no in a table."""
+
+    values: np.ndarray
+
+    def cells(self) -> list[list[str]]:
+        return [["yes" if value else "no"] for value in self.values]
+
+    def json_values(self) -> list[Any]:
+        return self.values.tolist()
+
+    def take(self, rows: np.ndarray) -> Self:
+        return replace(self, values=self.values[rows])
+
+
+@dataclass(frozen=True)
+class Numbers(Column):
+    """Numbers of n rows, float32 [n]."""
+
+    values: np.ndarray
+
+    def cells(self) -> list[list[str]]:
+        return number_cells(self.values[:, None])
+
+    def json_values(self) -> list[Any]:
+        # Convert through text: float() of a float32 would show the digits that float64 adds.
+        return [float(cell) for [cell] in self.cells()]
+
+    def take(self, rows: np.ndarray) -> Self:
+        return replace(self, values=self.values[rows])
+
+    def check(self) -> None:
+        check_numbers(self.values)
+
+
+@dataclass(frozen=True)
+class Probabilities(Column):
     """Probabilities of n rows, float32 [n, names].
 
     A table has a column prob_<name> per name; JSON has one object per row.
     """
 
     names: Sequence[str]
-    rows: np.ndarray
+    values: np.ndarray
 
+    def headers(self, name: str) -> list[str]:
+        return [f"prob_{label}" for label in self.names]
 
-Column = Sequence[str | None] | Sequence[list[str]] | np.ndarray | Probabilities
+    def cells(self) -> list[list[str]]:
+        return number_cells(self.values)
+
+    def json_values(self) -> list[Any]:
+        return [dict(zip(self.names, map(float, cells), strict=True)) for cells in self.cells()]
+
+    def take(self, rows: np.ndarray) -> Self:
+        return replace(self, values=self.values[rows])
+
+    def check(self) -> None:
+        check_numbers(self.values)
 
 
 def number_cells(numbers: np.ndarray) -> list[list[str]]:
@@ -32,25 +137,6 @@ def number_cells(numbers: np.ndarray) -> list[list[str]]:
     """
     # Use str, not repr: since NumPy 2 a scalar's repr is `np.float32(0.5)`.
     return [[str(value) for value in row] for row in np.asarray(numbers, np.float32)]
-
-
-def take_rows(column: Column, rows: np.ndarray) -> Column:
-    """Return the column entries at these row numbers, in their order."""
-    if isinstance(column, Probabilities):
-        return Probabilities(column.names, column.rows[rows])
-    return column[rows] if isinstance(column, np.ndarray) else [column[row] for row in rows.tolist()]
-
-
-def json_values(column: Column) -> list[Any]:
-    """Return each row's value for JSON, with numbers as the shortest decimal for their float32."""
-    # Convert through text: float() of a float32 would show the digits that float64 adds.
-    if isinstance(column, Probabilities):
-        return [dict(zip(column.names, map(float, cells), strict=True)) for cells in number_cells(column.rows)]
-    if isinstance(column, np.ndarray) and column.dtype == bool:
-        return column.tolist()
-    if isinstance(column, np.ndarray):
-        return [float(cell) for [cell] in number_cells(column[:, None])]
-    return list(column)
 
 
 def rows_of(columns: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:

@@ -10,7 +10,17 @@ from bert_cli.base.errors import InputError
 from bert_cli.metrics import multi_label
 from bert_cli.metrics.calibration import reliability
 from bert_cli.metrics.classification import LOSSES
-from bert_cli.problem_types.columns import FLAGS, Column, LabelCells, Probabilities, significant
+from bert_cli.problem_types.columns import (
+    FLAGS,
+    Column,
+    Flags,
+    LabelCells,
+    NameLists,
+    Numbers,
+    Probabilities,
+    Texts,
+    significant,
+)
 from bert_cli.problem_types.linear_models import logistic_probabilities
 from bert_cli.problem_types.parts import (
     LabelReader,
@@ -247,9 +257,8 @@ class MultiLabelColumns(PredictionColumns):
     def eval_columns(self, label_ids: np.ndarray, predictions: Predictions) -> dict[str, np.ndarray]:
         return {"labels": (np.asarray(label_ids) > 0).astype(int), "probabilities": predictions["probabilities"]}
 
-    def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> list[list[str]]:
-        # Return lists, not tuples: write_table joins a list in one cell.
-        return [list(_select_names(labels, row)) for row in label_ids > 0]
+    def label_column(self, label_ids: np.ndarray, labels: LabelSet) -> Column:
+        return NameLists([_select_names(labels, row) for row in label_ids > 0])
 
     def suspects(self, label_ids: np.ndarray, predictions: Predictions, labels: LabelSet) -> Suspects:
         """Return each wrong decision about a row's label, least probable given label first.
@@ -270,10 +279,10 @@ class MultiLabelColumns(PredictionColumns):
         order = np.argsort(probability, kind="stable")
         gold = is_present[rows, columns_of][order]
         columns: dict[str, Column] = {
-            "label": [labels.names[column] for column in columns_of[order]],
-            "given": np.where(gold, "yes", "no").tolist(),
-            "predicted": np.where(gold, "no", "yes").tolist(),
-            "probability": probability[order].astype(np.float32),
+            "label": Texts([labels.names[column] for column in columns_of[order]]),
+            "given": Flags(gold),
+            "predicted": Flags(~gold),
+            "probability": Numbers(probability[order].astype(np.float32)),
         }
         return Suspects(rows[order].tolist(), columns)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from bert_cli.metrics.calibration import fit_temperature
 from bert_cli.problem_types.calibration import Calibration
-from bert_cli.problem_types.columns import Column, LabelCells, json_values
+from bert_cli.problem_types.columns import Column, Flags, LabelCells
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -268,14 +268,14 @@ class PredictionColumns(abc.ABC):
         """Return the prediction_columns of one `row` in `predictions`, with `labels`, for JSON."""
         output_name = self.decoder.output_name
         columns = self.prediction_columns({output_name: predictions[output_name][row : row + 1]}, labels)
-        return {name: json_values(column)[0] for name, column in columns.items()}
+        return {name: column.json_values()[0] for name, column in columns.items()}
 
     def prediction_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:
         """Return the columns of predictions.tsv between id and text."""
         columns = self.decision_columns(predictions, labels)
         if labels.abstain_from is None:
             return columns
-        return columns | {"abstain": self.decoder.uncertainty(predictions, labels) >= labels.abstain_from}
+        return columns | {"abstain": Flags(self.decoder.uncertainty(predictions, labels) >= labels.abstain_from)}
 
     @abc.abstractmethod
     def decision_columns(self, predictions: Predictions, labels: LabelSet) -> dict[str, Column]:

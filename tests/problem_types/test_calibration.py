@@ -137,7 +137,9 @@ def test_abstain_is_a_column_and_a_key():
     predictions = {"probabilities": np.array([[0.9, 0.1], [0.6, 0.4]], np.float32)}
     assert "abstain" not in SINGLE_LABEL.columns.prediction_columns(predictions, LABELS)
     labels = LABELS._replace(abstain_from=0.25)
-    assert SINGLE_LABEL.columns.prediction_columns(predictions, labels)["abstain"].tolist() == [False, True]
+    assert SINGLE_LABEL.columns.prediction_columns(predictions, labels)["abstain"].values.tolist() == [False, True]
     assert [SINGLE_LABEL.columns.record(predictions, row, labels)["abstain"] for row in (0, 1)] == [False, True]
     # With 0, no prediction is certain enough.
-    assert SINGLE_LABEL.columns.prediction_columns(predictions, LABELS._replace(abstain_from=0.0))["abstain"].all()
+    assert SINGLE_LABEL.columns.prediction_columns(predictions, LABELS._replace(abstain_from=0.0))[
+        "abstain"
+    ].values.all()

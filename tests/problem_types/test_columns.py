@@ -1,8 +1,10 @@
 """Decimals in tables and records."""
 
 import numpy as np
+import pytest
 
-from bert_cli.problem_types.columns import Probabilities, json_values, number_cells, significant
+from bert_cli.base.errors import InputError
+from bert_cli.problem_types.columns import Flags, NameLists, Numbers, Probabilities, Texts, number_cells, significant
 
 
 def test_number_cells_are_the_shortest_decimals_of_float32():
@@ -10,7 +12,32 @@ def test_number_cells_are_the_shortest_decimals_of_float32():
 
 
 def test_probability_record():
-    assert json_values(Probabilities(("a", "b"), np.array([[0.1, 0.9]], np.float32))) == [{"a": 0.1, "b": 0.9}]
+    column = Probabilities(("a", "b"), np.array([[0.1, 0.9]], np.float32))
+    assert column.json_values() == [{"a": 0.1, "b": 0.9}]
+    assert column.headers("probabilities") == ["prob_a", "prob_b"]
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "values"),
+    [
+        (Texts(["a", None, "c"]), ["c", ""], ["c", None]),
+        (NameLists([("a",), (), ("b", "c")]), ["b,c", ""], [["b", "c"], []]),
+        (Flags(np.array([True, False, True])), ["yes", "no"], [True, False]),
+        (Numbers(np.array([1, 0.1, 2.5], np.float32)), ["2.5", "0.1"], [2.5, 0.1]),
+    ],
+)
+def test_columns_in_tables_and_json(column, cells, values):
+    rows = column.take(np.array([2, 1]))
+    assert rows.headers("name") == ["name"]
+    assert rows.cells() == [[cell] for cell in cells]
+    assert rows.json_values() == values
+
+
+def test_numbers_are_checked():
+    Texts(["nan"]).check()
+    for column in (Numbers(np.array([np.nan])), Probabilities(("a",), np.array([[np.nan]]))):
+        with pytest.raises(InputError, match="NaN"):
+            column.check()
 
 
 def test_significant_has_six_digits():

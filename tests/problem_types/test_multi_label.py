@@ -53,16 +53,18 @@ def test_suspects_have_a_line_for_each_label():
     has = np.array([[0, 0], [1, 1], [0, 0], [0, 1]], np.float32)
     rows, columns = MULTI_LABEL.columns.suspects(has, PREDICTIONS, LABELS)
     assert rows == [2, 0]
-    assert (columns["label"], columns["given"], columns["predicted"]) == (["q", "p"], ["no", "no"], ["yes", "yes"])
-    assert columns["probability"].tolist() == [0.125, 0.25]
+    assert columns["label"].values == ["q", "p"]
+    assert columns["given"].cells() == [["no"], ["no"]]
+    assert columns["predicted"].cells() == [["yes"], ["yes"]]
+    assert columns["probability"].values.tolist() == [0.125, 0.25]
 
 
 def test_out_of_fold_names_all_labels_of_a_row():
     columns = MULTI_LABEL.columns.out_of_fold(
         np.array([[1, 1], [0, 0], [0, 1], [1, 0]], np.float32), PREDICTIONS, LABELS
     )
-    assert columns["given"] == [["p", "q"], [], ["q"], ["p"]]
-    assert columns["predicted"] == [["p"], ["p", "q"], ["q"], ["q"]]
+    assert columns["given"].values == [("p", "q"), (), ("q",), ("p",)]
+    assert columns["predicted"].values == [("p",), ("p", "q"), ("q",), ("q",)]
 
 
 def test_rows_are_wrong_by_their_worst_decision():

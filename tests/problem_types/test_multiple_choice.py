@@ -18,7 +18,7 @@ def test_decisions_are_indices_and_records_their_names():
 
 def test_prediction_columns():
     columns = MULTIPLE_CHOICE.columns.prediction_columns(PREDICTIONS, NO_LABELS)
-    assert columns["label"] == ["1", "0"]
+    assert columns["label"].values == ["1", "0"]
     assert list(columns["probabilities"].names) == ["0", "1", "2"]
 
 

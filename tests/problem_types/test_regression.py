@@ -41,7 +41,7 @@ def test_record_has_the_shortest_decimal():
 def test_suspects_are_all_rows_with_the_largest_errors_first():
     rows, columns = REGRESSION.columns.suspects(TARGETS, PREDICTIONS, NO_LABELS)
     assert rows == [2, 3, 0, 1]
-    assert columns["difference"].tolist() == [2.0, -1.5, 0.5, 0.0]
+    assert columns["difference"].values.tolist() == [2.0, -1.5, 0.5, 0.0]
 
 
 def test_row_errors():

@@ -65,15 +65,15 @@ def test_explained_score_is_the_log_odds():
 def test_suspects_are_sorted_by_confidence():
     rows, columns = SINGLE_LABEL.columns.suspects(np.array([1, 0, 0, 0]), PREDICTIONS, LABELS)
     assert rows == [2, 0, 3]  # row 1 is undecided: its label wins the tie, because it is the first
-    assert (columns["given"], columns["predicted"]) == (["no", "yes", "no"], ["yes", "no", "yes"])
-    assert columns["probability"].tolist() == [0.125, 0.25, 0.25]
+    assert (columns["given"].values, columns["predicted"].values) == (["no", "yes", "no"], ["yes", "no", "yes"])
+    assert columns["probability"].values.tolist() == [0.125, 0.25, 0.25]
 
 
 def test_out_of_fold():
     columns = SINGLE_LABEL.columns.out_of_fold(np.array([1, 0, 1, 1]), PREDICTIONS, LABELS)
     assert list(columns) == ["given", "predicted", "probabilities"]
-    assert columns["given"] == ["yes", "no", "yes", "yes"]
-    assert columns["predicted"] == ["no", "no", "yes", "yes"]
+    assert columns["given"].values == ["yes", "no", "yes", "yes"]
+    assert columns["predicted"].values == ["no", "no", "yes", "yes"]
 
 
 def test_row_errors():

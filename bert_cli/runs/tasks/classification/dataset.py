@@ -24,11 +24,16 @@ from bert_cli.features.classification import (
 )
 from bert_cli.features.cuts import describe_cuts
 from bert_cli.metrics.classification import known_metrics
-from bert_cli.outputs.classification import text_columns, write_glue_submission, write_table, write_test_results
+from bert_cli.outputs.classification import (
+    text_columns,
+    write_glue_submission,
+    write_ranking,
+    write_table,
+    write_test_results,
+)
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.eval_examples import shorten
-from bert_cli.problem_types.columns import Column, take_rows
-from bert_cli.problem_types.parts import Predictions
+from bert_cli.problem_types.columns import Column, Texts
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.tasks.classification.data import Examples
 from bert_cli.runs.tasks.classification.decoder import Decoder, make_decoder
@@ -79,7 +84,7 @@ class Split(InMemorySplit):
         """Return the text columns for a table; with multiple choice, decisions are choice indices."""
         if choices := self.choices:
             chosen_texts = [example.choices[chosen] for example, chosen in zip(choices, decisions, strict=True)]
-            return {"text": [example.context for example in choices], "ending": chosen_texts}
+            return {"text": Texts([example.context for example in choices]), "ending": Texts(chosen_texts)}
         return text_columns([(example.text_a, example.text_b) for example in self.texts])
 
     def statistics(self) -> SplitStatistics:
@@ -271,27 +276,19 @@ class ClassificationDataset(DivisibleDataset):
         problem_type, labels = decoder.problem_type, decoder.labels
         decisions = problem_type.decoder.decisions(predictions, labels)
         write_test_results(paths[0], predictions[problem_type.decoder.output_name])
-        columns = {"id": split.ids, **problem_type.columns.prediction_columns(predictions, labels)}
-        write_table(paths[1], columns | split.text_columns(decisions), self.settings.inference.output_format)
+        ids, texts = Texts(split.ids), split.text_columns(decisions)
+        columns = {"id": ids, **problem_type.columns.prediction_columns(predictions, labels), **texts}
+        write_table(paths[1], columns, self.settings.inference.output_format)
         LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(split.examples))
         submission_paths = paths[2:]
         if self.has_ranking:
-            self._write_to_label(paths[2], split, predictions, decoder)
+            uncertainty = problem_type.decoder.uncertainty(predictions, labels)
+            predicted = next(iter(problem_type.columns.decision_columns(predictions, labels).values()))
+            write_ranking(paths[2], uncertainty, {"id": ids, "predicted": predicted}, texts)
             submission_paths = paths[3:]
         for path in submission_paths:
             write_glue_submission(path, split.ids, decisions)
             LOG.info("wrote %s", path)
-
-    def _write_to_label(self, path: str, split: Split, predictions: Predictions, decoder: Decoder) -> None:
-        """Write to_label.tsv: the texts with their predictions, least certain first."""
-        problem_type, labels = decoder.problem_type, decoder.labels
-        uncertainty = problem_type.decoder.uncertainty(predictions, labels)
-        rows = np.argsort(-uncertainty, kind="stable")
-        predicted = next(iter(problem_type.columns.decision_columns(predictions, labels).values()))
-        columns = {"id": split.ids, "predicted": predicted, "probability": (1.0 - uncertainty).astype(np.float32)}
-        texts = split.text_columns(problem_type.decoder.decisions(predictions, labels))
-        write_table(path, {name: take_rows(column, rows) for name, column in {**columns, **texts}.items()}, "tsv")
-        LOG.info("wrote %s: %d texts, the least certain first", path, len(rows))
 
     def write_folds(self, paths: tuple[str, str], folds: np.ndarray, details: Sequence[Any]) -> int:
         train = self.splits["train"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.outputs import folds as fold_files
-from bert_cli.outputs.classification import Texts
+from bert_cli.outputs.classification import TextPairs
 from bert_cli.runs.tasks.classification.decoder import Decoder
 from bert_cli.settings.classification import CalibrationFlags
 
@@ -22,7 +22,7 @@ def write_folds(
     folds: np.ndarray,
     details: Sequence[Any],
     ids: Sequence[str],
-    texts: Texts,
+    texts: TextPairs,
 ) -> int:
     """Write out-of-fold predictions, suspects, and with --calibrate calibration.json next to them.
 
