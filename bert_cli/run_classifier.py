@@ -110,7 +110,7 @@ def run(settings: ClassifySettings) -> dict:
         return predict_shards(settings)
     from bert_cli.runs import driver  # also imports report pages, which a text does not need
 
-    return driver.run(ClassificationTask(settings), settings)
+    return driver.run(ClassificationTask, settings)
 
 
 main = Command("bert-classify", __doc__, ClassifySettings, run, check, resume_advice)

@@ -65,7 +65,7 @@ def run(settings: PretrainSettings) -> dict:
     data (.open, .read), plan (.plan), train or resume (.make_model names the heads, and their
     modules have the loss; .train), evaluate (.evaluate), report.
     """
-    return driver.run(PretrainingTask(settings), settings)
+    return driver.run(PretrainingTask, settings)
 
 
 main = Command("bert-pretrain", __doc__, PretrainSettings, run, check, resume_advice)

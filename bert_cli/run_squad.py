@@ -106,7 +106,7 @@ def run(settings: SquadSettings) -> dict:
         return squad_interactive.run(settings)
     from bert_cli.runs import driver  # also imports report pages, which a question does not need
 
-    return driver.run(SquadTask(settings), settings)
+    return driver.run(SquadTask, settings)
 
 
 main = Command("bert-squad", __doc__, SquadSettings, run, check, resume_advice)

@@ -64,7 +64,7 @@ def run(settings: TagSettings) -> dict:
         return tag_text(settings)
     from bert_cli.runs import driver  # also imports report pages, which a text does not need
 
-    return driver.run(TaggingTask(settings), settings)
+    return driver.run(TaggingTask, settings)
 
 
 main = Command("bert-tag", __doc__, TagSettings, run, check, resume_advice)

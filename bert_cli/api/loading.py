@@ -132,7 +132,7 @@ class TrainableModel:
             # Train in one thread at a time: trainings would compete for processors, and
             # TensorFlow's options are global.
             with _TRAINING, show_log():
-                report = driver.run(make_task(settings), settings, rerun)
+                report = driver.run(make_task, settings, rerun)
             model = model_class.load(folder, precision=options.get("precision"), hub_module=options.get("hub_module"))
         # Ctrl-C must not leave a temporary directory of several hundred megabytes either.
         except BaseException:

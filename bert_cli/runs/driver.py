@@ -20,11 +20,11 @@ from bert_cli.runs.loading.checks import PairCheck, check_unknown
 from bert_cli.runs.output_dir import lock, run_folder
 from bert_cli.runs.output_dir.inputs import check_inputs
 from bert_cli.runs.reporting import finish, run_facts
-from bert_cli.runs.size_defaults import with_size_defaults
+from bert_cli.runs.size_defaults import resolve_recipe
 from bert_cli.runs.sweep import sweep
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.dataset import Dataset
-from bert_cli.runs.tasks.interface import Data, Model, RunResult, Task
+from bert_cli.runs.tasks.interface import Data, MakeTask, Model, RunResult, Task
 from bert_cli.runs.tasks.opening import load_task_model, open_predictor
 from bert_cli.runs.training import TrainedModel, TrainingPlan, open_and_train, plan_training
 from bert_cli.settings.checks import check_early_stopping, has_several_runs
@@ -32,11 +32,11 @@ from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.training import TrainingSettings
 
 
-def run(task: Task[Model, Any], settings: TrainingSettings, rerun: str | None = None) -> dict[str, Any]:
+def run(make_task: MakeTask, settings: TrainingSettings, rerun: str | None = None) -> dict[str, Any]:
     """Run the phases and return the report, which is also written to run_report.json.
 
     Args:
-        task: the task.
+        make_task: the command's task class, or a function that returns its task.
         settings: flag values.
         rerun: the call that resumes the run after a signal; "" if output_dir will then be removed;
             None for the same command.
@@ -44,15 +44,14 @@ def run(task: Task[Model, Any], settings: TrainingSettings, rerun: str | None = 
     if settings.phases.do_train and settings.phases.overwrite_output_dir:
         check_inputs(settings)
     if not has_several_runs(settings):
-        return run_once(task, settings, rerun=rerun).report
-    report = sweep.run(task, settings, functools.partial(run_once, rerun=rerun))
+        return run_once(make_task(settings), rerun=rerun).report
+    report = sweep.run(make_task, settings, functools.partial(run_once, rerun=rerun))
     finish(settings.phases.output_dir, settings.page)
     return report
 
 
 def run_once(
     task: Task[Model, Data],
-    settings: TrainingSettings,
     data: Data | None = None,
     should_finish: bool = True,
     rerun: str | None = None,
@@ -61,12 +60,12 @@ def run_once(
 
     Args:
         task: the task.
-        settings: flag values.
         data: the data; None to read it.
         should_finish: whether to make the page and to log the result.
         rerun: see `run`.
     """
     start = time.monotonic()
+    settings: TrainingSettings = task.settings
     phases = settings.phases
     strategy = settings.devices.distribution_strategy
     folder = phases.output_dir
@@ -79,13 +78,13 @@ def run_once(
         last_run = lock.check_free(folder, strategy)
     with contextlib.ExitStack() as stack:
         model = load_task_model(task, settings)
+        recipe = None
         if phases.do_train:
-            settings = with_size_defaults(settings, model.config.hidden_size, task.command)
-            task = task.with_settings(settings)
+            recipe = resolve_recipe(settings, model.config.hidden_size, task.command)
             controls.check(settings, model.config, task.freezes_encoder)
         data = task.read(model, stack) if data is None else data
         _check_texts(model, data, settings.model)
-        plan = plan_training(task, model, data, settings, rerun) if phases.do_train else None
+        plan = plan_training(task, model, data, recipe, rerun) if recipe else None
         results = _result_files(data, settings)
         if not plan:
             run_folder.check_results(folder, results)
@@ -101,14 +100,14 @@ def run_once(
             stack.enter_context(lock.hold(folder, strategy, task.command, last_run))
         stack.enter_context(worker_failure.watch_for_failures(strategy))
         if plan and is_dry:
-            return RunResult(try_out(task, model, data, plan, settings, reading_seconds, ready_time))
-        trained = _trained_model(task, model, data, plan, settings)
+            return RunResult(try_out(task, model, data, plan, reading_seconds, ready_time))
+        trained = _trained_model(task, model, data, plan)
         predictor = trained.predictor
         trained_on = {TRAIN_DATA: data.digest(data.training_splits)} if plan else {}
         report = {**data.facts(), **trained_on, "precision": predictor.precision, **trained.figures}
         files.make_directory(folder)
         # Evaluate before predicting, which uses results such as thresholds.
-        evaluation = evaluate(task, model, data, trained, settings) if phases.do_eval else None
+        evaluation = evaluate(task, model, data, trained) if phases.do_eval else None
         report |= evaluation.report if evaluation else {}
         if settings.inference.do_predict:
             report |= task.predict(predictor, data, evaluation)
@@ -141,11 +140,9 @@ def _check_texts(model: Model, data: Data, flags: ModelFiles) -> None:
         check_pairs(sequences)
 
 
-def _trained_model(
-    task: Task[Model, Data], model: Model, data: Data, plan: TrainingPlan | None, settings: TrainingSettings
-) -> TrainedModel:
+def _trained_model(task: Task[Model, Data], model: Model, data: Data, plan: TrainingPlan | None) -> TrainedModel:
     """Train the model, or load a trained one if there is no plan."""
     if plan:
-        return open_and_train(task, model, data, plan, settings)
-    predictor = open_predictor(task, model, data, settings)
+        return open_and_train(task, model, data, plan)
+    predictor = open_predictor(task, model, data, task.settings)
     return TrainedModel(predictor, {"global_step": predictor.load_trained(model.required_checkpoint)})

@@ -98,7 +98,6 @@ def try_out(
     model: Model,
     data: Data,
     plan: TrainingPlan,
-    settings: TrainingSettings,
     reading_seconds: float,
     ready_time: float,
 ) -> dict[str, Any]:
@@ -109,10 +108,10 @@ def try_out(
         model: the model.
         data: the data.
         plan: the training plan.
-        settings: flag values.
         reading_seconds: seconds used for loading files and data.
         ready_time: time.monotonic() before TensorFlow was imported.
     """
+    settings: TrainingSettings = task.settings
     weight_bytes = getattr(model.config, "weight_bytes", 0)  # unknown for a module for tensorflow-hub
     check_memory(weight_bytes, settings.rates.is_default and not task.freezes_encoder)
     session = open_session(task, model, data, settings, plan.task_plan.class_weights, plan.updates.batch_size)

@@ -24,7 +24,6 @@ def evaluate(
     model: Model,
     data: Data,
     trained: TrainedModel,
-    settings: TrainingSettings,
 ) -> Evaluation:
     """Evaluate, and write the results to eval_results.txt, to the log and to the history.
 
@@ -35,16 +34,16 @@ def evaluate(
         model: the model.
         data: the data.
         trained: the trained model.
-        settings: flag values.
 
     Returns:
         The evaluation. Its `report` also contains the metrics.
     """
+    settings: TrainingSettings = task.settings
     folder = settings.phases.output_dir
     predictor = trained.predictor
     step = trained.figures["global_step"]
     # Do this first: if there is not enough memory for the second model, no results are written.
-    full_precision = _in_full_precision(task, model, data, settings) if predictor.precision == INT8 else None
+    full_precision = _in_full_precision(task, model, data) if predictor.precision == INT8 else None
     evaluation = task.evaluate(predictor, data)
     for recorder in trained.recorders:
         recorder.on_evaluation(step, evaluation.results)
@@ -100,12 +99,10 @@ def _main_metric(data: Data, results: Collection[str]) -> str:
     return next(name for name in data.metrics if name in results)
 
 
-def _in_full_precision(
-    task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings
-) -> tuple[Mapping[str, Any], str]:
+def _in_full_precision(task: Task[Model, Data], model: Model, data: Data) -> tuple[Mapping[str, Any], str]:
     """Return the model's results with --precision=auto, and that precision."""
-    devices = dataclasses.replace(settings.devices, precision="auto")
-    session = open_trained(task, model, data, dataclasses.replace(settings, devices=devices))
+    devices = dataclasses.replace(task.settings.devices, precision="auto")
+    session = open_trained(task, model, data, dataclasses.replace(task.settings, devices=devices))
     with session.quietly():
         return task.evaluate(session, data).results, session.precision
 

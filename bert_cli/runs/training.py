@@ -37,13 +37,13 @@ from bert_cli.runs.output_dir.manifest import (
 from bert_cli.runs.output_dir.resuming import same_command
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.dataset import Dataset
-from bert_cli.runs.tasks.interface import Data, Model, Plan, Task
+from bert_cli.runs.tasks.interface import Data, Model, Plan, Recipe, Task
 from bert_cli.runs.tasks.opening import open_session
 from bert_cli.runtime.process import PROCESS
 from bert_cli.settings.training import EarlyStoppingFlags, TrainingSettings
 from bert_cli.training.loop import Callback
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
-from bert_cli.weights.path import find_checkpoint
+from bert_cli.weights.path import CheckpointPath, find_checkpoint
 from bert_cli.weights.training_folder import step_number
 
 if TYPE_CHECKING:
@@ -88,44 +88,31 @@ class TrainingPlan:
 
 
 def plan_training(
-    task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings, rerun: str | None = None
+    task: Task[Model, Data], model: Model, data: Data, recipe: Recipe, rerun: str | None = None
 ) -> TrainingPlan:
     """Plan the training, and raise InputError if output_dir holds another run.
 
     Args:
         task, model, data: the task, its model and its data.
-        settings: flag values.
+        recipe: learning rate and epochs.
         rerun: see driver.run.
     """
-    plan = task.plan(model, data)
+    settings: TrainingSettings = task.settings
+    plan = task.plan(model, data, recipe)
+    resolved_flags = recipe.flag_values(settings) | plan.resolved_flags
     phases, early_stopping, training = settings.phases, settings.early_stopping, settings.training
     metric = _find_metric(early_stopping, data)
     names = _files(data, settings)
     # The manifest has everything that decides the result. A run with another manifest is another
     # run.
-    manifest = {COMMAND: task.command} | deciding_values(settings) | plan.deciding_values
+    manifest = {COMMAND: task.command} | deciding_values(settings) | recipe.flag_values(settings)
+    manifest |= plan.deciding_values
     tokenizer = model.tokenizer_settings.facts() if model.optional_vocabulary else {}
     vocabulary = model.tokenizer_files.get(VOCABULARY)
     manifest |= run_folder.model_manifest(model.config, vocabulary, tokenizer, model.checkpoint)
     manifest |= {STEPS: plan.steps, PLAN_FROM: 0}
     manifest |= {OVERWRITING: True} if phases.overwrite_output_dir else {}
-    try:
-        state = run_folder.find_state(
-            phases.output_dir,
-            manifest,
-            phases.overwrite_output_dir,
-            model.checkpoint,
-            names,
-            deciding_values(type(settings)()),
-            settings.model.strict,
-        )
-    except InputError as error:
-        # A dry run always plans a new training, and does not depend on output_dir.
-        if not phases.dry_run:
-            raise
-        LOG.warning("warning: without --dry_run this would be refused: %s", error)
-        state = None
-    assert training.learning_rate is not None, "with_size_defaults has set it"
+    state = _find_state(settings, manifest, model.checkpoint, names)
     done_steps = step_number(state) if state else 0
     first_step = schedule_start((read_manifest(phases.output_dir) or {}) if state else {}, plan.steps, done_steps)
     history = History(phases.output_dir, done_steps)
@@ -136,7 +123,7 @@ def plan_training(
     updates = TrainingHyperparameters(
         steps=plan.steps,
         warmup_steps=schedule_warmup(plan.warmup_steps, plan.steps, first_step),
-        learning_rate=training.learning_rate,
+        learning_rate=recipe.learning_rate,
         batch_size=plan.batch_size or training.train_batch_size,
         random_seed=settings.seed.random_seed,
         first_step=first_step,
@@ -146,7 +133,7 @@ def plan_training(
         task_plan=plan,
         updates=updates,
         manifest=manifest | {PLAN_FROM: first_step},
-        flags=flags_to_save(settings, plan.resolved_flags),
+        flags=flags_to_save(settings, resolved_flags),
         state=state,
         history=history,
         best=best,
@@ -154,6 +141,24 @@ def plan_training(
         files=names,
         rerun=same_command(phases.overwrite_output_dir) if rerun is None else rerun,
     )
+
+
+def _find_state(
+    settings: TrainingSettings, manifest: dict[str, Any], start: CheckpointPath | None, names: tuple[str, ...]
+) -> str | None:
+    """Return the checkpoint prefix to resume from, None for a new run; arguments: see run_folder.find_state."""
+    phases = settings.phases
+    defaults = deciding_values(type(settings)())
+    try:
+        return run_folder.find_state(
+            phases.output_dir, manifest, phases.overwrite_output_dir, start, names, defaults, settings.model.strict
+        )
+    except InputError as error:
+        # A dry run always plans a new training, and does not depend on output_dir.
+        if not phases.dry_run:
+            raise
+        LOG.warning("warning: without --dry_run this would be refused: %s", error)
+        return None
 
 
 def _find_metric(flags: EarlyStoppingFlags, data: Dataset) -> str:
@@ -189,16 +194,15 @@ class _ReportPackages(Callback):
         page.preload()
 
 
-def open_and_train(
-    task: Task[Model, Data], model: Model, data: Data, plan: TrainingPlan, settings: TrainingSettings
-) -> TrainedModel:
+def open_and_train(task: Task[Model, Data], model: Model, data: Data, plan: TrainingPlan) -> TrainedModel:
     """Train the model, or load it if training is finished; arguments: see plan_training."""
+    settings: TrainingSettings = task.settings
     folder = settings.phases.output_dir
     session = open_session(task, model, data, settings, plan.task_plan.class_weights, plan.updates.batch_size)
     recorders = _recorders(session, plan, settings)
     best = BestCheckpoint(plan.best, session, folder) if plan.best else None
     if plan.finished_checkpoint is None:
-        figures = _train(task, session, model, data, plan, settings, recorders, best)
+        figures = _train(task, session, model, data, plan, recorders, best)
         _check_losses(plan, task.guess_loss(data), task.learning_advice(data), session.is_chief)
     else:
         figures = {"global_step": step_number(plan.finished_checkpoint)}
@@ -249,13 +253,13 @@ def _train(
     model: Model,
     data: Data,
     plan: TrainingPlan,
-    settings: TrainingSettings,
     recorders: Sequence[Callback],
     best: BestCheckpoint | None,
 ) -> dict[str, Any]:
     """Start or resume training, and return figures for the report."""
     from bert_cli.runs.engine.training_run import train
 
+    settings: TrainingSettings = task.settings
     folder = settings.phases.output_dir
     is_chief = session.is_chief
     session.load_initial(model, settings.model.init_checkpoint, plan.state)

@@ -18,7 +18,7 @@ class Training(FlagGroup, heading="Training"):
 
     # Examples per update, for any number of devices and accumulation steps.
     train_batch_size: int = deciding_option(32, "training batch size, over all devices", lower=1, grid=True)
-    # None until runs.size_defaults chooses a value. Commands other than fine-tuning have a default.
+    # None: runs.size_defaults resolves it. Commands other than fine-tuning have a default.
     learning_rate: float | None = deciding_option(
         None, f"peak learning rate; default: {_BY_SIZE}, 5e-5 for BERT-Base", lower=0.0, grid=True
     )

@@ -5,7 +5,8 @@ import logging
 
 import pytest
 
-from bert_cli.runs.size_defaults import GOOGLE, Defaults, defaults_of, with_size_defaults
+from bert_cli.runs.size_defaults import GOOGLE, defaults_of, resolve_recipe
+from bert_cli.runs.tasks.interface import Recipe
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.pretraining import PretrainSettings
 from tests.settings.test_checks import settings_of
@@ -25,8 +26,7 @@ def write_run(tmp_path):
 
 
 def choose(settings, width=256, command="bert-classify"):
-    settings = with_size_defaults(settings, width, command)
-    return settings.training.learning_rate, settings.fine_tuning.num_train_epochs
+    return resolve_recipe(settings, width, command)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_defaults_depend_on_the_width(width, expected):
 
 
 def test_bert_base_keeps_the_defaults_of_google():
-    assert defaults_of(768) == GOOGLE == Defaults(5e-5, 3.0)
+    assert defaults_of(768) == GOOGLE == Recipe(5e-5, 3.0)
 
 
 def test_flags_have_priority_and_defaults_are_logged(tmp_path, caplog):
@@ -77,5 +77,6 @@ def test_a_damaged_value_in_run_json_is_ignored(write_run):
 def test_pretraining_has_another_default():
     settings = PretrainSettings()
     assert settings.training.learning_rate == 5e-5
-    assert with_size_defaults(settings, 16, "bert-pretrain") is settings
+    recipe = resolve_recipe(settings, 16, "bert-pretrain")
+    assert recipe.flag_values(settings) == {"learning_rate": 5e-5}
     assert ClassifySettings().training.learning_rate is None

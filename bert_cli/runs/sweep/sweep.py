@@ -26,7 +26,7 @@ from bert_cli.runs.loading.checkpoints import choose_checkpoint
 from bert_cli.runs.output_dir import best_checkpoint, run_folder
 from bert_cli.runs.output_dir.manifest import FILES, is_interrupted_overwriting, read_manifest
 from bert_cli.runs.tasks.dataset import DivisibleDataset
-from bert_cli.runs.tasks.interface import Evaluation, RunResult, Task
+from bert_cli.runs.tasks.interface import Evaluation, MakeTask, RunResult
 from bert_cli.settings.checks import check_sweep, has_several_runs
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.weights.path import model_folder
@@ -35,16 +35,16 @@ from bert_cli.weights.path import model_folder
 class Folds:
     """Training data, divided into folds for a cross-validation (see examples.splitting)."""
 
-    def __init__(self, task: Task[Any, Any], settings: TrainingSettings, count: int):
+    def __init__(self, make_task: MakeTask, settings: TrainingSettings, count: int):
         """Read and tokenize the training data.
 
         Args:
-            task: the task.
+            make_task: see driver.run.
             settings: flags for the cross-validation.
             count: number of folds.
         """
         single_run = replace_values(settings, {"do_eval": False, "do_predict": False})
-        reader = task.with_settings(single_run)
+        reader = make_task(single_run)
         model = reader.load(choose_checkpoint(single_run.model, single_run.hub, single_run.phases))
         with contextlib.ExitStack() as stack:
             self._dataset: DivisibleDataset = reader.read(model, stack)
@@ -70,7 +70,7 @@ _SINGLE_RUN_FILES = {*names.RUN_FILES, names.LABELS, names.VOCABULARY, names.HIS
 # Flags with the same value in all trials.
 _COMMON_FLAGS = ("num_runs", "cross_validation", "do_eval")
 
-# driver.run_once, with the arguments (task, settings, data=None, should_finish=True).
+# driver.run_once, with the arguments (task, data=None, should_finish=True).
 RunOnce = Callable[..., RunResult]
 
 
@@ -111,11 +111,11 @@ def _short_number(number: float) -> str:
     return f"{number:g}" if float(f"{number:g}") == number else repr(number)
 
 
-def run(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
+def run(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
     """Run all trials, log a comparison, then evaluate and predict with the best one.
 
     Args:
-        task: the task.
+        make_task: see driver.run.
         settings: the sweep's flags.
         run_one: the driver's function for a single run.
 
@@ -127,16 +127,16 @@ def run(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, A
     folder = settings.phases.output_dir
     start_time = time.monotonic()
     with _silence_retracing():
-        report = _run_trials(task, settings, run_one)
+        report = _run_trials(make_task, settings, run_one)
         # Skip this for folds, which have no best model.
         if model_folder(folder) != folder:
-            report |= _evaluate_best(task, settings, run_one)
+            report |= _evaluate_best(make_task, settings, run_one)
     report["total_seconds"] = round(time.monotonic() - start_time, 3)
     run_folder.write_report(folder, report)
     return report
 
 
-def _evaluate_best(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
+def _evaluate_best(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
     """Evaluate and predict with the best run, if the flags ask for it, and return that report."""
     folder = settings.phases.output_dir
     # Use the values that the run determined from the data and stored in flags.txt.
@@ -150,10 +150,10 @@ def _evaluate_best(task: Task, settings: TrainingSettings, run_one: RunOnce) -> 
     if "calibrate" in flag_values(final):
         final = replace_values(final, {"calibrate": False, "abstain_error": ""})
     # Do not write report.html yet: it compares all runs, and is made with the sweep's report.
-    return run_one(task.with_settings(final), final, should_finish=False).report
+    return run_one(make_task(final), should_finish=False).report
 
 
-def _run_trials(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
+def _run_trials(make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
     """Run all trials, write their table and best.json, and return a part of the sweep's report.
 
     Its "eval" has the best trial's metrics for a grid, and otherwise the means.
@@ -166,24 +166,23 @@ def _run_trials(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dic
         LOG.info("%s: resuming the runs that --overwrite_output_dir began; remove the folder to start over", folder)
     results = (_TABLES[sweep_type], *_RESULTS[sweep_type])
     files.check_can_write(folder, "output_dir")
-    run_folder.check_sweep(folder, task.command, sweep_type, results, overwrite)
-    folds = Folds(task, settings, len(trials)) if sweep_type == FOLDS else None
+    command = make_task(settings).command
+    run_folder.check_sweep(folder, command, sweep_type, results, overwrite)
+    folds = Folds(make_task, settings, len(trials)) if sweep_type == FOLDS else None
     reports: list[dict[str, Any]] = []
     # Keep only the evaluations of folds: predictions may be large.
     evaluations: list[Evaluation] = []
     for number, trial in enumerate(trials, 1):
         LOG.log(RESULT, "***** %s: %d of %d *****", trial.folder, number, len(trials))
         trial_settings = replace_values(settings, _trial_changes(settings, folder, trial))
-        result = _run_trial(
-            task.with_settings(trial_settings), trial_settings, run_one, folds.subset(number) if folds else None
-        )
+        result = _run_trial(make_task, trial_settings, run_one, folds.subset(number) if folds else None)
         reports.append(result.report)
         evaluations += [result.evaluation] if folds and result.evaluation else []
         # Begin the sweep after the first trial: its run.json lists the task's files, and a trial
         # that cannot start must leave no trace.
         if number == 1:
             owned_files = (*results, *_result_files(folder, trial.folder))
-            run_folder.begin_sweep(folder, task.command, sweep_type, owned_files, overwrite)
+            run_folder.begin_sweep(folder, command, sweep_type, owned_files, overwrite)
         # Free memory now: a model and its compiled functions form a reference cycle.
         del result
         gc.collect()
@@ -220,11 +219,13 @@ def _run_trials(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dic
     return evaluation_report | {"metric": metric, "train_seconds": seconds, SEVERAL: {"kind": sweep_type, **summary}}
 
 
-def _run_trial(task: Task, settings: TrainingSettings, run_one: RunOnce, data: DivisibleDataset | None) -> RunResult:
+def _run_trial(
+    make_task: MakeTask, settings: TrainingSettings, run_one: RunOnce, data: DivisibleDataset | None
+) -> RunResult:
     """Run one trial, which may be a sweep itself.
 
     Args:
-        task: the task with the trial's settings.
+        make_task: see driver.run.
         settings: the trial's settings.
         run_one: the driver's function for a single run.
         data: a fold's data, or None.
@@ -237,9 +238,9 @@ def _run_trial(task: Task, settings: TrainingSettings, run_one: RunOnce, data: D
     """
     try:
         return (
-            RunResult(_run_trials(task, settings, run_one))
+            RunResult(_run_trials(make_task, settings, run_one))
             if has_several_runs(settings)
-            else run_one(task, settings, data)
+            else run_one(make_task(settings), data)
         )
     except DivergedError as error:
         if data is not None:

@@ -3,9 +3,10 @@
 import contextlib
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 from bert_cli.features.row_batches import steps_and_batch
+from bert_cli.flags.option import flag_values
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.runs.engine.predictor import InferenceHead, Predictor
@@ -17,6 +18,23 @@ from bert_cli.weights.path import CheckpointPath
 if TYPE_CHECKING:
     from bert_cli.heads.model import NetworkOptions, TaskModel
     from bert_cli.runs.engine.training_inputs import RowInput, StreamInput
+
+
+class Recipe(NamedTuple):
+    """Learning rate and epochs of a training; the names are those of the flags.
+
+    Attributes:
+        learning_rate: peak learning rate.
+        num_train_epochs: passes over the training data. bert-pretrain ignores it and counts steps.
+    """
+
+    learning_rate: float
+    num_train_epochs: float
+
+    def flag_values(self, settings: Any) -> dict[str, float]:
+        """Return the values for the flags that the command has."""
+        names = flag_values(settings)
+        return {name: value for name, value in self._asdict().items() if name in names}
 
 
 class Plan(NamedTuple):
@@ -108,10 +126,6 @@ class Task(Generic[Model, Data]):
     def __init__(self, settings: Any):
         self.settings = settings
 
-    def with_settings(self, settings: Any) -> Self:
-        """Return the same task with other settings; it keeps data that is in memory."""
-        return type(self)(settings)
-
     @property
     def freezes_encoder(self) -> bool:
         """Return whether training leaves all encoder weights unchanged."""
@@ -131,24 +145,23 @@ class Task(Generic[Model, Data]):
         """
         raise NotImplementedError
 
-    def plan(self, model: Model, data: Data) -> Plan:
+    def plan(self, model: Model, data: Data, recipe: Recipe) -> Plan:
         """Return the plan for training."""
         raise NotImplementedError
 
-    def fine_tuning_plan(self, num_rows: int, num_examples: int, **values: Any) -> Plan:
-        """Return the plan for --num_train_epochs.
+    def fine_tuning_plan(self, recipe: Recipe, num_rows: int, num_examples: int, **values: Any) -> Plan:
+        """Return the plan for a number of epochs.
 
         Args:
+            recipe: number of epochs.
             num_rows: rows per epoch, from which the number of steps is computed.
             num_examples: Plan.examples.
             **values: other attributes of the plan, see Plan.
         """
-        training, fine_tuning = self.settings.training, self.settings.fine_tuning
-        assert fine_tuning.num_train_epochs is not None, "with_size_defaults has set it"
-        train_batch_size = training.train_batch_size
-        steps, batch_size = steps_and_batch(num_rows, train_batch_size, fine_tuning.num_train_epochs)
+        train_batch_size = self.settings.training.train_batch_size
+        steps, batch_size = steps_and_batch(num_rows, train_batch_size, recipe.num_train_epochs)
         values["batch_size"] = None if batch_size == train_batch_size else batch_size
-        warmup_steps = int(steps * fine_tuning.warmup_proportion)
+        warmup_steps = int(steps * self.settings.fine_tuning.warmup_proportion)
         return Plan(steps, warmup_steps, examples=num_examples, **values)
 
     def make_model(self, model: Model, data: Data, options: "NetworkOptions") -> "TaskModel":
@@ -212,3 +225,7 @@ class Task(Generic[Model, Data]):
             evaluation: evaluation in the same run, or None.
         """
         return {}
+
+
+# Makes a command's task from its settings: the task class, or a function that also binds tables in memory.
+MakeTask = Callable[[Any], Task[Any, Any]]

@@ -25,7 +25,7 @@ from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import PairCheck, warn_unknown
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.preparation.corpus import CACHE_SIZE, MAX_LOGGED_FILES
-from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
+from bert_cli.runs.tasks.interface import Evaluation, Plan, Recipe, Task
 from bert_cli.runs.tasks.pretraining_data import PretrainingDataset, PretrainingSource, PretrainingText, find_files
 from bert_cli.settings.pretraining import SPACES, PretrainSettings
 from bert_cli.weights.path import CheckpointPath, model_folder
@@ -130,7 +130,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
             flag=flag,
         )
 
-    def plan(self, model: ModelBundle[BertConfig], data: PretrainingDataset) -> Plan:
+    def plan(self, model: ModelBundle[BertConfig], data: PretrainingDataset, recipe: Recipe) -> Plan:
         settings = self.settings
         steps = self.settings.steps
         do_lower_case = model.do_lower_case if model.optional_vocabulary else None

@@ -35,7 +35,7 @@ from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import trained_checkpoint
 from bert_cli.runs.output_dir import lock, run_folder
-from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
+from bert_cli.runs.tasks.interface import Evaluation, Plan, Recipe, Task
 from bert_cli.runs.tasks.squad_data import ANSWER_FILES, PREDICT_FILE_KEY, Split, SquadDataset, backup_answer_names
 from bert_cli.runtime.streams import print_text
 from bert_cli.settings.squad import SquadSettings
@@ -149,7 +149,7 @@ class SquadTask(Task[AnyModel, SquadDataset]):
         task, length = self.settings.task, self.settings.encoding.max_seq_length
         return squad_features(examples, tokenizer, length, task.doc_stride, task.max_query_length, is_training)
 
-    def plan(self, model: AnyModel, data: SquadDataset) -> Plan:
+    def plan(self, model: AnyModel, data: SquadDataset, recipe: Recipe) -> Plan:
         split = data.splits["train"]
         windows = split.features
         do_lower_case = model.tokenizer.do_lower_case
@@ -164,6 +164,7 @@ class SquadTask(Task[AnyModel, SquadDataset]):
         }
         rows = len(split.examples) if counts_questions else len(windows)
         return self.fine_tuning_plan(
+            recipe,
             rows,
             len(windows),
             deciding_values=deciding_values,

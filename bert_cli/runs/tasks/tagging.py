@@ -40,7 +40,7 @@ from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, interactive, opening
-from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Task
+from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, Task
 from bert_cli.runs.tasks.tagging_data import (
     Split,
     TaggingDataset,
@@ -68,9 +68,6 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
         super().__init__(settings)
         self._tables = tables
 
-    def with_settings(self, settings: TagSettings) -> "TaggingTask":
-        return TaggingTask(settings, self._tables)
-
     def load(self, checkpoint: CheckpointPath | None) -> AnyModel:
         model = super().load(checkpoint)
         # Report a wrong --layers before reading the data.
@@ -80,7 +77,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> TaggingDataset:
         return read_data(self.settings, model, self._tables)
 
-    def plan(self, model: AnyModel, data: TaggingDataset) -> Plan:
+    def plan(self, model: AnyModel, data: TaggingDataset, recipe: Recipe) -> Plan:
         features = data.splits["train"].features
         do_lower_case = model.tokenizer.do_lower_case
         sequences = features.sequences
@@ -108,7 +105,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
             "labels": data.labels,
             "class_weights": weights,
         }
-        return self.fine_tuning_plan(len(features), len(features), **values)
+        return self.fine_tuning_plan(recipe, len(features), len(features), **values)
 
     def make_model(self, model: AnyModel, data: TaggingDataset, options: "NetworkOptions") -> "TaskModel":
         from bert_cli.heads.tagging import BertTagger

@@ -33,7 +33,7 @@ from bert_cli.runs.tasks.classification.decoder import Decoder, make_decoder
 from bert_cli.runs.tasks.classification.explanation import explain_eval_examples
 from bert_cli.runs.tasks.classification.flag_checks import check_submission, problem_type_from_flags
 from bert_cli.runs.tasks.classification.teacher import load_teacher
-from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Task
+from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Recipe, Task
 from bert_cli.settings.checks import check_filled_data
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import TrainedColumns
@@ -55,9 +55,6 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         super().__init__(settings)
         self.tables = tables
         self._flag_problem_type = problem_type_from_flags(settings)
-
-    def with_settings(self, settings: ClassifySettings) -> "ClassificationTask":
-        return ClassificationTask(settings, self.tables)
 
     def trained_problem_type(self, model: AnyModel) -> ProblemType:
         """Return the problem type from the flags, or else from a trained model's files."""
@@ -129,7 +126,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
             settings, decoder, model.tokenizer, splits, data.task, data.resolved_flags, data.guesses, teacher
         )
 
-    def plan(self, model: AnyModel, data: ClassificationDataset) -> Plan:
+    def plan(self, model: AnyModel, data: ClassificationDataset, recipe: Recipe) -> Plan:
         features, problem_type = data.training_features(), data.problem_type
         sequences = features.sequences
         do_lower_case = model.tokenizer.do_lower_case
@@ -154,7 +151,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
             "labels": labels,
             "class_weights": weights,
         }
-        return self.fine_tuning_plan(len(features), len(features), guesses=data.guesses, **values)
+        return self.fine_tuning_plan(recipe, len(features), len(features), guesses=data.guesses, **values)
 
     def make_model(self, model: AnyModel, data: ClassificationDataset, options: "NetworkOptions") -> "TaskModel":
         # Import late: heads import TensorFlow (seconds), and a wrong flag must fail fast.
