@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.runtime.background_import import BACKGROUND_IMPORTS
 
 # A task's metric, as its row names it -> the keys of eval_results.txt.
 MAIN_METRICS = {
@@ -60,12 +59,6 @@ def losses_metrics(losses: np.ndarray, batch_size: int) -> dict[str, np.float32 
         "loss": np.float32(mean_of_batch_means(losses, batch_size)),
         "eval_examples": len(losses),
     }
-
-
-def preload() -> None:
-    """Start to import packages in the background, because an evaluation will follow."""
-    linear = ("sklearn.feature_extraction.text", "sklearn.linear_model")  # packages for the baselines
-    BACKGROUND_IMPORTS.need("sklearn.metrics", "scipy.stats", *linear)
 
 
 def mean_of_batch_means(losses: np.ndarray, batch_size: int) -> float:

@@ -141,12 +141,19 @@ class Embeddings(Scoped):
             self.types = self.add_normal("token_type_embeddings", (self.type_count, width), stddev, seed)
         self.positions = self.add_normal("position_embeddings", (config.max_position_embeddings, width), stddev, seed)
         self.norm = LayerNorm("bert/embeddings/LayerNorm", width, config.layer_norm_eps)
-        self.training_table = None  # replaces `words` while training on part of the vocabulary
+        self._used_table: tf.Variable | None = None
+
+    def use_table(self, table: tf.Variable | None) -> None:
+        """Look up words in another table, [U, E], from now on; None returns to `words`.
+
+        Graphs that are already traced keep their table.
+        """
+        self._used_table = table
 
     def call(
         self, word_ids: tf.Tensor, type_ids: tf.Tensor, layout: Layout, seed: tf.Tensor | None = None
     ) -> tf.Tensor:
-        table = self.words.value if self.training_table is None else self.training_table
+        table = self.words.value if self._used_table is None else self._used_table
         # Gather from a tensor: after a gather from a variable, TensorFlow copies the whole table on
         # every read and assignment.
         x = tf.gather(tf.convert_to_tensor(table), collect(word_ids, layout))  # [T, E]

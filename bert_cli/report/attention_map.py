@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from bert_cli.report.page import render_template
-from bert_cli.runtime.background_import import BACKGROUND_IMPORTS
 
 _INK = (64, 110, 226)  # readable on light and dark backgrounds; the alpha channel holds the value
 
@@ -44,7 +43,6 @@ def attention_page(model: str, text: str, tokens: Sequence[str], attention: np.n
         tokens: the text's tokens.
         attention: float32 [layers, heads, length, length].
     """
-    BACKGROUND_IMPORTS.need("matplotlib.image", "jinja2")
     layers, heads = attention.shape[:2]
     maps = [
         [HeatMap(f"l{layer}h{head}", layer, head, _image(attention[layer, head])) for head in range(heads)]

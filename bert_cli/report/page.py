@@ -18,7 +18,6 @@ from bert_cli.report.overview import lengths_cards, run_cards, tiles, title
 from bert_cli.report.run_files import Run
 from bert_cli.report.sweeps import Sweep
 from bert_cli.report.training import training_cards
-from bert_cli.runtime.background_import import BACKGROUND_IMPORTS
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -34,10 +33,10 @@ _EVALUATIONS = {
 }
 
 
-def preload() -> None:
-    """Start to import packages in the background, because a page will be written."""
+def slow_packages() -> tuple[str, ...]:
+    """Return the modules that a page needs and that take long to import, after silencing their log."""
     silence_matplotlib()
-    BACKGROUND_IMPORTS.need("matplotlib.figure", "matplotlib.backends.backend_svg", "jinja2")
+    return "matplotlib.figure", "matplotlib.backends.backend_svg", "jinja2"
 
 
 @functools.cache

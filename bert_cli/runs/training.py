@@ -187,13 +187,6 @@ class TrainedModel(NamedTuple):
     recorders: Sequence[Callback] = ()
 
 
-class _ReportPackages(Callback):
-    """Imports the report's libraries in the background while TensorFlow compiles the first step."""
-
-    def on_start(self) -> None:
-        page.preload()
-
-
 def open_and_train(task: Task[Model, Data], model: Model, data: Data, plan: TrainingPlan) -> TrainedModel:
     """Train the model, or load it if training is finished; arguments: see plan_training."""
     settings: TrainingSettings = task.settings
@@ -276,7 +269,7 @@ def _train(
         run_folder.begin(folder, plan.manifest, labels, model.config, contents, plan.flags, plan.files, guesses)
     PROCESS.training_folder = folder
     factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)
-    callbacks = [*recorders, *([_ReportPackages()] if settings.page.report else [])]
+    callbacks = list(recorders)
     if plan.best and best:
         listeners = [*recorders, best, EarlyStopping(plan.best, plan.updates.steps)]
         evaluation = EvaluationCallback(plan.best, lambda: task.evaluate(session, data).results, session, listeners)
@@ -293,6 +286,7 @@ def _train(
         lambda: plan.history.paused,
         plan.rerun,
         keeps_best=best is not None,
+        packages=(*task.slow_packages, *(page.slow_packages() if settings.page.report else ())),
     )
     if is_chief and plan.state:
         # Update flags.txt, because a finished run may have been extended.

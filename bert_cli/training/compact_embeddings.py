@@ -38,7 +38,7 @@ class CompactEmbeddings:
         self._row_of[self.used] = np.arange(len(self.used), dtype=np.int32)
         table = encoder.embeddings.words.numpy()[self.used]
         self.table = tf.Variable(table, trainable=True, name="compact_words")  # [U, H]
-        encoder.embeddings.training_table = self.table
+        encoder.embeddings.use_table(self.table)
 
     def compact_ids(self, token_ids: np.ndarray) -> np.ndarray:
         """Return the ids' row numbers in the compact table, int32, same shape.
@@ -79,15 +79,15 @@ class CompactEmbeddings:
         saved_words = words.numpy()
         log_decay = optimizer.log_decay.numpy()
         self.update_full_table(optimizer)
-        self.encoder.embeddings.training_table = None
+        self.encoder.embeddings.use_table(None)
         try:
             yield
         finally:
-            self.encoder.embeddings.training_table = self.table
+            self.encoder.embeddings.use_table(self.table)
             words.assign(saved_words)
             optimizer.log_decay.assign(log_decay)
 
     def close(self, optimizer: AdamWeightDecay) -> None:
         """Make the encoder use its full table again, after an update."""
         self.update_full_table(optimizer)
-        self.encoder.embeddings.training_table = None
+        self.encoder.embeddings.use_table(None)

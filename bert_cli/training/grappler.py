@@ -8,7 +8,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from bert_cli.runtime.background_import import BACKGROUND_IMPORTS
 from bert_cli.tf_internals.graph_optimizers import single_optimizer_round
 
 # Together they take a fifth of the time until the first step is finished. Steps are as fast without
@@ -67,10 +66,12 @@ def with_few_graph_optimizers(function: Callable) -> Callable:
     return call
 
 
-def with_background_imports(function: tf.types.experimental.PolymorphicFunction) -> Callable:
-    """Return the tf.function; its first call runs the imports of runtime.background_import.
+def calling_when_traced(
+    function: tf.types.experimental.PolymorphicFunction, on_traced: Callable[[], object]
+) -> Callable:
+    """Return the tf.function; its first call also calls on_traced(), before TensorFlow compiles.
 
-    They run in parallel, while TensorFlow compiles.
+    Python code in a thread, such as imports, can run at the same time as the compilation.
     """
     is_traced = False
 
@@ -78,11 +79,10 @@ def with_background_imports(function: tf.types.experimental.PolymorphicFunction)
     def call(*args: Any) -> Any:
         nonlocal is_traced
         if not is_traced:
-            # Trace first, because tracing is Python and would slow the imports. Compiling is not, so
-            # start the imports now.
+            # Trace first, because tracing is Python and would slow such a thread. Compiling is not.
             function.get_concrete_function(*args)
             is_traced = True
-            BACKGROUND_IMPORTS.start()
+            on_traced()
         return function(*args)
 
     return call

@@ -9,7 +9,7 @@ import tensorflow as tf
 from bert_cli.base.spec import INPUT_MASK
 from bert_cli.tf_internals import variables
 from bert_cli.training.batch_distribution import SHARD_START, shard_start
-from bert_cli.training.grappler import with_background_imports, with_few_graph_optimizers
+from bert_cli.training.grappler import calling_when_traced, with_few_graph_optimizers
 from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.optimizers.adamw import AdamWeightDecay, global_norm
 
@@ -29,6 +29,7 @@ def make_train_step(
     loss_scale: LossScale | None,
     signature: dict | None,
     accumulation_steps: int = 1,
+    on_traced: Callable[[], object] | None = None,
 ) -> Callable:
     """Return a compiled function `step(batch) -> (loss, learning rate)` for one update.
 
@@ -45,6 +46,7 @@ def make_train_step(
         accumulation_steps: number of equal micro-batches per replica. Their gradients are added
             one after another, so the update equals the whole batch's but uses a micro-batch's
             memory. Dropout still depends on the position in the whole batch.
+        on_traced: called once, before TensorFlow compiles the first step.
     """
     trained = list(optimizer.weights.values())
     # If variables are frozen, watch only the trained ones. TensorFlow then computes no gradients below
@@ -95,7 +97,7 @@ def make_train_step(
     # Turn autograph off to save time: no Python code branches on a tensor.
     input_signature = [signature] if signature else None
     function = tf.function(step, input_signature=input_signature, reduce_retracing=signature is None, autograph=False)
-    return with_few_graph_optimizers(with_background_imports(function))
+    return with_few_graph_optimizers(calling_when_traced(function, on_traced) if on_traced else function)
 
 
 def _take_seed(

@@ -18,10 +18,8 @@ def packages(tmp_path, monkeypatch):
         sys.modules.pop(name, None)
 
 
-def test_registered_modules_are_imported_in_another_thread(packages):
-    imports = BackgroundImports()
-    imports.need("bert_later_one")
-    imports.need("bert_later_absent", "bert_later_two")
+def test_modules_are_imported_in_another_thread(packages):
+    imports = BackgroundImports(["bert_later_one", "bert_later_absent", "bert_later_two"])
     assert "bert_later_one" not in sys.modules
     thread = imports.start()
     thread.join(10)
@@ -30,19 +28,20 @@ def test_registered_modules_are_imported_in_another_thread(packages):
 
 
 def test_no_thread_starts_without_new_modules(packages):
-    imports = BackgroundImports()
-    assert imports.start() is None
-    imports.need("bert_later_one")
+    assert BackgroundImports([]).start() is None
+    imports = BackgroundImports(["bert_later_one"])
     imports.start().join(10)
     assert imports.start() is None
 
 
 _CHANGES = """
 import os, sys, types
-from bert_cli.metrics import classification
 from bert_cli.report import page
-from bert_cli.runtime.background_import import BACKGROUND_IMPORTS
+from bert_cli.runs.tasks.classification.task import ClassificationTask
+from bert_cli.runtime.background_import import BackgroundImports
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
+from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.groups import Phases
 
 sys.modules["tensorflow"] = types.ModuleType("tensorflow")  # a stand-in: to import it takes seconds
 sys.modules["keras"] = types.ModuleType("keras")
@@ -51,9 +50,8 @@ setup_tensorflow()
 changes = []
 for name in ("putenv", "unsetenv"):
     setattr(os, name, lambda *values, before=getattr(os, name): (changes.append(values), before(*values)))
-classification.preload()
-page.preload()
-BACKGROUND_IMPORTS.start().join()
+settings = ClassifySettings(phases=Phases(do_eval=True))
+BackgroundImports([*ClassificationTask(settings).slow_packages, *page.slow_packages()]).start().join()
 assert "sklearn.metrics" in sys.modules and "matplotlib.figure" in sys.modules
 print(changes)
 """
@@ -69,7 +67,5 @@ def test_the_imports_do_not_change_the_environment():
 
 def test_a_broken_package_is_left_to_the_code_that_needs_it(packages, tmp_path):
     (tmp_path / "bert_later_broken.py").write_text("raise TypeError('Descriptors cannot be created directly')\n")
-    imports = BackgroundImports()
-    imports.need("bert_later_broken", "bert_later_one")
-    imports.start().join(10)
+    BackgroundImports(["bert_later_broken", "bert_later_one"]).start().join(10)
     assert "bert_later_one" in sys.modules

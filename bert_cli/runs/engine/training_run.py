@@ -20,6 +20,7 @@ from bert_cli.outputs.history import lines_each
 from bert_cli.outputs.progress import Progress
 from bert_cli.runs.engine.session import Session, memory_advice
 from bert_cli.runs.output_dir.disk_space import CheckpointPlan, check_space
+from bert_cli.runtime.background_import import BackgroundImports
 from bert_cli.runtime.signals import Stopped, deferring_signals, stop_exception
 from bert_cli.settings.controls import ADAM
 from bert_cli.settings.training import NEWEST, Saving
@@ -108,23 +109,16 @@ class TrainingRun:
         losses, weights = session.model.loss_terms(batch, seed, session.packed, self.updates.batch_size, self.is_frozen)
         return tf.reduce_sum(losses * weights)
 
-    def step_function(self, specs: dict[str, tf.TensorSpec]) -> Callable:
+    def step_function(self, specs: dict[str, tf.TensorSpec], on_traced: Callable[[], object] | None = None) -> Callable:
         """Return a function that updates the model with a batch; see make_train_step, AutoBatch."""
         strategy = self.session.strategy
         updates = self.updates
         replicas = strategy.num_replicas_in_sync
 
+        rule = (strategy, self._loss, self.optimizer, updates.random_seed, self.loss_scale)
+
         def make_step(accumulation_steps: int) -> Callable:
-            signature = specs if replicas == 1 else None
-            return make_train_step(
-                strategy,
-                self._loss,
-                self.optimizer,
-                updates.random_seed,
-                self.loss_scale,
-                signature,
-                accumulation_steps,
-            )
+            return make_train_step(*rule, specs if replicas == 1 else None, accumulation_steps, on_traced)
 
         if not updates.auto_batch:
             return make_step(updates.accumulation_steps)
@@ -224,6 +218,7 @@ def train(
     paused_seconds: Callable[[], float] = float,
     rerun: str = "the same command",
     keeps_best: bool = False,
+    packages: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Train up to updates.steps, save into `folder`, and return figures, such as global_step.
 
@@ -235,6 +230,7 @@ def train(
         rerun: the command or call that resumes after a signal; "" if `folder` will then be removed,
             so that a signal saves nothing.
         keeps_best: whether a callback saves the best weights, which need disk space, too.
+        packages: modules that later phases need, imported while TensorFlow compiles the first step.
 
     Raises:
         InputError: if a checkpoint does not fit on the disk, or cannot be written.
@@ -250,7 +246,7 @@ def train(
         repair_state(folder, state)
     batches, specs = source.batches(run, state)
     session.freeze_for_inference(False)
-    step_fn = run.step_function(specs)
+    step_fn = run.step_function(specs, BackgroundImports(packages).start)
     distributed_batches = (distribute(batch, session.strategy) for batch in batches)
     shown_steps, log_every = lines_each(saving.log_steps, updates.steps)
     with Progress("training", updates.steps, run.start, shown_steps, updates.batch_size) as progress:

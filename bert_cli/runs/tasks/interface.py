@@ -131,6 +131,11 @@ class Task(Generic[Model, Data]):
         """Return whether training leaves all encoder weights unchanged."""
         return self.settings.rates.freeze_encoder or not self.settings.hub.hub_trainable
 
+    @property
+    def slow_packages(self) -> tuple[str, ...]:
+        """Return the modules for an evaluation after training that take long to import."""
+        return ()
+
     def load(self, checkpoint: CheckpointPath | None) -> Model:
         """Read the model's files without weights, and check that they belong together."""
         settings = self.settings

@@ -287,10 +287,10 @@ def test_micro_batches_make_the_same_update_as_the_whole_batch(features, tmp_pat
     accumulated = train_model(flags | {"gradient_accumulation_steps": 4}, features, tmp_path / "parts")
     make_train_step = training_run.make_train_step
 
-    def make_small_step(strategy, loss_fn, optimizer, seed, loss_scale, signature, accumulation_steps):
+    def make_small_step(strategy, loss_fn, optimizer, seed, loss_scale, signature, accumulation_steps, on_traced):
         """Return a step for a device with memory for one row with recomputation; it loses its first updates."""
         encoder = loss_fn.__self__.session.model.encoder
-        step = make_train_step(strategy, loss_fn, optimizer, seed, loss_scale, signature, accumulation_steps)
+        step = make_train_step(strategy, loss_fn, optimizer, seed, loss_scale, signature, accumulation_steps, on_traced)
 
         def small_step(batch):
             result = step(batch)
