@@ -146,9 +146,15 @@ def plan_training(
 def _find_state(
     settings: TrainingSettings, manifest: dict[str, Any], start: CheckpointPath | None, names: tuple[str, ...]
 ) -> str | None:
-    """Return the checkpoint prefix to resume from, None for a new run; arguments: see run_folder.find_state."""
-    phases = settings.phases
-    defaults = deciding_values(type(settings)())
+    """Return the checkpoint prefix to resume from, None for a new run.
+
+    Args:
+        settings: flag values.
+        manifest: contents of run.json.
+        start: checkpoint that a new run starts from.
+        names: names of files that are specific to the task and the flags.
+    """
+    phases, defaults = settings.phases, deciding_values(type(settings)())
     try:
         return run_folder.find_state(
             phases.output_dir, manifest, phases.overwrite_output_dir, start, names, defaults, settings.model.strict
