@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Recipe(NamedTuple):
-    """Learning rate and epochs of a training; the names are those of the flags.
+    """Learning rate and epochs of a training, named as their flags.
 
     Attributes:
         learning_rate: peak learning rate.
@@ -151,7 +151,13 @@ class Task(Generic[Model, Data]):
         raise NotImplementedError
 
     def plan(self, model: Model, data: Data, recipe: Recipe) -> Plan:
-        """Return the plan for training."""
+        """Return the plan for training.
+
+        Args:
+            model: the model's files.
+            data: dataset with the training rows.
+            recipe: learning rate and number of epochs.
+        """
         raise NotImplementedError
 
     def fine_tuning_plan(self, recipe: Recipe, num_rows: int, num_examples: int, **values: Any) -> Plan:
