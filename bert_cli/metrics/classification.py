@@ -19,6 +19,9 @@ MAIN_METRICS = {
 # Metrics from losses_metrics, which every problem type has.
 LOSSES = ("eval_loss", "loss")
 
+# Modules for the metrics and for the baselines' linear models that take long to import.
+SLOW_PACKAGES = ("sklearn.metrics", "scipy.stats", "sklearn.feature_extraction.text", "sklearn.linear_model")
+
 
 def known_metrics(metrics: tuple[str, ...], task_metric: str | None = None) -> tuple[str, ...]:
     """Return a problem type's metrics, the task's main metric first.

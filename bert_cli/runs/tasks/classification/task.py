@@ -16,7 +16,7 @@ from bert_cli.base.log import LOG
 from bert_cli.examples.table_files.probe import TableFile
 from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures
-from bert_cli.metrics.classification import main_metrics
+from bert_cli.metrics.classification import SLOW_PACKAGES, main_metrics
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.engine.predictor import InferenceHead, Predictor, average_windows, choices_side_by_side
@@ -44,10 +44,6 @@ if TYPE_CHECKING:
     from bert_cli.runs.engine.training_inputs import RowInput
 
 
-# Modules for the metrics and for the baselines' linear models.
-_SCORE_PACKAGES = ("sklearn.metrics", "scipy.stats", "sklearn.feature_extraction.text", "sklearn.linear_model")
-
-
 class ClassificationTask(Task[AnyModel, ClassificationDataset]):
     """Task of bert-classify; see interface.Task for its methods."""
 
@@ -62,7 +58,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
 
     @property
     def slow_packages(self) -> tuple[str, ...]:
-        return _SCORE_PACKAGES if self.settings.phases.do_eval else ()
+        return SLOW_PACKAGES if self.settings.phases.do_eval else ()
 
     def trained_problem_type(self, model: AnyModel) -> ProblemType:
         """Return the problem type from the flags, or else from a trained model's files."""
