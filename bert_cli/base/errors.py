@@ -93,7 +93,9 @@ def explain_write_error(error: Exception, folder: str, size: int | None = None, 
     inodes = os.statvfs(folder)
     # A file system without a limit, such as btrfs, reports 0 of 0.
     has_inodes = inodes.f_favail > 0 or inodes.f_files == 0
-    needed = f"{'' if is_all else 'more than '}{_amount(size)} are needed" if size else ""
+    needed = f"{_amount(size)} are needed" if size else ""
+    if size and not is_all:
+        needed = f"more than {needed}"
     if error_number == errno.EDQUOT:
         return f"{os.strerror(errno.EDQUOT)}: {needed}" if needed else os.strerror(errno.EDQUOT)
     if not has_inodes:

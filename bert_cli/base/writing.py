@@ -124,9 +124,9 @@ def atomic_paths(paths: Sequence[str], extra_folder: str | None = None) -> Itera
     except BrokenPipeError:  # the log's reader is gone, which is no problem with files
         raise
     except OSError as error:
-        written = (
-            sum(map(file_size, temporaries)) + (_size_of(extra_folder) if extra_folder else 0) if temporaries else None
-        )
+        written = sum(map(file_size, temporaries)) if temporaries else None
+        if written is not None and extra_folder:
+            written += _size_of(extra_folder)
         reason = explain_write_error(error, os.path.dirname(paths[0]) or ".", written, is_all=False)
         raise InputError(f"{paths[0]}: cannot be written: {reason}") from None
     finally:

@@ -217,7 +217,9 @@ def _swag(file: str, guid: str, has_label: bool = True) -> tuple[FileLayout, ...
     """
     choices = tuple(f"ending{index}" for index in range(4))
     named = Columns(text_column="sent1", text_b_column="sent2", label_column="label" if has_label else None)
-    columns = ["video-id", "fold-ind", "startphrase", "sent1", "sent2", "gold-source", *choices, *["label"] * has_label]
+    columns = ["video-id", "fold-ind", "startphrase", "sent1", "sent2", "gold-source", *choices]
+    if has_label:
+        columns.append("label")
     return (FileLayout(file, ", ".join(columns), len(columns), True, guid, named=named, choices=choices),)
 
 

@@ -139,7 +139,7 @@ class _Guesser:
     def use_trained(self, trained: TrainedColumns) -> Columns | None:
         """Return the columns with the training run's column numbers, or None if one is missing."""
         columns = self.columns
-        for field in ("text_column", *["label_column"] * self.needs_label):
+        for field in ("text_column", "label_column") if self.needs_label else ("text_column",):
             if getattr(columns, field) is None:
                 number = trained.number(field, len(self.sample[0].cells))
                 if number is None:

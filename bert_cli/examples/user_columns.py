@@ -103,8 +103,7 @@ def find_columns(
     identifier = finder.find_identifier((text_a, text_b, *labels, *choice_columns))
     used = [column for column in (text_a, text_b, *labels, *choice_columns) if column is not None]
     if len(set(used)) < len(used):
-        flags = ("text_column", "text_b_column", *["choice_columns"] * bool(choices))
-        text_flags = ", ".join(f"--{flag}" for flag in flags)
+        text_flags = "--text_column, --text_b_column" + (", --choice_columns" if choices else "")
         raise InputError(f"{path}: one column is named twice by {text_flags} and --label_column")
     return ColumnIndices(width, names, text_a, text_b, labels, identifier, choice_columns)
 

@@ -96,7 +96,8 @@ def find_target(path: str, to_format: str) -> Target:
         if files.exists(path) and not is_folder:
             raise InputError(f"--to={path}: is a file, a folder is needed")
         return Target(chosen_format, path.rstrip("/") or "/", FORMATS[chosen_format].file)
-    implied_format = "h5" if name.endswith(".h5") else "hf" if name.endswith(".safetensors") else "tf1"
+    endings = {".h5": "h5", ".safetensors": "hf"}
+    implied_format = next((value for ending, value in endings.items() if name.endswith(ending)), "tf1")
     if to_format not in ("auto", implied_format):
         raise InputError(
             f"--to={path}: this is a name for --to_format={implied_format}, not for --to_format={to_format}"

@@ -112,7 +112,9 @@ def plain(value: Any) -> str | None:
         return str(value).lower()
     if isinstance(value, float):
         return setting(value)
-    return ", ".join(map(str, value)) if isinstance(value, list) else value if value is None else str(value)
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return None if value is None else str(value)
 
 
 def clock(seconds: Any) -> str:

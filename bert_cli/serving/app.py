@@ -264,13 +264,15 @@ class Guard:
         finally:
             state.running -= 1
             seconds = time.monotonic() - start_time
-            # Replace unknown paths: each path that a client invents would become a time series.
-            path_label = (
-                path if path in self._paths else "/v1/models/NAME:predict" if path.endswith(":predict") else "other"
-            )
-            state.service.metrics.count_request(path_label, status, record.model, seconds)
+            state.service.metrics.count_request(self._path_label(path), status, record.model, seconds)
             if state.logs_requests:
                 log_request(record, received_scope, status, seconds)
+
+    def _path_label(self, path: str) -> str:
+        """Return the path for metrics: each path that a client invents would become a time series."""
+        if path in self._paths:
+            return path
+        return "/v1/models/NAME:predict" if path.endswith(":predict") else "other"
 
     async def _answer_scrape(self, scope: dict, receive: Callable, send: Callable) -> None:
         """Answer a request to --metrics_port, which only has paths for monitoring."""

@@ -116,7 +116,10 @@ def is_chief(strategy: tf.distribute.Strategy) -> bool:
 def describe(strategy: tf.distribute.Strategy) -> str:
     """Return the devices for the log, such as "2 GPUs"."""
     count = strategy.num_replicas_in_sync
-    unit = "TPU core" if is_tpu(strategy) else "GPU" if _on_gpu(strategy) else "CPU"
+    if is_tpu(strategy):
+        unit = "TPU core"
+    else:
+        unit = "GPU" if _on_gpu(strategy) else "CPU"
     return f"{count} {unit}{'s' if count > 1 else ''}"
 
 

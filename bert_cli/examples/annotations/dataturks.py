@@ -71,7 +71,8 @@ def _labels_and_points(location: str, annotation: Any) -> tuple[list, list[dict[
     """Return an annotation's labels, at most one, and its points."""
     fields = annotation if isinstance(annotation, dict) else {}
     labels, points = fields.get("label"), fields.get("points")
-    labels = labels if isinstance(labels, list) else [labels] * (labels not in (None, ""))
+    if not isinstance(labels, list):
+        labels = [] if labels in (None, "") else [labels]
     are_points = isinstance(points, list) and all(
         isinstance(item, dict) and {"start", "end"} <= set(item) for item in points
     )

@@ -207,7 +207,11 @@ def _find_entities(
             previous = f"{last.start} to {last.end} ({last.type})"
             raise InputError(f"{description} overlaps {previous}; a word has one tag, take one of the two out")
         last = trimmed
-        cut = [words[first]] * (trimmed.start > starts[first]) + [words[after - 1]] * (trimmed.end < ends[after - 1])
+        cut = []
+        if trimmed.start > starts[first]:
+            cut.append(words[first])
+        if trimmed.end < ends[after - 1]:
+            cut.append(words[after - 1])
         is_taken = bool(entities) and first < entities[-1].end
         if cut:
             result = "is left out, the word is in another span" if is_taken else "is widened to whole words"

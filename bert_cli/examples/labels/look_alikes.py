@@ -47,4 +47,4 @@ def _describe(group: list[str], counts: Mapping[str, int]) -> list[str]:
     # Use ASCII escapes if labels differ only in composition: repr does not show this.
     are_distinct = len({unicodedata.normalize("NFC", label) for label in group}) == len(group)
     write = repr if are_distinct else ascii
-    return [f"{write(label)} ({counts[label]} row{'s' * (counts[label] != 1)})" for label in group]
+    return [f"{write(label)} ({counts[label]} {'row' if counts[label] == 1 else 'rows'})" for label in group]

@@ -45,7 +45,8 @@ def infer_problem_type(lists: ListCells) -> InferredType:
     cells = lists.cells
     if len(cells.columns) > 1:
         are_one_hot = all(sum(FLAGS.get(str(cell), 0) for cell in row) == 1 for row in cells.rows)
-        return InferredType(MULTI_LABEL, "a column per label" + f"; {_SINGLE_LABEL_ADVICE}" * are_one_hot)
+        advice = f"; {_SINGLE_LABEL_ADVICE}" if are_one_hot else ""
+        return InferredType(MULTI_LABEL, f"a column per label{advice}")
     if lists.flag_count:
         reason = f"lists of {lists.flag_count} numbers 0 and 1"
         if lists.index_names:

@@ -48,7 +48,9 @@ class Answer(NamedTuple):
 
 def _read_id(value: object, location: str, advice: str) -> str | None:
     """Return an id as text, or None for null; some data sets use numbers."""
-    return str(value) if type(value) is int else None if value is None else expect(value, str, location, advice)
+    if value is None:
+        return None
+    return str(value) if type(value) is int else expect(value, str, location, advice)
 
 
 def _iterate_entries(path: str) -> Iterator[tuple[str, Paragraph, dict]]:

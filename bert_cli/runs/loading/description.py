@@ -53,10 +53,10 @@ def describe_checkpoint(checkpoint: CheckpointPath) -> ModelDescription:
 
     reader = open_checkpoint(checkpoint)
     shapes = {name: shape for name, shape in reader.shapes.items() if not is_training_state(name)}
+    if isinstance(reader, ElectraReader):
+        return ModelDescription(reader.description, NETWORKS[ELECTRA].title, shapes)
     config_file = checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
-    is_electra = isinstance(reader, ElectraReader)
-    network = NETWORKS[ELECTRA].title if is_electra else _network(config_file) if config_file else None
-    return ModelDescription(reader.description, network, shapes)
+    return ModelDescription(reader.description, _network(config_file) if config_file else None, shapes)
 
 
 def _network(config_file: str) -> str | None:

@@ -107,7 +107,8 @@ class Source:
             identifier = "" if indices.identifier is None else cells[indices.identifier]
             label = _on_one_line(self._label(row.line, row.cells[indices.labels[0]]))
             text = cells[indices.text_a]
-            yield "no text" if not text else NO_LABEL if not label else "", identifier or str(number), label, text
+            reason = "" if label else NO_LABEL
+            yield reason if text else "no text", identifier or str(number), label, text
         if warns:
             warn_about_repeated_headers(self.path, headers)
 

@@ -171,8 +171,8 @@ def _refuse_new_words(
     ).appended
     if not words:
         return
-    new_words = f"{len(words)} new word{'s' * (len(words) > 1)}"
-    examples = " ".join(words[:_MAX_NAMED_WORDS]) + " …" * (len(words) > _MAX_NAMED_WORDS)
+    new_words = f"{len(words)} new {'words' if len(words) > 1 else 'word'}"
+    examples = " ".join(words[:_MAX_NAMED_WORDS]) + (" …" if len(words) > _MAX_NAMED_WORDS else "")
     alternative = ", or leave out --input_file to add special tokens alone" if adds_special_tokens else ""
     raise InputError(
         f"{vocabulary.path}: has no [unusedN] for {new_words} of the text ({examples}); give --vocab_size above "
