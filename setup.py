@@ -82,7 +82,6 @@ setup(
         "tensorboard": ["tensorboard>=2.18"],  # to look at what --tensorboard writes, which needs no package
         "openvino": [OPENVINO],  # --engine=openvino, fast in bfloat16 on CPUs; 140 MB
         "serve": SERVE,  # bert-serve
-        "onnx": [],  # a dependency by now; for commands from before
         # The programs that `make benchmark` compares with, in an environment of their own or in this one.
         "benchmark": [
             "torch>=2.4",

@@ -101,8 +101,7 @@ def read_remembered(settings_class: type, folder: str, given_names: Collection[s
     ]
     read_names = [name for name in names if name in saved]
     try:
-        # Parse them like a command line, so that values by older versions or by hand get the same
-        # checks.
+        # Parse them like a command line, so that values edited by hand get the same checks.
         values, _ = parse(settings_class, [f"--{name}={saved[name]}" for name in read_names])
     except InputError as error:
         raise InputError(f"{path}: {error}") from None

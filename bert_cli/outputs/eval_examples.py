@@ -129,7 +129,6 @@ def classification_examples(
     )
     thresholds = [] if labels.thresholds is None else labels.thresholds.tolist()
     errors = [problem_type.metrics.row_error(row, thresholds) for row in exact]
-    # Keep the order of members from earlier versions: files are compared byte by byte.
     head: dict[str, Any] = {"kind": problem_type.name}
     if not problem_type.has_choices:
         head["labels"] = list(labels.names)

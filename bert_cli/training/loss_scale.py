@@ -25,7 +25,7 @@ class LossScale:
         return {SCALE_NAME: self.scale.numpy(), GOOD_STEPS_NAME: self.good_steps.numpy()}
 
     def restore(self, reader: Reader) -> None:
-        """Use the scale from a checkpoint, or the default if an older version wrote it without one."""
+        """Use the scale from a checkpoint, or the default if it was trained in another precision."""
         if SCALE_NAME in reader.shapes and GOOD_STEPS_NAME in reader.shapes:
             self.scale.assign(reader.read(SCALE_NAME))
             self.good_steps.assign(reader.read(GOOD_STEPS_NAME))

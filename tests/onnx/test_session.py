@@ -1,12 +1,10 @@
 """Graphs that need more memory than the machine has."""
 
 import numpy as np
+import onnx
 import pytest
 
-onnx = pytest.importorskip("onnx", reason="needs the extra onnx")
-pytest.importorskip("onnxruntime", reason="needs the extra onnx")
-
-from bert_cli.onnx.session import make_runner  # noqa: E402
+from bert_cli.onnx.session import make_runner
 
 NUM_ROWS = 4_000_000
 

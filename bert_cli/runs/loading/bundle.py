@@ -227,7 +227,7 @@ class ModelBundle(ModelPaths, Generic[Config]):
     @property
     def text_input(self) -> TextInput:
         """Return the encoder output that a text classifier reads."""
-        # Models from other programs or older versions do not have the flag, and read the pooler.
+        # Models from other programs do not have the flag, and read the pooler.
         return HEAD_INPUTS[self.saved_flags.get("head_input", POOLED.name)]
 
     @property

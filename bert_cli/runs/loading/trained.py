@@ -88,7 +88,7 @@ def load_with_settings(
 def command_of(checkpoint: CheckpointPath) -> str | None:
     """Return the command that trained a model, or that fits a Hugging Face model; None if unknown."""
     manifest = read_manifest(checkpoint.folder)
-    # Older versions wrote only flags.txt, and other programs write config.json.
+    # bert-convert writes flags.txt without run.json, and other programs write config.json.
     if manifest and COMMAND in manifest:
         return str(manifest[COMMAND])
     saved = read_flags(os.path.join(checkpoint.folder, FLAGS))

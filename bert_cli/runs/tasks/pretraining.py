@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bert_cli.runs.engine.training_inputs import StreamInput
 
 # Flags that change the result only if the training data is text.
-_TEXT_FLAGS = ("masked_lm_prob", "do_whole_word_mask", "short_seq_prob", "eval_share")
+_TEXT_FLAGS = ("masked_lm_prob", "do_whole_word_mask", "whole_words_from", "short_seq_prob", "eval_share")
 
 
 class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
@@ -145,9 +145,6 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
         if isinstance(train, PretrainingText):
             values = flag_values(settings)
             deciding_values |= {name: values[name] for name in _TEXT_FLAGS} | {"do_lower_case": do_lower_case}
-            # Omit the default, because manifests of older versions do not list this flag.
-            if settings.masking.whole_words_from == SPACES:
-                deciding_values["whole_words_from"] = SPACES
         paths = {"input_file": settings.files.input_file, "eval_file": settings.task.eval_file}
         return Plan(
             steps=steps.num_train_steps,
