@@ -270,9 +270,8 @@ class Guard:
 
     def _path_label(self, path: str) -> str:
         """Return the path for metrics: each path that a client invents would become a time series."""
-        if path in self._paths:
-            return path
-        return "/v1/models/NAME:predict" if path.endswith(":predict") else "other"
+        unknown_path = "/v1/models/NAME:predict" if path.endswith(":predict") else "other"
+        return path if path in self._paths else unknown_path
 
     async def _answer_scrape(self, scope: dict, receive: Callable, send: Callable) -> None:
         """Answer a request to --metrics_port, which only has paths for monitoring."""

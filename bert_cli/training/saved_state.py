@@ -13,7 +13,6 @@ from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.names import (
     LOG_DECAY_NAME,
     MOMENT_ENDINGS,
-    REMAINDER_ENDING,
     STEP_NAME,
     UNROUNDED_ENDING,
     has_moments,
@@ -126,22 +125,9 @@ def restore_training(
 def _restore_unrounded(reader: Reader, optimizer: AdamWeightDecay, compact: CompactEmbeddings | None) -> None:
     """Undo the roundings if a checkpoint was saved after a signal; call this last."""
     for name, slot in optimizer.second.items():
-        key = f"{name}/adam_v"
-        saved_shape = reader.shapes.get(key + UNROUNDED_ENDING, reader.shapes.get(key + REMAINDER_ENDING))
-        if saved_shape == tuple(slot.shape):
-            slot.assign(_read_unrounded(reader, key, slot.numpy()))
+        key = f"{name}/adam_v{UNROUNDED_ENDING}"
+        if reader.shapes.get(key) == tuple(slot.shape):
+            slot.assign(reader.read(key))
     if compact and LOG_DECAY_NAME in reader.shapes:
-        words = compact.encoder.embeddings.words
-        log_decay = reader.read(LOG_DECAY_NAME)
-        words.assign(_read_unrounded(reader, WORDS, words.numpy() / np.exp(log_decay)))
-        optimizer.log_decay.assign(tf.constant(log_decay))
-
-
-def _read_unrounded(reader: Reader, name: str, rounded: np.ndarray) -> np.ndarray:
-    """Return the float32 numbers that saving rounded to `rounded`."""
-    if name + UNROUNDED_ENDING in reader.shapes:
-        return reader.read(name + UNROUNDED_ENDING)
-    # Versions up to 2026-11 saved the distance from each rounded number, counted in float32 values
-    # away from 0.
-    distance = reader.read(name + REMAINDER_ENDING).astype(np.int32)
-    return (np.ascontiguousarray(rounded).view(np.int32) + distance).view(np.float32)
+        compact.encoder.embeddings.words.assign(reader.read(f"{WORDS}{UNROUNDED_ENDING}"))
+        optimizer.log_decay.assign(tf.constant(reader.read(LOG_DECAY_NAME)))

@@ -22,11 +22,9 @@ POSITION_NAME = "input_position"
 # Loss scale for float16, and the number of steps since its last change.
 SCALE_NAME = "loss_scale"
 GOOD_STEPS_NAME = "loss_scale_good_steps"
-# Additional state in a checkpoint that is saved on a signal (see training.saved_state). Earlier
-# versions wrote remainders.
+# Additional state in a checkpoint that is saved on a signal (see training.saved_state).
 LOG_DECAY_NAME = "log_decay"
 UNROUNDED_ENDING = "/unrounded"
-REMAINDER_ENDING = "/remainder"
 _BOOKKEEPING_NAMES = (STEP_NAME, POSITION_NAME, SCALE_NAME, GOOD_STEPS_NAME, LOG_DECAY_NAME)
 # Matches the number in encoder/layer_0 (Google), encoder.layer.0 or transformer.layer.0 (Hugging
 # Face), and encoder_layer_0 (Keras).
@@ -36,7 +34,7 @@ MOMENT_ENDINGS = ("/adam_m", "/adam_v")
 
 def is_optimizer_state(name: str) -> bool:
     """Return whether a variable is an optimizer moment, or is only needed together with moments."""
-    return name == LOG_DECAY_NAME or name.endswith((*MOMENT_ENDINGS, UNROUNDED_ENDING, REMAINDER_ENDING))
+    return name == LOG_DECAY_NAME or name.endswith((*MOMENT_ENDINGS, UNROUNDED_ENDING))
 
 
 def has_moments(names: Iterable[str]) -> bool:

@@ -115,21 +115,8 @@ def test_restored_run_ends_like_the_uninterrupted_run(whole_run):
     assert_identical(resumed.tensors(), last)
 
 
-def with_remainders(tensors: dict, run: Training) -> dict:
-    """Return the tensors as written before 2026-12: float differences instead of the numbers before rounding."""
-    old = {name: value for name, value in tensors.items() if not name.endswith("/unrounded")}
-    decayed = tensors[WORDS] / np.exp(tensors["log_decay"])
-    decayed[run.words.used] = tensors[f"{WORDS}/unrounded"][run.words.used]
-    rounded = {f"{name}/adam_v": slot.numpy() for name, slot in run.optimizer.second.items()} | {WORDS: decayed}
-    for name, values in rounded.items():
-        distance = tensors[f"{name}/unrounded"].view(np.int32) - values.view(np.int32)
-        old[f"{name}/remainder"] = distance.astype(np.int8)
-    return old
-
-
-@pytest.mark.parametrize("is_of_an_earlier_version", [False, True])
 @pytest.mark.parametrize("signalled", [[1], [2, 4, 5]])
-def test_irregular_checkpoints_change_nothing(whole_run, signalled, is_of_an_earlier_version, tmp_path):
+def test_irregular_checkpoints_change_nothing(whole_run, signalled, tmp_path):
     """A signal causes such checkpoints. Rounding decay and moments a second time would change results."""
     start, _, losses, last = whole_run
     run = Training(seed=5)
@@ -142,8 +129,6 @@ def test_irregular_checkpoints_change_nothing(whole_run, signalled, is_of_an_ear
         if step + 1 in signalled:
             tensors = run.tensors(is_regular=False)
             assert run.optimizer.log_decay.numpy() == 0
-            if is_of_an_earlier_version:
-                tensors = with_remainders(tensors, run)
             prefix = save_checkpoint(str(tmp_path), step + 1, tensors, keep=1)
             restore_training(prefix, run.variables, run.optimizer, run.words)
             assert (run.optimizer.log_decay.numpy() < 0) == (step > 0)  # the first step has rate 0

@@ -207,11 +207,8 @@ def _find_entities(
             previous = f"{last.start} to {last.end} ({last.type})"
             raise InputError(f"{description} overlaps {previous}; a word has one tag, take one of the two out")
         last = trimmed
-        cut = []
-        if trimmed.start > starts[first]:
-            cut.append(words[first])
-        if trimmed.end < ends[after - 1]:
-            cut.append(words[after - 1])
+        edges = ((first, trimmed.start > starts[first]), (after - 1, trimmed.end < ends[after - 1]))
+        cut = [words[number] for number, is_cut in edges if is_cut]
         is_taken = bool(entities) and first < entities[-1].end
         if cut:
             result = "is left out, the word is in another span" if is_taken else "is widened to whole words"

@@ -181,9 +181,7 @@ def find_columns(path: str, names: Sequence[str] | None, width: int, flags: Toke
     word = _find_flag_column(path, names, "word_column", flags.word_column)
     tag = _find_flag_column(path, names, "tag_column", flags.tag_column) if flags.with_tags else None
     if names is None:
-        if tag is None and flags.with_tags:
-            tag = -1
-        return Columns(0 if word is None else word, tag)
+        return Columns(0 if word is None else word, -1 if tag is None and flags.with_tags else tag)
     normalized = [normalize_name(name) for name in names]
     used = [column % width for column in (word, tag) if column is not None]
     if word is None:
