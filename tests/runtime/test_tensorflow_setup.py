@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from bert_cli.runtime import tensorflow_setup
 from bert_cli.runtime.tensorflow_setup import hidden_packages
 from tests.readme_blocks import ROOT
 
@@ -25,6 +26,17 @@ def test_a_package_is_hidden_in_the_block(tmp_path, monkeypatch):
     assert some_package.VALUE == 1
     for name in ("some_package", "other_package"):
         monkeypatch.delitem(sys.modules, name)
+
+
+@pytest.mark.parametrize(
+    ("is_there", "value", "expected"), [(True, None, "1"), (True, "0", "0"), (False, None, None), (False, "1", "1")]
+)
+def test_kernels_are_deterministic_on_a_gpu(is_there, value, expected, monkeypatch):
+    monkeypatch.setattr(tensorflow_setup, "has_gpu", lambda: is_there)
+    environment = {} if value is None else {"TF_DETERMINISTIC_OPS": value}
+    monkeypatch.setattr(os, "environ", environment)
+    tensorflow_setup._set_up_process()
+    assert environment.get("TF_DETERMINISTIC_OPS") == expected
 
 
 SLOW_PACKAGES = {
